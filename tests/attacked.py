@@ -26,12 +26,16 @@ def simulated_attacks(
     rng = np.random.default_rng(random_state)
     target = np.tile(np.repeat(np.arange(subjects), presentations), len(strengths))
     attacker = (target + rng.integers(1, subjects, len(target))) % subjects
-    s = np.repeat([*strengths.values()], subjects * presentations)[:, None]
-    made = (1 - s) * population.centres[attacker] + s * population.centres[target]
-    made += within * rng.normal(size=made.shape)
+    strength = np.repeat([*strengths.values()], subjects * presentations)[:, None]
+    attack_embeddings = (1 - strength) * population.centres[
+        attacker
+    ] + strength * population.centres[target]
+    attack_embeddings += within * rng.normal(size=attack_embeddings.shape)
     square = population.layout == "all-against-all"
     probe = np.ones(len(population.labels), dtype=bool) if square else ~population.enrolled
-    embeddings = np.concatenate([population.embeddings[probe], made.astype(np.float32)])
+    embeddings = np.concatenate(
+        [population.embeddings[probe], attack_embeddings.astype(np.float32)]
+    )
     labels = np.concatenate([population.labels[probe], target + 1])
     species = np.repeat(
         ["", *strengths], [probe.sum(), *[subjects * presentations] * len(strengths)]

@@ -7,7 +7,7 @@ import xarray as xr
 
 def by_measure(ds: xr.Dataset) -> dict[str, xr.Dataset]:
     """The numbers of each measure without its name, by what it is asked for as: ``cms=5``."""
-    found = {}
+    results = {}
     for name in (x for x in ds.data_vars if f"{x}_separated" in ds):
         own = {"value": ds[name]}
         for variable in ds.data_vars:
@@ -15,8 +15,10 @@ def by_measure(ds: xr.Dataset) -> dict[str, xr.Dataset]:
                 own[variable.removeprefix(f"{name}_")] = ds[variable]
         dims = [dim for dim in ds[name].dims if dim != "system"]
         for labels in itertools.product(*(ds[dim].values.tolist() for dim in dims)):
-            at = dict(zip(dims, labels, strict=True))
-            numbers = xr.Dataset({key: x.sel(at).reset_coords(drop=True) for key, x in own.items()})
+            place = dict(zip(dims, labels, strict=True))
+            numbers = xr.Dataset(
+                {key: x.sel(place).reset_coords(drop=True) for key, x in own.items()}
+            )
             if not numbers["discordant"].isnull().any():
-                found["=".join((name, *(f"{x:g}" for x in labels[:1])))] = numbers
-    return found
+                results["=".join((name, *(f"{x:g}" for x in labels[:1])))] = numbers
+    return results

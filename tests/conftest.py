@@ -102,11 +102,11 @@ def pytest_collection(session: pytest.Session) -> Iterator[Any]:
         return (yield)
     import fcntl
 
-    with open(ROOT / "pyproject.toml") as held:
+    with open(ROOT / "pyproject.toml") as pyproject:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(pyproject, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            fcntl.flock(held, fcntl.LOCK_SH)
+            fcntl.flock(pyproject, fcntl.LOCK_SH)
         return (yield)
 
 
@@ -140,8 +140,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             by_function[item.location[0], getattr(item, "originalname", item.name)].append(item)
     for cases in by_function.values():
         if mark := cases[0].get_closest_marker("cases"):
-            few = spread(cases, *mark.args) if mark.args else pairwise(cases)
-            left_out |= set(cases) - set(few)
+            chosen = spread(cases, *mark.args) if mark.args else pairwise(cases)
+            left_out |= set(cases) - set(chosen)
     config.hook.pytest_deselected(items=[x for x in items if x in left_out])
     items[:] = [x for x in items if x not in left_out]
 
@@ -208,8 +208,8 @@ def kernels_are_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Itera
         if self._cache.cache_path is None:
             return compile_alone(self, sig)
         lock = folder / f"{self.py_func.__module__}.{self.py_func.__qualname__}.lock"
-        with global_compiler_lock, open(lock, "w") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
+        with global_compiler_lock, open(lock, "w") as lock_file:
+            fcntl.flock(lock_file, fcntl.LOCK_EX)
             return compile_alone(self, sig)
 
     with pytest.MonkeyPatch.context() as patch:

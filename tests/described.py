@@ -44,27 +44,29 @@ def parameters(call: str) -> dict[str, Parameter]:
     described = {}
     for name, annotation, default in _signature(node):
         text = texts.get(name, "")
-        if other := re.match(r"As for :\w+:`~?(?:bioeval\.)?([\w.]+)`", text):
-            described_there = parameters(other[1])
+        if reference := re.match(r"As for :\w+:`~?(?:bioeval\.)?([\w.]+)`", text):
+            described_there = parameters(reference[1])
             text = described_there[name].text if name in described_there else ""
-        words, types, many = _kinds(file, annotation) if annotation is not None else ((), (), False)
+        words, types, is_repeated = (
+            _kinds(file, annotation) if annotation is not None else ((), (), False)
+        )
         value = None
         with contextlib.suppress(ValueError, TypeError):  # a constant, or none
             value = ast.literal_eval(default)  # type: ignore[arg-type]
         described[name] = Parameter(
-            value, default is None, tuple(dict.fromkeys(words)), frozenset(types), many, text
+            value, default is None, tuple(dict.fromkeys(words)), frozenset(types), is_repeated, text
         )
     return described
 
 
 def _found(call: str) -> tuple[Path, Any]:
     """Return the file and the node of a public function, class or method."""
-    first, *rest = call.split(".")
+    first, *parts = call.split(".")
     file = _PUBLIC
-    if (_PACKAGE / first / "__init__.pyi").exists() and rest:
-        file, first = _PACKAGE / first / "__init__.pyi", rest.pop(0)
+    if (_PACKAGE / first / "__init__.pyi").exists() and parts:
+        file, first = _PACKAGE / first / "__init__.pyi", parts.pop(0)
     file, node = _definition(file, first) or (file, None)
-    for name in rest:
+    for name in parts:
         node = next(x for x in getattr(node, "body", ()) if getattr(x, "name", "") == name)
     if node is None:
         raise LookupError(f"no public call {call}")
@@ -74,11 +76,15 @@ def _found(call: str) -> tuple[Path, Any]:
 def _signature(node: Any) -> Iterator[tuple[str, ast.expr | None, ast.expr | None]]:
     """Yield the name, annotation and default of each parameter."""
     if isinstance(node, ast.ClassDef):
-        methods = [x for x in node.body if getattr(x, "name", "") == "__init__"]
+        methods = [
+            statement for statement in node.body if getattr(statement, "name", "") == "__init__"
+        ]
         if not methods:  # a dataclass
-            for x in node.body:
-                if isinstance(x, ast.AnnAssign) and "ClassVar" not in ast.dump(x.annotation):
-                    yield ast.unparse(x.target), x.annotation, x.value
+            for statement in node.body:
+                if isinstance(statement, ast.AnnAssign) and "ClassVar" not in ast.dump(
+                    statement.annotation
+                ):
+                    yield ast.unparse(statement.target), statement.annotation, statement.value
             return
         node = methods[0]
     positional = [*node.args.posonlyargs, *node.args.args]
@@ -91,8 +97,8 @@ def _signature(node: Any) -> Iterator[tuple[str, ast.expr | None, ast.expr | Non
 
 def _texts(docstring: str) -> dict[str, str]:
     """Return the text of each parameter of a docstring of numpydoc."""
-    _, _, rest = docstring.partition("\nParameters\n----------\n")
-    section = re.split(r"\n\n\w[\w ]*\n-+\n", rest)[0]
+    _, _, parameters_text = docstring.partition("\nParameters\n----------\n")
+    section = re.split(r"\n\n\w[\w ]*\n-+\n", parameters_text)[0]
     texts: dict[str, str] = {}
     names: list[str] = []
     for line in section.splitlines():
@@ -109,41 +115,43 @@ def _kinds(file: Path, node: ast.expr) -> tuple[list[str], set[str], bool]:
     if isinstance(node, ast.Constant):
         return ([node.value], set(), False) if isinstance(node.value, str) else ([], set(), False)
     if isinstance(node, ast.BinOp):
-        parts, many = [node.left, node.right], False
+        parts, is_repeated = [node.left, node.right], False
     elif isinstance(node, ast.Subscript):
         inner = node.slice
         parts = [*inner.elts] if isinstance(inner, ast.Tuple) else [inner]
-        many = getattr(node.value, "id", "") != "Literal"
+        is_repeated = getattr(node.value, "id", "") != "Literal"
     elif isinstance(node, ast.Name):
         if node.id in ("int", "float", "bool", "str"):
             return [], {node.id}, False
-        found = _definition(file, node.id)
-        if found is None or not isinstance(value := getattr(found[1], "value", None), ast.expr):
+        definition = _definition(file, node.id)
+        if definition is None or not isinstance(
+            value := getattr(definition[1], "value", None), ast.expr
+        ):
             return [], set(), False
-        return _kinds(found[0], value)
+        return _kinds(definition[0], value)
     else:
         return [], set(), False
     words: list[str] = []
     types: set[str] = set()
     for part in parts:
         more_words, more_types, more_many = _kinds(file, part)
-        words, types, many = words + more_words, types | more_types, many or more_many
-    return words, types, many
+        words, types, is_repeated = words + more_words, types | more_types, is_repeated or more_many
+    return words, types, is_repeated
 
 
 def _definition(file: Path, name: str) -> tuple[Path, ast.stmt] | None:
     """Return where a name of a module is defined: the file, and the statement."""
-    found = None
+    definition = None
     for statement in _statements(file):
         targets = getattr(statement, "targets", [getattr(statement, "target", None)])
         names = {getattr(statement, "name", ""), *(getattr(x, "id", "") for x in targets)}
         if name in names:
-            found = file, statement  # the last one: others are overloads
+            definition = file, statement  # the last one: others are overloads
         elif isinstance(statement, ast.ImportFrom):
             for alias in statement.names:
                 if (alias.asname or alias.name) == name:
-                    found = _definition(_module(file, statement), alias.name)
-    return found
+                    definition = _definition(_module(file, statement), alias.name)
+    return definition
 
 
 @functools.cache

@@ -41,8 +41,8 @@ def made_for(name: str, system: int = 0) -> Any:
 
 def drawn(name: str, systems: int = 1, **options: Any) -> Any:
     """Return the display of a plot of so many systems, drawn with its canvas."""
-    made = [made_for(name, i) for i in range(systems)]
-    data = made[0] if name in ONE else dict(zip(NAMES, made, strict=False))
+    drawings = [made_for(name, i) for i in range(systems)]
+    data = drawings[0] if name in ONE else dict(zip(NAMES, drawings, strict=False))
     if name == "ranked_lists":
         options |= {"thresholds": [0.2, 0.6], "convention": "vehicleid"}
     display = getattr(be.plot, name)(data, **options)
@@ -61,8 +61,8 @@ def texts(figure: Figure) -> list[Text]:
                     hidden |= {tick.label1, tick.label2}
             if not axes.axison:
                 hidden.add(axis.label)
-    found = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
-    return [text for text in found if text.get_text().strip()]
+    visible = [text for text in figure.findobj(Text) if text.get_visible() and text not in hidden]
+    return [text for text in visible if text.get_text().strip()]
 
 
 def overlap(a, b) -> bool:
@@ -85,7 +85,7 @@ def holds(figure: Figure, name: str) -> None:
         for frame in frames:
             if text in boxes:
                 assert not overlap(boxes[text], frame), f"{text.get_text()!r} lies on axes"
-    for (a, one), (b, other) in itertools.combinations(boxes.items(), 2):
-        if name in INSIDE and a.axes is not None and a.axes is b.axes:
+    for (a, one), (second_text, second_box) in itertools.combinations(boxes.items(), 2):
+        if name in INSIDE and a.axes is not None and a.axes is second_text.axes:
             continue
-        assert not overlap(one, other), f"{a.get_text()!r} lies on {b.get_text()!r}"
+        assert not overlap(one, second_box), f"{a.get_text()!r} lies on {second_text.get_text()!r}"

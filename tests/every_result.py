@@ -22,33 +22,42 @@ def scores_of(made: be.Scores, values: np.ndarray, **options: Any) -> be.Scores:
 
 @cache
 def square(kind: str = "distance", within: float = 0.9) -> be.Scores:
-    made = be.simulate(40, 4, within=within, random_state=3)
-    return scores_of(made, made.values if kind == "distance" else -made.values, kind=kind)
+    simulated = be.simulate(40, 4, within=within, random_state=3)
+    return scores_of(
+        simulated, simulated.values if kind == "distance" else -simulated.values, kind=kind
+    )
 
 
 @cache
 def searches() -> be.Scores:
     """Similarities of a watch list, each person under two cameras; some comparisons failed."""
-    made = be.simulate(
+    simulated = be.simulate(
         30, 3, layout="probe-against-gallery", probes=3, unenrolled=8, within=1.2, random_state=4
     )
-    values = -np.array(made.values)
+    values = -np.array(simulated.values)
     values[::7, ::5] = np.nan
-    return scores_of(made, values, kind="similarity", nan="reject")
+    return scores_of(simulated, values, kind="similarity", nan="reject")
 
 
 @cache
 def streets() -> be.Scores:
     options = {"layout": "probe-against-gallery", "probes": 2, "cameras": 3}
-    made = be.simulate(30, 5, within=1.0, random_state=5, **options)
-    return scores_of(made, np.round(made.values, 1))
+    simulated = be.simulate(30, 5, within=1.0, random_state=5, **options)
+    return scores_of(simulated, np.round(simulated.values, 1))
 
 
 def attacks() -> be.Scores:
     """Each probe imitates its person, and comes near."""
-    made = streets()
-    meta = {"probe_meta": {"attack": np.array(["print", "mask"])[np.arange(made.shape[0]) % 2]}}
-    return be.Scores(np.round(1.2 * made.values, 1), made.probe_labels, made.gallery_labels, **meta)
+    street_scores = streets()
+    meta = {
+        "probe_meta": {"attack": np.array(["print", "mask"])[np.arange(street_scores.shape[0]) % 2]}
+    }
+    return be.Scores(
+        np.round(1.2 * street_scores.values, 1),
+        street_scores.probe_labels,
+        street_scores.gallery_labels,
+        **meta,
+    )
 
 
 def pairs() -> be.Scores:

@@ -108,8 +108,8 @@ class World:
 
     def order(self, query: Name) -> list[Name]:
         """The gallery without the query, nearest first."""
-        others = [g for g in self.gallery if g != query]
-        return sorted(others, key=lambda g: self.distance(query, g))
+        other_templates = [g for g in self.gallery if g != query]
+        return sorted(other_templates, key=lambda g: self.distance(query, g))
 
     def searched(self, depth: int | None = None) -> Numbers:
         """Rank 1 and mAP of the queries with a match; of lists of some depth, rank 1 and recall."""
@@ -136,22 +136,24 @@ def drawn_world(seed: int, layout: str = "square", naming: str = "any") -> World
     """
     rng = random.Random(seed)
     people = PEOPLE[: rng.randint(4, 6)]
-    owners = [who for who in people for _ in range(rng.randint(3, 5))]
+    owners = [person for person in people for _ in range(rng.randint(3, 5))]
     rng.shuffle(owners)
     numbers = rng.sample(range(100, 1000), len(owners))
-    how = rng.choice(("files", "words", "numbers", "mixed")) if naming == "any" else naming
+    kind_of_names = (
+        rng.choice(("files", "words", "numbers", "mixed")) if naming == "any" else naming
+    )
     names: list[Name] = []
-    for i, (who, number) in enumerate(zip(owners, numbers, strict=True)):
-        file = f"{who[0]}/{number}.png"
+    for i, (person, number) in enumerate(zip(owners, numbers, strict=True)):
+        file = f"{person[0]}/{number}.png"
         of_kind = {
-            "files": file, "words": f"{who}_{number}", "numbers": number,
+            "files": file, "words": f"{person}_{number}", "numbers": number,
             "mixed": (file, number)[i % 2], "0..n-1": i,
         }  # fmt: skip
-        names.append(of_kind[how])
-    centre = {who: [rng.gauss(0, 1) for _ in range(DIMENSIONS)] for who in people}
+        names.append(of_kind[kind_of_names])
+    centre = {person: [rng.gauss(0, 1) for _ in range(DIMENSIONS)] for person in people}
     point = {
-        name: tuple(rng.gauss(x, 0.9) for x in centre[who])
-        for name, who in zip(names, owners, strict=True)
+        name: tuple(rng.gauss(x, 0.9) for x in centre[person])
+        for name, person in zip(names, owners, strict=True)
     }
     subject = dict(zip(names, owners, strict=True))
     session = {name: rng.randint(1, 2) for name in names}
@@ -189,8 +191,13 @@ def same_text(name: Any) -> str:
 
 def respelled(names: Sequence[Name | None], spelling: str, rng: random.Random) -> list[Any]:
     """All names in a spelling, or each in another one; None stays."""
-    each = [rng.choice(SPELLINGS[:-1]) if spelling == "mixed" else spelling for _ in names]
-    return [None if x is None else spelled(x, how) for x, how in zip(names, each, strict=True)]
+    chosen_spellings = [
+        rng.choice(SPELLINGS[:-1]) if spelling == "mixed" else spelling for _ in names
+    ]
+    return [
+        None if x is None else spelled(x, how)
+        for x, how in zip(names, chosen_spellings, strict=True)
+    ]
 
 
 def as_array(values: Sequence[Any]) -> np.ndarray:
@@ -237,8 +244,8 @@ def in_another_order(names: list[Name], rng: random.Random) -> list[Line]:
 
 
 def with_more_than_needed(names: list[Name], rng: random.Random) -> list[Line]:
-    more = [Line(f"none/{i}.png", of) for i, of in enumerate(rng.sample(names, 3))]
-    lines = lines_of(names) + more
+    further_lines = [Line(f"none/{i}.png", of) for i, of in enumerate(rng.sample(names, 3))]
+    lines = lines_of(names) + further_lines
     return rng.sample(lines, len(lines))
 
 
@@ -493,15 +500,15 @@ def assert_true(outcome: Outcome) -> None:
 def assert_true_or_refused(outcome: Callable[[], Outcome], twist: Twist) -> Outcome | None:
     """Hold a call to the world: its true numbers, or an error of the data, as the twist says."""
     try:
-        found = outcome()
+        result = outcome()
     except be.DataError as error:
         assert twist.expected != "equal", f"REFUSED: {error}"
         return None
-    assert_true(found)
-    assert twist.expected != "refused", f"TAKEN: {found.numbers}, expected an error"
-    if not twist.scores_have_names and hasattr(found.result, "attrs"):
-        assert says_taken_in_order(found.result), "SILENT: names on one side only, in order"
-    return found
+    assert_true(result)
+    assert twist.expected != "refused", f"TAKEN: {result.numbers}, expected an error"
+    if not twist.scores_have_names and hasattr(result.result, "attrs"):
+        assert says_taken_in_order(result.result), "SILENT: names on one side only, in order"
+    return result
 
 
 def seed_of(*parts: str) -> int:

@@ -17,8 +17,8 @@ def rows(document: Mapping[str, Any], measure: str, **places: Any) -> list[dict[
 
 def row(document: Mapping[str, Any], measure: str, **places: Any) -> dict[str, Any]:
     """The only row of a measure at places."""
-    (found,) = rows(document, measure, **places)
-    return found
+    (matching_row,) = rows(document, measure, **places)
+    return matching_row
 
 
 def value(document: Mapping[str, Any], measure: str, **places: Any) -> Any:

@@ -28,9 +28,9 @@ def limited(scores: be.Scores, limit: int | str) -> be.Scores:
 
 def few_replicates(method: str, number: int, seed: int = 3) -> be.stats.IntervalMethod:
     """Intervals of a handful of replicates: each is compared, so they need not be many."""
-    few = be.stats.IntervalMethod(method, random_state=seed)
-    object.__setattr__(few, "replicates", number)
-    return few
+    interval = be.stats.IntervalMethod(method, random_state=seed)
+    object.__setattr__(interval, "replicates", number)
+    return interval
 
 
 def people_drawn(people: int, replicates: int, seed: int = 3) -> np.ndarray:

@@ -29,13 +29,13 @@ def of_markdown(text: str) -> str:
 
 def latex_tables(text: str) -> list[list[list[str]]]:
     """Return the cells of each table; all else are comments."""
-    found: list[list[list[str]]] = []
+    tables: list[list[list[str]]] = []
     lines = [line for line in text.splitlines() if line and not line.startswith("%")]
     width = 0
     for line, after in zip(lines, [*lines, ""][1:], strict=True):
         if begun := re.fullmatch(r"\\begin\{tabular\}\{([lr]+)\}", line):
             width = len(begun[1])
-            found.append([])
+            tables.append([])
             assert after == r"\toprule"
         elif line == r"\bottomrule":
             assert after == r"\end{tabular}"
@@ -43,13 +43,13 @@ def latex_tables(text: str) -> list[list[list[str]]]:
             assert line.endswith(r" \\") and not line.lstrip().startswith(("[", "*"))
             cells = re.split(r"(?<!\\)&", line.removesuffix(r"\\").replace(" -- ", " - "))
             assert len(cells) == width, line
-            found[-1].append([of_latex(cell).strip() for cell in cells])
-    return found
+            tables[-1].append([of_latex(cell).strip() for cell in cells])
+    return tables
 
 
 def markdown_tables(text: str) -> list[list[list[str]]]:
     """Return the cells of each table; all else are paragraphs and lists."""
-    found: list[list[list[str]]] = []
+    tables: list[list[list[str]]] = []
     for block in text.split("\n\n"):
         lines = block.strip("\n").splitlines()
         if not lines or not lines[0].startswith("|"):
@@ -60,5 +60,5 @@ def markdown_tables(text: str) -> list[list[list[str]]]:
         assert {len(row) for row in rows} == {len(rows[0])}
         assert all(re.fullmatch(r" (:-+|-+:) ", cell) for cell in rows[1])
         read = [[of_markdown(cell).strip() for cell in row] for row in (rows[0], *rows[2:])]
-        found.append(read[not any(read[0]) :])  # a table always has a heading
-    return found
+        tables.append(read[not any(read[0]) :])  # a table always has a heading
+    return tables

@@ -11,11 +11,11 @@ STEPS = ("floats", "float32", "float16", "halves", "integers")
 
 def random_scores(rng: np.random.Generator) -> be.Scores:
     """Scores of a random world of either layout."""
-    most = int(rng.choice([1, 2, 4, 7]))
+    max_templates = int(rng.choice([1, 2, 4, 7]))
     subjects = int(rng.integers(3, 16))
     square = rng.random() < 0.6
-    labels = _labels(rng, subjects, most)
-    columns = labels if square else _labels(rng, subjects, most)
+    labels = _labels(rng, subjects, max_templates)
+    columns = labels if square else _labels(rng, subjects, max_templates)
     shape = len(labels), len(columns)
     values = rng.normal(size=shape)
     values += rng.choice([0.5, 2.0, 4.0]) * ~np.equal.outer(labels, columns)
@@ -30,19 +30,19 @@ def random_scores(rng: np.random.Generator) -> be.Scores:
     nan = str(rng.choice(["raise", "exclude", "reject"]))
     if nan != "raise":
         values = _with_gaps(values, rng, symmetric=symmetric, infinite=steps == "floats")
-    more: dict[str, Any] = {}
+    meta: dict[str, Any] = {}
     if rng.random() < 0.3:
-        more["exclude"] = rng.choice(["session", "all:session"])
-        more["probe_meta"] = {"session": rng.integers(0, 3, shape[0])}
+        meta["exclude"] = rng.choice(["session", "all:session"])
+        meta["probe_meta"] = {"session": rng.integers(0, 3, shape[0])}
         if not square:
-            more["gallery_meta"] = {"session": rng.integers(0, 3, shape[1])}
+            meta["gallery_meta"] = {"session": rng.integers(0, 3, shape[1])}
     elif rng.random() < 0.2:
         mask = rng.random(shape) < 0.9
-        more["mask"] = mask & mask.T if symmetric else mask
+        meta["mask"] = mask & mask.T if symmetric else mask
     if rng.random() < 0.15:
-        more["distractor_ids"] = (int(labels[0]),)
+        meta["distractor_ids"] = (int(labels[0]),)
     sides = (labels,) if square else (labels, columns)
-    return be.Scores(values, *sides, kind=kind, nan=nan, **more)
+    return be.Scores(values, *sides, kind=kind, nan=nan, **meta)
 
 
 def _in_steps(values: np.ndarray, steps: str) -> np.ndarray:
@@ -55,8 +55,8 @@ def _in_steps(values: np.ndarray, steps: str) -> np.ndarray:
 
 def _labels(rng: np.random.Generator, subjects: int, most: int) -> np.ndarray:
     """The subjects of templates, unequal numbers of each, in any order."""
-    some = rng.permutation(subjects)[: max(3, int(subjects * rng.choice([0.7, 1.0])))]
-    labels = np.repeat(some, rng.integers(1, most + 1, len(some)))
+    subjects_in_use = rng.permutation(subjects)[: max(3, int(subjects * rng.choice([0.7, 1.0])))]
+    labels = np.repeat(subjects_in_use, rng.integers(1, most + 1, len(subjects_in_use)))
     return rng.permutation(labels) if rng.random() < 0.5 else labels
 
 
@@ -81,20 +81,20 @@ def _with_gaps(
 def random_splitter(rng: np.random.Generator, layout: str) -> Any:
     """A splitter with a few parts."""
     seed = int(rng.integers(1 << 30))
-    some = [
+    splitters = [
         be.partition.SubjectShuffleSplit(12, test_size=0.5, random_state=seed),
         be.partition.SubjectKFold(3, n_repeats=4, shuffle=True, random_state=seed),
         be.partition.SampleShuffleSplit(12, test_size=0.6, random_state=seed),
     ]
     if layout == "all-against-all":
-        few = {"too_few": str(rng.choice(["enrol", "probe", "drop"]))}
-        drawn = {"n_repeats": 6, "random_state": seed, **few}
-        some += [
+        too_few = {"too_few": str(rng.choice(["enrol", "probe", "drop"]))}
+        drawn = {"n_repeats": 6, "random_state": seed, **too_few}
+        splitters += [
             be.partition.ProbeGallerySplit(1, **drawn),
             be.partition.ProbeGallerySplit(2, **drawn),
             be.partition.ProbeGallerySplit(0.5, **drawn),
             be.partition.EnrolledSplit(
-                be.partition.ProbeGallerySplit(1, **few),
+                be.partition.ProbeGallerySplit(1, **too_few),
                 unenrolled=0.3,
                 n_repeats=6,
                 random_state=seed,
@@ -105,10 +105,10 @@ def random_splitter(rng: np.random.Generator, layout: str) -> Any:
                 unenrolled=0.3,
                 repeats=6,
                 random_state=seed,
-                **few,
+                **too_few,
             ),
         ]
-    return some[rng.integers(len(some))]
+    return splitters[rng.integers(len(splitters))]
 
 
 def random_places(
@@ -133,16 +133,16 @@ def random_places(
 def random_folds(rng: np.random.Generator, layout: str) -> Any:
     """A splitter into training and test."""
     seed = int(rng.integers(1 << 30))
-    some = [
+    plans = [
         be.partition.SubjectKFold(3, n_repeats=3, shuffle=True, random_state=seed),
         be.partition.SubjectShuffleSplit(6, test_size=0.5, random_state=seed),
         be.partition.SampleKFold(3, stratify="subject", shuffle=True, random_state=seed),
         be.partition.TrainValidationTest(0.4, 0.3, random_state=seed),
     ]
     if layout == "all-against-all":
-        some.append(
+        plans.append(
             be.partition.Experiment(
                 train=0.4, gallery_templates=1, unenrolled=0.3, repeats=6, random_state=seed
             )
         )
-    return some[rng.integers(len(some))]
+    return plans[rng.integers(len(plans))]

@@ -44,12 +44,12 @@ def scenes(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
     for camera in range(1, cameras + 1):
         for frame in range(1, draw(st.integers(1, 5)) + 1):
             for rows, ids, spread in ((truth, 3, 14), (result, 4, 14)):
-                for who in sorted(draw(st.sets(st.integers(1, ids), max_size=3))):
+                for person in sorted(draw(st.sets(st.integers(1, ids), max_size=3))):
                     left, top = spread * noise.random(2)
                     wide, high = 40 + 10 * noise.random(2)
                     flag, category = 1, -1
                     if cameras == 1:  # the layout with cameras has no flags
                         flag = int(rows is result or noise.random() < 0.8)
                         category = int(noise.choice([1, 1, 1, 2, 3, 6, -1]))
-                    rows.append((camera, frame, who, left, top, wide, high, flag, category))
+                    rows.append((camera, frame, person, left, top, wide, high, flag, category))
     return truth, result

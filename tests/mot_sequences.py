@@ -10,24 +10,24 @@ Rows = np.ndarray
 def walk(rng: np.random.Generator, frames: int, people: int) -> Rows:
     """The boxes of people who walk side by side."""
     rows = []
-    for who in range(1, people + 1):
+    for person in range(1, people + 1):
         step = rng.normal(0, 2, 2)
         for frame in range(1, frames + 1):
-            left, top = (100 * who, 50) + frame * step
-            rows.append((frame, who, left, top, 40, 90))
+            left, top = (100 * person, 50) + frame * step
+            rows.append((frame, person, left, top, 40, 90))
     return np.array(rows).round(2)
 
 
 def follow(rng: np.random.Generator, truth: Rows, miss: float, change: float) -> Rows:
     """The boxes of a tracker that misses some, changes identities, and sees what is not there."""
     rows, identity, last = [], {}, 0
-    for frame, who, left, top, width, height in sorted(map(tuple, truth)):
-        if who not in identity or rng.random() < change:
+    for frame, person, left, top, width, height in sorted(map(tuple, truth)):
+        if person not in identity or rng.random() < change:
             last += 1
-            identity[who] = last
+            identity[person] = last
         if rng.random() >= miss:
-            x, y = rng.normal(0, 4, 2)
-            rows.append((frame, identity[who], left + x, top + y, width, height))
+            shift, y = rng.normal(0, 4, 2)
+            rows.append((frame, identity[person], left + shift, top + y, width, height))
         if rng.random() < 0.05:
             rows.append((frame, 1000 + len(rows), 300 * rng.random(), 400, 40, 90))
     return np.array(rows).round(2)
@@ -75,8 +75,11 @@ def write_benchmark(
         places[tracker] = folder / "trackers" / tracker
         for name, rows in by_name.items():
             for detector in detectors:
-                more = np.full((len(rows), 4), -1)
-                lines(places[tracker] / below / f"{name}{detector}.txt", np.hstack([rows, more]))
+                unused_columns = np.full((len(rows), 4), -1)
+                lines(
+                    places[tracker] / below / f"{name}{detector}.txt",
+                    np.hstack([rows, unused_columns]),
+                )
     return folder / "gt", places
 
 

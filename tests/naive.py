@@ -204,8 +204,8 @@ def read(
         for j in range(n):
             if probe_ids is not None and gallery_ids is not None and probe_ids[i] == gallery_ids[j]:
                 continue  # by identity, never by value; its score is not read
-            who = [side[place] for side, place in ((probes, i), (gallery, j)) if side is not None]
-            if len(who) == 2 and all(isinstance(x, Nobody) for x in who):
+            sides = [side[place] for side, place in ((probes, i), (gallery, j)) if side is not None]
+            if len(sides) == 2 and all(isinstance(x, Nobody) for x in sides):
                 continue
             if mask is not None:
                 if mask[i][j] == 0:
@@ -301,10 +301,10 @@ class Candidate:
 
 def groups(row: Iterable[Cell]) -> dict[tuple[bool, Any], list[Cell]]:
     """Cells by subject, in gallery order; a mask may split a subject into two groups."""
-    found: dict[tuple[bool, Any], list[Cell]] = {}
+    cells_by_subject: dict[tuple[bool, Any], list[Cell]] = {}
     for cell in row:
-        found.setdefault((cell.mate, cell.subject), []).append(cell)
-    return found
+        cells_by_subject.setdefault((cell.mate, cell.subject), []).append(cell)
+    return cells_by_subject
 
 
 def candidates(data: Data, i: int, unit: str, fusion: str) -> list[Candidate]:
@@ -315,15 +315,15 @@ def candidates(data: Data, i: int, unit: str, fusion: str) -> list[Candidate]:
         raise ValueError(f"unit {unit!r}")
     if data.gallery_subjects is None:
         raise ValueError("subjects need labels")
-    found = []
+    listed = []
     for (mate, subject), cells in groups(data.rows[i]).items():
         fused = fuse([c.distance for c in cells], fusion, data.undefined)
         if fused is None:
             continue  # too small for its k-th smallest: not in the list
         best = min(c.distance for c in cells)
         column = min(c.column for c in cells if c.distance == best)
-        found.append(Candidate(fused, column, mate, subject))
-    return found
+        listed.append(Candidate(fused, column, mate, subject))
+    return listed
 
 
 # --- Verification --------------------------------------------------------------------------------
@@ -346,15 +346,15 @@ def resolve_claims(data: Data, claims: Any, unenrolled_claims: str) -> tuple[lis
         raise ValueError("claims need labels")
     if claims is None:  # each probe claims every enrolled subject once
         return [(i, s) for i in range(len(data.rows)) for s in data.gallery_subjects], 0
-    kept, skipped = [], 0
+    genuine_claims, skipped = [], 0
     for i, subject in claim_list(claims, len(data.rows)):
         if subject in data.gallery_subjects:
-            kept.append((i, subject))
+            genuine_claims.append((i, subject))
         elif unenrolled_claims == "skip":
             skipped += 1
         else:
             raise ValueError(f"{subject!r} is not enrolled")
-    return kept, skipped
+    return genuine_claims, skipped
 
 
 def skipped_claims(*given: Any, claims: Any, **options: Any) -> int:
@@ -435,9 +435,9 @@ def attempts_of_transactions(
                 claim = candidate.column if templates == "single" else candidate.subject
                 if claim not in nearest or candidate.distance < nearest[claim].distance:
                     nearest[claim] = candidate
-        for claim, found in nearest.items():
+        for claim, nearest_cell in nearest.items():
             claimed = [claim] if templates == "single" else range(n)
-            wanted = [
+            claimed_columns = [
                 j
                 for j in claimed
                 if (templates == "single" or gallery[j] == claim)
@@ -446,10 +446,10 @@ def attempts_of_transactions(
             compared = [
                 {cell.column for cell in data.rows[i]} for i in range(m) if tries[i] == transaction
             ]
-            if any(columns and columns.isdisjoint(wanted) for columns in compared):
-                incomplete[not found.mate] += 1
+            if any(columns and columns.isdisjoint(claimed_columns) for columns in compared):
+                incomplete[not nearest_cell.mate] += 1
                 continue
-            (genuine if found.mate else impostor).append(data.user(found.distance))
+            (genuine if nearest_cell.mate else impostor).append(data.user(nearest_cell.distance))
     return genuine, impostor, (incomplete[0], incomplete[1])
 
 
@@ -502,10 +502,10 @@ def place(found: Sequence[Candidate], ties: str) -> tuple[Any, Any, bool]:
     mates = [c for c in found if c.mate]
     if not mates:
         return None, None, False
-    d = min(c.distance for c in mates)
-    best = [c for c in mates if c.distance == d]
-    closer = sum(1 for c in found if not c.mate and c.distance < d)
-    tied = [c for c in found if not c.mate and c.distance == d]
+    best_distance = min(c.distance for c in mates)
+    best = [c for c in mates if c.distance == best_distance]
+    closer = sum(1 for c in found if not c.mate and c.distance < best_distance)
+    tied = [c for c in found if not c.mate and c.distance == best_distance]
     if ties == "pessimistic":
         rank: Any = 1 + closer + len(tied)
     elif ties == "optimistic":
@@ -521,22 +521,22 @@ def place(found: Sequence[Candidate], ties: str) -> tuple[Any, Any, bool]:
         }
     else:
         raise ValueError(f"ties {ties!r}")
-    return d, rank, bool(tied)
+    return best_distance, rank, bool(tied)
 
 
 def ranked(data: Data, unit: str, fusion: str, ties: str) -> list[Ranked]:
     """``ranks`` in distances."""
     out = []
     for i, row in enumerate(data.rows):
-        found = candidates(data, i, unit, fusion)
-        d, rank, tied = place(found, ties)
-        others = [c.distance for c in found if not c.mate]
+        listed = candidates(data, i, unit, fusion)
+        best_distance, rank, tied = place(listed, ties)
+        other_distances = [c.distance for c in listed if not c.mate]
         out.append(
             Ranked(
-                best_mate=d,
+                best_mate=best_distance,
                 rank=rank,
                 tied=tied,
-                nearest_other=min(others) if others else None,
+                nearest_other=min(other_distances) if other_distances else None,
                 enrolled=data.enrolled[i],
                 nearest_template=min((c.distance for c in row), default=None),
                 nearest_mate_template=min((c.distance for c in row if c.mate), default=None),
@@ -555,11 +555,11 @@ def ranks(
     """Rank of the best mate of every probe, and what else identification needs of it."""
     data = read(*given, **options)
     out = ranked(data, unit, fusion, ties)
-    for r in out:
-        r.best_mate = data.user(r.best_mate)
-        r.nearest_other = data.user(r.nearest_other)
-        r.nearest_template = data.user(r.nearest_template)
-        r.nearest_mate_template = data.user(r.nearest_mate_template)
+    for result in out:
+        result.best_mate = data.user(result.best_mate)
+        result.nearest_other = data.user(result.nearest_other)
+        result.nearest_template = data.user(result.nearest_template)
+        result.nearest_mate_template = data.user(result.nearest_mate_template)
     return out
 
 
@@ -594,8 +594,8 @@ def roles(
         playing = probes  # always leave-subject-out: single-template subjects play as well
     else:
         if impostors == "auto":
-            some = any(not r.enrolled for r in probes)
-            impostors = "unenrolled" if some else "leave-subject-out"
+            has_unenrolled = any(not r.enrolled for r in probes)
+            impostors = "unenrolled" if has_unenrolled else "leave-subject-out"
         playing = [
             r
             for r in probes
@@ -639,8 +639,8 @@ def open_set(
     nontargets = [r for r in probes if not r.enrolled]
 
     for t in [data.sign * number(t) for t in thresholds]:
-        inside = [r for r in genuine if r.best_mate <= t]
-        di = [sum(probability(r.rank, k) for r in inside) for k in range(1, k_max + 1)]
+        accepted = [r for r in genuine if r.best_mate <= t]
+        di = [sum(probability(r.rank, k) for r in accepted) for k in range(1, k_max + 1)]
         out.di.append(di)
         out.dir.append([rate(sum(di[:k]), tg) for k in range(1, k_max + 1)])
         out.frr.append(1 - out.dir[-1][0])
@@ -649,12 +649,14 @@ def open_set(
         out.gr.append(ti - fa)
         out.far.append(rate(fa, ti))
         out.grr.append(rate(ti - fa, ti))
-        near = sum(r.nearest_template is not None and r.nearest_template <= t for r in targets)
+        accepted_targets = sum(
+            r.nearest_template is not None and r.nearest_template <= t for r in targets
+        )
         own = sum(
             r.nearest_mate_template is not None and r.nearest_mate_template <= t for r in targets
         )
         false = sum(r.nearest_template is not None and r.nearest_template <= t for r in nontargets)
-        out.ttr.append(rate(near, len(targets)))
+        out.ttr.append(rate(accepted_targets, len(targets)))
         out.ttr_identity.append(rate(own, len(targets)))
         out.ftr.append(rate(false, len(nontargets)))
     return out
@@ -682,8 +684,8 @@ def closed_set(
     ):
         raise ValueError(f"{skipped} probes without a mate")
     k_max = attainable(data, unit) if max_rank is None else max_rank
-    found = [r for r in mated if r.best_mate is not FAILED]  # a failure is identified at no rank
-    counts = [sum(within(r.rank, k) for r in found) for k in range(1, k_max + 1)]
+    compared = [r for r in mated if r.best_mate is not FAILED]  # a failure is identified at no rank
+    counts = [sum(within(r.rank, k) for r in compared) for k in range(1, k_max + 1)]
     return SimpleNamespace(
         cms_count=counts,
         cms=[rate(c, len(mated)) for c in counts],
@@ -717,8 +719,10 @@ def _roc_points(genuine: tuple[Any, ...], impostor: tuple[Any, ...], kind: str) 
     points = [Point(reject_all(genuine + impostor, kind), Fraction(0), Fraction(1))]
     thresholds = sorted({*genuine, *impostor} - {FAILED}, reverse=kind == "similarity")
     ga, _, fa, _ = verification_counts(genuine, impostor, thresholds, kind)
-    for t, g, i in zip(thresholds, ga, fa, strict=True):
-        points.append(Point(t, Fraction(i, len(impostor)), 1 - Fraction(g, len(genuine))))
+    for t, genuine_accepts, i in zip(thresholds, ga, fa, strict=True):
+        points.append(
+            Point(t, Fraction(i, len(impostor)), 1 - Fraction(genuine_accepts, len(genuine)))
+        )
     return points
 
 
@@ -750,14 +754,14 @@ def crossing(points: Sequence[Point]) -> EqualError:
     p0, p1 = points[where - 1], points[where]
     weight = (p0.frr - p0.far) / ((p1.far - p0.far) - (p1.frr - p0.frr))
     value = p0.far + weight * (p1.far - p0.far)
-    at = p0 if max(p0.far, p0.frr) <= max(p1.far, p1.frr) else p1
+    nearest = p0 if max(p0.far, p0.frr) <= max(p1.far, p1.frr) else p1
     # FVC: t1 the strictest point with FRR <= FAR, t2 the loosest with FRR >= FAR; of the two the
     # one with the smaller FAR + FRR, t1 in a tie, is the bracket.
     t1 = next(p for p in points if p.frr <= p.far)
     t2 = [p for p in points if p.frr >= p.far][-1]
     side = t1 if t1.far + t1.frr <= t2.far + t2.frr else t2
     low, high = min(side.far, side.frr), max(side.far, side.frr)
-    return EqualError(value, at.threshold, at.far, at.frr, low, high)
+    return EqualError(value, nearest.threshold, nearest.far, nearest.frr, low, high)
 
 
 def eer(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> EqualError:
@@ -773,15 +777,15 @@ def eer_hull(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
     points = roc_points(genuine, impostor, kind)
     best: Any = NAN
     for p in points:
-        for q in points:
-            gap_p, gap_q = p.frr - p.far, q.frr - q.far
+        for after in points:
+            gap_p, gap_q = p.frr - p.far, after.frr - after.far
             if not gap_p >= 0 >= gap_q:
                 continue
             if gap_p == gap_q:  # both on the diagonal: the lower of the two
-                e = min(p.far, q.far)
+                error = min(p.far, after.far)
             else:
-                e = p.far + gap_p / (gap_p - gap_q) * (q.far - p.far)
-            best = e if best != best else min(best, e)
+                error = p.far + gap_p / (gap_p - gap_q) * (after.far - p.far)
+            best = error if best != best else min(best, error)
     return best
 
 
@@ -840,13 +844,13 @@ def auc(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
     if not genuine or not impostor:
         return NAN
     halves = 0
-    for g in [number(x) for x in genuine]:
+    for genuine_score in [number(x) for x in genuine]:
         for i in [number(x) for x in impostor]:
-            if g == i:
+            if genuine_score == i:
                 halves += 1
-            elif FAILED in (g, i):
+            elif FAILED in (genuine_score, i):
                 halves += 2 * (i is FAILED)
-            elif (g > i) == (kind == "similarity"):
+            elif (genuine_score > i) == (kind == "similarity"):
                 halves += 2
     return Fraction(halves, 2 * len(genuine) * len(impostor))
 
@@ -902,8 +906,8 @@ def threshold_of(
     if name == "eer":
         return eer(genuine, impostor, kind).threshold
     if name in ("far", "frr"):
-        at = threshold_at_far if name == "far" else threshold_at_frr
-        return at(genuine, impostor, kind, float(value))
+        threshold_at = threshold_at_far if name == "far" else threshold_at_frr
+        return threshold_at(genuine, impostor, kind, float(value))
     weights: dict[str, tuple[Any, ...]] = {
         "hter": (),
         "accuracy": (Fraction(len(genuine), len(genuine) + len(impostor)),),
@@ -934,10 +938,10 @@ def open_set_points(
     genuine, nearest, _ = roles(data, unit, fusion, ties, impostors)
     if not genuine or not nearest:
         return []
-    found = {*nearest, *(r.best_mate for r in genuine if within(r.rank, k))} - {FAILED}
-    start = data.user(reject_all(found, "distance"))
+    best_distances = {*nearest, *(r.best_mate for r in genuine if within(r.rank, k))} - {FAILED}
+    start = data.user(reject_all(best_distances, "distance"))
     points = [Point(start, Fraction(0), Fraction(1))]
-    for t in sorted(found):
+    for t in sorted(best_distances):
         far = Fraction(sum(e <= t for e in nearest), len(nearest))
         hits = sum(within(r.rank, k) for r in genuine if r.best_mate <= t)
         points.append(Point(data.user(t), far, 1 - Fraction(hits) / len(genuine)))

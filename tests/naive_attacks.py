@@ -30,24 +30,24 @@ def lists(
     bona = [i for i in range(m) if is_bona_fide(species[i])]
     columns = bona if square else list(range(n))
     fusion = options["fusion"]
-    found: dict[str, Any] = {"genuine": [], "impostor": [], "species": {}}
+    result: dict[str, Any] = {"genuine": [], "impostor": [], "species": {}}
     attempts = {"genuine": 0, "impostor": 0}
     sign = naive.sign_of(kind)
 
     def distances(i: int, own: list[int]) -> list[Any]:
-        kept = []
+        oriented = []
         for j in own:
             if case["mask"] is not None and case["mask"][i][j] == 0:
                 continue
-            x = naive.number(values[i][j])
-            if x != x:
+            score = naive.number(values[i][j])
+            if score != score:
                 assert case["nan"] != "raise"
                 if case["nan"] == "exclude":
                     continue
-                kept.append(naive.FAILED)
+                oriented.append(naive.FAILED)
             else:
-                kept.append(sign * x)
-        return kept
+                oriented.append(sign * score)
+        return oriented
 
     def decisions(kept: list[Any]) -> list[Any]:
         if options["templates"] == "single":
@@ -59,22 +59,24 @@ def lists(
         for subject in dict.fromkeys(gallery[j] for j in columns):
             own = [j for j in columns if gallery[j] == subject and not (square and i == j)]
             name = "genuine" if subject == labels[i] else "impostor"
-            for d in decisions(distances(i, own)):
+            for distance in decisions(distances(i, own)):
                 attempts[name] += 1
-                found[name].append(sign * d)
+                result[name].append(sign * distance)
     for i in range(m):
         if is_bona_fide(species[i]):
             continue
         own = [j for j in columns if gallery[j] == labels[i]]
         if sources is not None:
             own = [j for j in own if sources[i] != j]
-        one = found["species"].setdefault(str(species[i]), {"ia": [], "attempts": 0, "rows": 0})
-        one["rows"] += 1
-        for d in decisions(distances(i, own)):
-            one["attempts"] += 1
-            one["ia"].append(sign * d)
-    found["attempts"] = attempts
-    return found
+        of_species = result["species"].setdefault(
+            str(species[i]), {"ia": [], "attempts": 0, "rows": 0}
+        )
+        of_species["rows"] += 1
+        for distance in decisions(distances(i, own)):
+            of_species["attempts"] += 1
+            of_species["ia"].append(sign * distance)
+    result["attempts"] = attempts
+    return result
 
 
 def taken(scores: list[Any], t: Any, kind: str) -> int:
@@ -89,27 +91,30 @@ def points(
     if not all(attempts):
         return []
     scores = {naive.number(x) for x in genuine + other if x is not naive.FAILED}
-    every = sorted(scores, reverse=kind == "similarity")
+    ordered = sorted(scores, reverse=kind == "similarity")
     return [
         Point(
             t,
             Fraction(taken(other, t, kind), attempts[1]),
             1 - Fraction(taken(genuine, t, kind), attempts[0]),
         )
-        for t in [naive.reject_all(genuine + other, kind), *every]
+        for t in [naive.reject_all(genuine + other, kind), *ordered]
     ]
 
 
 def rates(found: dict[str, Any], t: Any, kind: str) -> dict[str, Any]:
     """Return all rates at a threshold."""
-    of = {
+    by_species = {
         name: naive.rate(taken(x["ia"], t, kind), x["attempts"])
         for name, x in found["species"].items()
     }
     accepted = {c: taken(found[c], t, kind) for c in ("genuine", "impostor")}
     frr = 1 - naive.rate(accepted["genuine"], found["attempts"]["genuine"])
     pooled = iapar_pooled(found, t, kind)
-    iapar = of | {"pooled": pooled, "largest": max((x for x in of.values() if x == x), default=NAN)}
+    iapar = by_species | {
+        "pooled": pooled,
+        "largest": max((x for x in by_species.values() if x == x), default=NAN),
+    }
     return {
         "far": naive.rate(accepted["impostor"], found["attempts"]["impostor"]),
         "frr": frr,
@@ -120,9 +125,9 @@ def rates(found: dict[str, Any], t: Any, kind: str) -> dict[str, Any]:
 
 def iapar_pooled(found: dict[str, Any], t: Any, kind: str) -> Any:
     """Return the rate over the attempts of all species."""
-    every = [x for one in found["species"].values() for x in one["ia"]]
+    attack_scores = [x for one in found["species"].values() for x in one["ia"]]
     number = sum(x["attempts"] for x in found["species"].values())
-    return naive.rate(taken(every, t, kind), number)
+    return naive.rate(taken(attack_scores, t, kind), number)
 
 
 def eers(found: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -130,26 +135,33 @@ def eers(found: dict[str, Any], kind: str) -> dict[str, Any]:
     attacks = [x for one in found["species"].values() for x in one["ia"]]
     number = sum(x["attempts"] for x in found["species"].values())
     genuine, impostor = found["genuine"], found["impostor"]
-    made = found["attempts"]
-    both = impostor + attacks
+    attempts = found["attempts"]
+    impostor_and_attacks = impostor + attacks
     return {
-        "eer": naive.crossing(points(genuine, impostor, (made["genuine"], made["impostor"]), kind)),
-        "attack_eer": naive.crossing(points(genuine, attacks, (made["genuine"], number), kind)),
+        "eer": naive.crossing(
+            points(genuine, impostor, (attempts["genuine"], attempts["impostor"]), kind)
+        ),
+        "attack_eer": naive.crossing(points(genuine, attacks, (attempts["genuine"], number), kind)),
         "sasv_eer": naive.crossing(
-            points(genuine, both, (made["genuine"], made["impostor"] + number), kind)
+            points(
+                genuine,
+                impostor_and_attacks,
+                (attempts["genuine"], attempts["impostor"] + number),
+                kind,
+            )
         ),
     }
 
 
 def min_a_dcf(found: dict[str, Any], kind: str, a_dcf: tuple[float, ...]) -> Any:
     """Return the least normalised cost over the points of bona fide attempts."""
-    made = found["attempts"]["genuine"], found["attempts"]["impostor"]
+    attempts = found["attempts"]["genuine"], found["attempts"]["impostor"]
     tar, non, spf = (Fraction(p) * Fraction(c) for p, c in zip(a_dcf[:3], a_dcf[3:], strict=True))
-    every = points(found["genuine"], found["impostor"], made, kind)
-    if not every or not sum(x["attempts"] for x in found["species"].values()):
+    curve = points(found["genuine"], found["impostor"], attempts, kind)
+    if not curve or not sum(x["attempts"] for x in found["species"].values()):
         return NAN
     costs = [
-        tar * p.frr + non * p.far + spf * iapar_pooled(found, p.threshold, kind) for p in every
+        tar * p.frr + non * p.far + spf * iapar_pooled(found, p.threshold, kind) for p in curve
     ]
     # Where a score has the threshold that would reject all, that point is NaN and accepts none.
     return min(costs) / min(tar, non + spf)

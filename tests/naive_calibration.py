@@ -23,17 +23,17 @@ def log_ratio(p: float) -> float:
 
 def cllr(genuine: Sequence[float], impostor: Sequence[float]) -> float:
     """Cost of log-likelihood ratios, in bits."""
-    g = sum(softplus(-x) for x in genuine) / len(genuine)
+    genuine_cost = sum(softplus(-x) for x in genuine) / len(genuine)
     i = sum(softplus(x) for x in impostor) / len(impostor)
-    return (g + i) / 2 / math.log(2)
+    return (genuine_cost + i) / 2 / math.log(2)
 
 
 def cross_entropy(genuine: Sequence[float], impostor: Sequence[float], log_odds: float) -> float:
     """Empirical cross-entropy at prior log odds, in bits."""
     prior = 1 / (1 + math.exp(-log_odds))
-    g = sum(softplus(-x - log_odds) for x in genuine) / len(genuine)
+    genuine_cost = sum(softplus(-x - log_odds) for x in genuine) / len(genuine)
     i = sum(softplus(x + log_odds) for x in impostor) / len(impostor)
-    return (prior * g + (1 - prior) * i) / math.log(2)
+    return (prior * genuine_cost + (1 - prior) * i) / math.log(2)
 
 
 def pav(genuine: Sequence[float], impostor: Sequence[float]) -> dict[float, float]:
@@ -47,8 +47,8 @@ def pav(genuine: Sequence[float], impostor: Sequence[float]) -> dict[float, floa
     k = 0
     while k + 1 < len(blocks):
         if posterior(blocks[k]) >= posterior(blocks[k + 1]):
-            members, g, i = blocks.pop(k + 1)
-            blocks[k] = [blocks[k][0] + members, blocks[k][1] + g, blocks[k][2] + i]
+            members, genuine_number, i = blocks.pop(k + 1)
+            blocks[k] = [blocks[k][0] + members, blocks[k][1] + genuine_number, blocks[k][2] + i]
             k = max(0, k - 1)
         else:
             k += 1
@@ -102,8 +102,8 @@ def min_dcf(
     """Cost at the best threshold: rejecting all, or at some score."""
     reject_all = prior * costs[0] / min(prior * costs[0], (1 - prior) * costs[1])
     scores = [x for x in {*genuine, *impostor} if x == x]  # NaN has failed
-    found = [dcf(genuine, impostor, t, prior, costs) for t in scores]
-    return min([reject_all, *found])
+    costs_at_scores = [dcf(genuine, impostor, t, prior, costs) for t in scores]
+    return min([reject_all, *costs_at_scores])
 
 
 def primary(
@@ -122,19 +122,19 @@ def primary(
 
 def mean_sd(values: Sequence[float]) -> tuple[float, float]:
     """Mean and standard deviation (``ddof = 0``) of finite values."""
-    kept = [x for x in values if math.isfinite(x)]
-    mean = math.fsum(kept) / len(kept)
-    return mean, math.sqrt(math.fsum((x - mean) ** 2 for x in kept) / len(kept))
+    finite = [x for x in values if math.isfinite(x)]
+    mean = math.fsum(finite) / len(finite)
+    return mean, math.sqrt(math.fsum((x - mean) ** 2 for x in finite) / len(finite))
 
 
 def scaled(x: float, how: str, train: Sequence[float]) -> float:
     """One score (a similarity) on the common scale of several systems."""
-    kept = [v for v in train if math.isfinite(v)]
+    finite = [v for v in train if math.isfinite(v)]
     if how == "none":
         return x
     if how == "min-max":
-        return (x - min(kept)) / (max(kept) - min(kept))
-    mean, sd = mean_sd(kept)
+        return (x - min(finite)) / (max(finite) - min(finite))
+    mean, sd = mean_sd(finite)
     return (x - mean) / sd if how == "z" else 0.5 * (math.tanh(0.01 * (x - mean) / sd) + 1)
 
 
@@ -168,5 +168,5 @@ def normalised(
     score: float, gallery: tuple[float, float] | None, probe: tuple[float, float] | None
 ) -> float:
     """The mean of a score as normalised by each side's mean and standard deviation."""
-    found = [(score - mean) / sd for mean, sd in filter(None, (gallery, probe))]
-    return sum(found) / len(found)
+    scaled_scores = [(score - mean) / sd for mean, sd in filter(None, (gallery, probe))]
+    return sum(scaled_scores) / len(scaled_scores)

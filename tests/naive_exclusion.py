@@ -12,11 +12,13 @@ def left_out(
         everyone = form.startswith("all:")
         rule = form.removeprefix("all:")
         column = rule.partition("=")[0].removesuffix("!")
-        a, b = probe[column], gallery[column]
-        same = a is not None and b is not None and a == b
+        probe_value, gallery_value = probe[column], gallery[column]
+        same = (
+            probe_value is not None and gallery_value is not None and probe_value == gallery_value
+        )
         if "/" in rule:
             first, second = rule.partition("=")[2].split("/")
-            holds = (str(a), str(b)) == (first, second)
+            holds = (str(probe_value), str(gallery_value)) == (first, second)
         elif rule.endswith("!="):
             holds = not same
         else:

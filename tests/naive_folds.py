@@ -23,20 +23,20 @@ def naive_fold(
         if not len(probes) or not len(gallery):
             attempts.append(([], []))
             continue
-        given = case.naive(probes, gallery)
+        data = case.naive(probes, gallery)
         if templates == "single":
-            attempts.append(naive.attempts_single(**given))
+            attempts.append(naive.attempts_single(**data))
         else:
-            attempts.append(naive.attempts_multi(**given, fusion=fusion))
+            attempts.append(naive.attempts_multi(**data, fusion=fusion))
     threshold = naive.threshold_of(rule, *attempts[0], case.kind)
-    found = []
+    counts = []
     for genuine, impostor in attempts:
         if threshold is None:
-            found.append((len(genuine), len(impostor), 0, 0))
+            counts.append((len(genuine), len(impostor), 0, 0))
             continue
         _, fr, fa, _ = naive.verification_counts(genuine, impostor, [threshold], case.kind)
-        found.append((len(genuine), len(impostor), fr[0], fa[0]))
-    return threshold, found
+        counts.append((len(genuine), len(impostor), fr[0], fa[0]))
+    return threshold, counts
 
 
 def parts_of(case: cases.Case, samples: list[int]) -> tuple[list[int], list[int]]:
@@ -53,10 +53,10 @@ def folds_of(draw: st.DrawFn, case: cases.Case) -> np.ndarray:
     m, n = case.values.shape
     size = n if case.square else m + n
     codes = draw(st.lists(st.integers(-1, 2), min_size=size, max_size=size))
-    found = np.array(codes)
-    if len(np.unique(found[found >= 0])) < 2:
-        found[0], found[-1] = 0, 1
-    return found
+    fold_of_subject = np.array(codes)
+    if len(np.unique(fold_of_subject[fold_of_subject >= 0])) < 2:
+        fold_of_subject[0], fold_of_subject[-1] = 0, 1
+    return fold_of_subject
 
 
 def assert_folds(
@@ -68,14 +68,14 @@ def assert_folds(
         train = parts_of(case, np.flatnonzero(codes != k).tolist())
         test = parts_of(case, np.flatnonzero(codes == k).tolist())
         threshold, expected = naive_fold(case, train, test, rule, templates, fusion)
-        one = ds.isel(repeat=0, fold=place)
-        found = one.threshold.item()
+        fold = ds.isel(repeat=0, fold=place)
+        threshold_of_fold = fold.threshold.item()
         if threshold is None or math.isnan(threshold):
-            assert math.isnan(found)
+            assert math.isnan(threshold_of_fold)
         else:
-            assert found == threshold
+            assert threshold_of_fold == threshold
         for part, (genuine, impostor, fr, fa) in zip(("train", "test"), expected, strict=True):
-            of_part = one.sel(part=part)
+            of_part = fold.sel(part=part)
             names = ("genuine_attempts", "impostor_attempts", "fr", "fa")
             counts = [of_part[name].item() for name in names]
             defined = threshold is not None

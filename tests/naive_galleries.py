@@ -64,27 +64,27 @@ def expected(
         skipped += not has_mate
         attempt = plays(data, i, impostors) and any(not cell.mate for cell in row)
         impostor += attempt
-        every = galleries(row)
-        share = Fraction(1, len(every))
-        for gallery in every:
-            found = [naive.Candidate(c.distance, c.column, c.mate, c.subject) for c in gallery]
-            d, rank, is_tied = naive.place(found, ties)
+        all_galleries = galleries(row)
+        share = Fraction(1, len(all_galleries))
+        for gallery in all_galleries:
+            listed = [naive.Candidate(c.distance, c.column, c.mate, c.subject) for c in gallery]
+            best_distance, rank, is_tied = naive.place(listed, ties)
             tied += share * is_tied
             for k in range(1, k_max + 1):
                 chance = naive.probability(rank, k)
                 for later in range(k, k_max + 1):
-                    cms_count[later - 1] += share * chance * (d is not naive.FAILED)
+                    cms_count[later - 1] += share * chance * (best_distance is not naive.FAILED)
                 for t, limit in enumerate(limits):
-                    if rank is not None and d <= limit:
+                    if rank is not None and best_distance <= limit:
                         di[t][k - 1] += share * chance
-            others = [c.distance for c in found if not c.mate]
-            everyone = [c.distance for c in found]
+            other_distances = [c.distance for c in listed if not c.mate]
+            everyone = [c.distance for c in listed]
             for t, limit in enumerate(limits):
-                if attempt and min(others) <= limit:
+                if attempt and min(other_distances) <= limit:
                     fa[t] += share
                 if data.enrolled[i]:
                     ttr[t] += share * any(x <= limit for x in everyone)
-                    own[t] += share * any(c.distance <= limit for c in found if c.mate)
+                    own[t] += share * any(c.distance <= limit for c in listed if c.mate)
                 else:
                     ftr[t] += share * any(x <= limit for x in everyone)
     dir_ = [[naive.rate(sum(row[: k + 1]), genuine) for k in range(k_max)] for row in di]
@@ -128,28 +128,30 @@ def by_size(
     dir_ = [[Fraction(0)] * max_rank for _ in limits]
     possible = True
     for i, label in enumerate(data.probe_labels):
-        found = naive.candidates(data, i, "subject", fusion)
-        others = [s for s in enrolled if s != label]
-        if any(c.mate for c in found):
+        all_candidates = naive.candidates(data, i, "subject", fusion)
+        other_subjects = [s for s in enrolled if s != label]
+        if any(c.mate for c in all_candidates):
             genuine += 1
-            chosen = list(itertools.combinations(others, size - 1))
+            chosen = list(itertools.combinations(other_subjects, size - 1))
             for subset in chosen:
-                listed_ = [c for c in found if c.mate or c.subject in subset]
-                d, rank, _ = naive.place(listed_, ties)
+                listed_ = [c for c in all_candidates if c.mate or c.subject in subset]
+                best_distance, rank, _ = naive.place(listed_, ties)
                 for k in range(max_rank):
                     chance = Fraction(naive.within(rank, k + 1), len(chosen))
-                    cms[k] += chance * (d is not naive.FAILED)
+                    cms[k] += chance * (best_distance is not naive.FAILED)
                     for t, limit in enumerate(limits):
-                        dir_[t][k] += chance * (d <= limit)
-        if plays(data, i, impostors) and any(not c.mate for c in found):
+                        dir_[t][k] += chance * (best_distance <= limit)
+        if plays(data, i, impostors) and any(not c.mate for c in all_candidates):
             impostor += 1
-            chosen = list(itertools.combinations(others, size))
+            chosen = list(itertools.combinations(other_subjects, size))
             possible = possible and bool(chosen)
             for subset in chosen:
-                near = min((c.distance for c in found if c.subject in subset), default=naive.INF)
-                seen = any(c.subject in subset for c in found)
+                nearest = min(
+                    (c.distance for c in all_candidates if c.subject in subset), default=naive.INF
+                )
+                is_present = any(c.subject in subset for c in all_candidates)
                 for t, limit in enumerate(limits):
-                    fa[t] += Fraction(seen and near <= limit, len(chosen))
+                    fa[t] += Fraction(is_present and nearest <= limit, len(chosen))
     return (
         [naive.rate(x, genuine) for x in cms],
         [[naive.rate(x, genuine) for x in row] for row in dir_],

@@ -49,45 +49,51 @@ def by_group(
 ) -> dict[str, dict[Any, Any]]:
     """Return counts and rates at a threshold (NaN rejects all), of all groups together, too."""
     names = [*sorted(set(group.values())), ALL]
-    found: dict[str, dict[Any, Any]] = {
+    result: dict[str, dict[Any, Any]] = {
         x: {} for x in ("frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts")
     }
 
     def rejected(a: Attempt) -> bool:
         return threshold != threshold or not naive.accepted(a.score, threshold, kind)
 
-    for g in names:
-        own = [a for a in made if a.genuine and g in (group[a.probe], ALL)]
-        found["genuine_attempts"][g] = len(own)
-        found["fr"][g] = sum(map(rejected, own))
-        found["frr"][g] = naive.rate(found["fr"][g], len(own))
-        for h in names:
-            others = [
+    for probe_group in names:
+        own = [a for a in made if a.genuine and probe_group in (group[a.probe], ALL)]
+        result["genuine_attempts"][probe_group] = len(own)
+        result["fr"][probe_group] = sum(map(rejected, own))
+        result["frr"][probe_group] = naive.rate(result["fr"][probe_group], len(own))
+        for claimed_group in names:
+            impostor_attempts = [
                 a
                 for a in made
-                if not a.genuine and g in (group[a.probe], ALL) and h in (group[a.claimed], ALL)
+                if not a.genuine
+                and probe_group in (group[a.probe], ALL)
+                and claimed_group in (group[a.claimed], ALL)
             ]
-            found["impostor_attempts"][g, h] = len(others)
-            found["fa"][g, h] = sum(not rejected(a) for a in others)
-            found["far"][g, h] = naive.rate(found["fa"][g, h], len(others))
-    return found
+            result["impostor_attempts"][probe_group, claimed_group] = len(impostor_attempts)
+            result["fa"][probe_group, claimed_group] = sum(
+                not rejected(a) for a in impostor_attempts
+            )
+            result["far"][probe_group, claimed_group] = naive.rate(
+                result["fa"][probe_group, claimed_group], len(impostor_attempts)
+            )
+    return result
 
 
 def limits_of_difference(
     one: tuple[float, float, float], other: tuple[float, float, float]
 ) -> tuple[float, float]:
     """Return the limits of the difference of two independent rates, each (rate, low, high)."""
-    (x, x_low, x_high), (y, y_low, y_high) = one, other
-    difference = x - y
+    (first, x_low, x_high), (y, y_low, y_high) = one, other
+    difference = first - y
     return (
-        difference - math.hypot(x - x_low, y_high - y),
-        difference + math.hypot(x_high - x, y - y_low),
+        difference - math.hypot(first - x_low, y_high - y),
+        difference + math.hypot(x_high - first, y - y_low),
     )
 
 
 def inequity(far: Sequence[Any], frr: Sequence[Any], alpha: Any) -> dict[str, Any]:
     """Return FDR, GARBE and ratios of the rates of groups."""
-    n, found = len(far), {}
+    n, measures = len(far), {}
 
     def gini(x: Sequence[Any]) -> Any:
         if not any(x):
@@ -97,14 +103,14 @@ def inequity(far: Sequence[Any], frr: Sequence[Any], alpha: Any) -> dict[str, An
 
     defined = n > 1 and all(x == x for x in (*far, *frr))
     spread = [max(abs(a - b) for a in x for b in x) for x in (far, frr)]
-    found["fdr"] = 1 - (alpha * spread[0] + (1 - alpha) * spread[1]) if defined else NAN
-    found["garbe"] = alpha * gini(far) + (1 - alpha) * gini(frr) if defined else NAN
+    measures["fdr"] = 1 - (alpha * spread[0] + (1 - alpha) * spread[1]) if defined else NAN
+    measures["garbe"] = alpha * gini(far) + (1 - alpha) * gini(frr) if defined else NAN
     for name, x in (("far", far), ("frr", frr)):
-        known = all(v > 0 for v in x)  # NaN is not
-        found[f"{name}_max_over_min"] = max(x) / min(x) if known else NAN
-        mean = math.exp(sum(math.log(v) for v in x) / n) if known else NAN
-        found[f"{name}_max_over_geomean"] = float(max(x)) / mean if known else NAN
-    return found
+        is_defined = all(v > 0 for v in x)  # NaN is not
+        measures[f"{name}_max_over_min"] = max(x) / min(x) if is_defined else NAN
+        mean = math.exp(sum(math.log(v) for v in x) / n) if is_defined else NAN
+        measures[f"{name}_max_over_geomean"] = float(max(x)) / mean if is_defined else NAN
+    return measures
 
 
 def left_out_limits(
@@ -114,15 +120,15 @@ def left_out_limits(
 
     `errors` has the attempts of the group: whether each is an error, with its people.
     """
-    made = [(wrong, people) for wrong, rows in errors.items() for people in rows]
-    everyone = sorted({x for _, people in made for x in people})
-    without = []
+    attempts = [(wrong, people) for wrong, rows in errors.items() for people in rows]
+    everyone = sorted({x for _, people in attempts for x in people})
+    rates_without = []
     for person in everyone:
-        kept = [wrong for wrong, people in made if person not in people]
-        without.append(sum(kept) / len(kept) if kept else NAN)
-    rate = sum(wrong for wrong, _ in made) / len(made)
-    sides = max(len(set(people)) for _, people in made)
-    return naive_limits.rate([rate, *without], len(made), trials, sides, level)
+        of_others = [wrong for wrong, people in attempts if person not in people]
+        rates_without.append(sum(of_others) / len(of_others) if of_others else NAN)
+    rate = sum(wrong for wrong, _ in attempts) / len(attempts)
+    sides = max(len(set(people)) for _, people in attempts)
+    return naive_limits.rate([rate, *rates_without], len(attempts), trials, sides, level)
 
 
 def limits_alone(made: Sequence[tuple[bool, tuple[Any, ...]]], trials: int) -> tuple[Any, Any]:
@@ -143,11 +149,11 @@ def largest_deviation(
     within = [a for a in made if len({group[x] for x in a[1]}) == 1]
     overall = sum(wrong for wrong, _ in within) / len(within)
     largest = 0.0
-    for g in sorted(set(group.values())):
-        own = [a for a in within if group[a[1][0]] == g]
+    for group_name in sorted(set(group.values())):
+        own = [a for a in within if group[a[1][0]] == group_name]
         rate = sum(wrong for wrong, _ in own) / len(own)
         squares = 0.0
-        for person in (x for x in group if group[x] == g):
+        for person in (x for x in group if group[x] == group_name):
             squares += sum(wrong - rate for wrong, people in own if person in people) ** 2
         if abs(rate - overall) > 1e-12:
             error = math.sqrt(squares) / len(own)

@@ -16,23 +16,23 @@ def suspects(**given: Any) -> tuple[dict[int, Any], list[int], set[int]]:
     data = naive.read(**given)
     assert data.probe_labels is not None
     order = {label: i for i, label in enumerate(sorted(data.gallery_subjects or ()))}
-    pairs, every = {}, []
+    pairs, all_scores = {}, []
     for i, row in enumerate(data.rows):
         by_label = medians_of(row)
         own = by_label.pop(data.probe_labels[i], None)
         if own is not None:
-            every.append(own)
+            all_scores.append(own)
         if by_label:
             nearest = min(by_label, key=lambda label: (by_label[label], order[label]))
-            every.append(by_label[nearest])
+            all_scores.append(by_label[nearest])
             if own is not None:
                 pairs[i] = own, by_label[nearest], nearest
-    zero = given.get("kind", "distance") == "distance" and all(x >= 0 for x in every)
-    r = {i: contrast(own, near, zero) for i, (own, near, _) in pairs.items()}
-    if not r or not statistics.median(r.values()) < 0:
-        return {}, [*r], set()
-    usual = statistics.median(r.values())
-    wrong = [i for i in outlying(r, 0.001) if r[i] >= -usual / 2]
+    zero = given.get("kind", "distance") == "distance" and all(x >= 0 for x in all_scores)
+    contrasts = {i: contrast(own, near, zero) for i, (own, near, _) in pairs.items()}
+    if not contrasts or not statistics.median(contrasts.values()) < 0:
+        return {}, [*contrasts], set()
+    usual = statistics.median(contrasts.values())
+    wrong = [i for i in outlying(contrasts, 0.001) if contrasts[i] >= -usual / 2]
     matching = set()
     for i in wrong:
         by_label = medians_of(data.rows[i])
@@ -41,7 +41,7 @@ def suspects(**given: Any) -> tuple[dict[int, Any], list[int], set[int]]:
         ]
         if not further or contrast(pairs[i][1], min(further), zero) <= usual / 2:
             matching.add(i)
-    return {i: pairs[i][2] for i in wrong}, [*r], matching
+    return {i: pairs[i][2] for i in wrong}, [*contrasts], matching
 
 
 def on_both_sides(**given: Any) -> set[tuple[str, int, Any]]:
@@ -61,17 +61,22 @@ def on_both_sides(**given: Any) -> set[tuple[str, int, Any]]:
     named = set()
     of_probes = given["probe_labels"], rows, judged_rows
     of_gallery = given["gallery_labels"], columns, judged_columns
-    for side, this, other, matching in (
+    for side, own_side, other_side, matching in (
         ("probe", of_probes, of_gallery, matching_rows),
         ("gallery", of_gallery, of_probes, matching_columns),
     ):
-        for i, nearest in this[1].items():
-            label = this[0][i]
-            here, there = (sum(x[0][j] == label for j in x[1]) for x in (this, other))
-            all_here, all_there = (
-                n == sum(x[0][j] == label for j in x[2]) for n, x in ((here, this), (there, other))
+        for i, nearest in own_side[1].items():
+            label = own_side[0][i]
+            number_here, number_there = (
+                sum(x[0][j] == label for j in x[1]) for x in (own_side, other_side)
             )
-            explained = there > 0 and all_here and (not all_there or there < here)
+            all_here, all_there = (
+                n == sum(x[0][j] == label for j in x[2])
+                for n, x in ((number_here, own_side), (number_there, other_side))
+            )
+            explained = (
+                number_there > 0 and all_here and (not all_there or number_there < number_here)
+            )
             if not explained and i in matching:
                 named.add((side, i, nearest))
     return named

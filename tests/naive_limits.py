@@ -26,10 +26,10 @@ def exact(rate: float, trials: float, miss: float) -> Ends:
 
 def jackknife(columns: Columns) -> tuple[float, float]:
     """The variance, and its degrees of freedom."""
-    without = columns[1:]
-    n = len(without)
-    mean = sum(without) / n
-    squares = [(x - mean) ** 2 for x in without]
+    replicates = columns[1:]
+    n = len(replicates)
+    mean = sum(replicates) / n
+    squares = [(x - mean) ** 2 for x in replicates]
     total = sum(squares)
     spread = sum(x**2 for x in squares) - total**2 / n
     if not total > 1e-20:
@@ -105,8 +105,8 @@ def counted_twice(columns: Columns, sides: int) -> float:
     rate, n = columns[0], len(columns) - 1
     own = sides / n
     errors, attempts = rate, 1.0
-    for x in sorted(columns[1:])[:2]:
-        errors += max(rate - x * (1 - own), own * rate)
+    for replicate in sorted(columns[1:])[:2]:
+        errors += max(rate - replicate * (1 - own), own * rate)
         attempts += own
     return min(errors / attempts, 1.0)
 
@@ -130,19 +130,23 @@ def curve(
     by_rate = {columns[0]: list(columns) for columns in reversed(places)}
     by_rate |= {0.0: [0.0] * (n + 1), 1.0: [1.0] * (n + 1)}
     rates = sorted(by_rate)
-    found = [effective(by_rate[x], miss, sides) for x in rates]
-    known = [(x, f.of_rates) for x, f in zip(rates, found, strict=True) if f and f.known]
+    effective_trials = [effective(by_rate[x], miss, sides) for x in rates]
+    known_rates = [
+        (x, trials_there.of_rates)
+        for x, trials_there in zip(rates, effective_trials, strict=True)
+        if trials_there and trials_there.known
+    ]
     ends = []
-    for x, f in zip(rates, found, strict=True):
+    for x, trials_there in zip(rates, effective_trials, strict=True):
         trials, fewest = units, units
-        if f and f.known:
-            trials, fewest = f.least, units if least is None else least
-        elif known:
-            trials = interpolated(x, *zip(*known, strict=True))
+        if trials_there and trials_there.known:
+            trials, fewest = trials_there.least, units if least is None else least
+        elif known_rates:
+            trials = interpolated(x, *zip(*known_rates, strict=True))
         trials = min(max(trials, min(fewest, attempts)), attempts)
-        both = 2 if trials <= units and x in (0, 1) and not one_sided else 1
+        tails = 2 if trials <= units and x in (0, 1) and not one_sided else 1
         upper = counted_twice(by_rate[x], sides) if raised else x
-        ends.append((exact(x, trials, both * miss)[0], exact(upper, trials, both * miss)[1]))
+        ends.append((exact(x, trials, tails * miss)[0], exact(upper, trials, tails * miss)[1]))
     low, high = (list(x) for x in zip(*ends, strict=True))
     for k in range(len(rates) - 2, -1, -1):
         low[k] = min(low[k], low[k + 1])
@@ -158,12 +162,12 @@ def rate(
     value, miss = columns[0], (1 - confidence) / 2
     if not units or math.isnan(value):
         return math.nan, math.nan
-    trials, both = units, 2 if value in (0, 1) else 1
+    trials, tails = units, 2 if value in (0, 1) else 1
     if len(columns) > 2 and all(x == x for x in columns):
-        found = effective(columns, miss, sides)
-        if found and found.known:
-            trials, both = found.least, 1
-    return exact(value, min(max(trials, min(units, attempts)), attempts), both * miss)
+        trials_found = effective(columns, miss, sides)
+        if trials_found and trials_found.known:
+            trials, tails = trials_found.least, 1
+    return exact(value, min(max(trials, min(units, attempts)), attempts), tails * miss)
 
 
 def student(
@@ -181,8 +185,8 @@ def student(
             half = scipy.stats.t.ppf(1 - miss, max(freedom, 1)) * math.sqrt(variance)
             ends = (1 / (1 + math.exp(-(logits[0] + s * half))) for s in (-1, 1))
             widest = exact(value, units, miss)
-            (low, high), (least, most) = ends, widest
-            low, high = max(low, least), min(high, most)
+            (low, high), (least, greatest) = ends, widest
+            low, high = max(low, least), min(high, greatest)
     return tuple(bounds[0] + (bounds[1] - bounds[0]) * x for x in (low, high))
 
 
@@ -213,11 +217,11 @@ def equal_error(
     confidence: float = 0.95,
 ) -> Ends:
     """The limits of the EER: `low`, `rates` and `high` are FAR and FRR along a curve."""
-    at = next(k for k in range(len(frr)) if rates[0][k] >= rates[1][k])
-    few, n = (crossing(*low), crossing(*high)), len(columns) - 1
-    if jackknife(frr[at])[1] < min(10, 0.4 * (n - 1)):
-        return min(few[0], columns[0]), max(few[1], columns[0])
-    return chosen_anew(columns, few, confidence)
+    crossing_place = next(k for k in range(len(frr)) if rates[0][k] >= rates[1][k])
+    crossings, n = (crossing(*low), crossing(*high)), len(columns) - 1
+    if jackknife(frr[crossing_place])[1] < min(10, 0.4 * (n - 1)):
+        return min(crossings[0], columns[0]), max(crossings[1], columns[0])
+    return chosen_anew(columns, crossings, confidence)
 
 
 def kish(counts: Sequence[float]) -> float:

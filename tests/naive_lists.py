@@ -64,5 +64,7 @@ def in_both_orders(templates: Sequence[tuple[Any, Any]]) -> tuple[int, int]:
     """Return the pairs of two templates that are listed in both orders, and all pairs."""
     listed = {*templates}
     pairs = {frozenset(pair) for pair in listed if pair[0] != pair[1]}
-    both = {frozenset(pair) for pair in listed if pair[0] != pair[1] and pair[::-1] in listed}
-    return len(both), len(pairs)
+    both_orders = {
+        frozenset(pair) for pair in listed if pair[0] != pair[1] and pair[::-1] in listed
+    }
+    return len(both_orders), len(pairs)

@@ -22,9 +22,9 @@ class TieError(Exception):
 
 def overlap(a: Sequence[Any], b: Sequence[Any]) -> Fraction:
     """Intersection over union, exactly."""
-    al, at, aw, ah, bl, bt, bw, bh = (Fraction(x) for x in (*a[3:7], *b[3:7]))
+    al, a_top, aw, ah, bl, bt, bw, bh = (Fraction(x) for x in (*a[3:7], *b[3:7]))
     wide = min(al + aw, bl + bw) - max(al, bl)
-    high = min(at + ah, bt + bh) - max(at, bt)
+    high = min(a_top + ah, bt + bh) - max(a_top, bt)
     if wide <= 0 or high <= 0:
         return Fraction(0)
     return wide * high / (aw * ah + bw * bh - wide * high)
@@ -35,10 +35,10 @@ def matchings(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int
     if not pairs:
         yield ()
         return
-    (i, j), rest = pairs[0], pairs[1:]
-    yield from matchings(rest)
-    for others in matchings([(a, b) for a, b in rest if a != i and b != j]):
-        yield ((i, j), *others)
+    (i, j), further = pairs[0], pairs[1:]
+    yield from matchings(further)
+    for matching in matchings([(a, b) for a, b in further if a != i and b != j]):
+        yield ((i, j), *matching)
 
 
 def best(
@@ -50,23 +50,23 @@ def best(
         total = sum((possible[pair] for pair in pairs), Fraction(0))
         return (len(pairs), total) if most_first else (total,)
 
-    found = sorted(matchings(list(possible)), key=worth, reverse=True)
-    if len(found) > 1 and worth(found[0]) == worth(found[1]):
+    ordered = sorted(matchings(list(possible)), key=worth, reverse=True)
+    if len(ordered) > 1 and worth(ordered[0]) == worth(ordered[1]):
         raise TieError
-    return found[0]
+    return ordered[0]
 
 
 def possible_pairs(
     truth: Sequence[Any], result: Sequence[Any], least: Fraction
 ) -> dict[tuple[int, int], Fraction]:
     """The pairs of boxes that overlap enough."""
-    found = {}
-    for i, a in enumerate(truth):
-        for j, b in enumerate(result):
-            value = overlap(a, b)
+    overlaps = {}
+    for i, target in enumerate(truth):
+        for j, box in enumerate(result):
+            value = overlap(target, box)
             if value >= least and value > 0:
-                found[i, j] = value
-    return found
+                overlaps[i, j] = value
+    return overlaps
 
 
 def tracking(
@@ -97,7 +97,7 @@ def tracking(
     total = Fraction(0)
     last: dict[Any, Any] = {}  # target: its last identity
     before: dict[Any, Any] = {}  # the same, of the frame before with boxes of both
-    seen: dict[Any, list[bool]] = {}  # target: matched or not, in each of its frames
+    matched_frames: dict[Any, list[bool]] = {}  # target: matched or not, in each of its frames
     when: dict[Any, list[int]] = {}  # target: number of the frames with both in which it is matched
     switches: dict[Any, int] = {}
     in_common: dict[Any, int] = {}
@@ -108,64 +108,70 @@ def tracking(
         if unit[0] != camera:
             camera, before = unit[0], {}
             number += 1
-        there = sorted((row for row in truth if tuple(row[:2]) == unit), key=lambda row: row[2])
-        found = sorted((row for row in result if tuple(row[:2]) == unit), key=lambda row: row[2])
-        if any(removes(row) for row in there):
-            pairs = best(possible_pairs(there, found, least), most_first)
-            gone = {j for i, j in pairs if removes(there[i])}
-            removed += len(gone)
-            found = [row for j, row in enumerate(found) if j not in gone]
-        left_out += sum(not counts(row) for row in there)
-        there = [row for row in there if counts(row)]
-        evaluated.append((there, found))
-        for row in found:
+        targets_here = sorted(
+            (row for row in truth if tuple(row[:2]) == unit), key=lambda row: row[2]
+        )
+        boxes_here = sorted(
+            (row for row in result if tuple(row[:2]) == unit), key=lambda row: row[2]
+        )
+        if any(removes(row) for row in targets_here):
+            pairs = best(possible_pairs(targets_here, boxes_here, least), most_first)
+            removed_boxes = {j for i, j in pairs if removes(targets_here[i])}
+            removed += len(removed_boxes)
+            boxes_here = [row for j, row in enumerate(boxes_here) if j not in removed_boxes]
+        left_out += sum(not counts(row) for row in targets_here)
+        targets_here = [row for row in targets_here if counts(row)]
+        evaluated.append((targets_here, boxes_here))
+        for row in boxes_here:
             identities[row[2]] = identities.get(row[2], 0) + 1
-        possible = possible_pairs(there, found, least)
+        possible = possible_pairs(targets_here, boxes_here, least)
         for i, j in possible:
-            key = there[i][2], found[j][2]
+            key = targets_here[i][2], boxes_here[j][2]
             in_common[key] = in_common.get(key, 0) + 1
 
-        kept = []
+        matching = []
         memory = last if pairing == "last-known" else before
-        for i, row in enumerate(there):
-            for j, other in enumerate(found):
-                free = all(b != j for _, b in kept)
-                if memory.get(row[2]) == other[2] and (i, j) in possible and free:
-                    kept.append((i, j))
+        for i, row in enumerate(targets_here):
+            for j, box in enumerate(boxes_here):
+                free = all(b != j for _, b in matching)
+                if memory.get(row[2]) == box[2] and (i, j) in possible and free:
+                    matching.append((i, j))
         left = {
             (i, j): value
             for (i, j), value in possible.items()
-            if all(a != i and b != j for a, b in kept)
+            if all(a != i and b != j for a, b in matching)
         }
-        matched = dict([*kept, *best(left, most_first)])
+        matched = dict([*matching, *best(left, most_first)])
 
-        if there and found:
+        if targets_here and boxes_here:
             number += 1
             before = {}
-        for i, row in enumerate(there):
+        for i, row in enumerate(targets_here):
             target = row[2]
-            seen.setdefault(target, []).append(i in matched)
+            matched_frames.setdefault(target, []).append(i in matched)
             switches.setdefault(target, 0)
             if i in matched:
-                identity = found[matched[i]][2]
+                identity = boxes_here[matched[i]][2]
                 if target in last and last[target] != identity:
                     switches[target] += 1
                 last[target] = before[target] = identity
                 when.setdefault(target, []).append(number)
                 total += possible[i, matched[i]]
         tp += len(matched)
-        fn += len(there) - len(matched)
-        fp += len(found) - len(matched)
+        fn += len(targets_here) - len(matched)
+        fp += len(boxes_here) - len(matched)
     idsw = sum(switches.values())
 
     fragments = {}
     states = {"mt": 0, "pt": 0, "ml": 0}
-    for target, hits in seen.items():
+    for target, hits in matched_frames.items():
         runs = sum(hit and (k == 0 or not hits[k - 1]) for k, hit in enumerate(hits))
         fragments[target] = max(0, runs - 1)
         share = Fraction(sum(hits), len(hits))
-        most = share >= Fraction(4, 5) if mostly_tracked == "at-least" else share > Fraction(4, 5)
-        states["mt" if most else "ml" if share < Fraction(1, 5) else "pt"] += 1
+        is_mostly_tracked = (
+            share >= Fraction(4, 5) if mostly_tracked == "at-least" else share > Fraction(4, 5)
+        )
+        states["mt" if is_mostly_tracked else "ml" if share < Fraction(1, 5) else "pt"] += 1
     resumptions = sum(
         b > a + 1 for times in when.values() for a, b in zip(times, times[1:], strict=False)
     )
@@ -181,7 +187,7 @@ def tracking(
         "fragmentations": sum(fragments.values()),
         "resumptions": resumptions,
         **{"idtp": idtp, "idfn": boxes - idtp, "idfp": found_boxes - idtp},
-        **{"truth_boxes": boxes, "result_boxes": found_boxes, "targets": len(seen)},
+        **{"truth_boxes": boxes, "result_boxes": found_boxes, "targets": len(matched_frames)},
         **{"identities": len(identities), "frames": length, "frames_with_rows": len(units)},
         **{"ignored_truth_boxes": left_out, "removed_result_boxes": removed},
         "mota": ratio(boxes - fn - fp - idsw, boxes),
@@ -207,48 +213,53 @@ def hota(frames: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> dict[str, Any
     target_boxes: dict[Any, int] = {}
     identity_boxes: dict[Any, int] = {}
     in_common: dict[Any, float] = {}
-    overlaps = [[[overlap(a, b) for b in found] for a in there] for there, found in frames]
-    for (there, found), table in zip(frames, overlaps, strict=True):
-        for row in there:
+    overlaps = [
+        [[overlap(target, b) for b in result_boxes] for target in truth_boxes]
+        for truth_boxes, result_boxes in frames
+    ]
+    for (truth_boxes, result_boxes), table in zip(frames, overlaps, strict=True):
+        for row in truth_boxes:
             target_boxes[row[2]] = target_boxes.get(row[2], 0) + 1
-        for row in found:
+        for row in result_boxes:
             identity_boxes[row[2]] = identity_boxes.get(row[2], 0) + 1
-        for i, a in enumerate(there):
-            for j, b in enumerate(found):
+        for i, target in enumerate(truth_boxes):
+            for j, b in enumerate(result_boxes):
                 if table[i][j] > 0:
                     union = sum(table[i]) + sum(row[j] for row in table) - table[i][j]
-                    key = a[2], b[2]
+                    key = target[2], b[2]
                     in_common[key] = in_common.get(key, 0) + float(table[i][j] / union)
 
     matches = []  # target, identity and overlap of each
-    for (there, found), table in zip(frames, overlaps, strict=True):
-        score = np.zeros((len(there), len(found)))
-        for i, a in enumerate(there):
-            for j, b in enumerate(found):
-                both = in_common.get((a[2], b[2]), 0)
-                alignment = both / (target_boxes[a[2]] + identity_boxes[b[2]] - both)
+    for (truth_boxes, result_boxes), table in zip(frames, overlaps, strict=True):
+        score = np.zeros((len(truth_boxes), len(result_boxes)))
+        for i, target in enumerate(truth_boxes):
+            for j, b in enumerate(result_boxes):
+                common_frames = in_common.get((target[2], b[2]), 0)
+                alignment = common_frames / (
+                    target_boxes[target[2]] + identity_boxes[b[2]] - common_frames
+                )
                 score[i, j] = alignment * table[i][j]
         for i, j in zip(*linear_sum_assignment(score, maximize=True), strict=True):
-            matches.append((there[i][2], found[j][2], table[i][j]))
+            matches.append((truth_boxes[i][2], result_boxes[j][2], table[i][j]))
 
     boxes, found_boxes = sum(target_boxes.values()), sum(identity_boxes.values())
     measures = "hota deta assa detre detpr assre asspr loca"
     curves: dict[str, list[Any]] = {f"{name}_at_alpha": [] for name in measures.split()}
     curves["tp_at_alpha"] = []
-    some = any(value >= Fraction(1, 20) for *_, value in matches)
+    any_match = any(value >= Fraction(1, 20) for *_, value in matches)
     for alpha in (Fraction(k, 20) for k in range(1, 20)):
-        hits = [(a, b) for a, b, value in matches if value >= alpha]
+        hits = [(target, identity) for target, identity, value in matches if value >= alpha]
         tp = len(hits)
         jaccard = recall = precision = 0.0
-        for a, b in hits:
-            tpa = hits.count((a, b))
-            fna, fpa = target_boxes[a] - tpa, identity_boxes[b] - tpa
+        for target, identity in hits:
+            tpa = hits.count((target, identity))
+            fna, fpa = target_boxes[target] - tpa, identity_boxes[identity] - tpa
             jaccard += tpa / (tpa + fna + fpa)
             recall += tpa / (tpa + fna)
             precision += tpa / (tpa + fpa)
         fn, fp = boxes - tp, found_boxes - tp
-        none = 0.0 if some else None
-        loca = 1.0 if some else None
+        none = 0.0 if any_match else None
+        loca = 1.0 if any_match else None
         point = {
             "hota": sqrt(jaccard / (tp + fn + fp)) if boxes or found_boxes else None,
             "deta": tp / (tp + fn + fp) if boxes or found_boxes else None,

@@ -12,13 +12,13 @@ def classes(
     values: Sequence[float], attack: Sequence[str], kind: str
 ) -> dict[str, list[float | None]]:
     """Scores by species, ``""`` for bona fide: larger is bona fide, None is no response."""
-    found: dict[str, list[float | None]] = {"": []}
+    by_class: dict[str, list[float | None]] = {"": []}
     for value, species in zip(values, attack, strict=True):
         bona_fide = species.strip().lower() in ("", "bona fide", "bonafide", "bona-fide")
         name = "" if bona_fide else species.strip()
         score = -value if kind == "distance" else value
-        found.setdefault(name, []).append(None if math.isnan(value) else score)
-    return found
+        by_class.setdefault(name, []).append(None if math.isnan(value) else score)
+    return by_class
 
 
 def accepted_of(
@@ -39,21 +39,21 @@ def rates(
 ) -> dict[str, Any]:
     """APCER of each species, the pooled one and the largest, and BPCER."""
     species = sorted(x for x in found if x)
-    each = {x: accepted_of(found[x], at, non_response) for x in species}
+    by_species = {x: accepted_of(found[x], at, non_response) for x in species}
     heard = [x for x in species if any(y is not None for y in found[x])]
-    over = [each[x] for x in heard]
+    answered = [by_species[x] for x in heard]
     pooled = accepted_of([y for x in species for y in found[x]], at, non_response)
     passed = accepted_of(found[""], at, non_response)
     return {
-        "apcer": each | {"pooled": pooled, "largest": max(over) if over else None},
+        "apcer": by_species | {"pooled": pooled, "largest": max(answered) if answered else None},
         "bpcer": None if passed is None else 1 - passed,
     }
 
 
 def points(found: dict[str, list[float | None]]) -> list[float | None]:
     """Thresholds from strict to loose; None, which rejects all, first."""
-    every = {y for x in found.values() for y in x if y is not None}
-    return [None, *sorted(every, reverse=True)]
+    scores = {y for x in found.values() for y in x if y is not None}
+    return [None, *sorted(scores, reverse=True)]
 
 
 def at_apcer(
@@ -61,11 +61,11 @@ def at_apcer(
 ) -> tuple[float | None, Fraction | None] | None:
     """The loosest point with APCER at most `target`, and its BPCER."""
     best = None
-    for at in points(found):
-        here = rates(found, at, non_response)
-        largest = here["apcer"]["largest"]
+    for threshold in points(found):
+        rates_there = rates(found, threshold, non_response)
+        largest = rates_there["apcer"]["largest"]
         if largest is not None and float(largest) <= target:
-            best = at, here["bpcer"]
+            best = threshold, rates_there["bpcer"]
     return best
 
 
@@ -73,10 +73,10 @@ def at_bpcer(
     found: dict[str, list[float | None]], target: float, non_response: str
 ) -> tuple[float | None, Fraction | None] | None:
     """The strictest point with BPCER at most `target`, and its APCER."""
-    for at in points(found):
-        here = rates(found, at, non_response)
-        if here["bpcer"] is not None and float(here["bpcer"]) <= target:
-            return at, here["apcer"]["largest"]
+    for threshold in points(found):
+        rates_there = rates(found, threshold, non_response)
+        if rates_there["bpcer"] is not None and float(rates_there["bpcer"]) <= target:
+            return threshold, rates_there["apcer"]["largest"]
     return None
 
 
@@ -85,18 +85,20 @@ def d_eer(
 ) -> tuple[Fraction, float | None] | None:
     """The crossing of APCER and BPCER between two points, and the attainable neighbour."""
     before = None
-    for at in points(found):
-        here = rates(found, at, non_response)
-        a, b = here["apcer"]["largest"], here["bpcer"]
-        if a is None or b is None:
+    for threshold in points(found):
+        rates_there = rates(found, threshold, non_response)
+        apcer, bpcer = rates_there["apcer"]["largest"], rates_there["bpcer"]
+        if apcer is None or bpcer is None:
             return None
-        if a >= b:
+        if apcer >= bpcer:
             if before is None:
                 return None
             a0, b0, at0 = before
-            weight = (b0 - a0) / ((a - a0) - (b - b0))
-            return a0 + weight * (a - a0), at0 if max(a0, b0) <= max(a, b) else at
-        before = a, b, at
+            weight = (b0 - a0) / ((apcer - a0) - (bpcer - b0))
+            return a0 + weight * (apcer - a0), at0 if max(a0, b0) <= max(
+                apcer, bpcer
+            ) else threshold
+        before = apcer, bpcer, threshold
     return None
 
 
@@ -110,17 +112,19 @@ def limits_of_accepted(
     """
     of_kinds = []
     for kind in units:
-        who = sorted(set(kind))
+        units_of_kind = sorted(set(kind))
         places = []
-        for at in sorted(set(scores)):
+        for threshold in sorted(set(scores)):
             columns = []
-            for left in (None, *who):
-                rest = [x for x, unit in zip(scores, kind, strict=True) if unit != left]
-                columns.append(sum(x >= at for x in rest) / len(rest))
+            for left in (None, *units_of_kind):
+                scores_without = [x for x, unit in zip(scores, kind, strict=True) if unit != left]
+                columns.append(sum(x >= threshold for x in scores_without) / len(scores_without))
             places.append(columns)
-        number = naive_limits.kish([kind.count(x) for x in who])
+        number = naive_limits.kish([kind.count(x) for x in units_of_kind])
         of_kinds.append(naive_limits.curve(places, len(scores), number, 1, confidence))
-    rates = sorted({0.0, 1.0, *(sum(x >= at for x in scores) / len(scores) for at in scores)})
+    rates = sorted(
+        {0.0, 1.0, *(sum(x >= threshold for x in scores) / len(scores) for threshold in scores)}
+    )
     ends = []
     for x in rates:
         each = [limits(x) for limits in of_kinds]

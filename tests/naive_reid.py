@@ -55,19 +55,19 @@ def queries(
     data = naive.read(**case, names=True)
     probes = data.probe_labels
     gallery = naive.as_list(case["gallery_labels"]) or probes
-    found = []
+    listed = []
     for i, row in enumerate(data.rows):
-        entries, gone = [], 0
+        entries, number_removed = [], 0
         usable = {cell.column for cell in row}
         nobody = probes[i] in [*junk_ids, *kept_ids]
         for j, identity in enumerate(gallery):
             own = identity == probes[i] and not nobody
-            here = cameras is not None and cameras[0][i] == cameras[1][j]
+            same_camera = cameras is not None and cameras[0][i] == cameras[1][j]
             out = identity in junk_ids
-            out = out or (removed == "same-id-same-camera" and own and here)
-            out = out or (removed == "same-camera" and here)
+            out = out or (removed == "same-id-same-camera" and own and same_camera)
+            out = out or (removed == "same-camera" and same_camera)
             itself = data.all_against_all and j == i
-            gone += out and not itself
+            number_removed += out and not itself
             if not out and j in usable:
                 cell = next(cell for cell in row if cell.column == j)
                 entries.append(Entry(cell.distance, own, j, identity))
@@ -76,8 +76,8 @@ def queries(
             for j, identity in enumerate(gallery)
             if not (data.all_against_all and j == i)
         )
-        found.append(Query(entries, enrolled, gone, nobody))
-    return found
+        listed.append(Query(entries, enrolled, number_removed, nobody))
+    return listed
 
 
 def ordered(entries: Sequence[Entry], ties: str) -> list[Entry]:
@@ -101,11 +101,13 @@ def orders(entries: Sequence[Entry], ties: str) -> Iterator[tuple[Fraction, list
     choices = []
     for group in groups:
         matches = [e for e in group if e.match]
-        others = [e for e in group if not e.match]
+        non_matches = [e for e in group if not e.match]
         ways = []
         for places in itertools.combinations(range(len(group)), len(matches)):
-            m, o = iter(matches), iter(others)
-            ways.append([next(m) if p in places else next(o) for p in range(len(group))])
+            m, non_matches_left = iter(matches), iter(non_matches)
+            ways.append(
+                [next(m) if p in places else next(non_matches_left) for p in range(len(group))]
+            )
         choices.append(ways)
     total = math.prod(len(ways) for ways in choices)
     for chosen in itertools.product(*choices):
@@ -118,11 +120,13 @@ def orders(entries: Sequence[Entry], ties: str) -> Iterator[tuple[Fraction, list
 def tie_averaged(found: Sequence[Query], measure: Any) -> list[Any]:
     """The mean of a measure over all orders of tied entries, query by query; None without match."""
     values: list[Any] = []
-    for q in found:
+    for query in found:
         values.append(None)
-        if q.matches:
-            each = (weight * measure(order) for weight, order in orders(q.entries, "expected"))
-            values[-1] = sum(each, Fraction(0))
+        if query.matches:
+            weighted = (
+                weight * measure(order) for weight, order in orders(query.entries, "expected")
+            )
+            values[-1] = sum(weighted, Fraction(0))
     return values
 
 
@@ -133,13 +137,13 @@ def match_ranks(entries: Sequence[Entry]) -> list[int]:
 def average_precision(entries: Sequence[Entry], form: str) -> Fraction:
     positives = sum(e.match for e in entries)
     if form == "tied-once":
-        total, seen, hits = Fraction(0), 0, 0
+        total, number_listed, hits = Fraction(0), 0, 0
         for _, group in itertools.groupby(ordered(entries, "stable"), key=lambda e: e.distance):
             tied = list(group)
             gained = sum(e.match for e in tied)
-            seen += len(tied)
+            number_listed += len(tied)
             hits += gained
-            total += Fraction(gained, positives) * Fraction(hits, seen)
+            total += Fraction(gained, positives) * Fraction(hits, number_listed)
         return total
     total, hits, before = Fraction(0), 0, Fraction(1)
     for rank, e in enumerate(entries, 1):
@@ -152,14 +156,14 @@ def average_precision(entries: Sequence[Entry], form: str) -> Fraction:
 
 
 def cut_average_precision(entries: Sequence[Entry], k: int, over: str) -> Fraction:
-    positives = sum(e.match for e in entries)
+    positives = sum(entry.match for entry in entries)
     total, hits = Fraction(0), 0
-    for rank, e in enumerate(entries[:k], 1):
-        if e.match:
+    for rank, entry in enumerate(entries[:k], 1):
+        if entry.match:
             hits += 1
             total += Fraction(hits, rank)
-    found = sum(e.match for e in entries[:k])
-    divisors = {"positives": positives, "smaller": min(positives, k), "found": max(found, 1)}
+    number_found = sum(entry.match for entry in entries[:k])
+    divisors = {"positives": positives, "smaller": min(positives, k), "found": max(number_found, 1)}
     return total / divisors[over]
 
 
@@ -178,12 +182,12 @@ def r_precision(entries: Sequence[Entry]) -> Fraction:
 
 def ap_at_r(entries: Sequence[Entry]) -> Fraction:
     """Musgrave, Belongie and Lim (2020): (1/R) sum_{i<=R} P(i), of the wrong entries 0."""
-    r = sum(e.match for e in entries)
+    number_of_matches = sum(e.match for e in entries)
     total = Fraction(0)
-    for i, entry in enumerate(entries[:r], 1):
+    for i, entry in enumerate(entries[:number_of_matches], 1):
         if entry.match:
             total += precision_at(entries, i)
-    return total / r
+    return total / number_of_matches
 
 
 def ndcg(entries: Sequence[Entry]) -> Fraction:
@@ -222,39 +226,39 @@ def interpolated_precision(entries: Sequence[Entry], level: Fraction) -> Fractio
 
 def counted(query: Query, counts: str, ties: str) -> dict[int, Fraction]:
     """Return the weight that one query with a match adds at each rank."""
-    at: dict[int, Fraction] = {}
+    counts_by_rank: dict[int, Fraction] = {}
 
     def add(rank: int, weight: Fraction) -> None:
-        at[rank] = at.get(rank, Fraction(0)) + weight
+        counts_by_rank[rank] = counts_by_rank.get(rank, Fraction(0)) + weight
 
     if counts == "single-gallery-shot":
         for gallery, chance in single_shots(query.entries):
             for weight, order in orders(gallery, ties):
                 add(match_ranks(order)[0], weight * chance)
-        return at
+        return counts_by_rank
     for weight, order in orders(query.entries, ties):
         if counts == "first-match":
             add(match_ranks(order)[0], weight)
         elif counts == "allshots":
-            others = 0
-            for e in order:
-                if e.match:
-                    add(1 + others, weight / query.matches)
+            non_matches = 0
+            for entry in order:
+                if entry.match:
+                    add(1 + non_matches, weight / query.matches)
                 else:
-                    others += 1
+                    non_matches += 1
         elif counts == "identity-dedup":
-            distinct = list(dict.fromkeys((e.match, e.identity) for e in order))
+            distinct = list(dict.fromkeys((entry.match, entry.identity) for entry in order))
             add(1 + [match for match, _ in distinct].index(True), weight)
         else:
             raise ValueError(counts)
-    return at
+    return counts_by_rank
 
 
 def single_shots(entries: Sequence[Entry]) -> Iterator[tuple[list[Entry], Fraction]]:
     """Yield every gallery of one entry of each identity, with its probability."""
     by_identity: dict[Any, list[Entry]] = {}
-    for e in entries:
-        by_identity.setdefault((e.match, e.identity), []).append(e)
+    for entry in entries:
+        by_identity.setdefault((entry.match, entry.identity), []).append(entry)
     total = math.prod(len(group) for group in by_identity.values())
     for gallery in itertools.product(*by_identity.values()):
         yield list(gallery), Fraction(1, total)
@@ -284,21 +288,21 @@ def reid(
     """
 
     def counted_queries(found: Sequence[Query]) -> tuple[list[Query], int]:
-        people = [q for q in found if not q.left_out]
-        matched = [q for q in people if q.matches]
+        people = [query for query in found if not query.left_out]
+        matched = [query for query in people if query.matches]
         return matched, len(people) if unmatched == "zero" else len(matched)
 
     of_cmc, cmc_queries = counted_queries(queries(case, cameras, removed, junk_ids, kept_ids))
     rule = removed if removed_for_ap == "as-above" else removed_for_ap
     found = queries(case, cameras, rule, junk_ids, kept_ids)
-    people = [q for q in found if not q.left_out]
+    people = [query for query in found if not query.left_out]
     matched, number = counted_queries(found)
-    at: dict[int, Fraction] = {}
-    for q in of_cmc:
-        for rank, weight in counted(q, counts, ties).items():
-            at[rank] = at.get(rank, Fraction(0)) + weight
+    weight_by_rank: dict[int, Fraction] = {}
+    for query in of_cmc:
+        for rank, weight in counted(query, counts, ties).items():
+            weight_by_rank[rank] = weight_by_rank.get(rank, Fraction(0)) + weight
     cmc = [
-        naive.rate(sum((w for r, w in at.items() if r <= k), Fraction(0)), cmc_queries)
+        naive.rate(sum((w for r, w in weight_by_rank.items() if r <= k), Fraction(0)), cmc_queries)
         for k in range(1, max_rank + 1)
     ]
     result = SimpleNamespace(
@@ -306,7 +310,7 @@ def reid(
         cmc_queries=cmc_queries,
         queries=number,
         unmatched=len(people) - len(matched),
-        not_in_gallery=sum(not q.enrolled for q in people),
+        not_in_gallery=sum(not query.enrolled for query in people),
         precision_at_k=[],
         recall_at_k=[],
     )
@@ -315,25 +319,27 @@ def reid(
         recall = functools.partial(recall_at, k=k)
         for values, measure in ((result.precision_at_k, precision), (result.recall_at_k, recall)):
             total = Fraction(0)
-            for q in matched:
-                total += sum((w * measure(entries) for w, entries in orders(q.entries, ties)), 0)
+            for query in matched:
+                total += sum(
+                    (w * measure(entries) for w, entries in orders(query.entries, ties)), 0
+                )
             values.append(naive.rate(total, number))
     fixed = "stable" if ties == "expected" else ties
-    each: dict[str, Any] = {
+    measures: dict[str, Any] = {
         "average_precision": functools.partial(average_precision, form=ap),
         "rank_k_average_precision": functools.partial(cut_average_precision, k=rank_k, over=over),
         **{name: measure for (_, name), measure in OF_LISTS.items()},
     }
     means = {"mean_ap": "average_precision", "rank_k_mean_ap": "rank_k_average_precision"}
-    for name, measure in each.items():
-        lists = (ordered(q.entries, fixed) if q.matches else None for q in found)
+    for name, measure in measures.items():
+        lists = (ordered(query.entries, fixed) if query.matches else None for query in found)
         setattr(result, name, [None if entries is None else measure(entries) for entries in lists])
     for name, values in (means | dict(OF_LISTS.keys())).items():
         total = sum((x for x in getattr(result, values) if x is not None), Fraction(0))
         setattr(result, name, naive.rate(total, number))
-    whole = [ordered(q.entries, fixed) for q in matched]
+    rankings = [ordered(query.entries, fixed) for query in matched]
     result.interpolated_precision = [
-        naive.rate(sum((interpolated_precision(x, Fraction(n, 10)) for x in whole), 0), number)
+        naive.rate(sum((interpolated_precision(x, Fraction(n, 10)) for x in rankings), 0), number)
         for n in range(11)
     ]
     return result
@@ -359,17 +365,17 @@ def gom(
     Names are those of the variables; ``nan`` for a mean over no query.
     """
     low, high = scale
-    found = queries(case, cameras, removed, kept_ids=kept_ids)
-    found = [q for q in found if not q.left_out]
-    closed = [q for q in found if q.matches]
-    opened = [q for q in found if not q.enrolled]
+    listed = queries(case, cameras, removed, kept_ids=kept_ids)
+    listed = [q for q in listed if not q.left_out]
+    closed = [q for q in listed if q.matches]
+    opened = [q for q in listed if not q.enrolled]
     of_closed = ("mrp", "mvp", "mrep", "precision", "recall", "f1")
-    others = ("mfr", "micro_f1", "far", "ttr", "ttr_identity", "dir")
+    threshold_names = ("mfr", "micro_f1", "far", "ttr", "ttr_identity", "dir")
     result = SimpleNamespace(
         queries=len(closed),
         open_queries=len(opened),
-        skipped=len(found) - len(closed) - len(opened),
-        **{name: [] for name in of_closed + others},
+        skipped=len(listed) - len(closed) - len(opened),
+        **{name: [] for name in of_closed + threshold_names},
     )
 
     def mean(values: Sequence[float], of: Sequence[Query]) -> float:
@@ -393,7 +399,7 @@ def gom(
             )  # fmt: skip
         for k, name in enumerate(of_closed):
             getattr(result, name).append(mean([row[k] for row in rows], closed))
-        cells = [(e.match, e in back(q, tau)) for q in found for e in q.entries]
+        cells = [(e.match, e in back(q, tau)) for q in listed for e in q.entries]
         right, wrong = cells.count((True, True)), cells.count((False, True))
         errors = wrong + cells.count((True, False))
         result.micro_f1.append(2 * right / (2 * right + errors) if right + errors else math.nan)

@@ -19,11 +19,13 @@ def worst_pairs(n: int, **given: Any) -> list[Pair]:
     data = naive.read(**given)
     assert data.probe_labels is not None
     mirrored = data.all_against_all
-    found = []
+    pairs = []
     for comparison in ("impostor", "genuine"):
         sign = 1 if comparison == "impostor" else -1
-        every = [(i, naive.candidates(data, i, "template", "best")) for i in range(len(data.rows))]
-        cells = [(i, c) for i, row in every for c in row]
+        candidates_of = [
+            (i, naive.candidates(data, i, "template", "best")) for i in range(len(data.rows))
+        ]
+        cells = [(i, c) for i, row in candidates_of for c in row]
         cells = [
             (i, c)
             for i, c in cells
@@ -32,10 +34,10 @@ def worst_pairs(n: int, **given: Any) -> list[Pair]:
         cells.sort(key=lambda x: (sign * x[1].distance, x[0], x[1].column))
         listed: list[frozenset[int]] = []
         for i, cell in cells:
-            both = frozenset((i, cell.column))
-            if len(listed) == n or (mirrored and both in listed):
+            pair = frozenset((i, cell.column))
+            if len(listed) == n or (mirrored and pair in listed):
                 continue
-            listed.append(both)
+            listed.append(pair)
             score = float(data.user(cell.distance))
-            found.append(Pair(comparison, i, cell.column, score))
-    return found
+            pairs.append(Pair(comparison, i, cell.column, score))
+    return pairs

@@ -19,11 +19,11 @@ class Attempt(NamedTuple):
 def attempts(**case: Any) -> list[Attempt]:
     """Every attempt of verification, with its two subjects."""
     data = naive.read(**case)
-    found = []
+    listed = []
     for i, row in enumerate(data.rows):
         subject = data.probe_labels[i]
-        found += [Attempt(subject, cell.subject, cell.distance) for cell in row]
-    return found
+        listed += [Attempt(subject, cell.subject, cell.distance) for cell in row]
+    return listed
 
 
 def subjects(**case: Any) -> list[Any]:
@@ -57,16 +57,16 @@ def statistics(found: Sequence[Attempt], people: Sequence[Any], threshold: Any) 
     accepted = [a for a in impostor if a.distance <= threshold]
     rejected = [a for a in genuine if not a.distance <= threshold]
     out: dict[str, Any] = {"non_finite": sum(not math.isfinite(a.distance) for a in found)}
-    each: dict[Any, list[Any]] = {}
+    by_subject: dict[Any, list[Any]] = {}
 
     def put(name: Any, value: Any) -> None:
-        each.setdefault(name, []).append(value)
+        by_subject.setdefault(name, []).append(value)
 
-    for s in people:
-        own = [a for a in genuine if a.probe == s]
-        wolf = [a for a in impostor if a.probe == s]
-        lamb = [a for a in impostor if a.claimed == s]
-        either = [a for a in impostor if s in (a.probe, a.claimed)]
+    for subject in people:
+        own = [a for a in genuine if a.probe == subject]
+        wolf = [a for a in impostor if a.probe == subject]
+        lamb = [a for a in impostor if a.claimed == subject]
+        either = [a for a in impostor if subject in (a.probe, a.claimed)]
         for name, part in (
             ("genuine_mean", own), ("impostor_mean_as_probe", wolf),
             ("impostor_mean_as_claimed", lamb), ("impostor_mean", either),
@@ -77,35 +77,42 @@ def statistics(found: Sequence[Attempt], people: Sequence[Any], threshold: Any) 
             ("fa_as_probe", "probe", wolf, accepted),
             ("fa_as_claimed", "claimed", lamb, accepted),
         ):
-            number = sum(getattr(a, side) == s for a in wrong)
+            number = sum(getattr(a, side) == subject for a in wrong)
             put(("errors", error), number)
             put(("attempts", error), len(part))
             put(("rate", error), ratio(number, len(part)))
             put(("share", error), ratio(number, len(wrong)))
-            every = genuine if error == "fr" else impostor
-            others = [a for a in every if s not in (a.probe, a.claimed)]
-            put(("rate_without", error), ratio(sum(a in wrong for a in others), len(others)))
+            attempts_of_class = genuine if error == "fr" else impostor
+            attempts_without = [a for a in attempts_of_class if subject not in (a.probe, a.claimed)]
+            put(
+                ("rate_without", error),
+                ratio(sum(a in wrong for a in attempts_without), len(attempts_without)),
+            )
     for error in ("fr", "fa_as_probe", "fa_as_claimed"):
-        numbers = each["errors", error], each["attempts", error]
+        numbers = by_subject["errors", error], by_subject["attempts", error]
         out["gini", error] = gini([x for x, n in zip(*numbers, strict=True) if n])
         out["all_errors", error], out["all_attempts", error] = map(sum, numbers)
-    return out | each
+    return out | by_subject
 
 
 def animals(genuine: Sequence[float], impostor: Sequence[float], quantile: str) -> list[str] | None:
     """The animal of each subject by two mean distances; None where there are too few subjects."""
-    known = [
+    complete = [
         i for i in range(len(genuine)) if genuine[i] == genuine[i] and impostor[i] == impostor[i]
     ]
-    h = math.ceil(Fraction(quantile) * len(known))
-    if 2 * h > len(known):
+    quarter = math.ceil(Fraction(quantile) * len(complete))
+    if 2 * quarter > len(complete):
         return None
-    by_genuine = sorted(known, key=lambda i: genuine[i])  # nearest is best; sorting is stable
-    by_impostor = sorted(known, key=lambda i: -impostor[i])  # farthest is best
+    by_genuine = sorted(complete, key=lambda i: genuine[i])  # nearest is best; sorting is stable
+    by_impostor = sorted(complete, key=lambda i: -impostor[i])  # farthest is best
     names = []
     for i in range(len(genuine)):
         place = [
-            "best" if i in order[:h] else "worst" if i in order[len(known) - h :] else ""
+            "best"
+            if i in order[:quarter]
+            else "worst"
+            if i in order[len(complete) - quarter :]
+            else ""
             for order in (by_genuine, by_impostor)
         ]
         names.append(
@@ -129,26 +136,29 @@ def half_means(
 ) -> dict[str, list[Any]]:
     """Mean distances of each subject over its two halves; wolves and lambs by group of opponents.
 
-    ``goat[s][h]``, ``wolf[s][h][g]`` and ``lamb[s][h][g]``.
+    ``goat[subject][half]``, ``wolf[subject][half][group]`` and the same of ``lamb``.
     """
     data = naive.read(**case)
-    of = dict(zip(people, group, strict=True))
+    group_of = dict(zip(people, group, strict=True))
     out: dict[str, list[Any]] = {"goat": [], "wolf": [], "lamb": []}
-    for s in people:
+    for subject in people:
         for halves in out.values():
             halves.append([])
-        for h in (0, 1):
+        for half in (0, 1):
             goat = []
             wolf, lamb = ([[] for _ in range(groups)] for _ in range(2))
             for i, row in enumerate(data.rows):
                 for cell in row:
-                    a, b, x = data.probe_labels[i], cell.subject, cell.distance
-                    if a == b == s and probe_half[i] == gallery_half[cell.column] == h:
-                        goat.append(x)
-                    if a == s != b and probe_half[i] == h:
-                        wolf[of[b]].append(x)
-                    if b == s != a and gallery_half[cell.column] == h:
-                        lamb[of[a]].append(x)
+                    probe, claimed, distance = data.probe_labels[i], cell.subject, cell.distance
+                    if (
+                        probe == claimed == subject
+                        and probe_half[i] == gallery_half[cell.column] == half
+                    ):
+                        goat.append(distance)
+                    if probe == subject != claimed and probe_half[i] == half:
+                        wolf[group_of[claimed]].append(distance)
+                    if claimed == subject != probe and gallery_half[cell.column] == half:
+                        lamb[group_of[probe]].append(distance)
             out["goat"][-1].append(mean(goat))
             out["wolf"][-1].append([mean(x) for x in wolf])
             out["lamb"][-1].append([mean(x) for x in lamb])

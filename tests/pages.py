@@ -114,12 +114,12 @@ def paragraphs(page: Path) -> Iterator[Paragraph]:
 def anchors(page: Path) -> set[str]:
     """Return what a link to a page may point to: plain anchors, and slugs of headings."""
     text = prose(page)
-    found = set(re.findall(r'<a id="([^"]+)"></a>', text))
-    seen: dict[str, int] = {}
+    names = set(re.findall(r'<a id="([^"]+)"></a>', text))
+    uses: dict[str, int] = {}
     for heading in re.findall(r"^#+ +(.+)$", text, re.MULTILINE):
         bare = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         slug = re.sub(r"[^\w\- ]", "", bare.lower()).strip().replace(" ", "-")
-        again = seen.get(slug, 0)
-        seen[slug] = again + 1
-        found.add(f"{slug}-{again}" if again else slug)
-    return found
+        again = uses.get(slug, 0)
+        uses[slug] = again + 1
+        names.add(f"{slug}-{again}" if again else slug)
+    return names

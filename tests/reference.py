@@ -39,16 +39,16 @@ def assert_same_but_d_prime(found: Any, expected: Any) -> None:
             assert_same_but_d_prime(found[node.path].to_dataset(), node.to_dataset())
         return
     after = [x for x in expected.data_vars if str(x).endswith("_next")]
-    one, other = (x.drop_vars(["d_prime", *after], errors="ignore") for x in (found, expected))
+    first, second = (x.drop_vars(["d_prime", *after], errors="ignore") for x in (found, expected))
     for name in after:
-        at, sign = str(name).removesuffix("_next"), 1 if expected.kind == "distance" else -1
-        threshold, known, exact = (
-            sign * x.values for x in (found[at], found[name], expected[name])
+        base, sign = str(name).removesuffix("_next"), 1 if expected.kind == "distance" else -1
+        threshold, actual, exact = (
+            sign * x.values for x in (found[base], found[name], expected[name])
         )
         decided = np.isnan(threshold) | (threshold == np.inf)
-        assert (decided | np.isnan(known) | (threshold < known) & (known <= exact)).all(), name
-    if not one.identical(other):
-        xr.testing.assert_identical(one, other)
+        assert (decided | np.isnan(actual) | (threshold < actual) & (actual <= exact)).all(), name
+    if not first.identical(second):
+        xr.testing.assert_identical(first, second)
     if "d_prime" in expected:
         np.testing.assert_allclose(found.d_prime, expected.d_prime, rtol=1e-12)
 

@@ -13,8 +13,8 @@ GROUND = [[1, 1, 0, 0, 10, 10, 1, 1, 1], [2, 1, 0, 0, 10, 10, 1, 1, 1]]
 
 
 def square(name: str | None = "square", random_state: int = 1) -> be.Scores:
-    made = be.simulate(6, 3, random_state=random_state)
-    return be.Scores(made.values, WHO, probe_meta=META, name=name)
+    simulated = be.simulate(6, 3, random_state=random_state)
+    return be.Scores(simulated.values, WHO, probe_meta=META, name=name)
 
 
 def street() -> be.Scores:

@@ -66,7 +66,7 @@ class World:
 
     def attempts(self) -> list[Attempt]:
         """All attempts, by probe and then in the order of the gallery."""
-        found = []
+        listed = []
         sign = -1 if self.kind == "similarity" else 1
         for i, j in np.ndindex(*self.values.shape):
             score = float(self.values[i, j])
@@ -76,8 +76,8 @@ class World:
                 continue
             distance = naive.FAILED if score != score else sign * score + 0.0
             genuine = bool(self.probes[i] == self.gallery[j])
-            found.append(Attempt(i, j, self.gallery[j].item(), genuine, distance))
-        return found
+            listed.append(Attempt(i, j, self.gallery[j].item(), genuine, distance))
+        return listed
 
     def counted(self, distance: float, dtype: Any) -> float:
         """The distance as blocks and mates have it: failures are infinite, infinite scores not."""
@@ -90,16 +90,16 @@ def world(seed: int, way: str = "rows") -> World:
     """A random world that can be sent in a way."""
     rng = np.random.default_rng([seed, way == "tiles"])
     people = rng.integers(2, 9) + 4 * (way == "tiles")
-    who = rng.permutation(np.repeat(np.arange(people), rng.integers(1, 6, people)))
-    where = rng.integers(0, 4, (people, 3))[who] + rng.integers(0, 3, (len(who), 3))
+    subject = rng.permutation(np.repeat(np.arange(people), rng.integers(1, 6, people)))
+    where = rng.integers(0, 4, (people, 3))[subject] + rng.integers(0, 3, (len(subject), 3))
     where = where.astype(np.float32)
     square = bool(rng.integers(2))
-    rows = columns = np.arange(len(who))
+    rows = columns = np.arange(len(subject))
     if not square:  # some probes are not enrolled
-        rows, columns = rng.permutation(rows)[: len(who) // 2 + 1], columns[who != 0]
+        rows, columns = rng.permutation(rows)[: len(subject) // 2 + 1], columns[subject != 0]
     values = np.abs(where[rows][:, None] - where[columns]).sum(axis=2)
     sides = (where[rows],) if square else (where[rows], where[columns])
-    plain = World(values, who[rows], who[columns], square, embeddings=sides)
+    plain = World(values, subject[rows], subject[columns], square, embeddings=sides)
     if way == "tiles":
         return plain
     values = values + rng.integers(0, 2, values.shape) / 4

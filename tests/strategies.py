@@ -151,11 +151,11 @@ def pool(dtype: str, *, allow_inf: bool) -> list[Any]:
     """Scores to draw from: a coarse grid, close neighbours, both zeros, the ends of the dtype."""
     kind = np.dtype(dtype)
     if kind.kind == "f":
-        one = kind.type(0.1)
+        tenth = kind.type(0.1)
         grid = [0.0, -0.0, 0.1, 0.25, 0.5, 1.0, -1.0, 3.0]
-        near = [np.nextafter(one, kind.type(1)), np.nextafter(one, kind.type(0))]
+        neighbours = [np.nextafter(tenth, kind.type(1)), np.nextafter(tenth, kind.type(0))]
         ends = [kind.type(np.inf), kind.type(-np.inf)] if allow_inf else []
-        return [kind.type(x) for x in grid] + near + ends
+        return [kind.type(x) for x in grid] + neighbours + ends
     info = np.iinfo(kind)
     low = [-2, -1] if info.min < 0 else []
     return [kind.type(x) for x in [0, 1, 2, 3, *low, info.max, info.min]]
@@ -173,15 +173,17 @@ def score_arrays(
     """Scores of one shape and dtype: from a few values (many ties), or any moderate number."""
     is_float = np.dtype(dtype).kind == "f"
     if draw(st.integers(0, 3)):
-        few = draw(
+        distinct = draw(
             st.lists(st.sampled_from(pool(dtype, allow_inf=allow_inf)), min_size=1, max_size=6)
         )
         if is_float and allow_nan and draw(st.booleans()):
-            few.append(np.dtype(dtype).type(np.nan))
+            distinct.append(np.dtype(dtype).type(np.nan))
         chosen = draw(
-            hnp.arrays(np.uint8, shape, elements=st.integers(0, len(few) - 1), fill=st.nothing())
+            hnp.arrays(
+                np.uint8, shape, elements=st.integers(0, len(distinct) - 1), fill=st.nothing()
+            )
         )
-        return np.array(few, dtype=dtype)[chosen]
+        return np.array(distinct, dtype=dtype)[chosen]
     if is_float:
         width: Any = 8 * np.dtype(dtype).itemsize
         elements: Any = st.floats(-100, 100, width=width, allow_subnormal=True)
@@ -224,9 +226,9 @@ def matrices(
         probes = gallery
     else:
         # One or two names beyond the enrolled ones are unknown to the gallery.
-        known = names[: len(size) + (2 if unenrolled else 0)]
+        known_names = names[: len(size) + (2 if unenrolled else 0)]
         m = draw(st.sampled_from(PROBES))
-        probes = draw(st.lists(st.sampled_from(known), min_size=m, max_size=m))
+        probes = draw(st.lists(st.sampled_from(known_names), min_size=m, max_size=m))
     shape = (len(probes), len(gallery))
 
     values = draw(score_arrays(shape, dtype, allow_nan=nan != "raise", allow_inf=allow_inf))
@@ -277,17 +279,17 @@ def thresholds(
 
     ``extra`` are more values to hit, such as fused scores.
     """
-    exact = [*case.finite_scores(), *(float(x) for x in extra if np.isfinite(x))]
-    near = [0.0, 0.1, 0.5, 1e-3, 300.0]
-    for x in exact:
-        near += [float(np.nextafter(x, np.inf)), float(np.nextafter(x, -np.inf))]
-    pools = [st.sampled_from(near)]
+    exact = [*case.finite_scores(), *(float(score) for score in extra if np.isfinite(score))]
+    candidates = [0.0, 0.1, 0.5, 1e-3, 300.0]
+    for score in exact:
+        candidates += [float(np.nextafter(score, np.inf)), float(np.nextafter(score, -np.inf))]
+    pools = [st.sampled_from(candidates)]
     if exact:
         pools += [st.sampled_from(exact)] * 2
     if allow_inf:
         pools.append(st.sampled_from((np.inf, -np.inf)))
     drawn = draw(st.lists(st.one_of(pools), min_size=1, max_size=max_size))
-    return np.array(sorted({x + 0.0 for x in drawn}), dtype=np.float64)
+    return np.array(sorted({score + 0.0 for score in drawn}), dtype=np.float64)
 
 
 @st.composite

@@ -7,14 +7,14 @@ import pytest
 
 
 def test_the_recorded_seconds_are_those_of_the_page():
-    found = json.loads(bench.RECORDED.read_text(encoding="utf-8"))
+    recorded = json.loads(bench.RECORDED.read_text(encoding="utf-8"))
     page = (bench.RECORDED.parents[1] / "large-data.md").read_text(encoding="utf-8")
-    for size, times in found["beside"].items():
+    for size, times in recorded["beside"].items():
         pairs = int(size) * (int(size) - 1)
         assert f"| {int(size):,} | {pairs:,} | {times['bioeval']:.3f} |" in page
-    for size, one in found["growth"].items():
+    for size, record in recorded["growth"].items():
         pairs = int(size) * (int(size) - 1)
-        assert f"| {int(size):,} | {pairs:,} | {one['seconds']:.3g} |" in page
+        assert f"| {int(size):,} | {pairs:,} | {record['seconds']:.3g} |" in page
 
 
 @pytest.mark.slow

@@ -32,14 +32,14 @@ def texts():
 
 
 def test_every_page_and_message_names_the_package_of_this_project():
-    seen = []
+    names_found = []
     for path, text in texts():
         names = REQUIRED.findall(text)
         for words in INSTALLED.findall(text):
             names += re.findall(r"(?<![\w./-])bioeval[\w-]*(?![\w./-])", words)
         assert {*names} <= {NAME}, path
-        seen += names
-    assert seen.count(NAME) > 3
+        names_found += names
+    assert names_found.count(NAME) > 3
 
 
 def test_one_function_says_how_to_install_an_extra():
@@ -62,14 +62,14 @@ def test_a_package_that_the_other_one_overwrote_says_so(tmp_path):
     shutil.copytree(ROOT / "bioeval", tmp_path / "bioeval")
     (tmp_path / "bioeval" / "__init__.py").write_text("evaluate = None\n", encoding="utf-8")
     program = "import sys\nfrom bioeval.cli import main\nsys.exit(main(['info']))"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         cwd=tmp_path,
         capture_output=True,
         text=True,
     )
-    (line,) = done.stderr.splitlines()
+    (line,) = process.stderr.splitlines()
     assert line.startswith("bioeval: error: bioeval/__init__.py is not that of this program")
     assert f"python -m pip install {NAME}" in line
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (process.returncode, process.stdout) == (1, "")

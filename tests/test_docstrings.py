@@ -13,8 +13,8 @@ import bioeval
 
 
 def module_names() -> list[str]:
-    found = pkgutil.walk_packages(bioeval.__path__, "bioeval.")
-    return ["bioeval", *(module.name for module in found if not module.name.endswith("__main__"))]
+    modules = pkgutil.walk_packages(bioeval.__path__, "bioeval.")
+    return ["bioeval", *(module.name for module in modules if not module.name.endswith("__main__"))]
 
 
 @pytest.mark.cases(40)
@@ -29,9 +29,9 @@ def test_examples(name, tmp_path, monkeypatch):
 
 def test_every_public_function_has_an_example():
     for name in bioeval.__all__:
-        thing = getattr(bioeval, name)
-        if callable(thing) and not isinstance(thing, type):
-            assert ">>>" in (thing.__doc__ or ""), (
+        public = getattr(bioeval, name)
+        if callable(public) and not isinstance(public, type):
+            assert ">>>" in (public.__doc__ or ""), (
                 f"bioeval.{name} has no example. CONTRIBUTING.md, 'Rules', Public functions: "
                 "add one to its docstring, with what it prints."
             )

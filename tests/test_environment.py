@@ -52,10 +52,12 @@ class Checkout:
     def call(self, needs: str, code: int = 0, error: str = "", **variables: str) -> list[str]:
         calls = self.folder / "calls"
         calls.write_text("")
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("BIOEVAL_", "VIRTUAL_"))}
-        done = subprocess.run(
+        environment = {
+            k: v for k, v in os.environ.items() if not k.startswith(("BIOEVAL_", "VIRTUAL_"))
+        }
+        process = subprocess.run(
             [self.folder / "scripts" / "script", needs],
-            env=kept
+            env=environment
             | {
                 "PATH": f"{self.folder / 'tools'}:{os.environ['PATH']}",
                 "PYTHON": sys.executable,
@@ -68,10 +70,10 @@ class Checkout:
             text=True,
             timeout=60,
         )
-        assert done.returncode == code, done.stderr
-        assert error in done.stderr
+        assert process.returncode == code, process.stderr
+        assert error in process.stderr
         if not code:
-            assert done.stdout.strip() == str(self.venv / "bin" / "bioeval")
+            assert process.stdout.strip() == str(self.venv / "bin" / "bioeval")
         return calls.read_text().split()
 
 

@@ -9,15 +9,15 @@ from hypothesis import given, settings, strategies as st
 
 def drawn() -> list[str]:
     """Return some drawn examples."""
-    found: list[str] = []
+    values: list[str] = []
 
     @settings(max_examples=300)
     @given(st.one_of(st.integers(), st.floats(), st.text()))
     def draw(value: object) -> None:
-        found.append(repr(value))
+        values.append(repr(value))
 
     draw()
-    return found
+    return values
 
 
 @pytest.mark.slow

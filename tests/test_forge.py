@@ -25,8 +25,8 @@ def checked(root, tool: str, *args: str) -> None:
     if shutil.which(tool) is None:
         message = f"{tool} is not installed"
         pytest.fail(message) if REQUIRED else pytest.skip(message)
-    done = subprocess.run([tool, *args], cwd=root, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run([tool, *args], cwd=root, capture_output=True, text=True, timeout=120)
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 @pytest.mark.slow

@@ -27,11 +27,11 @@ except SystemExit as stop:
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
 def test_light(program, root):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, timeout=60
     )
-    assert done.returncode == 0, done.stderr
-    said = [line for line in done.stdout.splitlines() if line.startswith("loaded:")]
+    assert process.returncode == 0, process.stderr
+    said = [line for line in process.stdout.splitlines() if line.startswith("loaded:")]
     loaded = set(said[0].split()[1:])
     assert "bioeval" in loaded
     assert not loaded & HEAVY
@@ -90,11 +90,11 @@ assert not {"numba", "sklearn"} & {*sys.modules}
 
 
 def test_a_first_evaluation_compiles_nothing(tmp_path):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FIRST],
         cwd=tmp_path, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 EXPERIMENTS = """
@@ -110,8 +110,8 @@ print(sorted({"dask", "sklearn", "matplotlib"} & {*sys.modules}), file=sys.stder
 
 @pytest.mark.parametrize("program", [EVALUATES, pytest.param(EXPERIMENTS, marks=pytest.mark.slow)])
 def test_an_evaluation_loads_no_library_that_it_does_not_need(tmp_path, program):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.strip().splitlines()[-1] == "[]"
+    assert process.returncode == 0, process.stderr
+    assert process.stderr.strip().splitlines()[-1] == "[]"

@@ -45,15 +45,15 @@ def imports(node: ast.AST, for_types: bool) -> Iterator[ast.Import | ast.ImportF
 def targets(path: Path, source: str, for_types: bool = False) -> list[tuple[int, str]]:
     """(line, dotted name) of everything imported; relative imports are resolved."""
     package = ["bioeval", *path.relative_to(PACKAGE).parts[:-1]]
-    found = []
+    imported = []
     for node in imports(ast.parse(source), for_types):
         if isinstance(node, ast.Import):
-            found += [(node.lineno, alias.name) for alias in node.names]
+            imported += [(node.lineno, alias.name) for alias in node.names]
         else:
             base = package[: len(package) - node.level + 1] if node.level else []
             stem = ".".join([*base, *([node.module] if node.module else [])])
-            found += [(node.lineno, f"{stem}.{alias.name}") for alias in node.names]
-    return found
+            imported += [(node.lineno, f"{stem}.{alias.name}") for alias in node.names]
+    return imported
 
 
 def test_no_use_of_private_names_of_scores():
@@ -61,8 +61,8 @@ def test_no_use_of_private_names_of_scores():
     uses = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         if not path.is_relative_to(PACKAGE / "scores"):
-            found = re.findall(r"scores\._[a-z]\w*", path.read_text(encoding="utf-8"))
-            uses |= {str(path.relative_to(PACKAGE)): found} if found else {}
+            private_names = re.findall(r"scores\._[a-z]\w*", path.read_text(encoding="utf-8"))
+            uses |= {str(path.relative_to(PACKAGE)): private_names} if private_names else {}
     assert not uses
 
 
@@ -83,8 +83,8 @@ def test_files_import_each_other_in_no_circle(folder, for_types):
         if not path.is_relative_to(PACKAGE / folder):
             continue
         names = [name for _, name in targets(path, path.read_text(encoding="utf-8"), for_types)]
-        inside = {module_of(name) for name in names if name.partition(".")[0] == "bioeval"}
-        graph[module] = inside - {module}
+        own_modules = {module_of(name) for name in names if name.partition(".")[0] == "bioeval"}
+        graph[module] = own_modules - {module}
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
@@ -137,8 +137,8 @@ def test_a_kernel_file_stands_alone(path):
         allowed = KERNEL_LIBRARIES | {"atexit", "bioeval", "contextlib"}
         allowed |= {"functools", "hashlib", "inspect", "operator", "os"}
         allowed |= {"pathlib", "shutil", "sys", "tempfile", "threading", "time"}
-    others = {name for name in names if name.partition(".")[0] not in allowed}
-    assert not others, (
-        f"{path.name} imports {others}. CONTRIBUTING.md, 'Rules', Kernels: copy the loop, or make "
-        "it an argument."
+    outside_modules = {name for name in names if name.partition(".")[0] not in allowed}
+    assert not outside_modules, (
+        f"{path.name} imports {outside_modules}. CONTRIBUTING.md, 'Rules', Kernels: copy the loop, "
+        "or make it an argument."
     )

@@ -25,11 +25,11 @@ NOT_THE_PROJECT = shutil.ignore_patterns(
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(
+    process = subprocess.run(
         [str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
+    assert process.returncode == 0, f"{command}\n{process.stdout}\n{process.stderr}"
+    return process.stdout
 
 
 def build(tree: Path, out: Path, kind: str) -> Path:
@@ -54,9 +54,9 @@ def cards_in(names: list[str], folder: str = "bioeval/protocol/cards/") -> set[s
 
 @pytest.fixture(scope="module")
 def cards(root) -> set[str]:
-    found = {path.name for path in (root / "protocols").glob("*.toml")}
-    assert found, "no cards in protocols/"
-    return found
+    names = {path.name for path in (root / "protocols").glob("*.toml")}
+    assert names, "no cards in protocols/"
+    return names
 
 
 @pytest.fixture(scope="module")
@@ -109,10 +109,10 @@ def install(environment: Path, *what: str | Path) -> None:
 
 def check_installed(environment: Path, cards: set[str], where: Path, empty: Path) -> None:
     """Ask the installed package, from a directory that holds nothing."""
-    found = run(
+    location = run(
         python_of(environment), "-c", "import bioeval; print(bioeval.__file__)", cwd=empty
     ).strip()
-    assert Path(found).resolve().is_relative_to(where.resolve())
+    assert Path(location).resolve().is_relative_to(where.resolve())
     version = run(
         python_of(environment),
         "-c",
@@ -170,9 +170,9 @@ def test_the_lowest_versions_are_those_of_their_lock(root):
 
 
 def test_the_sdist_makes_the_same_wheel(sdist, wheel, tmp_path):
-    how = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not in Python 3.11.2
+    options = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not in Python 3.11.2
     with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path / "unpacked", **how)
+        archive.extractall(tmp_path / "unpacked", **options)
     (unpacked,) = (tmp_path / "unpacked").iterdir()
     again = build(unpacked, tmp_path / "out", "wheel")
     assert sorted(names_in_wheel(again)) == sorted(names_in_wheel(wheel))
@@ -209,7 +209,7 @@ def test_a_deleted_card_does_not_linger(tree, cards, tmp_path):
     copy = tmp_path / "bioeval"
     shutil.copytree(tree, copy)
     build(copy, tmp_path / "before", "wheel")
-    gone = sorted(cards)[0]
-    (copy / "protocols" / gone).unlink()
+    deleted = sorted(cards)[0]
+    (copy / "protocols" / deleted).unlink()
     after = build(copy, tmp_path / "after", "wheel")
-    assert cards_in(names_in_wheel(after)) == cards - {gone}
+    assert cards_in(names_in_wheel(after)) == cards - {deleted}

@@ -29,9 +29,9 @@ def assert_points(ds, expected: dict[str, Any], per_pair: int = 1) -> None:
     sides = [sorted(side) for side in expected["eer_bracket_fmr_fnmr"]]
     assert any(bracket == pytest.approx(side, abs=1e-12) for side in sides)
     for target in (0.1, 0.01, 0.001, 0.0001):
-        wanted = expected.get(f"fnmr_at_fmr<={target:g}".replace("1e-04", "0.0001"))
-        if wanted is not None:
-            assert float(ds.frr_at_far.sel(far_target=target)) == pytest.approx(wanted, abs=1e-12)
+        rate = expected.get(f"fnmr_at_fmr<={target:g}".replace("1e-04", "0.0001"))
+        if rate is not None:
+            assert float(ds.frr_at_far.sel(far_target=target)) == pytest.approx(rate, abs=1e-12)
 
 
 # ------------------------------------------------------------------------------- faces of ORL
@@ -46,8 +46,8 @@ def orl(request) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def orl_scores(arrays: dict[str, np.ndarray], features: str, metric: str, unseen: bool = False):
     chosen = ~arrays["pca_train"] if unseen else np.ones(400, dtype=bool)
-    x, subjects = arrays[features][chosen], arrays["subject"][chosen]
-    return be.Scores.from_embeddings(x.astype(np.float64), subjects, metric=metric)
+    features_of_faces, subjects = arrays[features][chosen], arrays["subject"][chosen]
+    return be.Scores.from_embeddings(features_of_faces.astype(np.float64), subjects, metric=metric)
 
 
 def test_orl_all_against_all(orl):
@@ -59,8 +59,12 @@ def test_orl_all_against_all(orl):
     # Each unordered pair makes two attempts.
     assert (single.genuine_attempts, single.impostor_attempts) == (3600, 156_000)
     assert_points(single, expected, per_pair=2)
-    (few,) = [x.arguments for x in be.messages(single) if x.code == "target-uncertain"]
-    assert (few["have"], few["targets"], few["needed"]) == ({"people": 40}, [0.01], [78])
+    (message,) = [x.arguments for x in be.messages(single) if x.code == "target-uncertain"]
+    assert (message["have"], message["targets"], message["needed"]) == (
+        {"people": 40},
+        [0.01],
+        [78],
+    )
     assert (multi.genuine_attempts, multi.impostor_attempts) == (400, 400 * 39)
     assert (tree["open_set"].genuine_attempts, tree["open_set"].impostor_attempts) == (400, 400)
     closed = tree["closed_set"]
@@ -94,29 +98,36 @@ def lfw(request) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def test_lfw_pairs(lfw):
     published, arrays = lfw
     expected = published["view 2 pairs, euclidean distance"]
-    a, b, fold, same = arrays["pairs"].T
-    x = arrays["dlib128"].astype(np.float64)
-    d = np.sqrt(((x[a] - x[b]) ** 2).sum(axis=1))
-    pairs = be.Scores.from_pairs(d, same, subjects=arrays["label"][np.column_stack([a, b])])
+    first_image, second_image, fold, same = arrays["pairs"].T
+    features = arrays["dlib128"].astype(np.float64)
+    distances = np.sqrt(((features[first_image] - features[second_image]) ** 2).sum(axis=1))
+    pairs = be.Scores.from_pairs(
+        distances, same, subjects=arrays["label"][np.column_stack([first_image, second_image])]
+    )
     assert_points(be.verification(pairs), expected)
     assert sorted(set(fold.tolist())) == list(range(10))
     # The same trials as cells of a matrix of the images that they name.
-    used, index = np.unique(np.concatenate([a, b]), return_inverse=True)
-    first, second = used[np.unique(index[: len(a)])], used[np.unique(index[len(a) :])]
-    row = np.searchsorted(first, a)
-    column = np.searchsorted(second, b)
-    some = np.arange(0, len(a), 7)
+    used, index = np.unique(np.concatenate([first_image, second_image]), return_inverse=True)
+    first, second = (
+        used[np.unique(index[: len(first_image)])],
+        used[np.unique(index[len(first_image) :])],
+    )
+    row = np.searchsorted(first, first_image)
+    column = np.searchsorted(second, second_image)
+    every_seventh = np.arange(0, len(first_image), 7)
     matrix = be.Scores.from_embeddings(
-        x[first[np.unique(row[some])]], arrays["label"][first[np.unique(row[some])]],
-        x[second[np.unique(column[some])]], arrays["label"][second[np.unique(column[some])]],
+        features[first[np.unique(row[every_seventh])]],
+        arrays["label"][first[np.unique(row[every_seventh])]],
+        features[second[np.unique(column[every_seventh])]],
+        arrays["label"][second[np.unique(column[every_seventh])]],
         metric="l2",
     )  # fmt: skip
     cells = matrix.at_pairs(
-        np.unique(row[some], return_inverse=True)[1],
-        np.unique(column[some], return_inverse=True)[1],
+        np.unique(row[every_seventh], return_inverse=True)[1],
+        np.unique(column[every_seventh], return_inverse=True)[1],
     )
-    np.testing.assert_array_equal(cells.genuine, same[some].astype(bool))
-    np.testing.assert_allclose(cells.values, d[some], rtol=1e-9)
+    np.testing.assert_array_equal(cells.genuine, same[every_seventh].astype(bool))
+    np.testing.assert_allclose(cells.values, distances[every_seventh], rtol=1e-9)
 
 
 # ------------------------------------------------------------------------------- score files
@@ -156,8 +167,8 @@ def test_score_files_of_other_programs(shared, name, tmp_path):
         assert closed.attempts == expected["n_probes_with_mate"]
         assert closed.skipped == expected.get("n_probes_without_mate", 0)
         for rank in (1, 5):
-            wanted = expected.get(f"rank{rank}_ties_{side}_probe")
-            assert wanted is None or float(closed.cms.sel(rank=rank)) == wanted
+            rate = expected.get(f"rank{rank}_ties_{side}_probe")
+            assert rate is None or float(closed.cms.sel(rank=rank)) == rate
     if "trials" in options:  # and no subjects
         return
     # One model a subject: multi-template verification is the same.
@@ -177,9 +188,9 @@ def test_matrix_and_mask_of_bob(shared):
     values = (folder / "bob_scores.mtx").read_bytes()[-4 * shape[0] * shape[1] :]
     cells = (folder / "bob_scores.mask").read_bytes()[-shape[0] * shape[1] :]
     mask = np.zeros(shape, dtype=np.uint8)
-    given = np.frombuffer(cells, dtype=np.uint8).reshape(shape)
-    mask[given == 255], mask[given == 127] = 2, 1
-    s = np.frombuffer(values, dtype="<f4").reshape(shape)  # read-only
-    scores = be.Scores(s, mask=mask, kind="similarity")
+    classes = np.frombuffer(cells, dtype=np.uint8).reshape(shape)
+    mask[classes == 255], mask[classes == 127] = 2, 1
+    similarities = np.frombuffer(values, dtype="<f4").reshape(shape)  # read-only
+    scores = be.Scores(similarities, mask=mask, kind="similarity")
     assert_points(be.verification(scores), expected)
     assert float(be.closed_set(scores).recognition_rate) == 0.76  # as the text file of the same

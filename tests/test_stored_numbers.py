@@ -40,21 +40,27 @@ def numbers_of(name: str, result: xr.Dataset | xr.DataTree) -> Iterator[tuple[st
 
 def same(one: str, other: str) -> bool:
     """Whether two numbers are equal but for their last digits."""
-    (a, *rest), (b, *others) = one.split(" ", 1), other.split(" ", 1)
-    return rest == others and bool(np.isclose(float(a), float(b), 1e-7, 1e-9, equal_nan=True))
+    (number, *words), (other_number, *other_words) = one.split(" ", 1), other.split(" ", 1)
+    return words == other_words and bool(
+        np.isclose(float(number), float(other_number), 1e-7, 1e-9, equal_nan=True)
+    )
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_public_calls_give_the_numbers_they_gave(name):
-    found = dict(numbers_of(name, CALLS[name]()))
+    numbers = dict(numbers_of(name, CALLS[name]()))
     with STORED.open(encoding="utf-8", newline="") as file:
         stored = dict(csv.reader(file))
     if os.environ.get("BIOEVAL_STORE_NUMBERS"):
-        kept = {k: x for k, x in stored.items() if not k.startswith((f"{name}: ", f"{name}/"))}
+        of_other_calls = {
+            k: x for k, x in stored.items() if not k.startswith((f"{name}: ", f"{name}/"))
+        }
         with STORED.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(sorted((kept | found).items()))
+            csv.writer(file, lineterminator="\n").writerows(
+                sorted((of_other_calls | numbers).items())
+            )
         return
     was = {k: x for k, x in stored.items() if k.startswith((f"{name}: ", f"{name}/"))}
     assert was
-    assert list(found.keys() ^ was.keys()) == []
-    assert {k: (x, found[k]) for k, x in was.items() if not same(x, found[k])} == {}
+    assert list(numbers.keys() ^ was.keys()) == []
+    assert {k: (x, numbers[k]) for k, x in was.items() if not same(x, numbers[k])} == {}

@@ -77,21 +77,21 @@ def test_scripts_under_the_strict_type_checker(tmp_path):
     """Ten mistakes in three scripts; none in another."""
     optional_import("mypy")
     modules = {"be": be, "be.plot": be.plot, "be.stats": be.stats, "be.partition": be.partition}
-    names = [f"{module}.{name}" for module, found in modules.items() for name in found.__all__]
+    names = [f"{module}.{name}" for module, loaded in modules.items() for name in loaded.__all__]
     scripts = {"correct.py": "\n".join([CORRECT, *names]), **WITH_MISTAKES}
     for name, text in scripts.items():
         (tmp_path / name).write_text(text)
     options = ["--strict", "--follow-imports=silent", "--config-file=", "--python-version=3.12"]
     options += ["--no-error-summary", "--disable-error-code=import-untyped", "--cache-dir=cache"]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "mypy", *options, *scripts],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=300,
     )
-    assert not done.stderr
-    found = dict(re.findall(r"^(\w+\.py:\d+): error: (.*)$", done.stdout, re.MULTILINE))
+    assert not process.stderr
+    errors = dict(re.findall(r"^(\w+\.py:\d+): error: (.*)$", process.stdout, re.MULTILINE))
     expected = {
         f"{name}:{number}": line.partition("  # ")[2]
         for name, text in scripts.items()
@@ -99,8 +99,8 @@ def test_scripts_under_the_strict_type_checker(tmp_path):
         if "  # " in line
     }
     assert len(expected) == 10
-    assert found.keys() == expected.keys(), done.stdout
-    assert all(expected[place] in message for place, message in found.items()), done.stdout
+    assert errors.keys() == expected.keys(), process.stdout
+    assert all(expected[place] in message for place, message in errors.items()), process.stdout
 
 
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set", "reid", "gom"])

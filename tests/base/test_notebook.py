@@ -69,8 +69,8 @@ def test_long_work_shows_each_stage_and_ends_as_its_time(shell, at_once):
     with progress.stage("look <here>"):
         progress.report(3, 4)
     shell.trigger("post_run_cell")
-    shown = ["counting 25 %", "look <here>", "look <here> 75 %"]
-    assert texts(shell) == [*shown, "done in 0.0 s"]
+    stages = ["counting 25 %", "look <here>", "look <here> 75 %"]
+    assert texts(shell) == [*stages, "done in 0.0 s"]
     shell.trigger("pre_run_cell")
     shell.trigger("post_run_cell")
     assert len(shell.shown) == 4
@@ -88,10 +88,10 @@ def test_captured_outputs_have_no_line(shell, at_once):
 
 def test_a_command_shows_its_own(shell, monkeypatch):
     monkeypatch.setattr(notebook, "_SHORTEST", 0.0)
-    seen = []
-    with progress.shown_by(lambda *stage: seen.append(stage)), progress.stage("a"):
+    stages = []
+    with progress.shown_by(lambda *stage: stages.append(stage)), progress.stage("a"):
         progress.report(1, 2)
-    assert seen == [("a", 0, 0), ("a", 1, 2)] and shell.shown == []
+    assert stages == [("a", 0, 0), ("a", 1, 2)] and shell.shown == []
 
 
 def test_without_a_notebook_nothing_is_imported(shell, monkeypatch):
@@ -119,17 +119,17 @@ def test_in_a_kernel():
         "assert (len(html.type_printers), len(html.deferred_printers)) == before": [],
     }
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(x) for x in cells])
-    seen = []
+    messages = []
 
     class Client(nbclient.NotebookClient):
         def process_message(self, message, cell, index):
             if "display_data" in message["msg_type"]:
-                seen.append(message["content"]["data"]["text/plain"])
+                messages.append(message["content"]["data"]["text/plain"])
             return super().process_message(message, cell, index)
 
     Client(book, timeout=120, kernel_name="python3").execute()
-    assert any(text.startswith("counting") for text in seen)
+    assert any(text.startswith("counting") for text in messages)
     for cell, expected in zip(book.cells, cells.values(), strict=True):
-        found = [x["text"] if "text" in x else "".join(x["data"].values()) for x in cell.outputs]
-        assert len(found) == len(expected), found
-        assert all(a in b for a, b in zip(expected, found, strict=True))
+        outputs = [x["text"] if "text" in x else "".join(x["data"].values()) for x in cell.outputs]
+        assert len(outputs) == len(expected), outputs
+        assert all(a in b for a, b in zip(expected, outputs, strict=True))

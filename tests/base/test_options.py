@@ -48,10 +48,10 @@ def test_wrong_options_change_nothing(options, message):
 
 
 def test_only_the_outer_call_reports_its_rows():
-    done: list[tuple[int, int]] = []
-    with be.set_options(progress=lambda *rows: done.append(rows)):
+    reports: list[tuple[int, int]] = []
+    with be.set_options(progress=lambda *rows: reports.append(rows)):
         be.check_data(SCORES)
-    assert done[-1] == (80, 80)
+    assert reports[-1] == (80, 80)
 
 
 def test_no_more_threads_count():
@@ -60,7 +60,7 @@ def test_no_more_threads_count():
         assert threads_for_parts(4) == 1
     with be.set_options(threads=10**6), threads_for(large):
         assert threads_for_parts(10**6) <= numba.config.NUMBA_NUM_THREADS
-    one, several = be.evaluate(SCORES), None
+    single_threaded, several = be.evaluate(SCORES), None
     with be.set_options(threads=1):
         several = be.evaluate(SCORES)
-    assert one.identical(several)
+    assert single_threaded.identical(several)

@@ -44,8 +44,10 @@ def test_what_fails_at_any_step_leaves_all_as_it_was(error, monkeypatch):
         try:
             replacing.put_in_place(parts, [*map(Path, names)])
         except error:
-            kept = {name: text for name, text in contents().items() if "part" not in name}
-            assert kept == {name: text for name, text in before.items() if "part" not in name}
+            complete_files = {name: text for name, text in contents().items() if "part" not in name}
+            assert complete_files == {
+                name: text for name, text in before.items() if "part" not in name
+            }
         else:
             break
     assert last == 5

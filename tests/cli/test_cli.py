@@ -66,11 +66,11 @@ def test_version_and_help(capsys):
     assert run("--version") == 0
     assert capsys.readouterr().out == f"bioeval {be.__version__}\n"
     assert run() == 0
-    without = capsys.readouterr().out
+    without_arguments = capsys.readouterr().out
     assert run("--help") == 0
-    assert capsys.readouterr().out == without
+    assert capsys.readouterr().out == without_arguments
     for command in COMMANDS:
-        assert command in without
+        assert command in without_arguments
 
 
 def test_help_of_help(capsys):
@@ -90,8 +90,8 @@ def test_help_imports_no_numpy():
         "codes += [{main([name, '--help']) for name in COMMANDS}]; "
         "print(codes, [n for n in names[:2] if n in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "[0, [], {0}] []"
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert process.stdout.splitlines()[-1] == "[0, [], {0}] []"
 
 
 @pytest.mark.parametrize(
@@ -215,13 +215,13 @@ def test_no_file_takes_the_number_of_a_closed_stream(tmp_path):
     def command() -> None:
         numbers.append(os.open(tmp_path, os.O_RDONLY))
 
-    numbers, kept = [], os.dup(0)
+    numbers, saved = [], os.dup(0)
     os.close(0)
     try:
         assert main([], command=command) == 0
     finally:
-        os.dup2(kept, 0)
-    for number in (kept, *numbers):
+        os.dup2(saved, 0)
+    for number in (saved, *numbers):
         os.close(number)
     assert numbers[0] > 2
 
@@ -256,10 +256,10 @@ def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command,
     monkeypatch.setenv("COLUMNS", str(columns))
     assert run(*command) == 0
     lines = capsys.readouterr().out.splitlines()
-    whole = " ".join(" ".join(lines).split())
+    joined = " ".join(" ".join(lines).split())
     assert max(map(len, lines)) <= columns
     for words in ("ZeroFMR", "CMS, rank 1") if command[0] == "run" else ("Fixed pair list",):
-        assert words in whole
+        assert words in joined
 
 
 @pytest.mark.slow
@@ -294,14 +294,14 @@ def test_json_has_the_rates_at_thresholds(scores, capsys):
     for task in ("verification/single", "verification/multi", "open_set"):
         truth = tree[task].to_dataset()
         for name in ("far", "frr", "fa") if task != "open_set" else ("far", "frr", "fa", "dir"):
-            at = {"rank": 1} if name == "dir" else {}
+            place = {"rank": 1} if name == "dir" else {}
             for i, threshold in enumerate((1.5, 2.5)):
-                shown = row(document, name, task=task, point=threshold, **at)
+                printed_row = row(document, name, task=task, point=threshold, **place)
                 for column in ("value", "low", "high"):
                     variable = name if column == "value" else f"{name}_{column}"
                     if variable in truth:
-                        true = float(truth[variable].isel(threshold=i).sel(at))
-                        assert shown[column] == true
+                        true = float(truth[variable].isel(threshold=i).sel(place))
+                        assert printed_row[column] == true
     assert run("run", scores, "--json", "--n-thresholds", "101") == 0
     assert not rows(json.loads(capsys.readouterr().out), "far", at="threshold")
 
@@ -409,9 +409,9 @@ writing.ArchiveWriter.add_rows = half
 from bioeval.cli import main
 sys.exit(main(["simulate", "--subjects", "3", "--templates", "2", "--out", "x.npz"]))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == code
-    assert "Traceback" not in done.stderr
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert process.returncode == code
+    assert "Traceback" not in process.stderr
     assert os.listdir() == []
 
 
@@ -445,11 +445,11 @@ def test_order_alone_says_what_is_left_out(scores, capsys):
 )
 def test_a_run_begins_with_what_makes_all_doubtful(tmp_path, capsys, kind, code):
     """Scores of the other kind, and labels in another order."""
-    made = be.simulate(20, 4, random_state=1)
-    labels = made.probe_labels
+    simulated = be.simulate(20, 4, random_state=1)
+    labels = simulated.probe_labels
     if kind == "distance":
         labels = np.random.default_rng(3).permutation(labels)
-    be.save(be.Scores(made.values, labels, kind=kind), tmp_path / "x.npz")
+    be.save(be.Scores(simulated.values, labels, kind=kind), tmp_path / "x.npz")
     assert run("run", "x.npz") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert out.startswith(f"Warning: the scores, of kind {kind}, ")
@@ -461,11 +461,11 @@ def test_a_run_begins_with_what_makes_all_doubtful(tmp_path, capsys, kind, code)
 @pytest.fixture
 def unmated(tmp_path):
     """Sides without a subject in common."""
-    made = be.simulate(20, 4, random_state=1)
-    labels = made.probe_labels[:40].astype(int)
+    simulated = be.simulate(20, 4, random_state=1)
+    labels = simulated.probe_labels[:40].astype(int)
     camera = {"camera": np.arange(40) % 2}
     scores = be.Scores(
-        made.values[:40, 40:], labels, labels + 100,
+        simulated.values[:40, 40:], labels, labels + 100,
         probe_meta=camera, gallery_meta=camera,
     )  # fmt: skip
     be.save(scores, tmp_path / "x.npz")
@@ -488,11 +488,11 @@ def unmated(tmp_path):
 def test_nothing_evaluated_is_no_success(unmated, tmp_path, capsys, command):
     name, *options = command
     assert run(name, unmated, *options) == 1
-    shown = capsys.readouterr()
-    assert not shown.out and shown.err.count("\n") == 1
-    assert shown.err.startswith("bioeval: error: nothing could be evaluated of x: ")
+    printed = capsys.readouterr()
+    assert not printed.out and printed.err.count("\n") == 1
+    assert printed.err.startswith("bioeval: error: nothing could be evaluated of x: ")
     reason = be.check_data(be.load(unmated)).with_severity("error")[0]
-    assert reason.message in shown.err
+    assert reason.message in printed.err
     assert not {"results", "x.html"} & {path.name for path in tmp_path.iterdir()}
 
 
@@ -526,18 +526,21 @@ def test_repeated_folds_in_one_command(capsys):
     scores = be.simulate(12, 3, random_state=1)
     be.save(scores, "all.npz")
     assert run("run", "all.npz", "--folds", 4, "--repeats", 3, "--json") == 0
-    found = partial(value, json.loads(capsys.readouterr().out), task="verification/single")
+    found_value = partial(value, json.loads(capsys.readouterr().out), task="verification/single")
     expected = cross_evaluated(
         scores, be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=0)
     )
     statistics = be.aggregate(expected, ("repeat", "fold")).sel(part="test")
     for key in ("mean", "repeats_mean", "repeats_sd"):
         for name in ("far", "frr"):
-            mean = found(name, statistic=key, part="test")
+            mean = found_value(name, statistic=key, part="test")
             assert mean == statistics[name].sel(statistic=key).item()
     for repeat, fold, part in itertools.product(range(3), range(4), ("train", "test")):
-        at = {"repeat": repeat, "fold": fold, "part": part}
-        assert all(found(name, **at) == expected[name].sel(at).item() for name in ("fa", "frr"))
+        part_of_fold = {"repeat": repeat, "fold": fold, "part": part}
+        assert all(
+            found_value(name, **part_of_fold) == expected[name].sel(part_of_fold).item()
+            for name in ("fa", "frr")
+        )
     assert run("run", "all.npz", "--folds", 4, "--repeats", 3) == 0
     assert "sd of repeats" in capsys.readouterr().out
 
@@ -574,15 +577,15 @@ def test_experiments_that_cannot_be(scores, capsys, options, words):
 
 @pytest.mark.slow
 def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path, capsys):
-    x = np.random.default_rng(0).normal(size=(8, 3))
-    np.savez("faces.npz", first=x, second=x[:, :2], who=np.arange(8) // 2)
+    embeddings = np.random.default_rng(0).normal(size=(8, 3))
+    np.savez("faces.npz", first=embeddings, second=embeddings[:, :2], who=np.arange(8) // 2)
     read = ["faces.npz", "--columns", "embeddings=first,labels=who"]
     for command in ("run", "threshold"):
-        more = ["--folds", 2, "--repeats", 1] if command == "threshold" else []
-        for given, expected in (([], "faces:first"), (["--name", "old"], "old")):
-            assert run(command, *read, *more, *given) == 0
+        folds = ["--folds", 2, "--repeats", 1] if command == "threshold" else []
+        for name_options, expected in (([], "faces:first"), (["--name", "old"], "old")):
+            assert run(command, *read, *folds, *name_options) == 0
             assert re.search(rf"^ *Data +{expected}: ", capsys.readouterr().out, re.MULTILINE)
-            assert run(command, *read, *more, *given, "--json") == 0
+            assert run(command, *read, *folds, *name_options, "--json") == 0
             assert json.loads(capsys.readouterr().out)["system"] == expected
     be.save(be.simulate(4, 2, random_state=1), "plain.npz")
     assert run("run", "plain.npz", "--json") == 0
@@ -602,16 +605,16 @@ def test_an_unknown_column_of_images_is_refused_before_anything_is_counted(tmp_p
 
 def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys):
     """The numbers are those of the calls of the library."""
-    given = ("--templates", "multi", "--fusion", "mean", "--rank-unit", "subject")
-    assert run("run", scores, *given, "--json") == 0
+    options = ("--templates", "multi", "--fusion", "mean", "--rank-unit", "subject")
+    assert run("run", scores, *options, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     tasks = document["tasks"]
     assert set(tasks) == {"verification/multi", "open_set", "closed_set"}
-    data, how = be.load(scores), {"fusion": "mean"}
-    wanted = be.verification(data, templates="multi", **how)
+    data, fusion = be.load(scores), {"fusion": "mean"}
+    wanted = be.verification(data, templates="multi", **fusion)
     assert value(document, "eer", task="verification/multi") == wanted.eer.item()
     assert value(document, "auc", task="verification/multi") == wanted.auc.item()
-    searched = be.open_set(data, rank_unit="subject", **how)
+    searched = be.open_set(data, rank_unit="subject", **fusion)
     assert value(document, "eer", task="open_set") == searched.eer.item()
     attrs = document | tasks["open_set"]
     assert (attrs["rank_unit"], attrs["fusion"]) == ("subject", "mean")
@@ -628,20 +631,22 @@ def test_a_run_of_few_people_has_their_limits(monkeypatch, capsys):
     right = be.verification(drawn, interval="people")
     for words, limited in (([], True), (["--interval", "none"], False)):
         assert run("run", "few.npz", *words, "--json") == 0
-        found = row(json.loads(capsys.readouterr().out), "eer", task="verification/single")
-        assert ("low" in found) == limited
+        printed_row = row(json.loads(capsys.readouterr().out), "eer", task="verification/single")
+        assert ("low" in printed_row) == limited
         if limited:
-            assert found["low"] == pytest.approx(right["eer_low"].item())
+            assert printed_row["low"] == pytest.approx(right["eer_low"].item())
     monkeypatch.setattr("bioeval.cli.commands.run._LIMITED", (11, 10_000_000))
     assert run("run", "few.npz", "--json") == 0
-    found = row(json.loads(capsys.readouterr().out), "eer", task="verification/single")
-    assert "low" not in found
+    printed_row = row(json.loads(capsys.readouterr().out), "eer", task="verification/single")
+    assert "low" not in printed_row
 
 
 def test_json_marks_what_too_few_people_support(capsys):
     """By the rule of 3, FAR 10 % needs 9 people with 30 pairs, and FAR 1 % 25 with 300."""
     be.save(be.simulate(12, 3, random_state=1), "few.npz")
     assert run("run", "few.npz", "--interval", "none", "--json") == 0
-    found = rows(json.loads(capsys.readouterr().out), "frr_at_far", task="verification/single")
-    marked = {x["point"]: x["supported"] for x in found}
+    printed_rows = rows(
+        json.loads(capsys.readouterr().out), "frr_at_far", task="verification/single"
+    )
+    marked = {x["point"]: x["supported"] for x in printed_rows}
     assert marked == {0.1: True, 0.01: False, 0.001: False, 0.0001: False}

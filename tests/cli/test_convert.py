@@ -86,9 +86,9 @@ def not_kept(scores: be.Scores, name: str, capsys) -> list[str]:
     ],
 )
 def test_what_is_lost(name, suffix, said, capsys):
-    found = not_kept(CASES[name], f"x{suffix}", capsys)
-    assert len(found) == len(said), found
-    for text, part in zip(found, said, strict=True):
+    losses = not_kept(CASES[name], f"x{suffix}", capsys)
+    assert len(losses) == len(said), losses
+    for text, part in zip(losses, said, strict=True):
         assert part in text
 
 
@@ -156,8 +156,8 @@ def test_what_cannot_be_converted(here, capsys, args, message):
     be.save(CASES["square"], "a.npz")
     be.save(CASES["pairs"], "p.npz")
     be.save(be.Scores(np.eye(2), [" b", "a"]), "odd.npz")
-    who = [["a", "b"], ["b", " c"]]
-    be.save(be.Scores.from_pairs([1, 2], [0, 0], subjects=who), "oddp.npz")
+    subjects = [["a", "b"], ["b", " c"]]
+    be.save(be.Scores.from_pairs([1, 2], [0, 0], subjects=subjects), "oddp.npz")
     before = files(here)
     assert main(["convert", *args]) == 2
     error = capsys.readouterr().err

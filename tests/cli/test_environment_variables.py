@@ -12,7 +12,7 @@ from bioeval.cli import main
 
 
 def run(folder, *words, **variables):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "bioeval", *words],
         cwd=folder,
         env={**os.environ, **variables},
@@ -20,7 +20,7 @@ def run(folder, *words, **variables):
         text=True,
         timeout=120,
     )
-    return done.returncode, done.stderr
+    return process.returncode, process.stderr
 
 
 @pytest.mark.parametrize(

@@ -40,26 +40,32 @@ def embeddings(seed: int) -> np.ndarray:
 
 
 def distances(seed: int) -> np.ndarray:
-    x = embeddings(seed)
-    return np.linalg.norm(x[:, None] - x, axis=2)
+    templates = embeddings(seed)
+    return np.linalg.norm(templates[:, None] - templates, axis=2)
 
 
 def matrices() -> dict[str, be.Scores]:
     """Return the scores of files that bioeval saves."""
-    at = np.arange(len(WHO))
-    meta = {"sex": np.array(["f", "m"])[WHO % 2], "sharpness": at * 7 % 11 / 11, "camera": at % 3}
-    made = {}
+    place = np.arange(len(WHO))
+    meta = {
+        "sex": np.array(["f", "m"])[WHO % 2],
+        "sharpness": place * 7 % 11 / 11,
+        "camera": place % 3,
+    }
+    matrices_by_name = {}
     plain = ("scores", "old", "new", "others", "face", "finger", "pilot", "train", "test")
     for seed, name in enumerate(plain):
-        made[name] = be.Scores(distances(seed), WHO, probe_meta=meta)
+        matrices_by_name[name] = be.Scores(distances(seed), WHO, probe_meta=meta)
     for seed, name in enumerate(("reid", "osnet", "agw")):
-        cameras = {"probe_meta": {"camera": at % 3}, "gallery_meta": {"camera": (at + 1) % 3}}
-        made[name] = be.Scores(distances(seed), WHO, WHO, **cameras)
-    made["ratios"] = be.Scores(3 - distances(0), WHO, kind="llr")
-    made["attacked"] = simulated_attacks(6, 3, {"print": 0.6, "mask": 0.9}, random_state=0)
+        cameras = {"probe_meta": {"camera": place % 3}, "gallery_meta": {"camera": (place + 1) % 3}}
+        matrices_by_name[name] = be.Scores(distances(seed), WHO, WHO, **cameras)
+    matrices_by_name["ratios"] = be.Scores(3 - distances(0), WHO, kind="llr")
+    matrices_by_name["attacked"] = simulated_attacks(
+        6, 3, {"print": 0.6, "mask": 0.9}, random_state=0
+    )
     attack = {"attack": ["print", "mask"] * 3}
-    made["attacks"] = be.Scores(distances(0)[:6], WHO[:6], WHO, probe_meta=attack)
-    return made
+    matrices_by_name["attacks"] = be.Scores(distances(0)[:6], WHO[:6], WHO, probe_meta=attack)
+    return matrices_by_name
 
 
 def texts() -> dict[str, list[str]]:

@@ -67,9 +67,9 @@ WITHIN = {"first": 0.5, "worse": 0.8, "same": 0.5}
 def systems(said, tmp_path):
     """Write the files of systems on the same templates, and return how commands are run."""
     for name, within in WITHIN.items():
-        made = be.simulate(40, 3, within=within, random_state=1)
+        simulated = be.simulate(40, 3, within=within, random_state=1)
         sex = {"sex": np.arange(120) // 3 % 2}
-        be.save(be.Scores(made.values, made.probe_labels, probe_meta=sex), f"{name}.npz")
+        be.save(be.Scores(simulated.values, simulated.probe_labels, probe_meta=sex), f"{name}.npz")
     return said
 
 
@@ -104,15 +104,15 @@ def test_a_later_system_is_worse_than_the_first_by_more_than_chance(files, more,
 
 def test_a_measure_of_a_comparison_is_of_the_system_named(systems):
     words = ["compare", "worse.npz", "first.npz", "--measure", "eer", "--fail-if"]
-    at = "@system=first"
+    place = "@system=first"
     worse, first = (float(be.verification(be.load(f"{x}.npz")).eer) for x in ("worse", "first"))
-    assert systems(*words, f"eer{at} > {first - 1e-4}")[0] == 1
-    assert systems(*words, f"eer{at} > {first + 1e-4}")[0] == 0
+    assert systems(*words, f"eer{place} > {first - 1e-4}")[0] == 1
+    assert systems(*words, f"eer{place} > {first + 1e-4}")[0] == 0
     assert systems(*words, f"eer > {worse - 1e-4}")[0] == 1
-    at = "@statistic=difference,system=worse"
-    code, error = systems(*words, f"eer_high{at} > 0")
+    place = "@statistic=difference,system=worse"
+    code, error = systems(*words, f"eer_high{place} > 0")
     assert code == 1 and "eer_high is 0." in error
-    assert systems(*words, f"eer_low{at} < 0")[0] == 0
+    assert systems(*words, f"eer_low{place} < 0")[0] == 0
 
 
 #: Commands with the words that they need beside a file of scores.
@@ -217,10 +217,10 @@ def test_a_target_that_failures_make_unreachable_says_so(said):
 
 @pytest.mark.parametrize("target", ["far > 0.5", "far@part=test < 0.5", "far_high > 1"])
 def test_a_rate_at_a_far_that_people_cannot_show_fails_either_way(target, said):
-    few = ["threshold", "few.npz", "--far", "0.1%", "--folds", "3", "--repeats", "1"]
-    code, error = said(*few, "--fail-if", target)
+    few_people = ["threshold", "few.npz", "--far", "0.1%", "--folds", "3", "--repeats", "1"]
+    code, error = said(*few_people, "--fail-if", target)
     assert code == 1 and "too few people or attempts" in error
-    assert said(*few, "--fail-if", "subjects < 3")[0] == 0
+    assert said(*few_people, "--fail-if", "subjects < 3")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -144,8 +144,8 @@ WRITERS = fuzz_inputs.writers()
 def matrix(tmp_path_factory) -> bytes:
     """Scores that are larger than that in every format."""
     path = tmp_path_factory.mktemp("scores") / "s.npz"
-    given = be.simulate(20, 2, random_state=3)
-    be.save(be.Scores(given.values, [f"person {x}" for x in given.probe_labels]), path)
+    simulated = be.simulate(20, 2, random_state=3)
+    be.save(be.Scores(simulated.values, [f"person {x}" for x in simulated.probe_labels]), path)
     assert main(["run", str(path)]) == 0  # kernels are compiled, and kept, before that
     return path.read_bytes()
 
@@ -222,8 +222,8 @@ FORMULAS = ["=1+1", "'=2", "''@x", "-5", "'-5", "+a", "@b", "-", "'tis", "-inf",
 
 def test_formulas_are_escaped_in_files_and_read_back():
     """No cell of a CSV file begins as a formula; bioeval reads the labels as they were."""
-    who = np.repeat(FORMULAS, 2)
-    scores = be.Scores(np.random.default_rng(1).random((24, 24)), who)
+    labels = np.repeat(FORMULAS, 2)
+    scores = be.Scores(np.random.default_rng(1).random((24, 24)), labels)
     for name in ("f.csv", "f.tsv", "f.npz"):
         be.save(scores, name)
     assert main(["zoo", "f.npz", "--threshold", "0.5", "--out", "o"]) == 0

@@ -66,13 +66,13 @@ tests/cli/test_options.py.
 
 def described(*more: str) -> dict[str, dict[str, Parameter]]:
     """The arguments of public calls, each by the calls that have it."""
-    found: dict[str, dict[str, Parameter]] = defaultdict(dict)
+    by_option: dict[str, dict[str, Parameter]] = defaultdict(dict)
     for call in (*be.__all__, *more):
-        thing = functools.reduce(getattr, call.split("."), be)
-        if callable(thing) and call not in OTHERS and not call.endswith(("Error", "Warning")):
+        public = functools.reduce(getattr, call.split("."), be)
+        if callable(public) and call not in OTHERS and not call.endswith(("Error", "Warning")):
             for name, parameter in parameters(call).items():
-                found[name][call] = parameter
-    return found
+                by_option[name][call] = parameter
+    return by_option
 
 
 EVERY = described("stats.IntervalMethod", "datasets.faces")
@@ -99,9 +99,9 @@ def test_an_argument_has_one_type(name):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_fits_on_a_screen_and_examples_are_commands(command):
     """Of 40 lines and 80 columns; that of `run` on two."""
-    found = command_of(command)
-    ctx = click.Context(found, info_name=f"bioeval {command}", terminal_width=80)
-    lines = found.get_help(ctx).splitlines()
+    command_found = command_of(command)
+    ctx = click.Context(command_found, info_name=f"bioeval {command}", terminal_width=80)
+    lines = command_found.get_help(ctx).splitlines()
     assert len(lines) <= (80 if command == "run" else 40)
     assert not [line for line in lines if len(line) > 80]
     assert all(option.help for option in options_of(command))
@@ -109,7 +109,7 @@ def test_help_fits_on_a_screen_and_examples_are_commands(command):
     for line in EXAMPLES[command]:
         program, name, *args = shlex.split(line)
         assert (program, name) == ("bioeval", command)
-        found.make_context(name, args)
+        command_found.make_context(name, args)
 
 
 def test_the_first_sentence_ends_before_the_next_one():
@@ -138,8 +138,8 @@ def arguments(call: Callable[..., Any]) -> Iterator[str]:
     if inspect.isclass(call):
         methods = inspect.getmembers(call, inspect.isroutine)
         calls += [method for name, method in methods if not name.startswith("_")]
-    for each in calls:
-        yield from inspect.signature(each).parameters
+    for function in calls:
+        yield from inspect.signature(function).parameters
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -147,12 +147,12 @@ def test_each_option_bears_the_name_of_an_argument(command):
     """So that a message names the option."""
     calls = [getattr(be, x) for x in be.__all__ if x[0].islower() and callable(getattr(be, x))]
     calls += [be.Calibrator, *[be.partition.Experiment] * (command == "run")]
-    known = {name for call in calls for name in arguments(call)} | {*OF_EVERY_COMMAND.split()}
-    known |= {*inspect.signature(be.stats.IntervalMethod).parameters}
-    known |= OF_THE_COMMAND.get(command, set())
+    allowed = {name for call in calls for name in arguments(call)} | {*OF_EVERY_COMMAND.split()}
+    allowed |= {*inspect.signature(be.stats.IntervalMethod).parameters}
+    allowed |= OF_THE_COMMAND.get(command, set())
     options = {param.name.removesuffix("_b") for param in options_of(command)}
     assert options >= OF_THE_COMMAND.get(command, set())  # none is listed that has gone
-    unknown = sorted(options - known)
+    unknown = sorted(options - allowed)
     assert not unknown, RULE.format(command=command, options=", ".join(unknown))
 
 
@@ -206,5 +206,5 @@ def test_options_left_out_have_their_declared_values(name):
     ],
 )
 def test_an_argument_is_named_as_the_option(command, argument, said):
-    found = command_of(command).in_options(f"x.npz: `{argument}` is wrong; max_rank")
-    assert found == f"x.npz: {said} is wrong; max_rank"
+    message = command_of(command).in_options(f"x.npz: `{argument}` is wrong; max_rank")
+    assert message == f"x.npz: {said} is wrong; max_rank"

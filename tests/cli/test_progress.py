@@ -39,9 +39,9 @@ def test_stages_are_shown_on_a_terminal(xterm, monkeypatch):
 
 @pytest.fixture
 def reports():
-    found = []
-    with work.shown_by(lambda *what: found.append(what)):
-        yield found
+    reported = []
+    with work.shown_by(lambda *what: reported.append(what)):
+        yield reported
 
 
 def test_work_without_a_stage_and_after_its_end_reports_nothing(reports):
@@ -78,9 +78,9 @@ def test_no_time_left_is_never_said(xterm):
     progress.add_task("counting", total=1000)
     (task,) = progress.tasks
     said = []
-    for done in (250, 500, 999, 1000):
+    for rows_done in (250, 500, 999, 1000):
         clock[0] += 5.0
-        progress.update(task.id, completed=done)
+        progress.update(task.id, completed=rows_done)
         said.append(TimeLeft().render(task).plain)
     assert said[0] == ""  # no speed yet
     assert said[2:] == ["100 %, 0:00:01 left", "finishing"]

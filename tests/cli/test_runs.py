@@ -57,18 +57,18 @@ def squeezed(text: str) -> str:
 
 
 def test_each_system_has_the_numbers_that_it_has_alone(printed):
-    both = json.loads(printed("run", "old.npz", "new.npz", "--json"))
+    two_systems = json.loads(printed("run", "old.npz", "new.npz", "--json"))
     for name in ("old", "new"):
         alone = json.loads(printed("run", f"{name}.npz", "--json"))["rows"]
-        assert [x for x in both["rows"] if x["system"] == name] == [
+        assert [x for x in two_systems["rows"] if x["system"] == name] == [
             {"system": name, **x} for x in alone
         ]
-    assert both["inputs"] == ["old.npz", "new.npz"]
+    assert two_systems["inputs"] == ["old.npz", "new.npz"]
     for folder, name in (("a", "old"), ("b", "new")):
         Path(folder).mkdir()
         be.save(SYSTEMS[name], f"{folder}/x.npz")
-    apart = json.loads(printed("run", "a/x.npz", "b/x.npz", "--json"))
-    assert {x["system"] for x in apart["rows"]} == {"a/x.npz", "b/x.npz"}
+    two_folders = json.loads(printed("run", "a/x.npz", "b/x.npz", "--json"))
+    assert {x["system"] for x in two_folders["rows"]} == {"a/x.npz", "b/x.npz"}
 
 
 def test_lists_of_scores_of_the_same_trials_are_systems(said):
@@ -93,12 +93,12 @@ def test_lists_of_scores_of_the_same_trials_are_systems(said):
 def test_what_is_said_of_the_test_of_a_difference(printed):
     words = ["compare", "old.npz", "new.npz", "--measure", "eer", "--measure", "auc"]
     words += ["--replicates", "100", "--seed", "7"]
-    shown = squeezed(printed(*words, "--out", "both"))
-    assert "p value" in shown and "p adjusted" not in shown
+    printed_text = squeezed(printed(*words, "--out", "both"))
+    assert "p value" in printed_text and "p adjusted" not in printed_text
     summary = json.loads(Path("both/summary.json").read_text())
     assert (summary["replicates"], summary["seed"]) == (100, "7")
-    shown = squeezed(printed(*words, "--adjust", "holm"))
-    assert "p adjusted" in shown and "p value" not in shown.replace("p values", "")
+    printed_text = squeezed(printed(*words, "--adjust", "holm"))
+    assert "p adjusted" in printed_text and "p value" not in printed_text.replace("p values", "")
 
 
 @pytest.mark.parametrize(
@@ -117,17 +117,17 @@ def test_what_systems_cannot_have(words, problem, said):
 
 
 def test_every_threshold_has_its_row(printed):
-    found = {x: be.evaluate(s, thresholds=[0.8, 1.2]) for x, s in SYSTEMS.items()}
-    how = ("--thresholds", "0.8,1.2", "--markdown", "--interval", "none")
-    tables = markdown_tables(printed("run", "old.npz", "new.npz", *how))
-    assert tables == markdown_tables(be.to_markdown(found))
+    evaluated = {x: be.evaluate(s, thresholds=[0.8, 1.2]) for x, s in SYSTEMS.items()}
+    options = ("--thresholds", "0.8,1.2", "--markdown", "--interval", "none")
+    tables = markdown_tables(printed("run", "old.npz", "new.npz", *options))
+    assert tables == markdown_tables(be.to_markdown(evaluated))
     of_thresholds = [x for x in tables if x[0][0] == "threshold"]
     tasks = ("verification/single", "verification/multi")
     for task, (heading, *rows) in zip(tasks, of_thresholds, strict=True):
         for row, threshold in zip(rows, (0.8, 1.2), strict=True):
             assert float(row[0]) == threshold
-            for system, name in itertools.product(found, ("far", "frr")):
-                rate = 100 * float(found[system][task][name].sel(threshold=threshold))
+            for system, name in itertools.product(evaluated, ("far", "frr")):
+                rate = 100 * float(evaluated[system][task][name].sel(threshold=threshold))
                 cell = row[heading.index(f"{system} {name.upper()}")]
                 assert float(cell.strip(" %")) == pytest.approx(rate, abs=0.006)
 
@@ -152,22 +152,24 @@ def test_a_far_of_all_attempts_is_remarked(said):
 
 @pytest.fixture
 def file():
-    made = be.simulate(30, 4, random_state=1)
+    simulated = be.simulate(30, 4, random_state=1)
     meta = {"session": np.tile([1, 1, 2, 2], 30)}
-    be.save(be.Scores(np.asarray(made.values), made.probe_labels, probe_meta=meta), "m.npz")
+    be.save(
+        be.Scores(np.asarray(simulated.values), simulated.probe_labels, probe_meta=meta), "m.npz"
+    )
     return "m.npz"
 
 
 def test_given_thresholds_are_printed_and_the_curves_stay(file, printed):
     scores = be.load(file)
-    who, values = scores.probe_labels, np.asarray(scores.values)
-    other = ~np.eye(len(who), dtype=bool)
-    same = (who[:, None] == who) & other
+    labels, values = scores.probe_labels, np.asarray(scores.values)
+    is_other_template = ~np.eye(len(labels), dtype=bool)
+    same = (labels[:, None] == labels) & is_other_template
     text = printed("run", file, "--thresholds", "4,4.5", "--interval", "none", "--out", "o")
     rows = [line.split() for line in text.split("Verification, multi")[0].splitlines()]
     for t in (4.0, 4.5):
         gar = 100 * np.mean(values[same] <= t)
-        far = 100 * np.mean(values[other & ~same] <= t)
+        far = 100 * np.mean(values[is_other_template & ~same] <= t)
         assert [f"{t:g}", f"{100 - gar:.2f}", "%", f"{far:.2f}", "%"] in rows
     with open("o/verification_single_threshold.csv", encoding="utf-8") as stream:
         thresholds = [float(x["threshold"]) for x in csv.DictReader(stream)]
@@ -217,10 +219,10 @@ def sessions():
     """Two systems over 12 subjects with two templates in each of three sessions."""
     rng, labels = np.random.default_rng(0), np.repeat(np.arange(12), 6)
     for name in "ab":
-        x = rng.normal(size=(12, 8))[labels] + 0.9 * rng.normal(size=(72, 8))
+        embeddings = rng.normal(size=(12, 8))[labels] + 0.9 * rng.normal(size=(72, 8))
         columns = {"session": np.tile([1, 1, 2, 2, 3, 3], 12)}
         columns["group"] = np.where(labels % 2, "f", "m")
-        values = np.linalg.norm(x[:, None] - x[None], axis=2)
+        values = np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2)
         np.savez(f"{name}.npz", scores=values, labels=labels, **columns)
 
 
@@ -228,10 +230,10 @@ def sessions():
 @pytest.mark.cases(4)
 def test_a_command_says_what_is_excluded(command, sessions, printed):
     name, *words = command.split()
-    how = [name, "a.npz", *words, "--kind", "distance", "--columns", "session=session"]
+    arguments = [name, "a.npz", *words, "--kind", "distance", "--columns", "session=session"]
     excluded = "genuine pairs of the same session"
-    assert excluded in squeezed(printed(*how, "--exclude", "session"))
-    assert excluded not in squeezed(printed(*how))
+    assert excluded in squeezed(printed(*arguments, "--exclude", "session"))
+    assert excluded not in squeezed(printed(*arguments))
 
 
 def test_a_frequent_score_that_stands_for_failures_is_said(tmp_path, monkeypatch, capsys):

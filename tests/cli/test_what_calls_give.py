@@ -150,9 +150,9 @@ def test_curves_are_written_as_columns(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
     assert main(["gallery-size", "a.npz", "--sizes", "2,6", "--out", str(tmp_path / "out")]) == 0
     expected = be.gallery_size(made("a"), [2, 6])
-    for name, over in (("cms", "rank"), ("far", "threshold")):
-        table = pd.read_csv(tmp_path / "out" / f"gallery_size_{over}.csv")
-        np.testing.assert_array_equal(table[over], expected[over])
+    for name, dimension in (("cms", "rank"), ("far", "threshold")):
+        table = pd.read_csv(tmp_path / "out" / f"gallery_size_{dimension}.csv")
+        np.testing.assert_array_equal(table[dimension], expected[dimension])
         np.testing.assert_allclose(table[f"{name}@gallery_size=6"], expected[name][1], rtol=1e-15)
 
 

@@ -48,11 +48,13 @@ def looks(monkeypatch):
     """The looks by workers, so that no test passes without them."""
     from bioeval.counting import cluster
 
-    seen = []
+    requests = []
 
     ask = cluster.Workers.ask
-    monkeypatch.setattr(cluster.Workers, "ask", lambda self, *x: seen.append(x) or ask(self, *x))
-    return seen
+    monkeypatch.setattr(
+        cluster.Workers, "ask", lambda self, *x: requests.append(x) or ask(self, *x)
+    )
+    return requests
 
 
 def assert_same_bits(one, other):
@@ -60,18 +62,18 @@ def assert_same_bits(one, other):
     nodes = (
         zip(one.subtree, other.subtree, strict=True) if hasattr(one, "subtree") else [(one, other)]
     )
-    for a, b in nodes:
-        for name in a.variables:
-            x, y = np.asarray(a[name]), np.asarray(b[name])
-            assert x.dtype == y.dtype
-            assert x.dtype.kind not in "fi" or x.tobytes() == y.tobytes(), name
+    for first, second in nodes:
+        for name in first.variables:
+            value, y = np.asarray(first[name]), np.asarray(second[name])
+            assert value.dtype == y.dtype
+            assert value.dtype.kind not in "fi" or value.tobytes() == y.tobytes(), name
 
 
 def both(client, call):
     """Return the results of a call here and on workers."""
-    here = call()
+    local = call()
     with be.set_options(client=client):
-        return here, call()
+        return local, call()
 
 
 def with_nan():
@@ -86,12 +88,12 @@ def square(values=VALUES, **options):
 
 def embedded(*sides, **options):
     """Embeddings of everyone, or of some against others, seen by cameras."""
-    (x, who), *gallery = ((EMBEDDINGS[some], OF_EMBEDDINGS[some]) for some in sides)
-    more = {"probe_meta": {"camera": np.arange(len(who)) % 3}}
+    (embeddings, subject), *gallery = ((EMBEDDINGS[some], OF_EMBEDDINGS[some]) for some in sides)
+    meta = {"probe_meta": {"camera": np.arange(len(subject)) % 3}}
     if gallery:
-        more |= dict(zip(("gallery", "gallery_labels"), *gallery, strict=True))
-        more["gallery_meta"] = {"camera": np.arange(len(gallery[0][1])) % 5}
-    return be.Scores.from_embeddings(x, who, **more, **options)
+        meta |= dict(zip(("gallery", "gallery_labels"), *gallery, strict=True))
+        meta["gallery_meta"] = {"camera": np.arange(len(gallery[0][1])) % 5}
+    return be.Scores.from_embeddings(embeddings, subject, **meta, **options)
 
 
 def against_gallery():
@@ -180,11 +182,11 @@ def test_another_look_has_what_the_workers_got(client, looks, monkeypatch, tmp_p
 @pytest.mark.slow
 def test_errors_are_those_of_one_process(client, looks, tmp_path):
     scores = be.Scores(with_nan(), LABELS)
-    with pytest.raises(be.DataError) as here:
+    with pytest.raises(be.DataError) as local:
         be.evaluate(scores)
-    with be.set_options(client=client), pytest.raises(be.DataError) as there:
+    with be.set_options(client=client), pytest.raises(be.DataError) as remote:
         be.evaluate(scores)
-    assert looks and str(there.value) == str(here.value)
+    assert looks and str(remote.value) == str(local.value)
     assert_same_bits(*both(client, lambda: be.evaluate(be.Scores(VALUES, LABELS))))
 
 
@@ -251,16 +253,16 @@ def test_a_worker_that_ends_loses_nothing(client, looks):
     """It is killed after the first part of the tiles."""
     with be.set_options(memory_limit="60 MiB"):
         scores = be.Scores.from_embeddings(EMBEDDINGS, OF_EMBEDDINGS)
-    here, pids = be.evaluate(scores), list(client.run(os.getpid).values())
+    local, pids = be.evaluate(scores), list(client.run(os.getpid).values())
 
     def kill(done: int, rows: int) -> None:
         if len(pids) > 1:
             os.kill(pids.pop(), signal.SIGKILL)
 
     with be.set_options(client=client, progress=kill):
-        there = be.evaluate(scores)
+        remote = be.evaluate(scores)
     assert looks and len(pids) == 1
-    assert_same_bits(here, there)
+    assert_same_bits(local, remote)
 
 
 @pytest.mark.slow
@@ -273,7 +275,10 @@ def test_progress_is_in_probes(client, looks):
 
 @pytest.mark.slow
 def test_a_client_that_is_closed_is_named(client):
-    with distributed.Client(client.scheduler.address, set_as_default=False) as other:
+    with distributed.Client(client.scheduler.address, set_as_default=False) as second_client:
         pass
-    with be.set_options(client=other), pytest.raises(be.DataError, match="`client` is closed"):
+    with (
+        be.set_options(client=second_client),
+        pytest.raises(be.DataError, match="`client` is closed"),
+    ):
         be.evaluate(be.Scores(VALUES, LABELS))

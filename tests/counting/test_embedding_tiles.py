@@ -47,15 +47,15 @@ class Case:
         labels = np.repeat(np.arange(k), self.sizes)
         if not self.ordered:
             labels = labels[rng.permutation(n)]
-        x = 2 * rng.random((k, FEATURES))[labels] + rng.random((n, FEATURES)) + 0.01
+        embeddings = 2 * rng.random((k, FEATURES))[labels] + rng.random((n, FEATURES)) + 0.01
         if self.whole:
-            x = np.round(x)
-            x[:, 0] += 1
+            embeddings = np.round(embeddings)
+            embeddings[:, 0] += 1
         for _ in range(n // 6):  # equal embeddings, of one subject or of two
-            x[rng.integers(n)] = x[rng.integers(n)]
+            embeddings[rng.integers(n)] = embeddings[rng.integers(n)]
         if change is not None:
-            change(x)
-        x = x.astype(self.given)
+            change(embeddings)
+        embeddings = embeddings.astype(self.given)
         names = (
             np.array([f"s{7 * i % 10}-{i}" for i in range(k + 1)])
             if self.text
@@ -70,20 +70,20 @@ class Case:
             cut = max(1, n // 3)
             probes = np.where(rng.random(cut) < 0.2, k, labels[:cut])
             sides = [
-                {name: column[some] for name, column in meta.items()}
-                for some in (slice(cut), slice(cut, None))
+                {name: column[rows] for name, column in meta.items()}
+                for rows in (slice(cut), slice(cut, None))
             ]
             sides[0]["team"] = TEAMS[probes % len(TEAMS)]
             return embed(
-                x[:cut], names[probes], x[cut:], names[labels[cut:]],
+                embeddings[:cut], names[probes], embeddings[cut:], names[labels[cut:]],
                 probe_meta=sides[0], gallery_meta=sides[1], **options, **exclude,
             )  # fmt: skip
-        scores = embed(x, names[labels], probe_meta=meta, **options, **exclude)
-        some = rng.permutation(n)
+        scores = embed(embeddings, names[labels], probe_meta=meta, **options, **exclude)
+        chosen = rng.permutation(n)
         if self.layout == "selection":
-            return scores[some[: max(2, 3 * n // 4)]]
+            return scores[chosen[: max(2, 3 * n // 4)]]
         if self.layout == "overlap":
-            return scores.select(probes=some[: n // 2 + 1], gallery=some[n // 4 :])
+            return scores.select(probes=chosen[: n // 2 + 1], gallery=chosen[n // 4 :])
         return scores
 
     @property
@@ -126,9 +126,9 @@ def by_tiles(most: int, **constants: Any) -> Iterator[list[bool]]:
     squares_of = squares.Squares.from_scores
 
     def noted(scores, **options):
-        found = squares_of(scores, **options)
-        answers.append(found is not None)
-        return found
+        squares = squares_of(scores, **options)
+        answers.append(squares is not None)
+        return squares
 
     with counted_by("counted", tile=most) as patch:
         patch.setattr(squares.Squares, "from_scores", noted)
@@ -164,8 +164,8 @@ def results(scores: be.Scores) -> Iterator[Any]:
     """All that is counted by tiles, but for curves whose thresholds depend on the way."""
     options = {"far_targets": (0.0, 0.2, 0.01, 1.0), "costs": ((0.1, 2.0, 1.0),)}
     for templates, fusion in TEMPLATES[:3]:
-        of = {"templates": templates, "fusion": fusion, "thresholds": THRESHOLDS}
-        yield found_by(be.verification, scores, **of, **options)
+        settings = {"templates": templates, "fusion": fusion, "thresholds": THRESHOLDS}
+        yield found_by(be.verification, scores, **settings, **options)
     yield found_by(be.verification, scores, n_thresholds=9, auc=False)
     unmated = {"unmated": "skip", "max_rank": 9}
     yield found_by(be.closed_set, scores, rank_unit="subject", ties="stable", **unmated)
@@ -200,11 +200,11 @@ def check(case: Case, call=results, change=None, nan="raise", **constants: Any) 
         expected = list(call(case.scores(matrix=True, change=change).replace(nan=nan)))
     with by_tiles(case.most, **constants) as answers:
         found = list(call(case.scores(change=change).replace(nan=nan)))
-    for one, other in zip(found, expected, strict=True):
-        if isinstance(one, str) or isinstance(other, str):
-            assert one == other
+    for result, expected_result in zip(found, expected, strict=True):
+        if isinstance(result, str) or isinstance(expected_result, str):
+            assert result == expected_result
         else:
-            assert_same_but_d_prime(one, other)
+            assert_same_but_d_prime(result, expected_result)
     return answers
 
 
@@ -279,8 +279,8 @@ def test_what_tiles_cannot_count_is_counted_by_rows(name, layout, nan):
 
 def test_a_matrix_that_is_yet_to_be_made_is_counted_by_tiles_once(monkeypatch):
     monkeypatch.setattr("bioeval.scores.embeddings.LEAST_LAZY", 0)
-    x = np.random.default_rng(0).integers(0, 5, (40, 16)).astype(float)
-    scores = be.Scores.from_embeddings(x, np.arange(40) // 4, metric="l1")
+    embeddings = np.random.default_rng(0).integers(0, 5, (40, 16)).astype(float)
+    scores = be.Scores.from_embeddings(embeddings, np.arange(40) // 4, metric="l1")
     if scores.cells.embeddings is None:
         pytest.skip("the matrix is made at once with this library of linear algebra")
     with by_tiles(8) as answers:
@@ -290,16 +290,16 @@ def test_a_matrix_that_is_yet_to_be_made_is_counted_by_tiles_once(monkeypatch):
 
 
 def test_progress_is_of_whole_passes_and_from_the_thread_of_the_call():
-    done: list[int] = []
-    here = threading.get_ident()
+    progress: list[int] = []
+    caller = threading.get_ident()
 
     def report(rows_done: int, rows: int) -> None:
-        assert threading.get_ident() == here and rows == 27
-        done.append(rows_done)
+        assert threading.get_ident() == caller and rows == 27
+        progress.append(rows_done)
 
     case = Case((1, 5, 2, 2, 3, 1, 1, 4, 6, 2))
     with by_tiles(8), be.set_options(threads=2, progress=report):
         be.verification(case.scores(), thresholds=THRESHOLDS)
-    first, last = np.flatnonzero(np.array(done) == 0), np.flatnonzero(np.array(done) == 27)
+    first, last = np.flatnonzero(np.array(progress) == 0), np.flatnonzero(np.array(progress) == 27)
     assert (first == np.append(0, last[:-1] + 1)).all()
-    assert (np.delete(np.diff(done), last[:-1]) > 0).all()
+    assert (np.delete(np.diff(progress), last[:-1]) > 0).all()

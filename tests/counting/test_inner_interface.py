@@ -35,13 +35,13 @@ def study() -> Any:
 def by_loops(some: World, threshold: float) -> dict[int, tuple[int, int]]:
     """Accepted and all impostor attempts of each probe, by its row."""
     sign = -1 if some.kind == "similarity" else 1
-    found = {probe: (0, 0) for probe in range(len(some.probes))}
-    for x in some.attempts():
-        if not x.genuine:
-            accepted, made = found[x.probe]
-            accepts = x.distance is not naive.FAILED and x.distance <= sign * threshold
-            found[x.probe] = accepted + accepts, made + 1
-    return found
+    counts = {probe: (0, 0) for probe in range(len(some.probes))}
+    for attempt in some.attempts():
+        if not attempt.genuine:
+            accepted, number = counts[attempt.probe]
+            accepts = attempt.distance is not naive.FAILED and attempt.distance <= sign * threshold
+            counts[attempt.probe] = accepted + accepts, number + 1
+    return counts
 
 
 def counted(result: Any) -> dict[int, tuple[int, int]]:
@@ -55,14 +55,14 @@ def counted(result: Any) -> dict[int, tuple[int, int]]:
 @each_seed
 @pytest.mark.cases(8)
 def test_the_study_counts_what_loops_count(study, seed, way):
-    some, rng = world(seed, way), np.random.default_rng(seed)
-    rows, columns = (rng.permutation(len(x)) for x in (some.probes, some.gallery))
-    threshold = 3.0 if some.kind == "distance" else -3.0
-    expected = by_loops(some, threshold)
+    small_world, rng = world(seed, way), np.random.default_rng(seed)
+    rows, columns = (rng.permutation(len(x)) for x in (small_world.probes, small_world.gallery))
+    threshold = 3.0 if small_world.kind == "distance" else -3.0
+    expected = by_loops(small_world, threshold)
     for threads in THREADS:
         with sent(way, threads):
-            result = study(some.scores(), threshold)
-            turned = counted(study(some.turned(rows, columns).scores(), threshold))
+            result = study(small_world.scores(), threshold)
+            turned = counted(study(small_world.turned(rows, columns).scores(), threshold))
         assert counted(result) == expected
         assert {int(rows[probe]): numbers for probe, numbers in turned.items()} == expected
         far = [fa / of if of else np.nan for fa, of in counted(result).values()]
@@ -73,8 +73,8 @@ def test_the_study_counts_what_loops_count(study, seed, way):
 def test_the_study_takes_claim_scores_and_refuses_what_has_no_such_rate(study):
     scores = world(0, "listed").scores()
     of_claims = study(be.claim_scores(scores, templates="multi"), 3.0)
-    whole = be.verification(scores, templates="multi")
-    assert of_claims.impostor_attempts.sum() == whole.impostor_attempts > 0
+    dataset = be.verification(scores, templates="multi")
+    assert of_claims.impostor_attempts.sum() == dataset.impostor_attempts > 0
     with pytest.raises(be.ProtocolError, match="FAR by probe needs a matrix"):
         study(be.Scores.from_pairs([1.0, 2.0], [True, False]), 1.0)
     with pytest.raises(be.ProtocolError, match="FAR by probe compares scores of different rows"):
@@ -99,9 +99,9 @@ def blocks_of(parts: Parts) -> list[Block]:
     """All blocks, whose memory is their own."""
     if parts.few:
         return [parts.whole()]
-    found: list[Block] = []
-    parts.visit(lambda: lambda block: found.append(block._replace(values=block.values.copy())))
-    return found
+    blocks: list[Block] = []
+    parts.visit(lambda: lambda block: blocks.append(block._replace(values=block.values.copy())))
+    return blocks
 
 
 def cells_of(block: Block, names: Any = None) -> list[tuple[int, Any, float]]:
@@ -109,9 +109,9 @@ def cells_of(block: Block, names: Any = None) -> list[tuple[int, Any, float]]:
     cells = []
     for side in block.sides():
         for line, column in np.argwhere(~np.isnan(side.by_probe)):
-            who = side.candidates[column]
-            who = int(who) if names is None else names[who].item()
-            cells.append((int(side.probes[line]), who, float(side.by_probe[line, column])))
+            candidate = side.candidates[column]
+            candidate = int(candidate) if names is None else names[candidate].item()
+            cells.append((int(side.probes[line]), candidate, float(side.by_probe[line, column])))
     return cells
 
 
@@ -123,9 +123,9 @@ def fused(some: World, attempts: list[Attempt], fusion: str, dtype: Any) -> floa
 
 def claims(some: World, attempts: list[Attempt], fusion: str, dtype: Any) -> dict[Any, float]:
     """The claims of attempts, by probe and person."""
-    made = grouped(attempts, lambda x: (x.probe, x.person))
-    found = {key: fused(some, those, fusion, dtype) for key, those in made.items()}
-    return {key: distance for key, distance in found.items() if distance is not None}
+    by_claim = grouped(attempts, lambda x: (x.probe, x.person))
+    fused_claims = {key: fused(some, those, fusion, dtype) for key, those in by_claim.items()}
+    return {key: distance for key, distance in fused_claims.items() if distance is not None}
 
 
 def dtype_of(parts: Parts, fusion: str | None) -> Any:
@@ -141,26 +141,28 @@ def dtype_of(parts: Parts, fusion: str | None) -> Any:
 @each_seed
 @pytest.mark.cases(16)
 def test_blocks_hold_each_impostor_attempt_once(seed, way):
-    some = world(seed, way)
+    small_world = world(seed, way)
     with sent(way):
-        parts = parts_in(some, way)
+        parts = parts_in(small_world, way)
         blocks = blocks_of(parts)
     cells = sorted(cell for block in blocks for cell in cells_of(block))
     assert cells == [
-        (x.probe, x.template, some.counted(x.distance, parts.dtype))
-        for x in some.attempts()
+        (x.probe, x.template, small_world.counted(x.distance, parts.dtype))
+        for x in small_world.attempts()
         if not x.genuine
     ]
     failed = sum(block.weight * block.scores()[1] for block in blocks)
-    assert failed == sum(x.distance is naive.FAILED for x in some.attempts() if not x.genuine)
+    assert failed == sum(
+        x.distance is naive.FAILED for x in small_world.attempts() if not x.genuine
+    )
 
 
 @pytest.mark.parametrize("way", WAYS[1:])
 def test_most_worlds_have_several_blocks(way):
     with sent(way):
-        made = [blocks_of(parts_in(world(seed, way), way)) for seed in SEEDS]
-    assert sum(len(blocks) > 2 for blocks in made) > len(SEEDS) / 2
-    twice = sum(block.twice for blocks in made for block in blocks)
+        blocks_of_worlds = [blocks_of(parts_in(world(seed, way), way)) for seed in SEEDS]
+    assert sum(len(blocks) > 2 for blocks in blocks_of_worlds) > len(SEEDS) / 2
+    twice = sum(block.twice for blocks in blocks_of_worlds for block in blocks)
     assert twice > len(SEEDS) if way == "tiles" else not twice
 
 
@@ -168,11 +170,11 @@ def test_most_worlds_have_several_blocks(way):
 @each_seed
 @pytest.mark.cases(8)
 def test_claims_of_a_block_are_fused_templates(seed, way):
-    some = world(seed, way)
-    impostors = [x for x in some.attempts() if not x.genuine]
+    small_world = world(seed, way)
+    impostors = [x for x in small_world.attempts() if not x.genuine]
     with sent(way):
-        scores = some.scores()
-        parts, names = parts_in(some, way), scores.codes.values
+        scores = small_world.scores()
+        parts, names = parts_in(small_world, way), scores.codes.values
         blocks = blocks_of(parts)
         for fusion in fusions(way):
             cells = [
@@ -181,39 +183,45 @@ def test_claims_of_a_block_are_fused_templates(seed, way):
                 for side in block.sides()
                 for cell in cells_of(side.by_person(fusion), names)
             ]
-            made = claims(some, impostors, fusion, dtype_of(parts, fusion))
-            assert sorted(cells) == sorted((*key, d) for key, d in made.items()), fusion
+            fused_claims = claims(small_world, impostors, fusion, dtype_of(parts, fusion))
+            assert sorted(cells) == sorted((*key, d) for key, d in fused_claims.items()), fusion
 
 
 @each_way
 @each_seed
 @pytest.mark.cases(16)
 def test_mates_are_all_genuine_attempts(seed, way):
-    some = world(seed, way)
-    genuine = [x for x in some.attempts() if x.genuine]
+    small_world = world(seed, way)
+    genuine = [x for x in small_world.attempts() if x.genuine]
     with sent(way):
-        parts = parts_in(some, way)
+        parts = parts_in(small_world, way)
         mates = parts.mates
-        found = zip(mates.probe, mates.gallery, mates.distance, strict=True)
-        assert [*found] == [
-            (x.probe, x.template, some.counted(x.distance, parts.dtype)) for x in genuine
+        listed = zip(mates.probe, mates.gallery, mates.distance, strict=True)
+        assert [*listed] == [
+            (x.probe, x.template, small_world.counted(x.distance, parts.dtype)) for x in genuine
         ]
-        assert mates.probes == len(some.probes)
+        assert mates.probes == len(small_world.probes)
         by_probe = grouped(genuine, lambda x: x.probe)
         for probe in range(mates.probes):
-            those = by_probe.get(probe, [])
-            assert mates.number[probe] == mates.first[probe + 1] - mates.first[probe] == len(those)
-            best = min((x.distance for x in those), default=None)
-            tied = [x.template for x in those if x.distance == best or x.distance is best]
+            of_probe = by_probe.get(probe, [])
+            assert (
+                mates.number[probe] == mates.first[probe + 1] - mates.first[probe] == len(of_probe)
+            )
+            best = min((x.distance for x in of_probe), default=None)
+            tied = [x.template for x in of_probe if x.distance == best or x.distance is best]
             assert mates.tied[probe] == len(tied)
             assert not tied or mates.place[probe] == tied[0]
         for fusion in fusions(way):
             dtype = dtype_of(parts, fusion)
-            own = [fused(some, by_probe.get(k, []), fusion, dtype) for k in range(mates.probes)]
+            own = [
+                fused(small_world, by_probe.get(k, []), fusion, dtype) for k in range(mates.probes)
+            ]
             expected = [np.nan if x is None else x for x in own]
             np.testing.assert_array_equal(mates.fused(fusion), expected)
             distances, failed = mates.scores(fusion)
-            plain = [naive.fuse([x.distance for x in those], fusion) for those in by_probe.values()]
+            plain = [
+                naive.fuse([x.distance for x in attempts], fusion) for attempts in by_probe.values()
+            ]
             assert failed == sum(x is naive.FAILED for x in plain)
             scored = [x for x in plain if x is not None and x is not naive.FAILED]
             np.testing.assert_array_equal(distances, scored)
@@ -226,11 +234,12 @@ def test_mates_are_all_genuine_attempts(seed, way):
 @each_seed
 @pytest.mark.cases(12)
 def test_ranks_are_those_of_loops_on_any_number_of_threads(seed, way):
-    some, threads = world(seed, way), THREADS[seed % len(THREADS)]
+    small_world, threads = world(seed, way), THREADS[seed % len(THREADS)]
     case = {
-        "values": some.values.tolist(), "probe_labels": some.probes.tolist(),
-        "gallery_labels": None if some.square else some.gallery.tolist(), "kind": some.kind,
-        "nan": some.nan, "mask": None if some.mask is None else some.mask.tolist(),
+        "values": small_world.values.tolist(), "probe_labels": small_world.probes.tolist(),
+        "gallery_labels": None if small_world.square else small_world.gallery.tolist(),
+        "kind": small_world.kind, "nan": small_world.nan,
+        "mask": None if small_world.mask is None else small_world.mask.tolist(),
     }  # fmt: skip
     with sent(way, threads):
         for fusion in (None, *fusions(way)):
@@ -238,5 +247,5 @@ def test_ranks_are_those_of_loops_on_any_number_of_threads(seed, way):
             unit = "template" if fusion is None else "subject"
             for ties in TIES:
                 options = {"ties": ties, "unmated": "skip", "max_rank": 6, **use}
-                found = be.closed_set(some.scores(), rank_unit=unit, **options)
-                assert_closed_set(found, naive.closed_set(**case, unit=unit, **options))
+                dataset = be.closed_set(small_world.scores(), rank_unit=unit, **options)
+                assert_closed_set(dataset, naive.closed_set(**case, unit=unit, **options))

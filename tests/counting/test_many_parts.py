@@ -64,10 +64,10 @@ def numbers_of(attempts: AttemptsOfParts, symmetric: Any, thresholds: np.ndarray
 def test_points_of_parts_are_those_of_each_part(
     parts: list[Part], symmetric: bool | None, thresholds: list[float]
 ) -> None:
-    at = np.broadcast_to(thresholds, (len(parts), 2))
-    together = numbers_of(attempts_of(parts), symmetric, at)
+    thresholds_of_parts = np.broadcast_to(thresholds, (len(parts), 2))
+    together = numbers_of(attempts_of(parts), symmetric, thresholds_of_parts)
     for k, part in enumerate(parts):
-        alone = numbers_of(attempts_of([part]), symmetric, at[:1])
+        alone = numbers_of(attempts_of([part]), symmetric, thresholds_of_parts[:1])
         assert alone.keys() == together.keys()
         for name, values in alone.items():
             np.testing.assert_array_equal(together[name][k], values[0], err_msg=name)
@@ -95,42 +95,46 @@ def test_dir_at_far_is_at_the_loosest_of_all_thresholds(
 ) -> None:
     targets, ranks = np.array([0.5, 0.1, 0.0, 1.0]), np.array([1, 2, 5])
     parts = [(sorted(mates), *rest) for mates, *rest in parts]
-    every = [np.array([x for x, _ in mates], dtype=np.float64) for mates, *_ in parts]
-    others = [np.array(x, dtype=np.float64) for _, x, *_ in parts]
-    distances = np.unique(np.concatenate([*every, *others]))
-    genuine = np.array([len(x) + missed for x, (_, _, missed, _) in zip(every, parts, strict=True)])
-    impostor = np.array([len(x) + failed for x, (*_, failed) in zip(others, parts, strict=True)])
+    all_mates = [np.array([x for x, _ in mates], dtype=np.float64) for mates, *_ in parts]
+    all_others = [np.array(x, dtype=np.float64) for _, x, *_ in parts]
+    distances = np.unique(np.concatenate([*all_mates, *all_others]))
+    genuine = np.array(
+        [len(x) + missed for x, (_, _, missed, _) in zip(all_mates, parts, strict=True)]
+    )
+    impostor = np.array(
+        [len(x) + failed for x, (*_, failed) in zip(all_others, parts, strict=True)]
+    )
     attempts = RankedAttempts(
-        SortedScores.of_parts(every, distances),
+        SortedScores.of_parts(all_mates, distances),
         np.array([rank for mates, *_ in parts for _, rank in mates], dtype=np.int64),
-        SortedScores.of_parts(others, distances),
+        SortedScores.of_parts(all_others, distances),
         genuine,
         impostor,
     )
-    found, thresholds = attempts.dir_at_far(targets, ranks)
+    rates, thresholds = attempts.dir_at_far(targets, ranks)
     eer = attempts.first.equal_error().eer
-    for k, (mates, other, missed, _) in enumerate(parts):
+    for k, (mates, others_of_part, missed, _) in enumerate(parts):
         for j, rank in enumerate(ranks.tolist()):
             ranked = [x for x, its in mates if its <= rank]
-            scores = sorted({*ranked, *other})
+            scores = sorted({*ranked, *others_of_part})
             points = [] if -np.inf in scores else [-np.inf]
             for i, target in enumerate(targets.tolist()):
                 allowed = [
                     t
                     for t in (*points, *scores)
-                    if impostor[k] and sum(x <= t for x in other) / impostor[k] <= target
+                    if impostor[k] and sum(x <= t for x in others_of_part) / impostor[k] <= target
                 ]
                 if not (genuine[k] and impostor[k]):
-                    assert np.isnan(found[k, i, j]) and np.isnan(thresholds[k, i, j])
+                    assert np.isnan(rates[k, i, j]) and np.isnan(thresholds[k, i, j])
                     continue
                 loosest = max(allowed, default=np.nan)
                 np.testing.assert_array_equal(thresholds[k, i, j], loosest)
-                assert found[k, i, j] == sum(x <= loosest for x in ranked) / genuine[k]
+                assert rates[k, i, j] == sum(x <= loosest for x in ranked) / genuine[k]
         hits = [x for x, rank in mates if rank == 1]
         alone = AttemptsOfParts.of_lists(
             [np.array(hits, dtype=np.float64)],
-            [others[k]],
+            [all_others[k]],
             len(mates) - len(hits) + missed,
-            impostor[k] - len(other),
+            impostor[k] - len(others_of_part),
         )
         np.testing.assert_array_equal(alone.equal_error().eer[0], eer[k])

@@ -48,8 +48,10 @@ def assert_counts(
         pair = number[attempt.probe], number[attempt.claimed]
         attempts[pair] += 1
         for k, threshold in enumerate(at):
-            taken = threshold == threshold and naive.accepted(attempt.score, threshold, kind)
-            accepted[(k, *pair)] += bool(taken)
+            accepted_counts = threshold == threshold and naive.accepted(
+                attempt.score, threshold, kind
+            )
+            accepted[(k, *pair)] += bool(accepted_counts)
     own = np.eye(n, dtype=bool)
     assert (counts.genuine_attempts == attempts[own]).all()
     assert (counts.genuine_accepted == accepted[:, own]).all()
@@ -58,13 +60,15 @@ def assert_counts(
     assert (np.stack([counts.probe, counts.claimed]) == np.nonzero(attempts)).all()
     assert (counts.impostor_attempts == attempts[attempts > 0]).all()
     assert (counts.impostor_accepted == accepted[:, attempts > 0]).all()
-    group, other = np.arange(n) % 2, np.arange(n) % 3
-    taken, of_groups = counts.of_groups(group, other)
-    for g in range(2):
-        for h in range(min(n, 3)):
-            pairs = np.ix_(group == g, other == h)
-            assert of_groups[g, h] == attempts[pairs].sum()
-            assert (taken[:, g, h] == [x[pairs].sum() for x in accepted]).all()
+    group, second_group = np.arange(n) % 2, np.arange(n) % 3
+    accepted_counts, of_groups = counts.of_groups(group, second_group)
+    for first_value in range(2):
+        for second_value in range(min(n, 3)):
+            pairs = np.ix_(group == first_value, second_group == second_value)
+            assert of_groups[first_value, second_value] == attempts[pairs].sum()
+            assert (
+                accepted_counts[:, first_value, second_value] == [x[pairs].sum() for x in accepted]
+            ).all()
 
 
 @each_way
@@ -78,13 +82,13 @@ def test_matrices(way, fusion, kind, nan, dtype):
         case = world(seed, nan, kind)
         templates = "single" if fusion is None else "multi"
         use = (templates, fusion or "best")
-        made = naive_groups.attempts(naive.read(**case), *use)
-        at = [-x if kind == "similarity" else x for x in THRESHOLDS]
+        attempts = naive_groups.attempts(naive.read(**case), *use)
+        thresholds = [-x if kind == "similarity" else x for x in THRESHOLDS]
         values, probes, gallery, *_ = case.values()
         with counted_by(way):
             scores = be.Scores(values.astype(dtype), probes, gallery, kind=kind, nan=nan)
-            counts = be.stats.people_counts(scores, at, templates=use[0], fusion=use[1])
-            assert_counts(counts, made, at, kind)
+            counts = be.stats.people_counts(scores, thresholds, templates=use[0], fusion=use[1])
+            assert_counts(counts, attempts, thresholds, kind)
 
 
 @each_way
@@ -109,28 +113,32 @@ def test_no_threshold_and_people_that_are_never_compared(way):
 def test_embeddings_in_tiles(way, fusion, exclude, both):
     """Of one set each pair of tiles is computed once."""
     rng = np.random.default_rng(3)
-    x = rng.integers(0, 4, (40, 3)).astype(float)
-    who, camera = rng.permutation(np.arange(40) % 9), rng.integers(0, 3, 40)
+    embeddings = rng.integers(0, 4, (40, 3)).astype(float)
+    subject, camera = rng.permutation(np.arange(40) % 9), rng.integers(0, 3, 40)
     options: dict[str, Any] = {"probe_meta": {"camera": camera}, "metric": "l1"}
     gallery = slice(0, 40) if both else slice(10, 40)
-    sides: tuple = () if both else (x[gallery], who[gallery])
+    sides: tuple = () if both else (embeddings[gallery], subject[gallery])
     if not both:
         options["gallery_meta"] = {"camera": camera[gallery]}
     if exclude is not None:
         options["exclude"] = [exclude]
-    values = np.abs(x[:, None] - x[None, gallery]).sum(axis=2)
+    values = np.abs(embeddings[:, None] - embeddings[None, gallery]).sum(axis=2)
     if exclude is not None:
-        a, b = camera[:, None], camera[None, gallery]
-        values[(a == b) if exclude == "all:camera" else (a == 0) & (b == 1)] = NAN
-    case = {"values": values, "probe_labels": who.tolist(), "nan": "exclude"}
+        probe_camera, gallery_camera = camera[:, None], camera[None, gallery]
+        values[
+            (probe_camera == gallery_camera)
+            if exclude == "all:camera"
+            else (probe_camera == 0) & (gallery_camera == 1)
+        ] = NAN
+    case = {"values": values, "probe_labels": subject.tolist(), "nan": "exclude"}
     if not both:
-        case["gallery_labels"] = who[gallery].tolist()
+        case["gallery_labels"] = subject[gallery].tolist()
     use = ("single" if fusion is None else "multi", fusion or "best")
-    made = naive_groups.attempts(naive.read(**case), *use)
+    attempts = naive_groups.attempts(naive.read(**case), *use)
     with counted_by(way, tile=8):
-        scores = streaming(x, who, *sides, dtype="float32", **options)
+        scores = streaming(embeddings, subject, *sides, dtype="float32", **options)
         counts = be.stats.people_counts(scores, [2.0, 4.5], templates=use[0], fusion=use[1])
-        assert_counts(counts, made, [2.0, 4.5], "distance")
+        assert_counts(counts, attempts, [2.0, 4.5], "distance")
 
 
 @each_way
@@ -140,22 +148,22 @@ def test_listed_pairs(way, nan):
     data = naive.read(**case)
     values, probes, gallery, *_ = case.values()
     i, j = np.random.default_rng(1).integers(0, (17, 19), (200, 2)).T  # some are listed twice
-    who, claimed = np.array(probes)[i], np.array(gallery)[j]
-    made = []
+    subject, claimed = np.array(probes)[i], np.array(gallery)[j]
+    attempts = []
     for row, column in zip(i.tolist(), j.tolist(), strict=True):
-        made += [
+        attempts += [
             naive_groups.Attempt(probes[row], cell.subject, cell.distance, cell.mate)
             for cell in data.rows[row]
             if cell.column == column
         ]
     with counted_by(way):
         pairs = be.Scores.from_pairs(
-            values[i, j], who == claimed, subjects=np.stack([claimed, who], axis=1), nan=nan
+            values[i, j], subject == claimed, subjects=np.stack([claimed, subject], axis=1), nan=nan
         )
         counts = be.stats.people_counts(pairs, THRESHOLDS)
-        everyone = {x.probe for x in made} | {x.claimed for x in made}
+        everyone = {x.probe for x in attempts} | {x.claimed for x in attempts}
         assert everyone <= set(counts.people)
-        assert_counts(counts, made, THRESHOLDS, "distance")
+        assert_counts(counts, attempts, THRESHOLDS, "distance")
 
 
 def test_people_have_to_be_known_and_thresholds_are_numbers():

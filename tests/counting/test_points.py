@@ -48,15 +48,15 @@ def check_points(ds, genuine, impostor, kind) -> None:
     same(ds.zero_far, naive.zero_far(*attempts))
     same(ds.zero_frr, naive.zero_frr(*attempts))
     for target in ds.far_target.values:
-        at = ds.sel(far_target=target)
+        at_target = ds.sel(far_target=target)
         frr, threshold = naive.frr_at_far(*attempts, target)
-        same(at.frr_at_far, frr)
-        same_threshold(at.threshold_at_far, threshold)
+        same(at_target.frr_at_far, frr)
+        same_threshold(at_target.threshold_at_far, threshold)
     for target in ds.frr_target.values:
-        at = ds.sel(frr_target=target)
+        at_target = ds.sel(frr_target=target)
         far, threshold = naive.far_at_frr(*attempts, target)
-        same(at.far_at_frr, far)
-        same_threshold(at.threshold_at_frr, threshold)
+        same(at_target.far_at_frr, far)
+        same_threshold(at_target.threshold_at_frr, threshold)
     for i, cost in enumerate(COSTS):
         least, threshold = naive.min_cost(*attempts, *cost)
         same(ds.min_cost[i], least)
@@ -131,22 +131,22 @@ def test_open_set_points_equal_brute_force(data, unit, ties, impostors):
         same_threshold(ds.eer_threshold, error.threshold)
     for target in TARGETS:
         for k in (1, 2, 4):
-            at = ds.sel(far_target=target, rank=k)
+            at_target = ds.sel(far_target=target, rank=k)
             rate, threshold = naive.dir_at_far(target, k, **options)
-            same(at.dir_at_far, rate, 1e-9)
-            same_threshold(at.threshold_at_far, threshold)
+            same(at_target.dir_at_far, rate, 1e-9)
+            same_threshold(at_target.threshold_at_far, threshold)
 
 
 def failing(seed: int, kind: str) -> dict[str, np.ndarray]:
     """Few whole scores of seven people, with ties, infinities and failures."""
     rng = np.random.default_rng(seed)
-    who = np.repeat(np.arange(7), rng.integers(1, 5, 7))
-    values = rng.integers(0, 6, (len(who), len(who))).astype(float)
-    values += 2 * (who[:, None] != who) * (1 if kind == "distance" else -1)
+    subject = np.repeat(np.arange(7), rng.integers(1, 5, 7))
+    values = rng.integers(0, 6, (len(subject), len(subject))).astype(float)
+    values += 2 * (subject[:, None] != subject) * (1 if kind == "distance" else -1)
     share = rng.choice([0.05, 0.3, 0.6])
     for value, part in ((np.inf, 0.06), (-np.inf, 0.03), (np.nan, share)):
         values[rng.random(values.shape) < part] = value
-    return {"values": values, "labels": who}
+    return {"values": values, "labels": subject}
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -158,16 +158,21 @@ def failing(seed: int, kind: str) -> dict[str, np.ndarray]:
 @pytest.mark.cases()
 def test_no_rule_chooses_a_threshold_that_accepts_failures(seed, kind, way, rule):
     """A threshold chosen on all data, and judged there; by all pairs of the list, too."""
-    values, who = failing(seed, kind).values()
-    case = {"values": values.tolist(), "probe_labels": who.tolist(), "kind": kind, "nan": "reject"}
+    values, subject = failing(seed, kind).values()
+    case = {
+        "values": values.tolist(),
+        "probe_labels": subject.tolist(),
+        "kind": kind,
+        "nan": "reject",
+    }
     attempts = *naive.attempts_single(**case), kind
     threshold = naive.threshold_of(rule, *attempts)
     value = naive.far_at_frr(*attempts, float(rule[4:]))[0] if rule[:3] == "frr" else 0
     none = math.isnan(naive.eer(*attempts).value if rule == "eer" else value)
-    off, mates = ~np.eye(len(values), dtype=bool), np.equal.outer(who, who)
+    off, mates = ~np.eye(len(values), dtype=bool), np.equal.outer(subject, subject)
     options = {"kind": kind, "nan": "reject"}
     pairs = be.Scores.from_pairs(values[off], mates[off], **options)
-    for scores in (be.Scores(values, who, **options), pairs):
+    for scores in (be.Scores(values, subject, **options), pairs):
         with counted_by(way):
             if none:
                 with pytest.raises(be.ProtocolError, match="because none accepts"):
@@ -184,8 +189,8 @@ def test_no_rule_chooses_a_threshold_that_accepts_failures(seed, kind, way, rule
 
 def test_a_failed_genuine_attempt_bounds_frr():
     """FRR is never below 1/3: no threshold has FRR at most 10 %."""
-    given = [0.9, 0.8, np.nan, 0.1, 0.2, 0.3], [1, 1, 1, 0, 0, 0]
-    scores = be.Scores.from_pairs(*given, kind="similarity", nan="reject")
+    scores_and_classes = [0.9, 0.8, np.nan, 0.1, 0.2, 0.3], [1, 1, 1, 0, 0, 0]
+    scores = be.Scores.from_pairs(*scores_and_classes, kind="similarity", nan="reject")
     ds = be.verification(scores, frr_targets=[0.1, 0.4])
     assert np.isnan(ds.far_at_frr[0]) and np.isnan(ds.threshold_at_frr[0])
     assert (ds.far_at_frr[1], ds.threshold_at_frr[1]) == (0, 0.8)
@@ -198,15 +203,15 @@ def test_a_failed_genuine_attempt_bounds_frr():
 
 def test_a_symmetric_matrix_counts_unordered_pairs_for_support():
     rng = np.random.default_rng(0)
-    d = rng.uniform(size=(60, 60))
+    distances = rng.uniform(size=(60, 60))
     labels = np.repeat(np.arange(30), 2)
-    both_ways = be.verification(be.Scores(d + d.T, labels))
-    each = be.verification(be.Scores(d, labels))
-    assert (both_ways.expected_false_accepts * 2 == each.expected_false_accepts).all()
+    both_ways = be.verification(be.Scores(distances + distances.T, labels))
+    one_way = be.verification(be.Scores(distances, labels))
+    assert (both_ways.expected_false_accepts * 2 == one_way.expected_false_accepts).all()
     # 30 people are 435 pairs, whatever their templates: 1,740 pairs of these, in one or two orders.
-    for ds in (both_ways, each):
-        few = [x.arguments["have"] for x in be.messages(ds) if x.code.startswith("target-")]
-        assert few == [{"people": 30}] * 2
+    for ds in (both_ways, one_way):
+        support = [x.arguments["have"] for x in be.messages(ds) if x.code.startswith("target-")]
+        assert support == [{"people": 30}] * 2
 
 
 @pytest.mark.parametrize("targets", [[-0.1], [1.5], [np.nan], "x", [[0.1, 0.2]]])

@@ -60,16 +60,18 @@ def population(sizes: tuple[int, ...] = SIZES, seed: int = 0) -> tuple[np.ndarra
 
 def square(change: Callable[[np.ndarray], Any] = lambda d: d, **options: Any) -> World:
     """All against all."""
-    d, who = population()
-    return World(change(d), who, None, options)
+    d, subjects = population()
+    return World(change(d), subjects, None, options)
 
 
 def against_gallery(change: Callable[[np.ndarray], Any] = lambda d: d, **options: Any) -> World:
     """Probes against a gallery, some of them not enrolled."""
-    d, who = population((4, 2, 5, 1, 3, 6, 2), seed=3)
-    gallery = np.arange(len(who)) % 3 > 0
-    gallery[who == 2] = False
-    return World(change(d[np.ix_(~gallery, gallery)]), who[~gallery], who[gallery], options)
+    d, subjects = population((4, 2, 5, 1, 3, 6, 2), seed=3)
+    gallery = np.arange(len(subjects)) % 3 > 0
+    gallery[subjects == 2] = False
+    return World(
+        change(d[np.ix_(~gallery, gallery)]), subjects[~gallery], subjects[gallery], options
+    )
 
 
 def infinite(d: np.ndarray) -> np.ndarray:
@@ -96,11 +98,13 @@ def stored_by_quality(d: np.ndarray) -> np.ndarray:
 def masked(*, labels: bool) -> World:
     """A mask leaves out a third of the comparisons; without labels it says who is who."""
     world = square()
-    d, who = world.values, world.probes
-    out = np.random.default_rng(5).random(d.shape) < 1 / 3
-    mask = np.where(out | np.eye(len(d), dtype=bool), 0, 1 + np.equal.outer(who, who))
+    distances, subjects = world.values, world.probes
+    out = np.random.default_rng(5).random(distances.shape) < 1 / 3
+    mask = np.where(
+        out | np.eye(len(distances), dtype=bool), 0, 1 + np.equal.outer(subjects, subjects)
+    )
     mask = mask.astype(np.uint8)
-    return World(d, who if labels else None, None if labels else None, {"mask": mask})
+    return World(distances, subjects if labels else None, None if labels else None, {"mask": mask})
 
 
 def sessions(*exclude: str) -> dict[str, Any]:
@@ -161,10 +165,12 @@ def assert_same(found: Any, expected: Any, *, curve: bool = True) -> None:
     if isinstance(found, str) or isinstance(expected, str):
         assert found == expected
         return
-    for one, other in zip(nodes(found), nodes(expected), strict=True):
-        if not curve and "fr" in other:
-            one, other = (x.drop_dims("threshold", errors="ignore") for x in (one, other))
-        assert_same_but_d_prime(one, other)
+    for dataset, expected_dataset in zip(nodes(found), nodes(expected), strict=True):
+        if not curve and "fr" in expected_dataset:
+            dataset, expected_dataset = (
+                x.drop_dims("threshold", errors="ignore") for x in (dataset, expected_dataset)
+            )
+        assert_same_but_d_prime(dataset, expected_dataset)
 
 
 def nodes(found: Any) -> list[xr.Dataset]:
@@ -181,8 +187,10 @@ def check_rows(found: xr.Dataset, expected: xr.Dataset, more: Sequence[float]) -
     ]  # fmt: skip
     rows = np.unique(np.concatenate([more, *points]))
     rows = rows[np.isfinite(rows)]
-    one, other = (x[["fa", "fr", "far", "frr"]].sel(threshold=rows) for x in (found, expected))
-    xr.testing.assert_identical(one, other)
+    rows_found, expected_rows = (
+        x[["fa", "fr", "far", "frr"]].sel(threshold=rows) for x in (found, expected)
+    )
+    xr.testing.assert_identical(rows_found, expected_rows)
 
 
 def check_curve(found: xr.Dataset, call: Callable[..., Any], scores: be.Scores, **options) -> None:
@@ -198,9 +206,9 @@ def check(scores: be.Scores, way: str, call: Callable[..., Any], *, curve: bool 
     with counted_by("listed"):
         expected = found_by(call, scores, **options)
     with counted_by(way), be.set_options(threads=1 + (way == "small tiles")):
-        found = found_by(call, scores, **options)
-    assert_same(found, expected, curve=curve)
-    return found
+        result = found_by(call, scores, **options)
+    assert_same(result, expected, curve=curve)
+    return result
 
 
 COUNTED = list(WAYS)[1:-1]
@@ -214,17 +222,25 @@ def thresholds_of(scores: be.Scores) -> np.ndarray:
     finite = np.unique(values[np.isfinite(values)])
     if not len(finite):
         return np.array([-np.inf, 0.0, np.inf])
-    some = finite[:: max(1, len(finite) // 5)]
-    return np.unique([-np.inf, *some, *((some[1:] + some[:-1]) / 2), some[-1] * 1.5 + 0.0, np.inf])
+    spread_scores = finite[:: max(1, len(finite) // 5)]
+    return np.unique(
+        [
+            -np.inf,
+            *spread_scores,
+            *((spread_scores[1:] + spread_scores[:-1]) / 2),
+            spread_scores[-1] * 1.5 + 0.0,
+            np.inf,
+        ]
+    )
 
 
 def check_verification(scores: be.Scores, way: str, **options: Any) -> None:
     """Points, curves and rows at thresholds of verification."""
-    found = check(scores, way, be.verification, curve=False, **POINTS, **options)
-    if not isinstance(found, str):
-        check_curve(found, be.verification, scores, **options)
-    given = thresholds_of(scores)
-    check(scores, way, be.verification, thresholds=given, **POINTS, **options)
+    result = check(scores, way, be.verification, curve=False, **POINTS, **options)
+    if not isinstance(result, str):
+        check_curve(result, be.verification, scores, **options)
+    thresholds = thresholds_of(scores)
+    check(scores, way, be.verification, thresholds=thresholds, **POINTS, **options)
     check(scores, way, be.verification, n_thresholds=7, auc=False, **options)
 
 
@@ -267,15 +283,20 @@ def test_evaluation(world, way):
     scores = WORLDS[world]().scores()
     check(scores, way, be.evaluate, curve=False)
     extra = thresholds_of(scores)[1:-1:3].tolist()
-    for more, options in (([], {"frr_targets": [0.0, 0.2]}), (extra, {"far_targets": [0.0, 0.3]})):
-        options = {"extra_thresholds": more, **options}
-        found = check(scores, way, be.evaluate, curve=False, **options)
-        if isinstance(found, str):
+    for extra_points, options in (
+        ([], {"frr_targets": [0.0, 0.2]}),
+        (extra, {"far_targets": [0.0, 0.3]}),
+    ):
+        options = {"extra_thresholds": extra_points, **options}
+        tree = check(scores, way, be.evaluate, curve=False, **options)
+        if isinstance(tree, str):
             continue
         with counted_by("listed"):
             expected = be.evaluate(scores, **options)
-        for name in found["verification"].children:
-            check_rows(*(x[f"verification/{name}"].to_dataset() for x in (found, expected)), more)
+        for name in tree["verification"].children:
+            check_rows(
+                *(x[f"verification/{name}"].to_dataset() for x in (tree, expected)), extra_points
+            )
 
 
 @each_world
@@ -319,7 +340,7 @@ def test_folds(world, way):
 
 
 def test_no_table_of_folds_counts_more_than_it_has_room_for(monkeypatch):
-    most = 300
+    most_counted = 300
     in_table = []
     count_by_fold = folds.kernel.count_by_fold
 
@@ -328,11 +349,11 @@ def test_no_table_of_folds_counts_more_than_it_has_room_for(monkeypatch):
         in_table.append(table.sum())
         return number
 
-    monkeypatch.setattr(folds, "MOST_COUNTED", most)
+    monkeypatch.setattr(folds, "MOST_COUNTED", most_counted)
     monkeypatch.setattr(folds.kernel, "count_by_fold", count)
     splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
     check(square().scores(), "small tiles", cross_evaluated, splitter=splitter, threshold="eer")
-    assert most / 2 < max(in_table) <= most
+    assert most_counted / 2 < max(in_table) <= most_counted
 
 
 @each_world

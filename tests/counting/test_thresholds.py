@@ -83,16 +83,16 @@ def test_thresholds_that_are_none_are_refused(task, wrong, match):
 @pytest.mark.parametrize("as_given", [int, float, np.int64, np.float32, lambda x: [x]])
 @pytest.mark.cases(1)
 def test_one_number_is_a_threshold_whether_whole_or_not(task, kind, as_given):
-    d = (D * 1000).round().astype(int)
-    ds = task(scores(d, kind=kind), thresholds=as_given(612))
+    whole_distances = (D * 1000).round().astype(int)
+    ds = task(scores(whole_distances, kind=kind), thresholds=as_given(612))
     assert ds.threshold.values.tolist() == [612.0]
-    accepted = (d <= 612) if kind == "distance" else (d >= 612)
+    accepted = (whole_distances <= 612) if kind == "distance" else (whole_distances >= 612)
     if task is be.verification:
         genuine = np.equal.outer(PROBES, GALLERY)
         assert (ds.ga, ds.fa) == (accepted[genuine].sum(), accepted[~genuine].sum())
     else:
-        others = ~np.isin(PROBES, GALLERY)
-        assert ds.fa == accepted[others].any(axis=1).sum()
+        is_unenrolled = ~np.isin(PROBES, GALLERY)
+        assert ds.fa == accepted[is_unenrolled].any(axis=1).sum()
 
 
 # ---------------------------------------------------------------------------- beyond the scores
@@ -115,9 +115,9 @@ def test_one_number_is_a_threshold_whether_whole_or_not(task, kind, as_given):
 )
 def test_thresholds_that_are_all_beyond_the_scores_are_said(kind, thresholds, is_said):
     nearest = D.min(axis=1) if kind == "distance" else D.max(axis=1)
-    inside = float(np.median(nearest))  # which tells searches apart, too
+    median_distance = float(np.median(nearest))  # which tells searches apart, too
     if isinstance(thresholds, list):
-        thresholds = [inside if x is None else x for x in thresholds]
+        thresholds = [median_distance if x is None else x for x in thresholds]
     data = scores(kind=kind)
     species = ["", "print"] * 2 + [""] * 4
     attacked = scores(kind=kind, probe_meta={"attack": species})
@@ -131,10 +131,10 @@ def test_thresholds_that_are_all_beyond_the_scores_are_said(kind, thresholds, is
         "pad": be.pad(nearest, species, kind=kind, thresholds=thresholds),
     }
     for name, result in results.items():
-        found = [x.code for x in be.messages(result) if "beyond-scores" in x.code]
-        one = np.isfinite(thresholds).sum() == 1
-        code = "threshold-beyond-scores" if one else "thresholds-beyond-scores"
-        assert found == [code] * is_said, name
+        codes_of_messages = [x.code for x in be.messages(result) if "beyond-scores" in x.code]
+        is_single = np.isfinite(thresholds).sum() == 1
+        code = "threshold-beyond-scores" if is_single else "thresholds-beyond-scores"
+        assert codes_of_messages == [code] * is_said, name
 
 
 # ------------------------------------------------------------------------------- a number of them
@@ -181,14 +181,14 @@ def test_a_number_gives_that_many_from_the_smallest_to_the_largest_score(task, k
 
 
 def test_a_number_of_thresholds_where_scores_are_infinite_or_all_equal():
-    d = D.copy()
-    d[0, 0], d[1, 5] = INF, -INF
-    t = be.verification(scores(d), n_thresholds=5).threshold.values
+    distances = D.copy()
+    distances[0, 0], distances[1, 5] = INF, -INF
+    t = be.verification(scores(distances), n_thresholds=5).threshold.values
     assert (t[0], t[-1], len(t)) == (-INF, INF, 7) and np.isfinite(t[1:-1]).all()
     t = be.verification(scores(np.full_like(D, 0.5)), n_thresholds=5).threshold.values
     assert t.tolist() == [0.5]
-    d = np.full_like(D, INF)
-    assert be.verification(scores(d), n_thresholds=5).threshold.values.tolist() == [INF]
+    distances = np.full_like(D, INF)
+    assert be.verification(scores(distances), n_thresholds=5).threshold.values.tolist() == [INF]
 
 
 # ------------------------------------------------------------------------------- the default grid
@@ -199,8 +199,8 @@ def test_a_number_of_thresholds_where_scores_are_infinite_or_all_equal():
 @pytest.mark.parametrize("dtype", ["float64", "float32", "uint8"])
 @pytest.mark.cases(1)
 def test_the_first_threshold_counts_nothing_and_the_last_everything(task, kind, dtype):
-    d = (D * 255).astype(dtype) if dtype == "uint8" else D.astype(dtype)
-    ds = task(scores(d, kind=kind))
+    distances = (D * 255).astype(dtype) if dtype == "uint8" else D.astype(dtype)
+    ds = task(scores(distances, kind=kind))
     t = ds.threshold.values
     assert (np.diff(t) > 0).all() and 600 < len(t) < 1500
     strict, loose = (0, -1) if kind == "distance" else (-1, 0)
@@ -214,12 +214,12 @@ def test_the_first_threshold_counts_nothing_and_the_last_everything(task, kind, 
 @pytest.mark.parametrize("infinite", [(INF,), (-INF,), (INF, -INF)])
 @pytest.mark.cases(1)
 def test_infinite_scores_add_the_infinite_threshold(task, kind, infinite):
-    d = D.copy()
-    assert np.isfinite(task(scores(d, kind=kind)).threshold).all()
+    distances = D.copy()
+    assert np.isfinite(task(scores(distances, kind=kind)).threshold).all()
     cells = [(0, 8), (5, 3)] if task is be.verification else [(5, slice(None)), (6, slice(None))]
     for value, cell in zip(infinite, cells, strict=False):
-        d[cell] = value
-    ds = task(scores(d, kind=kind))
+        distances[cell] = value
+    ds = task(scores(distances, kind=kind))
     ends = [x for x in (ds.threshold[0].item(), ds.threshold[-1].item()) if math.isinf(x)]
     assert sorted(ends) == sorted(infinite)
     assert np.isfinite(ds.threshold[1:-1]).all()
@@ -227,16 +227,19 @@ def test_infinite_scores_add_the_infinite_threshold(task, kind, infinite):
     if (INF if kind == "distance" else -INF) in infinite:
         assert ds.fa[loose] == ds.impostor_attempts
         one_in = -2 if kind == "distance" else 1
-        assert ds.fa[one_in] == ds.impostor_attempts - (d[cells[0]] == d[cells[0]]).all().sum()
+        assert (
+            ds.fa[one_in]
+            == ds.impostor_attempts - (distances[cells[0]] == distances[cells[0]]).all().sum()
+        )
 
 
 def test_infinite_genuine_scores_add_the_infinite_threshold_too():
-    d = D.copy()
-    d[0, 0] = INF  # genuine: verification sees it, the best mate of the probe is another
-    assert be.verification(scores(d)).threshold[-1] == INF
-    assert np.isfinite(be.open_set(scores(d)).threshold).all()
-    d[0, :3] = INF
-    ds = be.open_set(scores(d))
+    distances = D.copy()
+    distances[0, 0] = INF  # genuine: verification sees it, the best mate of the probe is another
+    assert be.verification(scores(distances)).threshold[-1] == INF
+    assert np.isfinite(be.open_set(scores(distances)).threshold).all()
+    distances[0, :3] = INF
+    ds = be.open_set(scores(distances))
     assert ds.threshold[-1] == INF
     assert ds.di[-1].sum() == ds.di[-2].sum() + 1
 
@@ -265,8 +268,8 @@ def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, 
     """The largest float is a common mark of a failed comparison."""
     dtype = np.array(impostors).dtype
     for genuine in [*impostors, 0.5]:
-        d = np.array([[genuine, *impostors]], dtype=dtype)
-        ds = be.verification(be.Scores(d, ["a"], ["a", *"b" * len(impostors)], kind=kind))
+        distances = np.array([[genuine, *impostors]], dtype=dtype)
+        ds = be.verification(be.Scores(distances, ["a"], ["a", *"b" * len(impostors)], kind=kind))
         t = ds.threshold.values
         assert (np.diff(t) > 0).all()
         accepted = [sum(x <= u if kind == "distance" else x >= u for x in impostors) for u in t]
@@ -285,8 +288,8 @@ def test_places_among_thresholds_are_those_of_a_search(seed, dtype):
     """Also where nearly all are together, and where one is infinite or the largest number."""
     rng = np.random.default_rng(seed)
     wide = np.array([0, TINY, 1e-30, 1e30, LARGEST, -LARGEST, INF, -INF])
-    many = (rng.normal(size=60), rng.integers(0, 5, 60), np.exp(9 * rng.normal(size=60)), wide)
-    for numbers in many:
+    cases = (rng.normal(size=60), rng.integers(0, 5, 60), np.exp(9 * rng.normal(size=60)), wide)
+    for numbers in cases:
         for size in (0, 1, 2, 30):
             thresholds = np.sort(rng.choice(numbers, size).astype(np.float64))
             with np.errstate(over="ignore"):
@@ -305,7 +308,7 @@ def test_infinite_scores_without_a_mate_are_accepted_at_infinity(kind, nearest, 
     values = np.zeros((2, len(gallery)))
     values[0, 0] = nearest
     with blocks_of():
-        found = be.verification(be.Scores(values, ["a", "b"], [*gallery], kind=kind))
-    at_infinity = found.far.values[found.threshold.values == nearest]
+        dataset = be.verification(be.Scores(values, ["a", "b"], [*gallery], kind=kind))
+    at_infinity = dataset.far.values[dataset.threshold.values == nearest]
     assert at_infinity.tolist() == [1 / values.size]
-    assert found.far.values.max() == 1
+    assert dataset.far.values.max() == 1

@@ -30,9 +30,9 @@ def test_rates_are_those_measured_elsewhere(given):
     scores = be.datasets.faces(system, metric=metric, people=people)
     assert scores.name == system
     single, ranked = be.verification(scores), be.closed_set(scores)
-    found = single.eer.item(), single.auc.item(), ranked.cms.values[0]
+    rates = single.eer.item(), single.auc.item(), ranked.cms.values[0]
     # Descriptors are stored as float16: one attempt in 78,000 may change its side.
-    np.testing.assert_allclose(found, MEASURED[given], atol=2e-5)
+    np.testing.assert_allclose(rates, MEASURED[given], atol=2e-5)
 
 
 def test_images_are_the_original_ones():
@@ -57,8 +57,8 @@ def test_templates_are_of_the_grey_values_divided_by_255_as_documented(system, r
         _, _, axes = np.linalg.svd(values[:200] - mean, full_matrices=False)
         templates = (templates - mean) @ axes[:64].T
     expected = np.linalg.norm(templates[0] - templates[13])
-    found = be.datasets.faces(system)
-    np.testing.assert_allclose(np.asarray(found.values)[0, 13], expected, rtol=1e-9)
+    scores = be.datasets.faces(system)
+    np.testing.assert_allclose(np.asarray(scores.values)[0, 13], expected, rtol=1e-9)
     assert "divided by 255" in be.datasets.faces.__doc__
     assert "divided by 255" in (root / "docs/course/faces.md").read_text(encoding="utf-8")
 
@@ -86,11 +86,11 @@ def test_templates_carry_their_images():
 
 def test_a_system_is_not_judged_on_the_people_it_was_fitted_on():
     """Where it is, its error is far smaller; both at once is refused."""
-    unseen, seen = (
+    unseen, error_of_seen = (
         be.verification(be.datasets.faces("fisherfaces", people=people)).eer.item()
         for people in ("unseen", "seen")
     )
-    assert seen < unseen / 10
+    assert error_of_seen < unseen / 10
     with refused("people is 'all', but eigenfaces are fitted on"):
         be.datasets.faces("eigenfaces", people="all")
     with refused("`system` is 'vgg'.*eigenfaces"):
@@ -103,9 +103,9 @@ def test_the_command_writes_the_scores(tmp_path, capsys):
     assert main([*line, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["subjects"] == 20
     expected = be.datasets.faces("deep", metric="cosine")
-    found = be.load(out)
-    np.testing.assert_array_equal(found.values, expected.values)
-    assert found.probe_meta["image"].tolist() == expected.probe_meta["image"].tolist()
+    loaded = be.load(out)
+    np.testing.assert_array_equal(loaded.values, expected.values)
+    assert loaded.probe_meta["image"].tolist() == expected.probe_meta["image"].tolist()
     assert main(line) == 2
     assert "--force" in capsys.readouterr().err
     assert main([*line, "--force"]) == 0

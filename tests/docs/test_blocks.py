@@ -87,14 +87,14 @@ def unknown_in(page: Path, said: dict[int, str]) -> list[str]:
     which are examples of what to write.
     """
     code = {block.line: block.code for block in blocks(page, all_of_them=True)}
-    found = []
+    lines = []
     for part in paragraphs(page):
         output = any(said[line] for line in said if part.section <= line < part.line)
         if output or part.text.startswith(">"):
             above = [text for texts in (code, said) for k, text in texts.items() if k < part.line]
             numbers = unknown_numbers(part.text, "\n".join(above))
-            found += [f"line {part.line}: {', '.join(numbers)}"] * bool(numbers)
-    return found
+            lines += [f"line {part.line}: {', '.join(numbers)}"] * bool(numbers)
+    return lines
 
 
 NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?(?!\w)( ?%)?")
@@ -102,13 +102,13 @@ NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?(?!\w)( ?%)?
 
 def unknown_numbers(text: str, printed: str) -> list[str]:
     """Return the numbers of a text that are none of what is printed, rounded or in per cent."""
-    known = [value(number[0]) for number in NUMBER.finditer(printed)] + [0, 1, 2]
+    printed_values = [value(number[0]) for number in NUMBER.finditer(printed)] + [0, 1, 2]
     return [
         number[0]
         for number in NUMBER.finditer(text)
         if not any(
             abs(value(number[0]) - x * factor) <= accuracy(number[0]) * (1 + 1e-9)
-            for x in known
+            for x in printed_values
             for factor in ((1, 100) if number[1] else (1,))
         )
     ]
@@ -165,10 +165,10 @@ def run(command: str, words: list[str]) -> tuple[str, int]:
         return out.getvalue(), code
     script = f'bioeval() {{ "{sys.executable}" -m bioeval "$@"; }}\n{command}\n'
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", script], capture_output=True, text=True, env=environment, timeout=300
     )
-    return done.stdout + done.stderr, done.returncode
+    return process.stdout + process.stderr, process.returncode
 
 
 def squeezed(text: str) -> str:

@@ -49,14 +49,14 @@ NUMBER = re.compile(r"\d+\.\d+")
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_an_example_runs(script, tmp_path):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "error", script], cwd=tmp_path, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     promised = re.findall(rf"\w[\w-]*\.(?:{WRITTEN})", script.read_text("utf-8").split('"""')[1])
     assert {path.name for path in tmp_path.iterdir()} == {*promised}
     for words, figures in FIGURES.get(script.stem, dict)().items():
-        line = next(x for x in done.stdout.splitlines() if x.startswith(words))
+        line = next(x for x in process.stdout.splitlines() if x.startswith(words))
         assert NUMBER.findall(line) == NUMBER.findall(figures), line
 
 
@@ -64,8 +64,8 @@ def test_an_example_runs(script, tmp_path):
 def test_the_commands_of_an_example_give_its_figures(tmp_path, monkeypatch, capsys):
     """The lists that speaker_lists.py makes give the same numbers on the command line."""
     script = ROOT / "docs" / "examples" / "speaker_lists.py"
-    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     monkeypatch.chdir(tmp_path)
     about = script.read_text("utf-8").split('"""')[1].replace("\\\\\n", " ")
     commands = [shlex.split(line) for line in about.splitlines() if line.startswith("    bioeval ")]
@@ -78,7 +78,7 @@ def test_the_commands_of_an_example_give_its_figures(tmp_path, monkeypatch, caps
     for label, output in (("DCF (actual)", printed[2]), ("0.01 ", printed[3])):
         rows = [
             next(x for x in text.splitlines() if x.strip().startswith(label)).split()
-            for text in (done.stdout, output)
+            for text in (process.stdout, output)
         ]
         assert rows[0] == rows[1]
     assert "minDCF at prior 0.05" in printed[4]

@@ -39,8 +39,10 @@ def over_all_attempts(answers: Answers) -> Answers:
 def strict(answers: Answers) -> Answers:
     scores = be.simulate(12, (2, 5), within=0.9, random_state=int(answers["seed"]))
     below = np.nextafter(answers["thresholds"], -np.inf)
-    each = [be.verification(scores, templates=x, thresholds=below) for x in ("single", "multi")]
-    return answers | {"far": np.stack([x.far.values for x in each])}
+    by_templates = [
+        be.verification(scores, templates=x, thresholds=below) for x in ("single", "multi")
+    ]
+    return answers | {"far": np.stack([x.far.values for x in by_templates])}
 
 
 #: Ten homeworks that are wrong each in one way: the changed answers, and what is said of it.
@@ -136,8 +138,8 @@ def test_each_mistake_is_another_value_than_the_right_one(name: str) -> None:
     for sentence, wrong in mistakes.mistakes(name, 3, right):
         same_shape = wrong.shape == right[name].shape
         assert not (same_shape and np.allclose(wrong, right[name])), sentence
-        found = grade.what_is_wrong(name, right | {name: wrong}, right)
-        sentences.append((sentence, found))
+        mistake = grade.what_is_wrong(name, right | {name: wrong}, right)
+        sentences.append((sentence, mistake))
     assert len(sentences) >= 3
     # Two mistakes may lead to one value: the likelier one is said.
     assert sum(a == b for a, b in sentences) >= len(sentences) - 1
@@ -149,9 +151,9 @@ def test_files_that_cannot_be_read_are_said_to_be_so(tmp_path: Path) -> None:
     hand_in(tmp_path / "texts", answers | {"cms": np.array(["a"])})
     hand_in(tmp_path / "nan", answers | {"eer": np.full(2, np.nan)})
     hand_in(tmp_path / "short", answers | {"gar": answers["gar"][:, :3]})
-    without = dict(answers)
-    del without["cms"]
-    hand_in(tmp_path / "without", without)
+    without_cms = dict(answers)
+    del without_cms["cms"]
+    hand_in(tmp_path / "without", without_cms)
     hand_in(tmp_path / "seedless", answers | {"seed": np.array(1.5)})
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "answers.npz").write_text("no archive")
@@ -186,8 +188,8 @@ def test_an_eer_that_follows_from_wrong_rates_has_no_further_mistake() -> None:
     right = solution.solution(5)
     far, frr = right["far"] ** 2, right["frr"]
     own = [solution.equal_error_rate(*row) for row in zip(far, frr, strict=True)]
-    given = right | {"far": far, "eer": np.array(own)}
-    assert "no further mistake" in grade.what_is_wrong("eer", given, right)
+    handed_in = right | {"far": far, "eer": np.array(own)}
+    assert "no further mistake" in grade.what_is_wrong("eer", handed_in, right)
 
 
 def test_a_seed_of_another_student_is_named(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ def sources(name: str) -> list[str]:
 
 def check_of(source: str) -> str | None:
     """The name of the check that a cell defines and runs."""
-    found = re.match(r"def (check_\w+)\(\):", source)
-    return found[1] if found else None
+    definition = re.match(r"def (check_\w+)\(\):", source)
+    return definition[1] if definition else None
 
 
 LABS = ("lab-1", "lab-2")
@@ -374,8 +374,8 @@ def test_wrong_answers_stop_with_a_sentence_that_does_not_give_the_answer(check,
     far, frr = names["rates"](names["count"](names["distances"], names["person"], 5))
     right = [far, frr, *(names[name] for _, name in SINGLE if name != "nearest")]
     for value in right:
-        for shown in (f"{value:.4f}", f"{100 * value:.2f} %"):
-            assert shown not in sentence or shown in answer, sentence
+        for written_value in (f"{value:.4f}", f"{100 * value:.2f} %"):
+            assert written_value not in sentence or written_value in answer, sentence
     assert str(names["nearest"]) not in sentence or "index" in sentence
 
 

@@ -33,8 +33,8 @@ def test_links_have_targets(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_an_anchor_is_there_once(page):
-    found = Counter(re.findall(r'<a id="([^"]+)"></a>', prose(page)))
-    assert not [anchor for anchor, times in found.items() if times > 1]
+    anchors = Counter(re.findall(r'<a id="([^"]+)"></a>', prose(page)))
+    assert not [anchor for anchor, times in anchors.items() if times > 1]
 
 
 def test_the_pages_are_found():
@@ -74,9 +74,9 @@ def test_the_table_of_naive_implementations_names_each_of_them():
 
 
 def test_files_of_the_program_that_pages_name_are_there():
-    there = {path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
+    existing = {path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
     named = {x for page in PAGES for x in re.findall(r"`(?:\w+/)*(\w+\.py)`", prose(page))}
-    assert named - there <= {"my_study.py"}
+    assert named - existing <= {"my_study.py"}
 
 
 def test_every_public_name_is_on_the_page_and_no_other():

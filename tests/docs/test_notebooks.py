@@ -25,9 +25,9 @@ def test_notebooks_run(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     where = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(notebook, timeout=300, resources=where).execute()
-    shown = [out for cell in notebook.cells for out in cell.get("outputs", [])]
-    assert shown, "a notebook shows something"
-    said = [out["text"] for out in shown if out.get("name") == "stderr"]
+    outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
+    assert outputs, "a notebook shows something"
+    said = [out["text"] for out in outputs if out.get("name") == "stderr"]
     assert not [text for text in said if "bioeval: compiling" not in text]
 
 

@@ -20,9 +20,9 @@ def near(name: str, drawn: Path) -> None:
     for path in (IMAGES / name, drawn):
         with Image.open(path) as picture:
             sides.append(np.asarray(picture.convert("L"), dtype=float))
-    kept, new = sides
-    assert kept.shape == new.shape, name
-    assert np.abs(kept - new).mean() < 0.2, f"{name}: run docs/images/make.py"
+    stored, new = sides
+    assert stored.shape == new.shape, name
+    assert np.abs(stored - new).mean() < 0.2, f"{name}: run docs/images/make.py"
 
 
 @pytest.mark.slow

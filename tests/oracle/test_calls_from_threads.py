@@ -64,8 +64,8 @@ def test_calls_from_threads_are_those_of_one_after_another(shared):
         systems = make(1), make(2)
         expected += [call(*systems), call(*reversed(systems))]
         for _ in range(2):
-            one, other = systems if shared else (make(1), make(2))
-            jobs += [(call, one, other), (call, other, one)]
+            first, second = systems if shared else (make(1), make(2))
+            jobs += [(call, first, second), (call, second, first)]
     order = np.random.default_rng(0).permutation(len(jobs))
     begin = threading.Barrier(THREADS)
 

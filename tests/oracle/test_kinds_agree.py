@@ -24,15 +24,15 @@ def scores_of(kind: str, dtype: str = "float64", order: Any = None) -> be.Scores
 
     The values are exact in float32 and float64. Distances are negated similarities.
     """
-    made = be.simulate(12, 4, random_state=3)
-    values = np.round(64 * (5 - made.values)) / 64
+    simulated = be.simulate(12, 4, random_state=3)
+    values = np.round(64 * (5 - simulated.values)) / 64
     order = np.arange(48) if order is None else order
     meta = {
         "group": np.repeat(["a", "b"], 24), "camera": np.tile([1, 2], 24),
     }  # fmt: skip
     return be.Scores(
         (0 - values if kind == "distance" else values)[np.ix_(order, order)].astype(dtype),
-        made.probe_labels[order],
+        simulated.probe_labels[order],
         kind=kind,
         probe_meta={name: column[order] for name, column in meta.items()},
     )
@@ -85,10 +85,10 @@ def datasets(found: Any) -> dict[str, xr.Dataset]:
 
 def compared(found: Any) -> dict[str, Any]:
     """Results as plain values; of a tree, its nodes."""
-    made = datasets(found)
-    if not made:
+    trees = datasets(found)
+    if not trees:
         return found
-    return {f"{path}/{name}": ds[name] for path, ds in made.items() for name in ds.variables}
+    return {f"{path}/{name}": ds[name] for path, ds in trees.items() for name in ds.variables}
 
 
 def words(found: Any, capsys: pytest.CaptureFixture) -> str:
@@ -116,9 +116,9 @@ def assert_same(found: Any, expected: Any, dtype: str = "float64") -> None:
     assert found.keys() == expected.keys() and found
     for name, values in expected.items():
         if dtype == "float32" and name.endswith("_next"):
-            at = np.asarray(expected[name.removesuffix("_next")])
-            after = np.nextafter(at.astype(np.float32), np.float32(-np.inf))
-            values = np.where(values == np.nextafter(at, -np.inf), after, values)
+            threshold = np.asarray(expected[name.removesuffix("_next")])
+            after = np.nextafter(threshold.astype(np.float32), np.float32(-np.inf))
+            values = np.where(values == np.nextafter(threshold, -np.inf), after, values)
         np.testing.assert_array_equal(found[name], values, err_msg=name)
 
 
@@ -130,12 +130,12 @@ def assert_same(found: Any, expected: Any, dtype: str = "float64") -> None:
 @pytest.mark.cases(8)
 def test_an_llr_is_a_similarity_and_float32_is_float64(call, kind, dtype, capsys):
     """Where the values are exact."""
-    expected, found = wanted(call), CALLS[call](scores_of(kind, dtype))
+    expected, result = wanted(call), CALLS[call](scores_of(kind, dtype))
     if call == "explain":
-        assert {**found, "kind": "similarity"} == expected
+        assert {**result, "kind": "similarity"} == expected
         return
-    assert_same(found, expected, dtype)
-    assert words(found, capsys) == words(expected, capsys)
+    assert_same(result, expected, dtype)
+    assert words(result, capsys) == words(expected, capsys)
 
 
 #: What depends on the order of templates, by call.
@@ -149,9 +149,9 @@ UNTIED = study_cases("UNTIED")
 @pytest.mark.cases(4)
 def test_templates_in_another_order_have_the_same_results(call):
     """One value a template is that of the template; sums may differ in the last digit."""
-    made = UNTIED.get(call, CALLS[call])
-    expected = compared(made(scores_of("similarity")))
-    found = compared(made(scores_of("similarity", order=ORDER)))
+    call_of_ties = UNTIED.get(call, CALLS[call])
+    expected = compared(call_of_ties(scores_of("similarity")))
+    result = compared(call_of_ties(scores_of("similarity", order=ORDER)))
     for name, values in expected.items():
         last = name.rpartition("/")[2]
         if last in BY_ORDER.get(call, ()) or "_meta_" in last:
@@ -160,9 +160,9 @@ def test_templates_in_another_order_have_the_same_results(call):
         if places in (("probe",), ("query",)) and last not in places:
             values = values[ORDER]
         if np.asarray(values).dtype.kind == "f":
-            np.testing.assert_allclose(found[name], values, rtol=1e-12, atol=1e-14, err_msg=name)
+            np.testing.assert_allclose(result[name], values, rtol=1e-12, atol=1e-14, err_msg=name)
         else:
-            np.testing.assert_array_equal(found[name], values, err_msg=name)
+            np.testing.assert_array_equal(result[name], values, err_msg=name)
 
 
 #: The same calls of distances, where they name thresholds.
@@ -171,7 +171,7 @@ TURNED = study_cases("TURNED")
 
 def turned(ds: xr.Dataset) -> dict[str, np.ndarray]:
     """Scores negated, thresholds in increasing order, and ends of intervals of scores exchanged."""
-    found = {}
+    variables = {}
     for name, values in ds.variables.items():
         is_score = values.attrs.get("units") == "score"
         plain = 0.0 - values.values if is_score else values.values
@@ -182,20 +182,20 @@ def turned(ds: xr.Dataset) -> dict[str, np.ndarray]:
             swapped = {"low": "high", "high": "low"}
             stem, _, end = str(name).rpartition("_")
             name = f"{stem}_{swapped[end]}" if end in swapped else name
-        found[str(name)] = plain
-    return found
+        variables[str(name)] = plain
+    return variables
 
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call not in ("explain", "summary")])
 @pytest.mark.cases(4)
 def test_distances_are_negated_similarities(call):
-    found = datasets(TURNED.get(call, CALLS[call])(scores_of("distance")))
+    result = datasets(TURNED.get(call, CALLS[call])(scores_of("distance")))
     expected = datasets(wanted(call))
-    assert found.keys() == expected.keys()
+    assert result.keys() == expected.keys()
     for path, ds in expected.items():
         # Thresholds of GOM are of distances that are scaled to 0 to 1, whatever the kind.
-        values = {str(k): x for k, x in found[path].variables.items()}
-        values = values if call == "gom" else turned(found[path])
+        values = {str(k): x for k, x in result[path].variables.items()}
+        values = values if call == "gom" else turned(result[path])
         assert values.keys() == {str(x) for x in ds.variables}
         for name in ds.variables:
             np.testing.assert_array_equal(values[str(name)], ds[name], err_msg=f"{path} {name}")

@@ -83,10 +83,10 @@ def test_the_claims_of_the_slides(example):
         )
         genuine = probe["role"] == "genuine"
         assert (claimed.genuine_attempts, claimed.impostor_attempts) == (genuine, not genuine)
-        for t, at in zip(claimed.threshold.values, (claimed.isel(threshold=k) for k in range(99)),
-                         strict=False):  # fmt: skip
+        points = (claimed.isel(threshold=k) for k in range(99))
+        for t, point in zip(claimed.threshold.values, points, strict=False):
             outcome = probe["if_accepted"] if probe["deciding_order"] <= t else probe["if_rejected"]
-            counts = {name.upper(): int(at[name]) for name in ("ga", "fr", "fa", "gr")}
+            counts = {name.upper(): int(point[name]) for name in ("ga", "fr", "fa", "gr")}
             assert counts == {"GA": 0, "FR": 0, "FA": 0, "GR": 0, outcome: 1}
 
 
@@ -138,18 +138,18 @@ def test_the_roles_of_the_open_set(example):
             np.testing.assert_array_equal(ds.fa, t >= nearest)
             np.testing.assert_array_equal(ds.gr, t < nearest)
     roles = [probe["role"] for probe in example["expected"]]
-    whole = be.open_set(as_scores(example, kind="distance"))
-    assert whole.genuine_attempts == roles.count("genuine")
-    assert whole.impostor_attempts == roles.count("impostor")
-    assert whole.attrs["impostors"] == "unenrolled"
+    dataset = be.open_set(as_scores(example, kind="distance"))
+    assert dataset.genuine_attempts == roles.count("genuine")
+    assert dataset.impostor_attempts == roles.count("impostor")
+    assert dataset.attrs["impostors"] == "unenrolled"
 
 
 @one("closed_set_single.json", "closed_set_multiple.json")
 def test_the_closed_set(example):
     scores = as_scores(example)
     for unit in ("template", "subject"):
-        found = be.ranks(scores, rank_unit=unit).identification_rank.values
-        assert found.tolist() == [probe[f"{unit}_rank"] for probe in example["expected"]]
+        rank = be.ranks(scores, rank_unit=unit).identification_rank.values
+        assert rank.tolist() == [probe[f"{unit}_rank"] for probe in example["expected"]]
         for ties in ("pessimistic", "optimistic", "stable", "expected"):
             closed = be.closed_set(scores, rank_unit=unit, ties=ties)
             assert closed.cms_count.values.tolist() == example[f"CMS_count_by_{unit}_rank"]

@@ -27,14 +27,14 @@ def test_the_mean_is_the_rounded_exact_sum_over_the_number(dtype):
     rng = np.random.default_rng(3)
     for size in (2, 5, 33):
         for spread in (0, 16, 150):
-            x = rng.normal(size=size) * 2.0 ** rng.integers(-spread, spread + 1, size)
+            scores = rng.normal(size=size) * 2.0 ** rng.integers(-spread, spread + 1, size)
             with np.errstate(over="ignore"):
-                x = x.astype(dtype)
-            x = np.where(np.isfinite(x), x, dtype == "float16").astype(dtype)
-            expected = math.fsum(x.tolist()) / size
-            assert expected == naive.fuse(x.tolist(), "mean")
-            assert_mean(x, expected, dtype)
-            assert_mean(rng.permutation(x), expected, dtype)
+                scores = scores.astype(dtype)
+            scores = np.where(np.isfinite(scores), scores, dtype == "float16").astype(dtype)
+            expected = math.fsum(scores.tolist()) / size
+            assert expected == naive.fuse(scores.tolist(), "mean")
+            assert_mean(scores, expected, dtype)
+            assert_mean(rng.permutation(scores), expected, dtype)
 
 
 @pytest.mark.parametrize(

@@ -23,17 +23,22 @@ def lines_of(seed=0):
     """Each pair of impressions once, its names in either order: 276 lines (a, b, distance)."""
     rng = np.random.default_rng(seed)
     lines = []
-    for a, b in itertools.combinations(NAMES, 2):
-        distance = rng.normal(1.0 if finger(a) == finger(b) else 2.0, 0.8)
-        lines.append((*((a, b) if rng.random() < 0.5 else (b, a)), round(float(distance), 4)))
+    for first, second in itertools.combinations(NAMES, 2):
+        distance = rng.normal(1.0 if finger(first) == finger(second) else 2.0, 0.8)
+        lines.append(
+            (
+                *((first, second) if rng.random() < 0.5 else (second, first)),
+                round(float(distance), 4),
+            )
+        )
     return lines
 
 
 def read(tmp_path, lines, order=None, **options):
     path = tmp_path / "list.txt"
-    some = lines if order is None else [lines[i] for i in order]
+    chosen_lines = lines if order is None else [lines[i] for i in order]
     path.write_text(
-        "template_a template_b distance\n" + "".join(f"{a} {b} {x!r}\n" for a, b, x in some)
+        "template_a template_b distance\n" + "".join(f"{a} {b} {x!r}\n" for a, b, x in chosen_lines)
     )
     return be.load(path, **{**READ, **options})
 
@@ -84,22 +89,22 @@ def test_fvc_has_one_result_for_a_list_in_any_order(tmp_path):
 def test_pairs_in_both_orders_are_one_comparison(tmp_path):
     """Of an asymmetric matcher, that with the later impression as the probe counts."""
     lines = lines_of()
-    both = [(b, a, x + 0.25) for a, b, x in lines[::3]]
+    reversed_lines = [(second, first, distance + 0.25) for first, second, distance in lines[::3]]
     later = {}
-    for a, b, x in [*lines, *both]:  # template_b is the probe
-        if natural(b) > natural(a) or (b, a) not in later:
-            later[(b, a)] = x
+    for first, second, distance in [*lines, *reversed_lines]:  # template_b is the probe
+        if natural(second) > natural(first) or (second, first) not in later:
+            later[(second, first)] = distance
     counted = {}
-    for (probe, enrolled), x in later.items():
+    for (probe, enrolled), distance in later.items():
         pair = frozenset((probe, enrolled))
         if pair not in counted or natural(probe) > natural(enrolled):
-            counted[pair] = (enrolled, probe, x)
+            counted[pair] = (enrolled, probe, distance)
     genuine, impostor = of_fvc(counted.values())
     expected = be.verification(
         be.Scores.from_pairs([*genuine, *impostor], np.repeat([1, 0], [24, 28]))
     )
-    for order in orders(276 + len(both), count=5):
-        ds = fvc(read(tmp_path, [*lines, *both], order))
+    for order in orders(276 + len(reversed_lines), count=5):
+        ds = fvc(read(tmp_path, [*lines, *reversed_lines], order))
         assert float(ds.eer) == float(expected.eer) and float(ds.auc) == float(expected.auc)
         (left_out,) = said(ds, "pairs-left-out")
         assert (left_out["orders"], left_out["others"]) == (92, 224)
@@ -117,9 +122,9 @@ def matrix(order, **columns):
     """A matrix of all impressions, its rows in an order, with columns of their own."""
     index = np.asarray(order)
     values = np.random.default_rng(5).random((24, 24))
-    who = np.array([finger(x) for x in NAMES])
+    subject = np.array([finger(x) for x in NAMES])
     meta = {name: np.asarray(column)[index] for name, column in columns.items()}
-    return be.Scores(values[np.ix_(index, index)], who[index], probe_meta=meta)
+    return be.Scores(values[np.ix_(index, index)], subject[index], probe_meta=meta)
 
 
 def test_a_column_decides_before_names_and_names_before_the_order():
@@ -144,8 +149,12 @@ def zero_far(values, impostors, number):
     """FRR at the loosest threshold below all impostors; the later impression is the probe."""
     genuine = []
     for low in range(0, 24, 3):
-        for a, b in itertools.combinations(range(low, low + 3), 2):
-            late, early = (a, b) if (number[a], a) > (number[b], b) else (b, a)
+        for first, second in itertools.combinations(range(low, low + 3), 2):
+            late, early = (
+                (first, second)
+                if (number[first], first) > (number[second], second)
+                else (second, first)
+            )
             genuine.append(values[late, early])
     return sum(x >= min(impostors) for x in genuine) / len(genuine)
 
@@ -188,7 +197,7 @@ SPLITTERS = [
 
 @pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda x: type(x).__name__)
 def test_partitions_of_templates_with_names(splitter):
-    found = set()
+    partitions = set()
     for order in (range(24), *orders(24, count=4)):
         scores = matrix(order, name=NAMES, same=np.zeros(24))
         names = scores.probe_meta["name"]
@@ -196,8 +205,8 @@ def test_partitions_of_templates_with_names(splitter):
             tuple(tuple(sorted(names[index])) for index in split)
             for split in splitter.split(scores)
         ]
-        found.add(tuple(parts))
-    assert len(found) == 1
+        partitions.add(tuple(parts))
+    assert len(partitions) == 1
 
 
 @pytest.mark.parametrize("trials", [False, True])
@@ -206,15 +215,15 @@ def test_a_pair_in_both_orders_has_one_enrolled_side(tmp_path, trials):
     lines = lines_of()[:60]
     lines += [(b, a, x) for a, b, x in lines[::2]]
     options = {"lists": {"unordered": True}}
-    found = set()
+    pairs = set()
     for order in orders(len(lines), count=6):
         if trials:
-            some = [lines[i] for i in order[::-1]]
-            text = "".join(f"{a} {b} {int(finger(a) == finger(b))}\n" for a, b, _ in some)
+            chosen_lines = [lines[i] for i in order[::-1]]
+            text = "".join(f"{a} {b} {int(finger(a) == finger(b))}\n" for a, b, _ in chosen_lines)
             (tmp_path / "trials.txt").write_text(text)
             options |= {"trials": tmp_path / "trials.txt", "subject_from": None}
         scores = read(tmp_path, lines, order, **options)
         sides = scores.pair_templates.tolist()
-        found.add(tuple(sorted((a, b, x) for (a, b), x in zip(sides, scores.values, strict=True))))
-    assert len(found) == 1
-    assert len(found.pop()) == 60
+        pairs.add(tuple(sorted((a, b, x) for (a, b), x in zip(sides, scores.values, strict=True))))
+    assert len(pairs) == 1
+    assert len(pairs.pop()) == 60

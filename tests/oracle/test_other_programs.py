@@ -30,9 +30,11 @@ def pairs(
 def test_every_point_of_the_roc_is_that_of_scikit_learn(kind):
     scores, flags, closer = pairs(kind)
     far, gar, thresholds = metrics.roc_curve(flags, closer, drop_intermediate=False)
-    at = thresholds[1:] if kind == "similarity" else -thresholds[1:]  # the first accepts nothing
-    order = np.argsort(at)
-    ds = be.verification(scores, thresholds=at[order])
+    kept_thresholds = (
+        thresholds[1:] if kind == "similarity" else -thresholds[1:]
+    )  # the first accepts nothing
+    order = np.argsort(kept_thresholds)
+    ds = be.verification(scores, thresholds=kept_thresholds[order])
     np.testing.assert_allclose(ds.far, far[1:][order], rtol=1e-14)
     np.testing.assert_allclose(ds.gar, gar[1:][order], rtol=1e-14)
     assert ds.auc.item() == pytest.approx(metrics.roc_auc_score(flags, closer), rel=1e-12)
@@ -76,11 +78,11 @@ def test_the_cmc_is_the_top_k_accuracy_of_scikit_learn():
     """With one template a person in the gallery."""
     rng = np.random.default_rng(5)
     people = np.arange(12)
-    who = rng.permutation(np.repeat(people, 4))
-    values = rng.normal(size=(48, 12)) - 1.2 * (who[:, None] == people)
-    ds = be.closed_set(be.Scores(values, who, people))
+    subject = rng.permutation(np.repeat(people, 4))
+    values = rng.normal(size=(48, 12)) - 1.2 * (subject[:, None] == people)
+    ds = be.closed_set(be.Scores(values, subject, people))
     for rank in (1, 2, 5, 11):
-        expected = metrics.top_k_accuracy_score(who, -values, k=rank, labels=people)
+        expected = metrics.top_k_accuracy_score(subject, -values, k=rank, labels=people)
         assert ds.cms.sel(rank=rank).item() == pytest.approx(expected, rel=1e-14), rank
 
 

@@ -15,26 +15,32 @@ import bioeval as be
 @pytest.mark.parametrize("samples", [1, 2, 4])
 def test_equal_sizes_give_the_closed_forms(subjects, samples):
     labels = np.repeat(np.arange(subjects), samples)
-    n, s, big_n = len(labels), samples, subjects
-    d = np.random.default_rng(0).random((n, n))
-    tree = be.evaluate(be.Scores(d, labels))
+    n, samples_of_each, big_n = len(labels), samples, subjects
+    distances = np.random.default_rng(0).random((n, n))
+    tree = be.evaluate(be.Scores(distances, labels))
 
     def attempts(node):
         ds = tree[node]
         return int(ds.genuine_attempts), int(ds.impostor_attempts)
 
-    mated, others = (n if s > 1 else 0), (n if big_n > 1 else 0)
-    assert attempts("verification/single") == (n * (s - 1), n * (big_n - 1) * s)
+    mated, with_others = (n if samples_of_each > 1 else 0), (n if big_n > 1 else 0)
+    assert attempts("verification/single") == (
+        n * (samples_of_each - 1),
+        n * (big_n - 1) * samples_of_each,
+    )
     assert attempts("verification/multi") == (mated, n * (big_n - 1))
-    assert attempts("open_set") == (mated, others)
+    assert attempts("open_set") == (mated, with_others)
     assert (tree["closed_set"].attempts, tree["closed_set"].skipped) == (mated, n - mated)
     if mated:
         assert len(tree["closed_set"]["rank"]) == n - 1
 
-    tree = be.evaluate(be.Scores(d, labels, labels.copy()))
-    assert attempts("verification/single") == (n * s, n * (big_n - 1) * s)
+    tree = be.evaluate(be.Scores(distances, labels, labels.copy()))
+    assert attempts("verification/single") == (
+        n * samples_of_each,
+        n * (big_n - 1) * samples_of_each,
+    )
     assert attempts("verification/multi") == (n, n * (big_n - 1))
-    assert attempts("open_set") == (n, others)
+    assert attempts("open_set") == (n, with_others)
     assert (tree["closed_set"].attempts, len(tree["closed_set"]["rank"])) == (n, n)
 
 
@@ -53,20 +59,20 @@ DEGENERATE = {
 def test_a_class_without_attempts_has_no_rate(name, kind):
     probes, gallery, (genuine, impostor) = DEGENERATE[name]
     n = len(probes if gallery is None else gallery)
-    d = np.arange(len(probes) * n, dtype=float).reshape(len(probes), n)
-    tree = be.evaluate(be.Scores(d, probes, gallery, kind=kind))
+    distances = np.arange(len(probes) * n, dtype=float).reshape(len(probes), n)
+    tree = be.evaluate(be.Scores(distances, probes, gallery, kind=kind))
     for node in ("verification/single", "verification/multi", "open_set"):
         ds = tree[node]
         expected = [("genuine", genuine, ["frr"]), ("impostor", impostor, ["far", "grr"])]
-        for what, attempts, rates in expected:
-            found = int(ds[f"{what}_attempts"])
-            assert (found == 0) == (attempts == 0)
+        for class_name, attempts, rates in expected:
+            number = int(ds[f"{class_name}_attempts"])
+            assert (number == 0) == (attempts == 0)
             if node == "verification/single":
-                assert found == attempts
+                assert number == attempts
             for rate in rates:
                 assert np.isnan(ds[rate]).all() == (attempts == 0)
             said = [x.arguments["what"] for x in be.messages(ds) if x.code == "no-attempt"]
-            assert (f"{what} attempt" in said) == (attempts == 0)
+            assert (f"{class_name} attempt" in said) == (attempts == 0)
         assert len(ds.threshold) >= 1 and ds.fa.dtype == np.int64
         if not (genuine and impostor):
             assert np.isnan(ds.eer)
@@ -88,9 +94,9 @@ def test_the_number_of_threads_changes_nothing(dtype):
         pytest.skip("this machine has one thread")
     rng = np.random.default_rng(7)
     labels = rng.integers(0, 40, 301)
-    d = rng.normal(size=(301, 301)).round(2).astype(dtype)
-    d[rng.random(d.shape) < 0.01] = np.nan
-    scores = be.Scores(d, labels, nan="reject")
+    distances = rng.normal(size=(301, 301)).round(2).astype(dtype)
+    distances[rng.random(distances.shape) < 0.01] = np.nan
+    scores = be.Scores(distances, labels, nan="reject")
     results = []
     try:
         for threads in (1, 2, numba.config.NUMBA_NUM_THREADS):

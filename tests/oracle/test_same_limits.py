@@ -29,7 +29,7 @@ def test_limits_depend_on_the_measure_alone(people):
     interval = {"interval": "people"}  # as each system by itself has them
     scores = systems["s0"]
     alone = be.verification(scores, far_targets=[TARGET], costs=[COST], **interval)
-    more = be.verification(
+    further = be.verification(
         scores,
         far_targets=[0.3, 0.1, 0.05, 0.02, TARGET, 0.005],
         frr_targets=[0.01, 0.2],
@@ -37,18 +37,18 @@ def test_limits_depend_on_the_measure_alone(people):
         thresholds=[2.0, 2.5, 3.0],
         **interval,
     )
-    wanted = limits(alone, 0)
-    for name, ends in limits(more, 1).items():
-        np.testing.assert_allclose(ends, wanted[name], rtol=1e-12, err_msg=name)
+    expected = limits(alone, 0)
+    for name, ends in limits(further, 1).items():
+        np.testing.assert_allclose(ends, expected[name], rtol=1e-12, err_msg=name)
     of_task = be.evaluate(scores, **interval)["verification/single"].dataset
     for name, ends in limits(of_task, 0).items():
-        np.testing.assert_allclose(ends, wanted[name], rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(ends, expected[name], rtol=1e-12, err_msg=name)
     named = {"eer": "eer", "frr_at_far": "frr_at_far=0.01", "min_dcf": "min_dcf=0.5"}
     for number in (2, 5):
-        some = {name: systems[name] for name in list(systems)[:number]}
-        together = be.compare(some, measures=list(named.values()), **DRAWN)
+        some_systems = {name: systems[name] for name in list(systems)[:number]}
+        together = be.compare(some_systems, measures=list(named.values()), **DRAWN)
         for name in named:
-            one = be.compare(some, measures=[named[name]], **DRAWN)
-            for ranking in (together, one):
+            alone_compared = be.compare(some_systems, measures=[named[name]], **DRAWN)
+            for ranking in (together, alone_compared):
                 ends = [ranking[f"{name}_{end}"].values.flat[0] for end in ("low", "high")]
-                np.testing.assert_allclose(ends, wanted[name], rtol=1e-12, err_msg=name)
+                np.testing.assert_allclose(ends, expected[name], rtol=1e-12, err_msg=name)

@@ -126,15 +126,15 @@ def test_a_selection_equals_the_definition_on_its_cells(data, unit, ties):
     case = data.draw(cases.matrices(masks=("none", "labelled")))
     rows, columns = data.draw(cases.selections(case))
     view = be.Scores(**case.scores()).select(probes=rows, gallery=columns)
-    given = case.naive(rows, columns)
+    data_of_case = case.naive(rows, columns)
     t = data.draw(cases.thresholds(case))
     ds = be.verification(view, thresholds=t)
-    assert_verification(ds, *naive.attempts_single(**given), case.kind)
+    assert_verification(ds, *naive.attempts_single(**data_of_case), case.kind)
     multi = be.verification(view, thresholds=t, templates="multi")
-    assert_verification(multi, *naive.attempts_multi(**given), case.kind)
+    assert_verification(multi, *naive.attempts_multi(**data_of_case), case.kind)
     options = {"ties": ties, "unmated": "skip", "max_rank": 6}
     closed = be.closed_set(view, rank_unit=unit, **options)
-    expected = naive.closed_set(**given, unit=unit, **options)
+    expected = naive.closed_set(**data_of_case, unit=unit, **options)
     assert_closed_set(closed, expected)
 
 
@@ -144,34 +144,34 @@ def test_ranks_equal_the_definition(data, unit, ties):
     case = data.draw(cases.matrices())
     ds = be.ranks(be.Scores(**case.scores()), rank_unit=unit, ties=ties)
     for i, probe in enumerate(naive.ranks(**case.naive(), unit=unit, ties=ties)):
-        at = ds.isel(probe=i)
-        assert bool(at.enrolled) == probe.enrolled
+        of_probe = ds.isel(probe=i)
+        assert bool(of_probe.enrolled) == probe.enrolled
         for name, expected in (("mate_distance", probe.best_mate),
                                ("nearest_other", probe.nearest_other)):  # fmt: skip
-            without = expected is None or expected is naive.FAILED  # a failure has no score
-            assert np.isnan(at[name]) if without else at[name] == expected
+            has_no_score = expected is None or expected is naive.FAILED  # a failure has no score
+            assert np.isnan(of_probe[name]) if has_no_score else of_probe[name] == expected
         if probe.rank is None:
-            assert np.isnan(at.identification_rank)
+            assert np.isnan(of_probe.identification_rank)
         elif isinstance(probe.rank, dict):
             mean = sum(rank * float(p) for rank, p in probe.rank.items())
-            assert float(at.identification_rank) == pytest.approx(mean)
+            assert float(of_probe.identification_rank) == pytest.approx(mean)
         else:
-            assert at.identification_rank == probe.rank
+            assert of_probe.identification_rank == probe.rank
 
 
 def test_data_with_cameras_are_told_of_the_conventions_that_know_them():
     rng = np.random.default_rng(1)
-    given = {"probe_meta": {"camera": [1, 2, 1, 2]}}
-    scores = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], **given)
+    cameras = {"probe_meta": {"camera": [1, 2, 1, 2]}}
+    scores = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], **cameras)
     assert "same-value-counted" in codes(be.evaluate(scores)["closed_set"])
     named = be.evaluate(scores, "course-all-vs-all")["closed_set"]
     assert "same-value-counted" not in codes(named), "who names a card knows what it does"
-    one = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], probe_meta={"camera": [1, 1, 1, 1]})
-    assert "same-value-counted" not in codes(be.evaluate(one)["closed_set"])
+    one_camera = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], probe_meta={"camera": [1, 1, 1, 1]})
+    assert "same-value-counted" not in codes(be.evaluate(one_camera)["closed_set"])
     camera = {"probe_meta": {"camera": [1] * 4}, "gallery_meta": {"camera": [2] * 4}}
-    apart = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], [0, 0, 1, 1], **camera)
-    assert "cameras-not-used" in codes(be.evaluate(apart)["verification/single"])
-    assert "cameras-not-used" not in codes(be.verification(apart))
+    two_sides = be.Scores(rng.random((4, 4)), [0, 0, 1, 1], [0, 0, 1, 1], **camera)
+    assert "cameras-not-used" in codes(be.evaluate(two_sides)["verification/single"])
+    assert "cameras-not-used" not in codes(be.verification(two_sides))
 
 
 @pytest.mark.parametrize(

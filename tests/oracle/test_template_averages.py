@@ -32,20 +32,21 @@ def naive(x, template, media):
 )
 def test_templates_are_means_of_means(keys, text):
     rng = np.random.default_rng(len(keys))
-    x = rng.normal(size=(len(keys), 3))
+    embeddings = rng.normal(size=(len(keys), 3))
     template = [k[0] if text else "abcd".index(k[0]) for k in keys]
     media = [str(k[1]) if text else k[1] for k in keys]
-    x[[k[2] for k in keys], 1] = np.nan  # failed
+    embeddings[[k[2] for k in keys], 1] = np.nan  # failed
     labels = [f"person {t}" for t in template]
     gallery = rng.normal(size=(2, 3))
     scores = be.Scores.from_embeddings(
-        x, labels, gallery, ["e", "f"], metric="l2", nan="reject", average=("template", "media"),
+        embeddings, labels, gallery, ["e", "f"], metric="l2", nan="reject",
+        average=("template", "media"),
         probe_meta={"template": template, "media": media, "camera": [1] * len(keys)},
         gallery_meta={"template": [7, 8], "media": [1, 1]},
     )  # fmt: skip
-    expected = naive(x, template, media)
-    wanted = np.sqrt(((expected[:, None] - gallery[None]) ** 2).sum(axis=-1))
-    np.testing.assert_allclose(scores.values, wanted, atol=1e-12)
+    expected = naive(embeddings, template, media)
+    distances = np.sqrt(((expected[:, None] - gallery[None]) ** 2).sum(axis=-1))
+    np.testing.assert_allclose(scores.values, distances, atol=1e-12)
     assert scores.probe_labels.tolist() == list(dict.fromkeys(labels))
     assert scores.probe_meta["template"].tolist() == list(dict.fromkeys(template))
     assert "camera" in scores.probe_meta
@@ -55,13 +56,15 @@ def test_templates_are_means_of_means(keys, text):
 
 
 def test_a_video_weighs_as_much_as_a_photograph():
-    x = np.array([[1.0], [3.0], [3.0], [3.0]])  # one photograph and a video of three frames
+    embeddings = np.array(
+        [[1.0], [3.0], [3.0], [3.0]]
+    )  # one photograph and a video of three frames
     meta = {"template": [5, 5, 5, 5], "media": ["p", "v", "v", "v"]}
-    other = {"template": [1], "media": ["p"]}
-    sides = {"probe_meta": meta, "gallery_meta": other, "metric": "l2"}
+    gallery_meta = {"template": [1], "media": ["p"]}
+    sides = {"probe_meta": meta, "gallery_meta": gallery_meta, "metric": "l2"}
     distance = {
         names: be.Scores.from_embeddings(
-            x, [1] * 4, [[0.0]], [1], average=names, **sides
+            embeddings, [1] * 4, [[0.0]], [1], average=names, **sides
         ).values.item()
         for names in (("template", "media"), ("template",), "template")
     }
@@ -91,11 +94,11 @@ def test_what_cannot_be_averaged(meta, labels, words):
 
 def test_averages_of_a_file(tmp_path):
     rng = np.random.default_rng(0)
-    x, template = rng.normal(size=(12, 4)), np.repeat([3, 1, 2, 0], 3)
-    np.savez(tmp_path / "x.npz", embeddings=x, labels=template // 2, template=template)
+    embeddings, template = rng.normal(size=(12, 4)), np.repeat([3, 1, 2, 0], 3)
+    np.savez(tmp_path / "x.npz", embeddings=embeddings, labels=template // 2, template=template)
     scores = be.load(tmp_path / "x.npz", average=("template",))
     assert scores.layout == "all-against-all" and scores.shape == (4, 4)
-    expected = be.Scores.from_embeddings(x.reshape(4, 3, 4).mean(axis=1), [1, 0, 1, 0])
+    expected = be.Scores.from_embeddings(embeddings.reshape(4, 3, 4).mean(axis=1), [1, 0, 1, 0])
     np.testing.assert_allclose(scores.values, expected.values, atol=1e-12)
     assert scores.origin.endswith("means by template of 12 embeddings of probes")
     be.save(scores, tmp_path / "matrix.npz")

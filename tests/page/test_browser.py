@@ -43,17 +43,17 @@ def page(results, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    with chromium() as found:
-        yield found
+    with chromium() as launched:
+        yield launched
 
 
 @pytest.fixture
 def visit(browser, page):
-    found = Visit(browser, page)
-    yield found
-    found.context.close()
-    assert found.problems == []
-    assert all(url.startswith(("file:", "data:")) for url in found.requests)
+    visited = Visit(browser, page)
+    yield visited
+    visited.context.close()
+    assert visited.problems == []
+    assert all(url.startswith(("file:", "data:")) for url in visited.requests)
 
 
 def shown(page, ids) -> dict[str, str]:
@@ -61,23 +61,27 @@ def shown(page, ids) -> dict[str, str]:
 
 
 def test_the_control_moves_every_rate_and_every_mark(visit, page):
-    given = points(page.read_text(encoding="utf-8"))
-    last = len(given["cells"]["cell-0-far"]) - 1
+    control_points = points(page.read_text(encoding="utf-8"))
+    last = len(control_points["cells"]["cell-0-far"]) - 1
     assert visit.page.is_visible("#opening p") and not visit.page.is_visible("#moved")
     for place in (0, last // 3, last):
         visit.set("threshold", place)
         # The sentences of the answer are of the threshold with which the page opens.
         assert not visit.page.is_visible("#opening p") and visit.page.is_visible("#moved")
-        found = shown(visit.page, given["cells"])
-        assert found == {name: texts[place] for name, texts in given["cells"].items()}
-        for name, places in given["marks"].items():
+        texts_shown = shown(visit.page, control_points["cells"])
+        assert texts_shown == {
+            name: texts[place] for name, texts in control_points["cells"].items()
+        }
+        for name, places in control_points["marks"].items():
             mark = visit.page.locator(f"#{name}")
-            at = places[place]
-            assert mark.get_attribute("visibility") == ("hidden" if at is None else "visible")
-            if at is not None:
-                assert mark.get_attribute("transform") == f"translate({at[0]:g} {at[1]:g})"
+            position = places[place]
+            assert mark.get_attribute("visibility") == ("hidden" if position is None else "visible")
+            if position is not None:
+                assert (
+                    mark.get_attribute("transform") == f"translate({position[0]:g} {position[1]:g})"
+                )
     said = visit.page.get_attribute("#threshold", "aria-valuetext")
-    assert given["cells"]["cell-0-far"][last] in said
+    assert control_points["cells"]["cell-0-far"][last] in said
     visit.page.focus("#threshold")
     visit.page.keyboard.press("ArrowLeft")
     assert visit.page.input_value("#threshold") == str(last - 1)
@@ -133,8 +137,10 @@ def test_accessible_in_light_and_dark_on_a_desk_and_a_phone(browser, page, schem
     axe = optional_import("axe_playwright_python.sync_playwright")
     visit = Visit(browser, page, color_scheme=scheme, viewport={"width": width, "height": 844})
     visit.page.eval_on_selector_all("details", "all => all.forEach(x => { x.open = true; })")
-    found = axe.Axe().run(visit.page).response["violations"]
-    assert found == [], json.dumps([(x["id"], x["nodes"][0]["html"]) for x in found], indent=1)
+    violations = axe.Axe().run(visit.page).response["violations"]
+    assert violations == [], json.dumps(
+        [(x["id"], x["nodes"][0]["html"]) for x in violations], indent=1
+    )
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
     assert visit.page.evaluate(OVERLAPS) == []
     visit.context.close()

@@ -25,15 +25,17 @@ def listed(scores: be.Scores) -> tuple[np.ndarray, np.ndarray]:
     """The genuine and the impostor scores, which a smaller number accepts first."""
     sign = 1.0 if scores.kind == "distance" else -1.0
     same = scores.probe_labels[:, None] == scores.probe_labels
-    values, apart = sign * np.asarray(scores.values), ~np.eye(len(same), dtype=bool)
-    return values[same & apart], values[~same]
+    values, is_other_template = sign * np.asarray(scores.values), ~np.eye(len(same), dtype=bool)
+    return values[same & is_other_template], values[~same]
 
 
 def counted(scores: be.Scores, threshold: float) -> tuple[float, float]:
     """FAR and FRR in per cent at a threshold."""
     genuine, impostor = listed(scores)
-    at = threshold * (1 if scores.kind == "distance" else -1)
-    return 100 * (impostor <= at).mean(), 100 * (genuine > at).mean()
+    distance_threshold = threshold * (1 if scores.kind == "distance" else -1)
+    return 100 * (impostor <= distance_threshold).mean(), 100 * (
+        genuine > distance_threshold
+    ).mean()
 
 
 def number(text: str) -> float:
@@ -51,22 +53,22 @@ def test_each_point_has_the_rates_of_its_threshold(kind, step, tmp_path):
     text = written(results, tmp_path)
     cells = points(text)["cells"]
     start = [x["threshold"] for x in rates(text)]
-    known = 100 * results["b"]["far"].values
+    far_values = 100 * results["b"]["far"].values
     for i, threshold in enumerate(cells["cell-0-threshold"]):
         far = []
         for place, scores in enumerate(systems.values()):
             written_at = cells[f"cell-{place}-threshold"][i]
             if written_at == "n/a":
-                assert known.min() > far[0]
+                assert far_values.min() > far[0]
                 continue
             at = float(written_at)
-            shown = [number(cells[f"cell-{place}-{x}"][i]) for x in ("far", "frr")]
-            assert shown == pytest.approx(counted(scores, at), abs=0.0051)
+            shown_rates = [number(cells[f"cell-{place}-{x}"][i]) for x in ("far", "frr")]
+            assert shown_rates == pytest.approx(counted(scores, at), abs=0.0051)
             far.append(counted(scores, at)[0])
             if threshold == start[0]:
                 assert written_at == start[place]
         if len(far) == 2:
-            assert far[1] == pytest.approx(max(known[known <= far[0] + 1e-9]))
+            assert far[1] == pytest.approx(max(far_values[far_values <= far[0] + 1e-9]))
 
 
 @pytest.mark.parametrize(("people", "support"), [(100, ""), (30, "just "), (10, None)])
@@ -78,16 +80,16 @@ def test_a_page_opens_at_the_smallest_far_that_the_people_support(people, suppor
     genuine, impostor = listed(scores)
     if support is None:
         assert "that of the equal error rate" in answer(text)[0]
-        at = results["eer_threshold"].item()
+        threshold = results["eer_threshold"].item()
     else:
-        why = f"FAR at most 1 %, the smallest target with {support}enough people or attempts"
-        assert why in answer(text)[0]
-        known = np.concatenate([genuine, impostor])
-        far = np.searchsorted(np.sort(impostor), known, side="right") / len(impostor)
-        at = known[far <= 0.01].max()
+        reason = f"FAR at most 1 %, the smallest target with {support}enough people or attempts"
+        assert reason in answer(text)[0]
+        all_scores = np.concatenate([genuine, impostor])
+        far = np.searchsorted(np.sort(impostor), all_scores, side="right") / len(impostor)
+        threshold = all_scores[far <= 0.01].max()
     printed = float(rates(text)[0]["threshold"])
     for attempts in (impostor, genuine):
-        assert ((attempts <= printed) == (attempts <= at)).all()
+        assert ((attempts <= printed) == (attempts <= threshold)).all()
 
 
 @pytest.mark.parametrize(("kind", "opened"), [("distance", "4"), ("similarity", "8")])
@@ -133,9 +135,9 @@ def test_a_page_opens_at_the_threshold_that_is_given(kind, threshold, tmp_path):
     results = be.evaluate(scores, extra_thresholds=[threshold])
     zoo = be.zoo(scores, permutations=10)  # at another threshold
     assert_opens_at(written([results, zoo], tmp_path, threshold=threshold), scores, threshold)
-    one = be.verification(scores, thresholds=threshold)
-    assert_opens_at(written(one, tmp_path), scores, threshold)
-    workload = be.workload(one, people_per_day=100, impostor_share=0.1)
+    of_one_threshold = be.verification(scores, thresholds=threshold)
+    assert_opens_at(written(of_one_threshold, tmp_path), scores, threshold)
+    workload = be.workload(of_one_threshold, people_per_day=100, impostor_share=0.1)
     assert_opens_at(written([results, workload], tmp_path), scores, threshold)
     promises = ["far=0.6", "frr=1e-9"]
     if set(counted(scores, threshold)) == {0, 100}:  # outside of all scores
@@ -175,15 +177,15 @@ def test_a_threshold_without_rates_is_said(tmp_path):
 def test_the_loosest_of_given_thresholds_is_that(kind, seed, tmp_path):
     scores = matrix(seed, kind=kind)
     values = np.asarray(scores.values)
-    some = np.unique(np.random.default_rng(seed).choice(values.ravel(), 6)) + 1e-9
-    text = written(be.verification(scores, thresholds=some), tmp_path)
+    thresholds = np.unique(np.random.default_rng(seed).choice(values.ravel(), 6)) + 1e-9
+    text = written(be.verification(scores, thresholds=thresholds), tmp_path)
     said = answer(text)[0]
-    found = re.search(r"loosest of these results with FAR at most ([\d.]+) %", said)
-    looser = some if kind == "distance" else some[::-1]
-    within = [x for x in looser if found and counted(scores, x)[0] <= float(found[1])]
-    at = within[-1] if within else looser[0]
+    far_bound = re.search(r"loosest of these results with FAR at most ([\d.]+) %", said)
+    looser = thresholds if kind == "distance" else thresholds[::-1]
+    within = [x for x in looser if far_bound and counted(scores, x)[0] <= float(far_bound[1])]
+    threshold = within[-1] if within else looser[0]
     assert bool(within) or "that of these results" in said or "the strictest one" in said
-    assert number(rates(text)[0]["FRR"]) == pytest.approx(counted(scores, at)[1], abs=0.0051)
+    assert number(rates(text)[0]["FRR"]) == pytest.approx(counted(scores, threshold)[1], abs=0.0051)
 
 
 def test_the_command_opens_a_page_at_its_threshold(inside):
@@ -204,8 +206,8 @@ def test_the_command_opens_a_page_at_its_threshold(inside):
     said = [f"b and a: {word}" for word in ("Shown", "Refuted")]  # of equal files
     assert [x.rpartition(": the")[0] for x in answer(text)[-2:]] == said
     assert {x["threshold"] for x in rates(text)} == {"4"}
-    for given in (["--promise", "far=0.1"], ["--threshold", "4", "--assure", "0.9"]):
-        assert main(["report", "a.npz", "--out", "r.html", *given]) == 2
+    for options in (["--promise", "far=0.1"], ["--threshold", "4", "--assure", "0.9"]):
+        assert main(["report", "a.npz", "--out", "r.html", *options]) == 2
 
 
 @pytest.fixture(scope="module")
@@ -224,16 +226,16 @@ def test_a_study_is_the_answer_and_the_page_opens_at_its_threshold(rule, scores,
     study = be.study_threshold(scores, rule, folds=3, repeats=1, interval=QUICK)
     threshold = study["threshold"].item()
     results = be.evaluate(scores, extra_thresholds=[threshold])
-    others = [be.check_data(scores), be.zoo(scores, permutations=20)]
-    text = written([results, study, *others], tmp_path)
+    further_results = [be.check_data(scores), be.zoo(scores, permutations=20)]
+    text = written([results, study, *further_results], tmp_path)
     first, *_ = answer(text)
     assert first.startswith(("Install", "Chosen", "Provisional", "Given"))
     (printed,) = {number(x["threshold"]) for x in rates(text)}  # decides as the threshold does
     assert counted(scores, printed) == counted(scores, threshold)
     assert {len(x) for x in rates(text)} == {4}  # task, threshold, FAR and FRR
-    at = results["verification/single"].sel(threshold=threshold)
+    row = results["verification/single"].sel(threshold=threshold)
     for name in ("far", "frr"):
-        right = pytest.approx(100 * at[name].item(), abs=0.0051)
+        right = pytest.approx(100 * row[name].item(), abs=0.0051)
         assert number(rates(text)[0][name.upper()]) == right
     on_others = study["rates"].far.sel(part="test").item()
     assert f"{100 * on_others:.2f}" in plain(text)
@@ -255,9 +257,9 @@ def test_rates_that_were_not_counted_at_the_threshold_of_the_answer_are_not_show
 @pytest.mark.slow
 def test_every_part_of_a_page_is_at_the_promised_threshold(inside):
     """The rates, the zoo, the errors of a day and the check."""
-    more = ["--check", "--zoo", "--workload", "people=2000,impostors=0.01", "--explain", "2"]
+    contents = ["--check", "--zoo", "--workload", "people=2000,impostors=0.01", "--explain", "2"]
     quick = ["--interval", "none", "--folds", "3", "--assure", "0.9", "--far", "0.1"]
-    assert main(["report", "a.npz", "--out", "p.html", *more, *quick]) == 0
+    assert main(["report", "a.npz", "--out", "p.html", *contents, *quick]) == 0
     text = (inside / "p.html").read_text(encoding="utf-8")
     promised = re.search(r"^Install ([\d.]+)\. With 90 % confidence", answer(text)[0])
     assert promised is not None
@@ -315,9 +317,9 @@ def test_worst_pairs_are_shown_with_their_images(tmp_path):
     with pytest.warns(be.BioevalWarning, match="^1 image could not be shown, such as 7.png: it is"):
         text = written(pairs, tmp_path, images="file", image_folder=tmp_path)
     tags = Elements(text).tags
-    shown = [attrs for tag, attrs in tags if tag == "img" and attrs.get("class") == "thumb"]
+    thumbnails = [attrs for tag, attrs in tags if tag == "img" and attrs.get("class") == "thumb"]
     used = [*pairs["probe_meta_file"].values, *pairs["gallery_meta_file"].values]
-    assert sorted(attrs["alt"] for attrs in shown) == sorted(x for x in used if x != files[-1])
+    assert sorted(attrs["alt"] for attrs in thumbnails) == sorted(x for x in used if x != files[-1])
     assert "7.png: no image" in text and 'aria-label="Worst pairs"' in text
     with pytest.raises(be.DataError, match="no metadata column 'photo' of images"):
         be.report(pairs, tmp_path / "x.html", images="photo")
@@ -325,8 +327,8 @@ def test_worst_pairs_are_shown_with_their_images(tmp_path):
 
 def test_what_is_no_result_is_refused(tmp_path):
     tree = be.verification(matrix(1))
-    for wrong, what in ((3, "int"), (None, "NoneType"), ({"a": None, "b": tree}, "NoneType")):
-        with pytest.raises(be.DataError, match=f"a report got {what}; expected a Dataset"):
+    for wrong, type_name in ((3, "int"), (None, "NoneType"), ({"a": None, "b": tree}, "NoneType")):
+        with pytest.raises(be.DataError, match=f"a report got {type_name}; expected a Dataset"):
             be.report(wrong, tmp_path / "x.html")
     circle: list[object] = []
     circle.append(circle)
@@ -347,9 +349,9 @@ def test_what_is_no_result_is_refused(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("study_of", [be.zoo, be.check_data, be.study_threshold])
 def test_other_scores_under_the_same_labels_are_refused(study_of, scores, tmp_path):
-    other = scores.with_values(scores.values + 0.01, scores.kind)
+    changed = scores.with_values(scores.values + 0.01, scores.kind)
     with pytest.raises(be.DataError, match="other scores, labels"):
-        be.report([be.verification(scores), study_of(other)], tmp_path / "a.html")
+        be.report([be.verification(scores), study_of(changed)], tmp_path / "a.html")
     be.report([be.verification(scores), study_of(scores)], tmp_path / "a.html")
 
 
@@ -358,25 +360,27 @@ def test_results_of_other_probes_kinds_and_exclusions_are_refused(scores, tmp_pa
     labels, name = scores.probe_labels, scores.name
     own = be.Scores(scores.values, labels, probe_meta=camera, name=name)
     similar = be.Scores(-scores.values, labels, kind="similarity", name=name)
-    for others in (scores.select(probes=range(100)), similar, own.excluding("camera")):
+    for other_scores in (scores.select(probes=range(100)), similar, own.excluding("camera")):
         with pytest.raises(be.DataError, match="do not belong on one page"):
-            be.report([be.verification(own), be.zoo(others)], tmp_path / "a.html")
+            be.report([be.verification(own), be.zoo(other_scores)], tmp_path / "a.html")
 
 
 def test_a_comparison_of_other_scores_is_refused(scores, tmp_path):
     def named(name, values):
         return be.Scores(values, scores.probe_labels, kind=scores.kind, name=name)
 
-    a, b = named("a", scores.values), named("b", np.sqrt(scores.values))
-    pages = {"a": be.verification(a), "b": be.verification(b)}
+    first, second = named("a", scores.values), named("b", np.sqrt(scores.values))
+    pages = {"a": be.verification(first), "b": be.verification(second)}
     with pytest.raises(be.DataError, match="do not belong on one page"):
-        compared = be.compare(a, named("b", scores.values**2))
+        compared = be.compare(first, named("b", scores.values**2))
         be.report([pages, compared], tmp_path / "a.html")
 
 
 def test_checks_are_of_the_system_under_whose_name_they_are(scores, tmp_path):
-    other = be.simulate(30, 4, random_state=3)
-    results = {x: [be.verification(y), be.check_data(y)] for x, y in (("a", scores), ("b", other))}
+    second_system = be.simulate(30, 4, random_state=3)
+    results = {
+        x: [be.verification(y), be.check_data(y)] for x, y in (("a", scores), ("b", second_system))
+    }
     text = written(results, tmp_path)
     assert "<summary>Check: a</summary>" in text and "<summary>Check: b</summary>" in text
     results["b"][1] = results["a"][1]
@@ -404,22 +408,22 @@ def test_a_line_in_a_page_is_within_a_fifth_of_a_point_of_the_figure():
     from bioeval.page.svg import svg_of
 
     rng = np.random.default_rng(1)
-    x, y = np.sort(rng.random(60)), np.round(rng.random(60), 1)
+    horizontal, y = np.sort(rng.random(60)), np.round(rng.random(60), 1)
     figure = Figure()
     axes = figure.add_subplot()
-    (line,) = axes.plot(x, y, color="#0072B2", drawstyle="steps-post")
+    (line,) = axes.plot(horizontal, y, color="#0072B2", drawstyle="steps-post")
     text = svg_of(figure, "f", "a <b>")
     assert 'aria-label="a &lt;b&gt;"' in text and "style=" not in text
-    d = re.search(r'd="(M[^"]*)"[^>]*stroke="var\(--c0\)"', text)
-    assert d is not None
-    drawn, at = [], [0.0, 0.0]
-    for sign, numbers in re.findall(r"([MLHV])([^MLHV]*)", d[1]):
-        given = [float(x) for x in numbers.split()]
-        at = {"H": lambda g, a: [g[0], a[1]], "V": lambda g, a: [a[0], g[0]]}.get(
+    path = re.search(r'd="(M[^"]*)"[^>]*stroke="var\(--c0\)"', text)
+    assert path is not None
+    drawn, position = [], [0.0, 0.0]
+    for sign, numbers in re.findall(r"([MLHV])([^MLHV]*)", path[1]):
+        numbers_given = [float(x) for x in numbers.split()]
+        position = {"H": lambda g, a: [g[0], a[1]], "V": lambda g, a: [a[0], g[0]]}.get(
             sign, lambda g, _: g
-        )(given, at)
-        drawn.append(at)
-    points = axes.transData.transform(np.column_stack([x, y])) * 72 / figure.dpi
+        )(numbers_given, position)
+        drawn.append(position)
+    points = axes.transData.transform(np.column_stack([horizontal, y])) * 72 / figure.dpi
     points[:, 1] = 72 * figure.get_size_inches()[1] - points[:, 1]
     for point in points:
         assert min(_distance(point, a, b) for a, b in zip(drawn, drawn[1:], strict=False)) < 0.2

@@ -48,13 +48,13 @@ def test_every_part_is_what_it_promises(
         expected = expected if isinstance(expected, int) else math.ceil(expected * n)
         assert len(people["validation"]) == expected
         chosen = people["validation"] or people["train"]
-        for who, gallery, probe in (
+        for people_of_sets, gallery, probe in (
             (test, parts.gallery, parts.probes),
             (chosen, parts.threshold_gallery, parts.threshold_probes),
         ):
-            assert set(subject[gallery]) | set(subject[probe]) <= who
+            assert set(subject[gallery]) | set(subject[probe]) <= people_of_sets
             if templates is None:
-                assert (gallery == probe).all() and set(subject[probe]) == who
+                assert (gallery == probe).all() and set(subject[probe]) == people_of_sets
                 continue
             assert not set(gallery) & set(probe)
             enrolled = set(subject[gallery])
@@ -77,8 +77,8 @@ def test_every_part_is_what_it_promises(
         again = list(longer.split(y=subject))[:2]
     except DataError:
         return
-    for one, other in zip(splits, again, strict=True):
-        assert all((a == b).all() for a, b in zip(one, other, strict=True))
+    for first, second in zip(splits, again, strict=True):
+        assert all((a == b).all() for a, b in zip(first, second, strict=True))
 
 
 @given(
@@ -105,13 +105,13 @@ def test_a_number_of_subjects_is_enrolled(sizes, templates, enrolled, probes, to
         return
     assert experiment.impostors == "unenrolled"
     for parts in experiment.split(y=subject):
-        inside = set(subject[parts.gallery])
-        assert len(inside) == number and inside <= able
+        enrolled_people = set(subject[parts.gallery])
+        assert len(enrolled_people) == number and enrolled_people <= able
         assert not set(parts.gallery) & set(parts.probes)
         for k, size in enumerate(sizes):
             probing = int((subject[parts.probes] == k).sum())
             left = size - int((subject[parts.gallery] == k).sum())
-            if k in inside:
+            if k in enrolled_people:
                 assert probing == (left if probes is None else min(left, probes))
             else:
                 assert probing == (0 if too_few == "drop" and k not in able else size)
@@ -141,12 +141,12 @@ def test_galleries_by_metadata():
 
 def test_an_experiment_is_the_same_everywhere():
     experiment = Experiment(2, 2, 1, 1, repeats=2, random_state=2024)
-    found = [
+    splits = [
         "".join("abcdefgh"[k // 2] for k in index)
         for parts in experiment.split(y=np.repeat(list("abcdefgh"), 2))
         for index in (parts.train, parts.validation, parts.gallery, parts.probes)
     ]
-    assert found == GOLDEN
+    assert splits == GOLDEN
 
 
 # Made by this library, once: another partition means that every seeded experiment has changed.
@@ -233,18 +233,20 @@ def test_training_by_sample(sizes, train, validation, unseen, seed):
         return
     for parts in experiment.split(y=subject):
         test = np.union1d(parts.gallery, parts.probes)
-        every = np.concatenate([parts.train, parts.validation, test])
-        assert sorted(every) == list(range(len(subject)))  # each template in one part
-        seen = set(subject[parts.train]) | set(subject[parts.validation])
-        assert len(seen) == able - out
+        all_parts = np.concatenate([parts.train, parts.validation, test])
+        assert sorted(all_parts) == list(range(len(subject)))  # each template in one part
+        trained_people = set(subject[parts.train]) | set(subject[parts.validation])
+        assert len(trained_people) == able - out
         for k, n in enumerate(sizes):
-            trained, held = ((subject[x] == k).sum() for x in (parts.train, parts.validation))
-            if k not in seen:
-                assert (trained, held) == (0, 0)
+            trained, validated = ((subject[x] == k).sum() for x in (parts.train, parts.validation))
+            if k not in trained_people:
+                assert (trained, validated) == (0, 0)
                 continue
-            wanted = min(max(share_of(train, n, up=False), 1), n - 1) if train else 0
-            rest = min(share_of(validation, n, up=True), n - 1 - wanted) if validation else 0
-            assert (trained, held) == (wanted, rest)
+            train_number = min(max(share_of(train, n, up=False), 1), n - 1) if train else 0
+            validation_number = (
+                min(share_of(validation, n, up=True), n - 1 - train_number) if validation else 0
+            )
+            assert (trained, validated) == (train_number, validation_number)
 
 
 def test_the_best_templates_of_each_part_are_enrolled():
@@ -261,9 +263,13 @@ def test_the_best_templates_of_each_part_are_enrolled():
             assert set(probe % 4) == {0, 3}
     by_sample = Experiment(2, None, {**best, "number": 1}, unit="sample", random_state=4)
     for parts in by_sample.split(y=subject, meta={"sharpness": sharpness}):
-        for one in parts.gallery:
-            own = [i for i in np.union1d(parts.gallery, parts.probes) if subject[i] == subject[one]]
-            assert one == max(own, key=lambda i: (sharpness[i], -i))
+        for enrolled in parts.gallery:
+            own = [
+                i
+                for i in np.union1d(parts.gallery, parts.probes)
+                if subject[i] == subject[enrolled]
+            ]
+            assert enrolled == max(own, key=lambda i: (sharpness[i], -i))
 
 
 @pytest.mark.parametrize("templates", [None, 1])

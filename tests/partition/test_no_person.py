@@ -41,10 +41,10 @@ def queries_and_gallery(**options) -> be.Scores:
 
 
 def square(**options) -> be.Scores:
-    who = GALLERY[30:90]  # ten people with 3 templates each, and 30 distractors among them
-    who = np.random.default_rng(3).permutation(who)
+    labels = GALLERY[30:90]  # ten people with 3 templates each, and 30 distractors among them
+    labels = np.random.default_rng(3).permutation(labels)
     values = np.random.default_rng(4).random((60, 60))
-    return be.Scores(values + values.T, who, **options)
+    return be.Scores(values + values.T, labels, **options)
 
 
 @pytest.mark.parametrize(
@@ -67,16 +67,16 @@ def test_every_part_but_its_probes_holds_all_distractors(splitter):
     plain = splitter
     if isinstance(splitter, PredefinedFolds):
         plain = PredefinedFolds(splitter.fold_of_sample[people])
-    wanted = list(plain.split(y=scores.probe_labels[people]))
-    found = list(splitter.split(scores))
-    assert len(found) == len(wanted)
-    for parts, others in zip(found, wanted, strict=True):
-        assert type(parts) is type(others)
-        for name, part, other in zip(
-            getattr(parts, "_fields", ["train", "test"]), parts, others, strict=True
+    expected = list(plain.split(y=scores.probe_labels[people]))
+    splits = list(splitter.split(scores))
+    assert len(splits) == len(expected)
+    for parts, expected_parts in zip(splits, expected, strict=True):
+        assert type(parts) is type(expected_parts)
+        for name, part, expected_part in zip(
+            getattr(parts, "_fields", ["train", "test"]), parts, expected_parts, strict=True
         ):
-            extra = nobody if len(other) and "probe" not in name else []
-            np.testing.assert_array_equal(part, np.union1d(people[other], extra))
+            extra = nobody if len(expected_part) and "probe" not in name else []
+            np.testing.assert_array_equal(part, np.union1d(people[expected_part], extra))
 
 
 def test_names_of_images_and_cards_say_who_is_no_person(tmp_path):
@@ -86,8 +86,8 @@ def test_names_of_images_and_cards_say_who_is_no_person(tmp_path):
             for k, (x, c) in enumerate(zip(labels, cameras, strict=True))
         ]
 
-    given = {"probe": names(QUERIES, CAMERAS[0]), "gallery": names(GALLERY, CAMERAS[1])}
-    np.savez(tmp_path / "x.npz", scores=distances(), **given)
+    image_names = {"probe": names(QUERIES, CAMERAS[0]), "gallery": names(GALLERY, CAMERAS[1])}
+    np.savez(tmp_path / "x.npz", scores=distances(), **image_names)
     columns = {"labels": "probe", "gallery_labels": "gallery"}
     read = be.load(tmp_path / "x.npz", names_of="market1501", kind="distance", columns=columns)
     assert (read.distractor_ids, read.junk_ids) == ((0,), (-1,))
@@ -117,9 +117,11 @@ def test_scores_take_distractors_as_reid_does():
     ds = be.reid(queries_and_gallery(distractor_ids=[0, 0]))
     assert ds.attrs["reading"] == "distractors: identity 0"
     assert ds.equals(be.reid(queries_and_gallery(), distractor_ids=[0]))
-    x = np.eye(3)
-    made = be.Scores.from_embeddings(x, [1, 0, 0], x, [1, 0, 0], distractor_ids=[0])
-    assert made.select(probes=[0]).distractor_ids == (0,)
+    embeddings = np.eye(3)
+    constructed = be.Scores.from_embeddings(
+        embeddings, [1, 0, 0], embeddings, [1, 0, 0], distractor_ids=[0]
+    )
+    assert constructed.select(probes=[0]).distractor_ids == (0,)
     for wrong in ("0", [0.5], 0):
         with raises_about(be.DataError, "distractor_ids"):
             queries_and_gallery(distractor_ids=wrong)

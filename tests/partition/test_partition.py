@@ -160,8 +160,11 @@ def test_the_order_of_samples_does_not_matter_to_folds_of_subjects(labels, seed,
         codes = fold_codes(splitter, labels)
         assert (fold_codes(splitter, moved) == codes[order]).all()
     shuffle = bp.SubjectShuffleSplit(1, test_size=everybody - 1, random_state=seed)
-    (_, here), (_, there) = next(shuffle.split(y=labels)), next(shuffle.split(y=moved))
-    assert names_at(labels, here) == names_at(moved, there)
+    (_, training), (_, training_of_moved) = (
+        next(shuffle.split(y=labels)),
+        next(shuffle.split(y=moved)),
+    )
+    assert names_at(labels, training) == names_at(moved, training_of_moved)
 
 
 @given(subjects(2), st.data(), seeds)
@@ -196,8 +199,8 @@ def test_repeated_folds(labels, repeats, seed):
         assert ((codes >= 0) & (codes < 3)).all()
         first = fold_codes(folds(3, shuffle=True, random_state=seed), labels)
         assert (codes[0] == first).all()
-        more = folds(3, n_repeats=repeats + 1, shuffle=True, random_state=seed)
-        assert (repeated_fold_codes(more, labels)[:-1] == codes).all()
+        more_repeats = folds(3, n_repeats=repeats + 1, shuffle=True, random_state=seed)
+        assert (repeated_fold_codes(more_repeats, labels)[:-1] == codes).all()
 
 
 def test_subjects_stratified_by_metadata():
@@ -265,9 +268,13 @@ def test_training_validation_test(labels, data, seed):
         assert all(is_ascending(index) for index in parts)
         assert sorted(itertools.chain(*parts)) == list(range(len(labels)))
         if unit == "subject":
-            who = [names_at(labels, index) for index in parts]
-            assert not (who[0] & who[1] or who[0] & who[2] or who[1] & who[2])
-            assert (len(who[1]), len(who[2])) == (validation, test)
+            people_of_parts = [names_at(labels, index) for index in parts]
+            assert not (
+                people_of_parts[0] & people_of_parts[1]
+                or people_of_parts[0] & people_of_parts[2]
+                or people_of_parts[1] & people_of_parts[2]
+            )
+            assert (len(people_of_parts[1]), len(people_of_parts[2])) == (validation, test)
         else:
             assert (len(parts.validation), len(parts.test)) == (validation, test)
 
@@ -298,14 +305,16 @@ def test_gallery_and_probes(labels, data, seed):
     splitter = bp.ProbeGallerySplit(size, too_few=too_few, n_repeats=2, random_state=seed)
     assert splitter.get_n_splits() == 2
     people = Counter(labels)
-    wanted = {
-        x: size if isinstance(size, int) else max(1, min(int(size * s + 0.5 + 1e-9), s - 1))
-        for x, s in people.items()
+    enrolled_number = {
+        person: size
+        if isinstance(size, int)
+        else max(1, min(int(size * size_of_person + 0.5 + 1e-9), size_of_person - 1))
+        for person, size_of_person in people.items()
     }
-    few = {x for x in people if people[x] < wanted[x] + 1}
-    gallery_left = too_few == "enrol" or set(people) - few
-    probes_left = too_few == "probe" or set(people) - few
-    if (few and too_few == "raise") or not gallery_left or not probes_left:
+    too_small = {person for person in people if people[person] < enrolled_number[person] + 1}
+    gallery_left = too_few == "enrol" or set(people) - too_small
+    probes_left = too_few == "probe" or set(people) - too_small
+    if (too_small and too_few == "raise") or not gallery_left or not probes_left:
         with pytest.raises(be.DataError, match="too few templates"):
             splitter.split(y=labels)
         return
@@ -314,10 +323,12 @@ def test_gallery_and_probes(labels, data, seed):
         assert not set(gallery) & set(probe)
         enrolled = Counter(labels[i] for i in gallery)
         probing = Counter(labels[i] for i in probe)
-        for x, s in people.items():
-            usual = (wanted[x], s - wanted[x])
-            roles = {"enrol": (s, 0), "probe": (0, s), "drop": (0, 0)}
-            assert (enrolled[x], probing[x]) == (roles[too_few] if x in few else usual)
+        for person, size_of_person in people.items():
+            usual = (enrolled_number[person], size_of_person - enrolled_number[person])
+            roles = {"enrol": (size_of_person, 0), "probe": (0, size_of_person), "drop": (0, 0)}
+            assert (enrolled[person], probing[person]) == (
+                roles[too_few] if person in too_small else usual
+            )
 
 
 @pytest.mark.parametrize("options", [{}, {"enrol": {"camera": [1, 2]}}, {"too_few": "probe"}])
@@ -331,19 +342,23 @@ def test_a_number_of_each_subject_and_camera(options):
     times = np.zeros(len(labels))
     for probes, gallery in splitter.split(y=labels, meta={"camera": camera}):
         times[gallery] += 1
-        for who in "abc":
+        for subject in "abc":
             for where in 1, 2, 3:
-                both = (labels == who) & (camera == where)
+                of_subject_and_camera = (labels == subject) & (camera == where)
                 may = where < 3 or "enrol" not in options
-                alone = who == "c" and "enrol" not in options  # both templates would be enrolled
-                expected = min(2, both.sum()) if may and not alone else 0
-                assert both[gallery].sum() == expected
+                alone = (
+                    subject == "c" and "enrol" not in options
+                )  # both templates would be enrolled
+                expected = min(2, of_subject_and_camera.sum()) if may and not alone else 0
+                assert of_subject_and_camera[gallery].sum() == expected
         assert not set(probes) & set(gallery)
-    for who, where in (("a", 3), ("b", 1)):
-        both = (labels == who) & (camera == where)
-        if times[both].any():
-            share = 2 / both.sum()
-            assert (np.abs(times[both] / 200 - share) < 4 * np.sqrt(share / 200)).all()
+    for subject, where in (("a", 3), ("b", 1)):
+        of_subject_and_camera = (labels == subject) & (camera == where)
+        if times[of_subject_and_camera].any():
+            share = 2 / of_subject_and_camera.sum()
+            assert (
+                np.abs(times[of_subject_and_camera] / 200 - share) < 4 * np.sqrt(share / 200)
+            ).all()
 
 
 def test_the_best_by_quality():
@@ -405,8 +420,8 @@ def test_unenrolled_subjects(labels, data, seed):
         assert sorted([*gallery, *probe]) == list(range(len(labels)))
         enrolled, probing = names_at(labels, gallery), Counter(labels[i] for i in probe)
         assert len(enrolled) == len(people) - out
-        for x in set(people) - enrolled:
-            assert probing[x] == people[x]
+        for person in set(people) - enrolled:
+            assert probing[person] == people[person]
 
 
 def test_folds_as_given_are_tested_in_sorted_order():
@@ -448,24 +463,26 @@ def test_unshuffled_folds_of_samples_are_those_of_scikit_learn(sizes, k):
 
 def test_inside_scikit_learn():
     rng = np.random.default_rng(0)
-    x, subject = rng.normal(size=(40, 3)), np.repeat([f"id {i}" for i in range(8)], 5)
+    embeddings, subject = rng.normal(size=(40, 3)), np.repeat([f"id {i}" for i in range(8)], 5)
     sex = np.repeat(["f", "m"] * 4, 5)
     knn = KNeighborsClassifier(1)
-    scores = model_selection.cross_val_score(knn, x, sex, groups=subject, cv=bp.SubjectKFold(4))
-    assert scores.shape == (4,)
-    found = model_selection.cross_validate(
-        knn, x, subject, cv=bp.SampleKFold(5, stratify="subject"), return_indices=True
+    scores = model_selection.cross_val_score(
+        knn, embeddings, sex, groups=subject, cv=bp.SubjectKFold(4)
     )
-    assert [len(index) for index in found["indices"]["test"]] == [8] * 5
-    x[np.arange(40)] = np.repeat(np.arange(8), 5)[:, None]
+    assert scores.shape == (4,)
+    validated = model_selection.cross_validate(
+        knn, embeddings, subject, cv=bp.SampleKFold(5, stratify="subject"), return_indices=True
+    )
+    assert [len(index) for index in validated["indices"]["test"]] == [8] * 5
+    embeddings[np.arange(40)] = np.repeat(np.arange(8), 5)[:, None]
     enrolment = bp.ProbeGallerySplit(1, n_repeats=3, random_state=0)
-    assert (model_selection.cross_val_score(knn, x, subject, cv=enrolment) == 1).all()
+    assert (model_selection.cross_val_score(knn, embeddings, subject, cv=enrolment) == 1).all()
     splitter = bp.SubjectKFold(2, n_repeats=2, shuffle=True, random_state=0)
     search = model_selection.GridSearchCV(DummyClassifier(), {"constant": ["f"]}, cv=splitter)
-    search.fit(x, sex, groups=subject)
+    search.fit(embeddings, sex, groups=subject)
     assert search.n_splits_ == 4
     assert search.get_params()["cv__n_repeats"] == 2
-    search.set_params(cv__n_repeats=3).fit(x, sex, groups=subject)
+    search.set_params(cv__n_repeats=3).fit(embeddings, sex, groups=subject)
     assert search.n_splits_ == 6
     assert base.clone(search).cv.n_repeats == 3
     repr(search)
@@ -476,10 +493,10 @@ def test_parameters(splitter):
     params = splitter.get_params(deep=False)
     assert splitter.set_params() is splitter
     cloned, copied = base.clone(splitter), pickle.loads(pickle.dumps(splitter))
-    for other in (cloned, copied, copy.deepcopy(splitter)):
-        assert other.get_params(deep=False).keys() == params.keys()
-        assert repr(other) == repr(splitter)
-        for mine, its in zip(splitter.split(y=SUBJECT), other.split(y=SUBJECT), strict=True):
+    for duplicate in (cloned, copied, copy.deepcopy(splitter)):
+        assert duplicate.get_params(deep=False).keys() == params.keys()
+        assert repr(duplicate) == repr(splitter)
+        for mine, its in zip(splitter.split(y=SUBJECT), duplicate.split(y=SUBJECT), strict=True):
             assert all((a == b).all() for a, b in zip(mine, its, strict=True))
     with pytest.raises(be.DataError, match="; expected " if params else "there is none"):
         splitter.set_params(n_fold=3)
@@ -576,8 +593,8 @@ def test_orders_are_those_of_random_words(sizes, count):
         expected.append(sorted(range(n), key=lambda k: (group[k], word[k], k)))
     stream = Stream(seed, 2)
     first = stream.grouped(1, group, len(sizes))
-    rest = stream.grouped(count - 1, group, len(sizes))
-    assert [*first.tolist(), *rest.tolist()] == expected
+    further = stream.grouped(count - 1, group, len(sizes))
+    assert [*first.tolist(), *further.tolist()] == expected
 
 
 def test_every_order_is_as_probable():
@@ -609,13 +626,13 @@ REPEATED = [
 @pytest.mark.parametrize("splitter", REPEATED, ids=repr)
 def test_more_repeats_keep_those_before_them(splitter):
     subject = np.repeat(np.arange(50), 4)
-    given = {"y": subject, "meta": {"camera": subject % 2}}
+    labels_and_cameras = {"y": subject, "meta": {"camera": subject % 2}}
     name = next(x for x in ("n_repeats", "repeats", "n_splits") if x in splitter.get_params())
-    few = base.clone(splitter).set_params(**{name: 3})
-    every = [[x.tolist() for x in split] for split in splitter.split(**given)]
-    first = [[x.tolist() for x in split] for split in few.split(**given)]
-    assert every[: len(first)] == first
-    assert len({repr(x) for x in every}) > len(every) - 3  # nearly all are different
+    few_repeats = base.clone(splitter).set_params(**{name: 3})
+    all_splits = [[x.tolist() for x in split] for split in splitter.split(**labels_and_cameras)]
+    first = [[x.tolist() for x in split] for split in few_repeats.split(**labels_and_cameras)]
+    assert all_splits[: len(first)] == first
+    assert len({repr(x) for x in all_splits}) > len(all_splits) - 3  # nearly all are different
 
 
 def test_seeds():

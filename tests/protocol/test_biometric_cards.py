@@ -47,12 +47,12 @@ def test_the_pairs_of_a_rule(rule, dtype, kind):
     values = RNG.integers(0, 9, (7, 7)).astype(dtype)
     scores = be.Scores(values, labels, kind=kind)
     thresholds = np.arange(-1.0, 10.0)
-    found = by_rule(scores, rule, thresholds)
+    by_card = by_rule(scores, rule, thresholds)
     expected = list(naive_pairs(labels, rule))
-    for name, wanted in (("genuine", True), ("impostor", False)):
-        cells = [values[i, j] for i, j, same in expected if same == wanted]
-        assert int(found[f"{name}_attempts"]) == len(cells)
-        for t, count in zip(thresholds, found["ga" if wanted else "fa"].values, strict=True):
+    for name, is_genuine in (("genuine", True), ("impostor", False)):
+        cells = [values[i, j] for i, j, same in expected if same == is_genuine]
+        assert int(by_card[f"{name}_attempts"]) == len(cells)
+        for t, count in zip(thresholds, by_card["ga" if is_genuine else "fa"].values, strict=True):
             passed = [v >= t if kind == "similarity" else v <= t for v in cells]
             assert sum(passed) == count
 
@@ -64,13 +64,13 @@ def test_pairs_of_a_selection_in_another_order_and_with_a_mask():
     mask[5, 0] = mask[0, 5] = 0
     chosen = [5, 0, 4, 1, 6]
     part = be.Scores(values, labels, mask=mask).select(probes=chosen, gallery=chosen)
-    found = by_rule(part, "unordered")
+    by_card = by_rule(part, "unordered")
     cells = [(chosen[i], chosen[j]) for i in range(5) for j in range(i)]
     cells = [(i, j) for i, j in cells if {i, j} != {0, 5}]
     genuine = [values[i, j] for i, j in cells if labels[i] == labels[j]]
-    assert int(found.genuine_attempts) == len(genuine) == 1
-    assert int(found.impostor_attempts) == len(cells) - 1
-    assert int(found.ga[0]) == sum(x <= 0.5 for x in genuine)
+    assert int(by_card.genuine_attempts) == len(genuine) == 1
+    assert int(by_card.impostor_attempts) == len(cells) - 1
+    assert int(by_card.ga[0]) == sum(x <= 0.5 for x in genuine)
     plain = be.Scores(values, labels, mask=mask)
     assert int(be.verification(plain).genuine_attempts) == 6  # the scores given are as they were
 
@@ -141,12 +141,12 @@ def test_cards_of_searches(name):
     """Mated and non-mated searches; a person counts once, whatever the number of templates."""
     gallery = np.repeat(np.arange(20), 2)
     probes = np.arange(40)  # 20 of them are enrolled
-    d = RNG.random((40, 40))
-    tree = be.evaluate(be.Scores(d, probes, gallery), name)
+    distances = RNG.random((40, 40))
+    tree = be.evaluate(be.Scores(distances, probes, gallery), name)
     open_set = tree["open_set"].to_dataset()
     assert int(open_set.genuine_attempts) == int(open_set.impostor_attempts) == 20
     assert int(tree["closed_set"].to_dataset().skipped) == 20
-    fused = d.reshape(40, 20, 2).min(axis=2)
+    fused = distances.reshape(40, 20, 2).min(axis=2)
     ranks = np.array([1 + np.sum(fused[i] < fused[i, i]) for i in range(20)])
     cms = tree["closed_set"].to_dataset().cms
     np.testing.assert_allclose(cms, [(ranks <= k).mean() for k in cms["rank"].values])
@@ -157,5 +157,5 @@ def test_cards_of_searches(name):
     mates = fused[np.arange(20), np.arange(20)]
     for k in (1, 10):
         expected = np.mean((mates < limit) & (ranks <= k))
-        found = open_set.dir_at_far.sel(far_target=target, rank=k)
-        np.testing.assert_allclose(found, expected)
+        dir_value = open_set.dir_at_far.sel(far_target=target, rank=k)
+        np.testing.assert_allclose(dir_value, expected)

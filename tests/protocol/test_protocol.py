@@ -460,17 +460,17 @@ RANKS = [
 def test_the_ranks_of_a_card_are_not_blamed_on_the_option(tmp_path, capsys, name, section):
     text = (ROOT / "protocols" / f"{name}.toml").read_text()
     head, _, body = text.partition(f"[{section}]\n")
-    own, mark, rest = body.partition("\n[")
+    own, mark, further_sections = body.partition("\n[")
     own = "".join(x for x in own.splitlines(keepends=True) if not x.startswith("max_rank"))
     card = tmp_path / "mine.toml"
-    card.write_text(f"{head}[{section}]\nmax_rank = 20001\n{own}{mark}{rest}")
-    who, cams = np.arange(8) // 2, np.tile([1, 2], 4)
-    arrays = {"labels": who, "camera": cams}
+    card.write_text(f"{head}[{section}]\nmax_rank = 20001\n{own}{mark}{further_sections}")
+    labels, cams = np.arange(8) // 2, np.tile([1, 2], 4)
+    arrays = {"labels": labels, "camera": cams}
     if "market" in name:
-        arrays = {"probe_labels": who, "gallery_labels": who}
+        arrays = {"probe_labels": labels, "gallery_labels": labels}
         arrays |= {"probe_camera": cams, "gallery_camera": 3 - cams}
-    d = np.random.default_rng(0).random((8, 8))
-    np.savez(tmp_path / "s.npz", scores=d, kind="distance", **arrays)
+    distances = np.random.default_rng(0).random((8, 8))
+    np.savez(tmp_path / "s.npz", scores=distances, kind="distance", **arrays)
     words = ["run", str(tmp_path / "s.npz"), "--protocol", str(card)]
     assert main(words) == 2
     said = capsys.readouterr().err

@@ -34,8 +34,8 @@ NO_MEASURE = (
 
 
 def ends(name: str) -> bool:
-    of = "_low", "_high", "_lower", "_median", "_upper", "_mean", "_summary"
-    return name.endswith((*of, "_difference", "_without", "_overall"))
+    endings = "_low", "_high", "_lower", "_median", "_upper", "_mean", "_summary"
+    return name.endswith((*endings, "_difference", "_without", "_overall"))
 
 
 @each

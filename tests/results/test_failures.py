@@ -34,9 +34,9 @@ def test_the_rates_count_people(fta, fte):
     for name, rate in zip(("frr_iso", "far_iso", "gfrr", "gfar"), expected, strict=True):
         np.testing.assert_allclose(ds[name], rate, atol=1e-12)
         assert ds[name].attrs["long_name"]
-    at = by_people(float(ds.far_at_eer), float(ds.frr_at_eer), fta, fte)
+    rates = by_people(float(ds.far_at_eer), float(ds.frr_at_eer), fta, fte)
     names = ("frr_iso_at_eer", "far_iso_at_eer", "gfrr_at_eer", "gfar_at_eer")
-    for name, rate in zip(names, at, strict=True):
+    for name, rate in zip(names, rates, strict=True):
         assert float(ds[name]) == pytest.approx(rate)
     target = by_people(0, ds.frr_at_far.values, fta, fte)
     np.testing.assert_allclose(ds.frr_iso_at_far, target[0], atol=1e-12)
@@ -49,8 +49,10 @@ def test_limits_and_undefined_rates():
     ds = be.with_failures(be.verification(scores, interval="wilson"), fta=0.1)
     np.testing.assert_allclose(ds.frr_iso_high, 0.1 + 0.9 * ds.frr_high)
     np.testing.assert_allclose(ds.gfrr_at_far_low, 0.1 + 0.9 * ds.frr_at_far_low)
-    one = be.with_failures(be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"])), fta=0.1)
-    assert np.isnan(one.far_iso).all() and np.isnan(one.gfar).all()
+    one_subject = be.with_failures(
+        be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"])), fta=0.1
+    )
+    assert np.isnan(one_subject.far_iso).all() and np.isnan(one_subject.gfar).all()
     assert isinstance(xr.Dataset.from_dict(ds.to_dict()), xr.Dataset)
 
 
@@ -86,8 +88,8 @@ def test_what_is_refused():
 
 def test_a_change_of_results_with_failures_leaves_the_tree_as_it_was():
     tree = be.evaluate(be.simulate(12, 3, random_state=1))
-    more = be.with_failures(tree, fta=0.1)
-    more["open_set"].attrs["task"] = "changed"
-    more["open_set"]["dir"].attrs["units"] = "changed"
+    with_more = be.with_failures(tree, fta=0.1)
+    with_more["open_set"].attrs["task"] = "changed"
+    with_more["open_set"]["dir"].attrs["units"] = "changed"
     assert tree["open_set"].attrs["task"] == "open-set identification"
     assert tree["open_set"]["dir"].attrs["units"] == "proportion"

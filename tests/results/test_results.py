@@ -40,9 +40,9 @@ def similar() -> be.Scores:
 
 
 def infinite() -> be.Scores:
-    d = scores().values.astype(np.float32)
-    d[0, 3], d[2, 7] = np.inf, -np.inf
-    return be.Scores(d, scores().probe_labels)
+    values = scores().values.astype(np.float32)
+    values[0, 3], values[2, 7] = np.inf, -np.inf
+    return be.Scores(values, scores().probe_labels)
 
 
 def unenrolled() -> be.Scores:
@@ -88,12 +88,12 @@ each = pytest.mark.parametrize("name", OF_TASKS)
 
 def attribute_types(ds: xr.Dataset) -> dict[tuple[str, str], type]:
     """Python's own type of every attribute; a number read from a file may be numpy's."""
-    found = {}
+    types = {}
     for where, attrs in [("", ds.attrs), *((k, v.attrs) for k, v in ds.variables.items())]:
         for key, value in attrs.items():
             plain = value.item() if isinstance(value, np.generic) else value
-            found[str(where), key] = type(plain)
-    return found
+            types[str(where), key] = type(plain)
+    return types
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -131,9 +131,9 @@ def test_a_result_says_where_it_comes_from(name):
 def test_netcdf_keeps_a_result_as_it_is(name, tmp_path):
     """And it is what the constructor of xarray makes: a function that checks nothing makes it."""
     ds = result(name)
-    made = xr.Dataset(dict(ds.data_vars), dict(ds.coords), ds.attrs)
-    xr.testing.assert_identical(ds, made)
-    assert (ds.sizes, {*ds.indexes}) == (made.sizes, {*made.indexes})
+    reconstructed = xr.Dataset(dict(ds.data_vars), dict(ds.coords), ds.attrs)
+    xr.testing.assert_identical(ds, reconstructed)
+    assert (ds.sizes, {*ds.indexes}) == (reconstructed.sizes, {*reconstructed.indexes})
     ds.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
     with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as read:
         read.load()
@@ -160,8 +160,8 @@ def test_a_tree_of_results_is_kept_as_it_is(form, tmp_path):
                 read.load()
         assert read.identical(tree)
         for node in tree.subtree:
-            there = read[node.path].to_dataset()
-            assert attribute_types(there) == attribute_types(node.to_dataset())
+            read_dataset = read[node.path].to_dataset()
+            assert attribute_types(read_dataset) == attribute_types(node.to_dataset())
 
 
 # ------------------------------------------------------------------------------- trees
@@ -180,10 +180,10 @@ def test_a_tree_holds_what_each_task_gives_alone():
         "closed_set": be.closed_set(square),
     }
     for path, expected in alone.items():
-        found = tree[path].to_dataset()
-        assert found.attrs["protocol"] == "course-all-vs-all"
-        found.attrs = {k: v for k, v in found.attrs.items() if k in expected.attrs}
-        assert found.identical(expected), path
+        dataset = tree[path].to_dataset()
+        assert dataset.attrs["protocol"] == "course-all-vs-all"
+        dataset.attrs = {k: v for k, v in dataset.attrs.items() if k in expected.attrs}
+        assert dataset.identical(expected), path
 
 
 @pytest.mark.parametrize("units", [("template", "template"), ("subject", "subject"),
@@ -206,8 +206,8 @@ def test_tasks_of_a_card_do_not_share_what_they_should_not(units, fusions):
 
 def test_a_tree_is_what_xarray_makes():
     tree = be.evaluate({"a": scores(), "b": scores()})
-    made = xr.DataTree.from_dict({node.path: node.to_dataset() for node in tree.subtree})
-    xr.testing.assert_identical(tree, made)
+    reconstructed = xr.DataTree.from_dict({node.path: node.to_dataset() for node in tree.subtree})
+    xr.testing.assert_identical(tree, reconstructed)
     assert [node.path for node in tree.subtree] == [node.path for node in tree.copy().subtree]
     for node in tree.descendants:
         assert tree[node.path] is node
@@ -291,10 +291,10 @@ def test_no_two_numbers_have_one_label(task):
 
 
 def test_a_number_is_computed_in_one_way_and_a_threshold_is_there():
-    for name, x in variables.VARIABLES.items():
-        assert x.name == name
-        assert x.quotient is None or x.of_rates is None, name
-        assert not x.threshold or x.threshold in variables.VARIABLES, name
+    for name, variable in variables.VARIABLES.items():
+        assert variable.name == name
+        assert variable.quotient is None or variable.of_rates is None, name
+        assert not variable.threshold or variable.threshold in variables.VARIABLES, name
 
 
 @pytest.mark.parametrize(

@@ -18,15 +18,15 @@ def add_youden(**given):
 
 @pytest.fixture(scope="module")
 def systems():
-    a, b = (be.simulate(16, 4, within=w, random_state=1) for w in (0.6, 0.9))
-    be.show(be.evaluate(a))  # what gathers scalars is loaded before any is added
-    return a, b
+    better, worse = (be.simulate(16, 4, within=w, random_state=1) for w in (0.6, 0.9))
+    be.show(be.evaluate(better))  # what gathers scalars is loaded before any is added
+    return better, worse
 
 
 def largest(scores):
     """The largest GAR - FAR over all thresholds, and the strictest threshold of it."""
-    made = naive.attempts_single(scores.values, scores.probe_labels)
-    best = min(naive.roc_points(*made, "distance"), key=lambda p: p.far + p.frr)
+    attempts = naive.attempts_single(scores.values, scores.probe_labels)
+    best = min(naive.roc_points(*attempts, "distance"), key=lambda p: p.far + p.frr)
     return float(1 - best.far - best.frr), best.threshold
 
 
@@ -66,11 +66,13 @@ def test_in_comparisons_folds_repeats_and_partitions(systems):
     assert ds.max_youden_low < ds.max_youden < ds.max_youden_high
     folds = be.cross_evaluate(systems[0], be.partition.SubjectKFold(4))
     np.testing.assert_allclose(folds.youden, 1 - folds.frr - folds.far)
-    over = be.aggregate(folds, ("repeat", "fold")).sel(part="test")
+    summary = be.aggregate(folds, ("repeat", "fold")).sel(part="test")
     for name in ("youden", "false_accepts"):
-        assert over[f"{name}_low"] < over[name].sel(statistic="mean") < over[f"{name}_high"]
+        assert (
+            summary[f"{name}_low"] < summary[name].sel(statistic="mean") < summary[f"{name}_high"]
+        )
     fa, ga = (int(folds[name].sel(part="test").sum()) for name in ("fa", "ga"))
-    pooled = over.false_accepts.sel(statistic="pooled")
+    pooled = summary.false_accepts.sel(statistic="pooled")
     assert pooled == pytest.approx(fa / (fa + ga), rel=1e-12)
     halves = be.partition.SubjectShuffleSplit(3, test_size=0.5, random_state=0)
     numbers = be.repeat(systems[0], halves)["verification/single"]

@@ -33,26 +33,26 @@ def people_with(pairs: float) -> int:
 
 def said(result, chosen: str = "far") -> dict[float, tuple[str, dict, float]]:
     """Code, what there is, and what is needed, of each target that is not well supported."""
-    found = {}
-    for x in be.messages(result):
-        if x.code in SUPPORT and x.arguments.get("chosen", "far") == chosen:
-            few = x.arguments
-            for target, needed in zip(few["targets"], few["needed"], strict=True):
-                found[target] = (x.code, few["have"], needed)
-    return found
+    support = {}
+    for message in be.messages(result):
+        if message.code in SUPPORT and message.arguments.get("chosen", "far") == chosen:
+            arguments = message.arguments
+            for target, needed in zip(arguments["targets"], arguments["needed"], strict=True):
+                support[target] = (message.code, arguments["have"], needed)
+    return support
 
 
 @pytest.mark.parametrize("people", [20, 40])
 def test_the_people_of_a_target_are_those_whose_pairs_suffice(people):
     """Thirty errors, or three; of people, whose pairs count once whatever their templates."""
     targets = [0.5, 0.1, 0.05, 0.01, 0.003, 0.001]
-    found = said(be.verification(be.simulate(people, 3), far_targets=targets))
+    supported = said(be.verification(be.simulate(people, 3), far_targets=targets))
     for target in targets:
-        few = [code for code, n in SUPPORT.items() if people < people_with(n / target)]
-        if few:
-            needed = people_with(SUPPORT[few[0]] / target)
-            assert found.pop(target) == (few[0], {"people": people}, needed)
-    assert not found
+        too_few = [code for code, n in SUPPORT.items() if people < people_with(n / target)]
+        if too_few:
+            needed = people_with(SUPPORT[too_few[0]] / target)
+            assert supported.pop(target) == (too_few[0], {"people": people}, needed)
+    assert not supported
     assert [people_with(n / 0.001) for n in SUPPORT.values()] == [78, 246]
 
 
@@ -60,8 +60,8 @@ def test_a_pair_of_people_on_two_sides_counts_once():
     sides = [np.arange(20), np.arange(100) + 10]
     pairs = {frozenset((a, b)) for a in sides[0].tolist() for b in sides[1].tolist() if a != b}
     values = np.random.default_rng(0).random((20, 100))
-    few = said(be.verification(be.Scores(values, *sides), far_targets=[1 / 1500]))
-    assert few == {1 / 1500: ("target-not-supported", {"pairs of people": len(pairs)}, 4500)}
+    supported = said(be.verification(be.Scores(values, *sides), far_targets=[1 / 1500]))
+    assert supported == {1 / 1500: ("target-not-supported", {"pairs of people": len(pairs)}, 4500)}
 
 
 def listed(pairs, kind: str = "similarity", **options) -> be.Scores:
@@ -79,13 +79,17 @@ def named(pairs) -> be.Scores:
 
 def test_attempts_and_pairs_are_named_where_they_are_fewer_than_people_allow():
     """Of 100 pairs of 20 people more people are needed, of 40 more of their pairs."""
-    few, many = (list(itertools.combinations(range(n), 2)) for n in (20, 40))
-    few, many = few[::-1][:100], many[::7][:100]
-    assert said(be.verification(named(few), far_targets=[0.01]))[0.01][2] == people_with(300) == 25
+    few_pairs, many_pairs = (list(itertools.combinations(range(n), 2)) for n in (20, 40))
+    few_pairs, many_pairs = few_pairs[::-1][:100], many_pairs[::7][:100]
+    assert (
+        said(be.verification(named(few_pairs), far_targets=[0.01]))[0.01][2]
+        == people_with(300)
+        == 25
+    )
     have = {"pairs of people": 100}
-    of_many = said(be.verification(named(many), far_targets=[0.01]))
+    of_many = said(be.verification(named(many_pairs), far_targets=[0.01]))
     assert of_many == {0.01: ("target-not-supported", have, 300)}
-    unnamed = said(be.verification(listed(many), far_targets=[0.01]))
+    unnamed = said(be.verification(listed(many_pairs), far_targets=[0.01]))
     assert unnamed == {0.01: ("target-not-supported", {"impostor attempts": 100}, 300)}
 
 
@@ -97,8 +101,8 @@ def test_frr_needs_people_and_searches_attempts():
         0.1: ("target-uncertain", have, 300),
         0.001: ("target-not-supported", have, 3000),
     }
-    few = said(be.open_set(be.simulate(30, 3, random_state=1), far_targets=[0.01]))[0.01]
-    assert few[0] == "target-not-supported" and few[2] == 300
+    support = said(be.open_set(be.simulate(30, 3, random_state=1), far_targets=[0.01]))[0.01]
+    assert support[0] == "target-not-supported" and support[2] == 300
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -126,37 +130,37 @@ def partly_compared(layout, seed=4):
     """One door log in each layout: 14 people, each tries as a few others; who was compared."""
     rng = np.random.default_rng(seed)
     people, tries = 14, 3
-    who = np.repeat(np.arange(people), tries)
-    is_made = np.zeros((len(who), people), dtype=bool)
+    labels = np.repeat(np.arange(people), tries)
+    is_made = np.zeros((len(labels), people), dtype=bool)
     for person in range(people):
-        is_made[who == person, person] = True
-        for other in rng.choice(people // 2, 3, replace=False):
-            is_made[who == person, other] = True
-    values = rng.normal(size=is_made.shape) + 3 * (who[:, None] == np.arange(people))
+        is_made[labels == person, person] = True
+        for claimed_person in rng.choice(people // 2, 3, replace=False):
+            is_made[labels == person, claimed_person] = True
+    values = rng.normal(size=is_made.shape) + 3 * (labels[:, None] == np.arange(people))
     i, j = np.nonzero(is_made)
-    pairs = {frozenset(x) for x in zip(who[i].tolist(), j.tolist(), strict=True) if x[0] != x[1]}
-    sides = who, np.arange(people)
-    some = np.where(is_made, values, np.nan)
-    holes = be.Scores(some, *sides, kind="similarity", nan="exclude")
+    pairs = {frozenset(x) for x in zip(labels[i].tolist(), j.tolist(), strict=True) if x[0] != x[1]}
+    sides = labels, np.arange(people)
+    compared_values = np.where(is_made, values, np.nan)
+    holes = be.Scores(compared_values, *sides, kind="similarity", nan="exclude")
     if layout == "list":
-        subjects = np.stack([who[i], j], axis=1)
-        given = values[i, j], who[i] == j
+        subjects = np.stack([labels[i], j], axis=1)
+        given = values[i, j], labels[i] == j
         scores = be.Scores.from_pairs(*given, subjects=subjects, kind="similarity")
     elif layout == "failures":
         scores = holes
     elif layout == "mask":
-        mask = np.where(is_made, 1 + (who[:, None] == np.arange(people)), 0)
+        mask = np.where(is_made, 1 + (labels[:, None] == np.arange(people)), 0)
         scores = be.Scores(values, *sides, kind="similarity", mask=mask)
     elif layout == "exclusion":  # the doors of two buildings are not compared
-        door, home = who % 2, np.arange(people) % 2
+        door, home = labels % 2, np.arange(people) % 2
         meta = {"probe_meta": {"door": door}, "gallery_meta": {"door": home}}
         scores = be.Scores(values, *sides, kind="similarity", **meta, exclude=["all:door"])
         pairs = {
             x for x in map(frozenset, np.ndindex(people, people)) if len({y % 2 for y in x}) == 2
         }
     else:
-        meta = {"visit": np.arange(len(who)) // tries}
-        log = be.Scores(some, *sides, kind="similarity", nan="exclude", probe_meta=meta)
+        meta = {"visit": np.arange(len(labels)) // tries}
+        log = be.Scores(compared_values, *sides, kind="similarity", nan="exclude", probe_meta=meta)
         scores = be.claim_scores(log, attempts="visit") if layout == "visits" else log
     return scores, pairs
 
@@ -173,10 +177,10 @@ def test_what_was_compared_counts_in_every_layout(layout):
 
 def test_the_limit_without_an_error_is_of_disjoint_pairs_that_were_compared():
     """Three people are claimed by all others: at most three pairs have nobody in common."""
-    who, gallery = np.arange(3, 30), np.arange(3)
+    labels, gallery = np.arange(3, 30), np.arange(3)
     values = 2 - np.eye(30)
     is_made = np.eye(30, dtype=bool)
-    is_made[np.ix_(who, gallery)] = True
+    is_made[np.ix_(labels, gallery)] = True
     people = np.arange(30)
     holes = be.Scores(np.where(is_made, values, np.nan), people, people, nan="exclude")
     i, j = np.nonzero(is_made)
@@ -199,9 +203,15 @@ def units(ds) -> dict[str, int]:
 def most_disjoint(left: set, right: set) -> int:
     """The most pairs of one of each side of which no two share a subject, by trying."""
     best = 0
-    for a in left:
-        for b in right - {a}:
-            best = max(best, 1 + most_disjoint(left - {a, b}, right - {a, b}))
+    for first_person in left:
+        for second_person in right - {first_person}:
+            best = max(
+                best,
+                1
+                + most_disjoint(
+                    left - {first_person, second_person}, right - {first_person, second_person}
+                ),
+            )
     return best
 
 
@@ -212,21 +222,21 @@ def test_verification_by_hand(seed, claimed):
     scores = be.Scores(rng.random((6, 5)), probes, gallery)
     left, right, claims = set(probes.tolist()), set(gallery.tolist()), None
     if claimed:
-        who = rng.choice(gallery, 3)
-        claims = [0, 1, 4], who
-        left, right = set(probes[[0, 1, 4]].tolist()), set(who.tolist())
+        claimed_people = rng.choice(gallery, 3)
+        claims = [0, 1, 4], claimed_people
+        left, right = set(probes[[0, 1, 4]].tolist()), set(claimed_people.tolist())
     for templates in ("single", "multi"):
         ds = be.verification(scores, templates=templates, claims=claims)
-        most = min(most_disjoint(left, right), len(left | right) // 2)
+        disjoint_number = min(most_disjoint(left, right), len(left | right) // 2)
         if claimed:  # among the pairs that were compared
-            listed = zip(probes[claims[0]].tolist(), who.tolist(), strict=True)
+            listed = zip(probes[claims[0]].tolist(), claimed_people.tolist(), strict=True)
             pairs = [{p, g} for p, g in listed if p != g]
             chosen = (x for n in range(4) for x in itertools.combinations(pairs, n))
-            most = max(len(x) for x in chosen if len(set().union(*x)) == 2 * len(x))
+            disjoint_number = max(len(x) for x in chosen if len(set().union(*x)) == 2 * len(x))
         assert units(ds) == {
             "impostor_pairs": ds.impostor_attempts,
             "subjects": len(left | right),
-            "disjoint_pairs": most,
+            "disjoint_pairs": disjoint_number,
         }
 
 
@@ -235,10 +245,10 @@ def test_verification_by_hand(seed, claimed):
 def test_with_and_without_intervals(interval):
     scores = be.simulate(20, 3, random_state=1)
     ds = be.verification(scores, interval=interval)
-    found = {"impostor_pairs": 60 * 57 // 2, "subjects": 20, "disjoint_pairs": 10}
+    expected_units = {"impostor_pairs": 60 * 57 // 2, "subjects": 20, "disjoint_pairs": 10}
     if interval == "subject-bootstrap":
-        found["genuine_subjects"] = 20
-    assert units(ds) == found
+        expected_units["genuine_subjects"] = 20
+    assert units(ds) == expected_units
     assert be.verification(scores, templates="multi").impostor_pairs == 60 * 19
 
 
@@ -290,9 +300,9 @@ def test_what_a_rate_needs_is_named_by_what_is_short():
     ],
 )  # fmt: skip
 def test_a_threshold_is_beyond_the_scores_if_it_tells_neither_class_apart(far, frr, does, part):
-    found = beyond_scores(0.5, far, frr)
-    assert len(found) == (does is not None)
-    for message in found:
+    messages = beyond_scores(0.5, far, frr)
+    assert len(messages) == (does is not None)
+    for message in messages:
         assert (message.arguments["does"], message.arguments["part"]) == (does, part)
         assert message.arguments["outside"] == (part == "all")
 
@@ -308,8 +318,8 @@ def test_ties_are_remarked_where_the_first_three_digits_differ_at_ranks_that_are
 
 
 def test_an_actual_cost_above_1_names_the_cheaper_constant_answer():
-    found = actual_costs_above_1([1.0, 1.5, 2.0, 3.0], [0.5, 0.1, 0.9, 0.5], 1.0, 1.0)
-    answers = [(x.arguments["prior"], x.arguments["answer"]) for x in found]
+    messages = actual_costs_above_1([1.0, 1.5, 2.0, 3.0], [0.5, 0.1, 0.9, 0.5], 1.0, 1.0)
+    answers = [(x.arguments["prior"], x.arguments["answer"]) for x in messages]
     assert answers == [(0.1, "rejects"), (0.9, "accepts"), (0.5, "rejects")]
 
 

@@ -76,11 +76,13 @@ def test_pairs_of_one_session_that_are_not_counted_are_not_said(scores):
 
 
 def test_pairs_of_one_session_in_a_list():
-    how = {"subjects": [["a", "a"], ["a", "b"], ["b", "b"]]}
+    options = {"subjects": [["a", "a"], ["a", "b"], ["b", "b"]]}
     same = [["1", "1"], ["1", "1"], ["1", "2"]]
-    other = [["1", "2"], ["1", "1"], ["1", "2"]]
-    for sessions, said in ((same, True), (other, False)):
-        pairs = be.Scores.from_pairs([0.1, 0.9, 0.2], [1, 0, 1], meta={"session": sessions}, **how)
+    other_sessions = [["1", "2"], ["1", "1"], ["1", "2"]]
+    for sessions, said in ((same, True), (other_sessions, False)):
+        pairs = be.Scores.from_pairs(
+            [0.1, 0.9, 0.2], [1, 0, 1], meta={"session": sessions}, **options
+        )
         assert (SAID in codes(be.verification(pairs))) is said
 
 
@@ -111,8 +113,8 @@ def test_values_that_are_equal_are_not_said():
         kind = str if isinstance(values[0], str) else object
         session = tuple(np.tile([value, 9], 6).astype(kind) for value in values)
         scores = sides(PROBE, GALLERY, HALF, session=session)
-        found = codes(be.verification(scores.excluding("session")))
-        assert not {"values-look-alike", "exclusion-without-effect"} & {*found}
+        message_codes = codes(be.verification(scores.excluding("session")))
+        assert not {"values-look-alike", "exclusion-without-effect"} & {*message_codes}
 
 
 @pytest.mark.parametrize(
@@ -160,28 +162,32 @@ def test_labels_that_look_alike_are_said():
 
 def test_a_matrix_that_is_not_all_against_all_is_said():
     rng = np.random.default_rng(5)
-    found = be.Scores(rng.random((24, 24)), LABELS)
+    two_order_scores = be.Scores(rng.random((24, 24)), LABELS)
     for result in (
-        *(call(found) for call in (be.verification, be.closed_set, be.check_data)),
-        be.zoo(found, threshold=0.5),
-        be.verification(found.select(probes=[0, 1, 4, 5])),
+        *(call(two_order_scores) for call in (be.verification, be.closed_set, be.check_data)),
+        be.zoo(two_order_scores, threshold=0.5),
+        be.verification(two_order_scores.select(probes=[0, 1, 4, 5])),
         be.verification(be.Scores(rng.random((24, 24)), LABELS, kind="similarity")),
     ):
         assert "not-all-against-all" in codes(result)
-    assert "`gallery_labels` is missing" in be.to_latex(be.verification(found))
+    assert "`gallery_labels` is missing" in be.to_latex(be.verification(two_order_scores))
 
 
 @pytest.mark.parametrize("half", [np.triu, np.tril])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_a_half_of_a_matrix_is_said(half, kind):
-    whole = np.random.default_rng(5).random((24, 24)) + 1
-    whole += whole.T
-    found = be.Scores(half(whole), LABELS, kind=kind)
-    for result in (be.verification(found), be.closed_set(found), be.check_data(found)):
+    symmetric = np.random.default_rng(5).random((24, 24)) + 1
+    symmetric += symmetric.T
+    half_scores = be.Scores(half(symmetric), LABELS, kind=kind)
+    for result in (
+        be.verification(half_scores),
+        be.closed_set(half_scores),
+        be.check_data(half_scores),
+    ):
         assert "half-matrix" in codes(result)
-    assert "half-matrix" not in codes(be.verification(be.Scores(whole, LABELS, kind=kind)))
-    few = whole.round()  # ties on both sides of the diagonal
-    assert "half-matrix" not in codes(be.verification(be.Scores(few, LABELS, kind=kind)))
+    assert "half-matrix" not in codes(be.verification(be.Scores(symmetric, LABELS, kind=kind)))
+    rounded = symmetric.round()  # ties on both sides of the diagonal
+    assert "half-matrix" not in codes(be.verification(be.Scores(rounded, LABELS, kind=kind)))
 
 
 def test_matrices_of_all_against_all_are_not_said():

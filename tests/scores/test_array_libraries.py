@@ -127,9 +127,9 @@ def test_every_argument_takes_arrays_of_any_library(held):
     mask = np.where(codes[:, None] == codes, 2, 1)
     mask[0, 1] = 0
     scores = be.Scores(held(expected.values), held(codes), held(codes), mask=held(mask))
-    other = be.Scores(expected.values, codes, codes, mask=mask)
-    np.testing.assert_array_equal(scores.values, other.values)
-    np.testing.assert_array_equal(scores.mask, other.mask)
+    of_codes = be.Scores(expected.values, codes, codes, mask=mask)
+    np.testing.assert_array_equal(scores.values, of_codes.values)
+    np.testing.assert_array_equal(scores.mask, of_codes.mask)
 
 
 @pytest.mark.parametrize("held", [*NOT_BATCHES, HOLDERS["batches"]])
@@ -138,8 +138,8 @@ def test_thresholds_and_pairs_of_any_library(held):
     assert pairs.genuine.tolist() == [True, False, True, False]
     assert pairs.values.tolist() == [0.1, 0.8, 0.4, 0.5]
     if held in NOT_BATCHES:
-        found = be.verification(pairs, thresholds=held([0.2, 0.5]))
-        assert found.identical(be.verification(pairs, thresholds=[0.2, 0.5]))
+        result = be.verification(pairs, thresholds=held([0.2, 0.5]))
+        assert result.identical(be.verification(pairs, thresholds=[0.2, 0.5]))
 
 
 def in_bfloat16(values):
@@ -157,9 +157,9 @@ def test_a_threshold_is_a_tensor_of_any_kind(held):
 
 
 def test_labels_of_a_library_are_copies():
-    for held in (WithDLPack, HOLDERS["gradient"]):
+    for holder in (WithDLPack, HOLDERS["gradient"]):
         codes = np.array([0, 0, 1, 1])
-        scores = be.Scores(np.zeros((4, 4)), held(codes))
+        scores = be.Scores(np.zeros((4, 4)), holder(codes))
         codes[:] = 7
         assert scores.probe_labels.tolist() == [0, 0, 1, 1]
 
@@ -181,11 +181,11 @@ def test_rows_of_tensors_and_lists_of_labels():
 def test_lists_of_scalars_are_their_values(scalar):
     """Tensors of no dimension are equal by their place in memory alone."""
     values = np.random.default_rng(0).random((6, 6))
-    who, sessions = [0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1]
+    labels, sessions = [0, 0, 0, 1, 1, 1], [0, 0, 1, 0, 1, 1]
 
     def scores(of):
         meta = {"session": [*map(of, sessions)]}
-        return be.Scores(values, [*map(of, who)], probe_meta=meta)
+        return be.Scores(values, [*map(of, labels)], probe_meta=meta)
 
     plain, wrapped = scores(int), scores(scalar)
     assert wrapped.subjects.tolist() == [0, 1] and wrapped.fingerprint == plain.fingerprint
@@ -231,9 +231,9 @@ class NoMemory(WithDLPack):
 def test_what_cannot_be_read_is_one_line():
     failing = Tensor(X, dtype="torch.bfloat16")
     failing.detach = lambda: Tensor(X, dtype="torch.unknown", device="cuda", gradient=True)
-    of = r"of dtype \S+ and shape \(4, 4\) is sparse; give to_dense\(\) of it"
+    sparse_text = r"of dtype \S+ and shape \(4, 4\) is sparse; give to_dense\(\) of it"
     for array, message in (
-        (Sparse(), f"^the scores: the lab.Sparse {of}$"),
+        (Sparse(), f"^the scores: the lab.Sparse {sparse_text}$"),
         (sparse.csr_array(np.eye(4)), r"the scipy.csr_\w+ of dtype float64 and shape \(4, 4\) is"),
         (failing, r"torch.Tensor of .* shape \(4, 2\) cannot be read as an"),
         ([X[:2], np.zeros((2, 3))], r"batch 1 has shape \(2, 3\) and batch 0 \(2, 2\)"),

@@ -23,28 +23,28 @@ def test_the_limit_holds_until_the_last_call_ends():
     embeddings._libraries.cache_clear()  # others may have been loaded since it was filled
     begun = threading.Barrier(2)
     first_has_ended = threading.Event()
-    seen = []
+    threads_seen = []
 
     def first(turns):
         begun.wait(30)
 
     def other(turns):
         begun.wait(30)
-        seen.append(threads())
+        threads_seen.append(threads())
         assert first_has_ended.wait(30)
-        seen.append(threads())
+        threads_seen.append(threads())
 
     with threadpool_limits(limits=3, user_api="blas"):
         before = threads()
         if not before - {1}:  # a library that threadpoolctl does not know, or OpenMP
             pytest.skip("no threads of linear algebra can be limited here")
         with ThreadPoolExecutor(2) as pool:
-            one = pool.submit(on_all_threads, first, 1)
+            first_job = pool.submit(on_all_threads, first, 1)
             two = pool.submit(on_all_threads, other, 1)
-            one.result(30)
+            first_job.result(30)
             first_has_ended.set()
             two.result(30)
-        assert seen == [{1}, {1}]
+        assert threads_seen == [{1}, {1}]
         assert threads() == before
 
 

@@ -30,18 +30,20 @@ def test_they_equal_the_definition(data, templates, fusion, one_row_at_a_time):
         **case.naive(), column=column, templates=templates, fusion=fusion
     )
     t = data.draw(cases.thresholds(case, extra=[*genuine, *impostor]))
-    whole, small = rows.BLOCK_VALUES, blocks.LISTED
+    block_values, small = rows.BLOCK_VALUES, blocks.LISTED
     if one_row_at_a_time:  # the tries of an attempt are then read in parts
         rows.BLOCK_VALUES = blocks.LISTED = 1
     try:
         claims = be.claim_scores(scores, templates=templates, fusion=fusion, attempts="visit")
     finally:
-        rows.BLOCK_VALUES, blocks.LISTED = whole, small
+        rows.BLOCK_VALUES, blocks.LISTED = block_values, small
     ds = be.verification(claims, thresholds=t)
     counts = naive.verification_counts(genuine, impostor, t, case.kind)
     assert (ds.genuine_attempts, ds.impostor_attempts) == (len(genuine), len(impostor))
-    apart = tuple(ds.attrs.get(f"incomplete_{role}", 0) for role in ("genuine", "impostor"))
-    assert apart == incomplete
+    incomplete_found = tuple(
+        ds.attrs.get(f"incomplete_{role}", 0) for role in ("genuine", "impostor")
+    )
+    assert incomplete_found == incomplete
     for name, expected in zip(("ga", "fr", "fa", "gr"), counts, strict=True):
         np.testing.assert_array_equal(ds[name], expected)
     if genuine and impostor:
@@ -81,9 +83,9 @@ def test_subjects_with_fewer_templates_are_counted():
 def test_they_keep_names_exclusions_and_the_metadata_of_the_first_try():
     base = be.simulate(8, 4, sessions=2, random_state=1)
     sex = np.where(base.probe_labels % 2, "f", "m")
-    taken = {"session": base.probe_meta["session"], "sex": sex, "place": np.arange(32)}
+    meta = {"session": base.probe_meta["session"], "sex": sex, "place": np.arange(32)}
     scores = be.Scores(
-        base.values, base.probe_labels, probe_meta=taken, exclude="session", name="door"
+        base.values, base.probe_labels, probe_meta=meta, exclude="session", name="door"
     )
     claims = be.claim_scores(scores, attempts="session")
     assert claims.name == "door"
@@ -240,10 +242,10 @@ def test_visits_whose_names_begin_anew_are_named():
     days = ["2024-01-01", "2024-01-02", "2024-01-01", "2024-01-01"]
     (two_days,) = joined([1, 1, 1, 1], day=days)
     assert (two_days["visits"], two_days["person"], two_days["visit"]) == (1, "a", "1")
-    at = pd.to_datetime(
+    times = pd.to_datetime(
         ["2024-01-01 08:00", "2024-01-01 08:01", "2024-01-05 07:00", "2024-01-06 07:00"]
     )
-    (two_days,) = joined([1, 1, 2, 2], at=at)
+    (two_days,) = joined([1, 1, 2, 2], at=times)
     assert two_days["person"] == "b"
     (two_people,) = joined([1, 2, 2, 3, 4], "aabbb")
     assert two_people["visits"] == 2 and "another person" in two_people["why"]

@@ -59,9 +59,9 @@ def test_repeated_searches_say_it_of_the_whole_gallery():
     partitions = [([0, 1, 2], [0, 1, 2, 3]), ([0, 1], [0, 1, 2])]
     labels = ["1", "2", "3"], ["1", "2", "3", "-1"]
     scores = be.Scores(np.where(COMPARED, D, np.nan), *labels, nan="exclude", **cameras)
-    found = be.repeat(scores, partitions, "market1501")["reid"].to_dataset()
-    assert said(found) == [NUMBERS | {"most": 3, "candidates": 3}]
-    assert said(found) == said(be.reid(scores, "market1501"))
+    repeated = be.repeat(scores, partitions, "market1501")["reid"].to_dataset()
+    assert said(repeated) == [NUMBERS | {"most": 3, "candidates": 3}]
+    assert said(repeated) == said(be.reid(scores, "market1501"))
 
 
 def test_numbers_stay_and_attributes_have_the_candidates():
@@ -85,18 +85,18 @@ def test_what_a_protocol_leaves_out_is_not_missing():
     assert said(be.closed_set(masked))[0]["probes"] == 4
     assert not said(be.closed_set(masked.excluding("session")))
     assert not said(be.reid(masked, "market1501"))  # which removes them, too
-    other = square.with_mask(~(same & ~mates))
-    assert said(be.reid(other, "market1501"))[0]["probes"] == 6
+    masked_square = square.with_mask(~(same & ~mates))
+    assert said(be.reid(masked_square, "market1501"))[0]["probes"] == 6
 
 
 @pytest.mark.parametrize("make", [be.Scores.from_embeddings, streaming])
 def test_templates_that_failed_are_missing_in_any_layout(make):
-    called = {"metric": lambda x, y: 1 - x @ y.T, "kind": "distance"}
-    for how in ({}, {"dtype": "float32", "metric": "l1"}, called):
-        scores = embedded(make, **how)
+    callable_metric = {"metric": lambda x, y: 1 - x @ y.T, "kind": "distance"}
+    for options in ({}, {"dtype": "float32", "metric": "l1"}, callable_metric):
+        scores = embedded(make, **options)
         assert scores.streams == (make is streaming)
-        (found,) = said(be.closed_set(scores))
-        assert found == {"probes": 3, "searches": 3, "least": 3, "most": 3, "candidates": 4}
+        (completeness,) = said(be.closed_set(scores))
+        assert completeness == {"probes": 3, "searches": 3, "least": 3, "most": 3, "candidates": 4}
         assert not said(be.closed_set(scores.select(gallery=[2, 0, 1])))
         assert said(be.closed_set(scores.select(probes=[1], gallery=[3, 1])))[0]["candidates"] == 2
 
@@ -105,35 +105,40 @@ def test_templates_that_failed_are_missing_in_any_layout(make):
 def test_the_numbers_are_those_of_a_loop(seed):
     rng = np.random.default_rng(seed)
     n = 12
-    who, camera = rng.integers(0, 4, n), rng.integers(0, 2, n)
+    labels, camera = rng.integers(0, 4, n), rng.integers(0, 2, n)
     values = rng.random((n, n))
     values[rng.random((n, n)) < 0.05 * (seed % 3)] = np.nan
     mask = rng.random((n, n)) < 1 - 0.1 * (seed % 4)
     scores = be.Scores(
-        values, who, nan="exclude", mask=mask, probe_meta={"camera": camera}, exclude="all:camera"
+        values,
+        labels,
+        nan="exclude",
+        mask=mask,
+        probe_meta={"camera": camera},
+        exclude="all:camera",
     )
     rows, columns = np.sort(rng.choice(n, 7, replace=False)), rng.choice(n, 9, replace=False)
-    some, compared, wanted = scores.select(rows, columns), [], []
+    selected, compared, candidates = scores.select(rows, columns), [], []
     for i in rows:
         cells = [j for j in columns if i != j and camera[i] != camera[j]]
         compared.append(sum(mask[i, j] and values[i, j] == values[i, j] for j in cells))
-        wanted.append(len(cells))
-    lists = [(a, b) for a, b in zip(compared, wanted, strict=True) if a]
-    found = said(be.ranks(some))
+        candidates.append(len(cells))
+    lists = [(a, b) for a, b in zip(compared, candidates, strict=True) if a]
+    said_numbers = said(be.ranks(selected))
     if not any(a < b for a, b in lists):
-        assert not found
+        assert not said_numbers
         return
-    compared, wanted = zip(*lists, strict=True)
+    compared, candidates = zip(*lists, strict=True)
     numbers = {"probes": sum(a < b for a, b in lists), "searches": len(lists)}
-    numbers |= {"least": min(compared), "most": max(compared), "candidates": max(wanted)}
-    assert found == [numbers]
+    numbers |= {"least": min(compared), "most": max(compared), "candidates": max(candidates)}
+    assert said_numbers == [numbers]
 
 
 def test_gallery_size_needs_all_candidates():
     with pytest.raises(be.ProtocolError, match="2 of 3 probes were compared with only a part"):
         be.gallery_size(door(mask=COMPARED))
-    whole = door(mask=COMPARED).select(probes=[0, 1], gallery=[0, 1, 3])
-    assert float(be.gallery_size(whole).recognition_rate[-1]) == 1
+    complete_gallery = door(mask=COMPARED).select(probes=[0, 1], gallery=[0, 1, 3])
+    assert float(be.gallery_size(complete_gallery).recognition_rate[-1]) == 1
 
 
 def test_other_studies_of_searches_say_so():
@@ -175,15 +180,15 @@ def test_studies_of_results_say_so():
 @pytest.mark.parametrize("draw", [be.plot.cmc, be.plot.dir_far], ids=["cmc", "dir_far"])
 def test_plots_say_so_below_their_titles(draw):
     search = be.closed_set if draw is be.plot.cmc else be.open_set
-    part, whole = search(door(mask=COMPARED)), search(door())
+    part, complete = search(door(mask=COMPARED)), search(door())
 
     def words(data):
         texts = draw(data).figure_.findobj(mpl.text.Text)
         return " ".join(" ".join(x.get_text() for x in texts).split())
 
-    what = "each probe was compared with 2 to 4 of 4 gallery templates"
-    assert what in words(part) and "was compared" not in words(whole)
-    assert f"part: {what}" in words({"part": part, "whole": whole})
+    sentence = "each probe was compared with 2 to 4 of 4 gallery templates"
+    assert sentence in words(part) and "was compared" not in words(complete)
+    assert f"part: {sentence}" in words({"part": part, "whole": complete})
 
 
 #: A visit of ann and one of bob with two tries each; only the first of bob was compared with ann.
@@ -223,8 +228,8 @@ def test_a_transaction_without_a_try_is_counted_apart():
 
 def test_the_check_of_claims_and_their_file_say_so():
     claims = be.claim_scores(visits(), attempts="visit")
-    found = be.check_data(visits(), threshold=None, claims=claims)["complete"]
-    assert (found.code, found.count) == ("transactions-incomplete", 1)
+    finding = be.check_data(visits(), threshold=None, claims=claims)["complete"]
+    assert (finding.code, finding.count) == ("transactions-incomplete", 1)
     assert be.check_data(claims)["complete"].severity == "note"
     (lost,) = losses(claims, "claims.npz")
     assert "nor which lack tries" in lost and not losses(visits(), "scores.npz")
@@ -234,9 +239,9 @@ def test_a_list_of_candidates_names_their_number_in_the_heading(tmp_path, capsys
     """Forty people, each compared with its mate and ten others, never with the nearest five."""
     scores = be.simulate(40, 1, layout="probe-against-gallery", probes=1, random_state=2)
     lines = ["template_a,template_b,subject_a,subject_b,distance"]
-    for i, near in enumerate(np.argsort(scores.values, axis=1).tolist()):
-        others = [j for j in near if j != i][5:15]
-        lines += [f"g{j},p{i},s{j},s{i},{scores.values[i, j]}" for j in (i, *others)]
+    for i, ranking in enumerate(np.argsort(scores.values, axis=1).tolist()):
+        listed_templates = [j for j in ranking if j != i][5:15]
+        lines += [f"g{j},p{i},s{j},s{i},{scores.values[i, j]}" for j in (i, *listed_templates)]
     path = tmp_path / "candidates.csv"
     path.write_text("\n".join(lines))
     as_matrix = [str(path), "--lists", "as=matrix"]
@@ -244,14 +249,14 @@ def test_a_list_of_candidates_names_their_number_in_the_heading(tmp_path, capsys
     printed = " ".join(capsys.readouterr().out.split())
     heading = "each probe was compared with 11 of 40 gallery templates"
     assert printed.count(heading) == 1  # of open and closed set together
-    found = be.load(path, lists={"as": "matrix"})
-    assert said(be.closed_set(found))[0]["probes"] == 40
+    loaded = be.load(path, lists={"as": "matrix"})
+    assert said(be.closed_set(loaded))[0]["probes"] == 40
     assert main(["check", *as_matrix, "--json"]) == 0
     (check,) = (
         x for x in json.loads(capsys.readouterr().out)["findings"] if x["check"] == "complete"
     )
     assert check["code"] == "candidates-missing"
-    whole = be.closed_set(scores)
-    assert float(whole.recognition_rate) < float(be.closed_set(found).recognition_rate)
+    full = be.closed_set(scores)
+    assert float(full.recognition_rate) < float(be.closed_set(loaded).recognition_rate)
     assert main(["gallery-size", *as_matrix]) != 0
     assert "part of the gallery" in capsys.readouterr().err

@@ -23,17 +23,17 @@ def features() -> np.ndarray:
 
 def made(layout: str, labels: np.ndarray, ids, folder) -> be.Scores:
     """The same comparisons in a layout, with the ids of distractors."""
-    x, place = features(), np.arange(N)
+    embeddings, place = features(), np.arange(N)
     meta = {
         "camera": place % 3,
         "session": place // 3 % 2,
         "group": np.where(MIXED, MIXED, place) % 2,
     }
-    given = {"probe_meta": meta, "distractor_ids": ids}
+    options = {"probe_meta": meta, "distractor_ids": ids}
     if layout == "embeddings":
-        return be.Scores.from_embeddings(x, labels, metric="l2", **given)
-    values = np.linalg.norm(x[:, None] - x, axis=2)
-    scores = be.Scores(values, labels, **given)
+        return be.Scores.from_embeddings(embeddings, labels, metric="l2", **options)
+    values = np.linalg.norm(embeddings[:, None] - embeddings, axis=2)
+    scores = be.Scores(values, labels, **options)
     if layout == "sides":
         rows = place % 2 == 0
         sides = [{name: column[side] for name, column in meta.items()} for side in (rows, ~rows)]
@@ -117,11 +117,11 @@ def assert_same(result, wanted) -> None:
     if not isinstance(result, xr.DataTree | xr.Dataset):
         assert str(result) == str(wanted)
         return
-    for one, two in zip(of_nodes(result), of_nodes(wanted), strict=True):
-        one, two = (x.drop_vars(LABELS, errors="ignore") for x in (one, two))
-        xr.testing.assert_allclose(one, two, rtol=1e-12)
+    for dataset, two in zip(of_nodes(result), of_nodes(wanted), strict=True):
+        dataset, two = (x.drop_vars(LABELS, errors="ignore") for x in (dataset, two))
+        xr.testing.assert_allclose(dataset, two, rtol=1e-12)
         for name in ("probe_subjects", "gallery_subjects", "enrolled_subjects"):
-            assert one.attrs.get(name) == two.attrs.get(name)
+            assert dataset.attrs.get(name) == two.attrs.get(name)
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def assert_same(result, wanted) -> None:
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 def test_one_label_of_all_distractors_is_like_one_of_each(layout, call, tmp_path):
     own = BY_HAND[MIXED == 0].tolist()
-    found, wanted = (
+    result, expected = (
         CALLS[call](made(layout, labels, ids, tmp_path))
         for labels, ids in ((MIXED, [0]), (BY_HAND, own))
     )
-    assert_same(found, wanted)
+    assert_same(result, expected)
 
 
 @pytest.mark.parametrize("layout", ["square", "sides", "embeddings", "npz", "pairs"])
@@ -152,19 +152,19 @@ def test_attempts_are_those_with_a_person_on_a_side(layout, tmp_path):
     plain = be.Scores.from_pairs(
         [values[cell] for cell in cells], [MIXED[i] == MIXED[j] for i, j in cells]
     )
-    found, wanted = be.verification(marked), be.verification(plain)
+    dataset, expected = be.verification(marked), be.verification(plain)
     for name in ("genuine_attempts", "impostor_attempts", "eer", "auc", "far", "frr"):
-        xr.testing.assert_allclose(found[name], wanted[name], rtol=1e-9)
+        xr.testing.assert_allclose(dataset[name], expected[name], rtol=1e-9)
     present = {x for x in np.ravel(MIXED).tolist() if x}
-    assert set(marked.subjects.tolist()) == present and int(found["subjects"]) == len(present)
+    assert set(marked.subjects.tolist()) == present and int(dataset["subjects"]) == len(present)
 
 
 def test_lists_of_the_nearest_agree_with_the_matrix():
     scores = made("square", MIXED, [0], None)
     order = np.argsort(scores.values + 1e9 * np.eye(N), axis=1, kind="stable")[:, :-1]
     lists = be.Scores.from_top_k(order, MIXED)
-    found = be.reid(lists, "market1501", removed="none", distractor_ids=[0])
-    wanted = be.reid(scores, "market1501", removed="none")
-    assert found["mean_ap"].item() == pytest.approx(wanted["mean_ap"].item(), rel=1e-12)
+    of_lists = be.reid(lists, "market1501", removed="none", distractor_ids=[0])
+    of_matrix = be.reid(scores, "market1501", removed="none")
+    assert of_lists["mean_ap"].item() == pytest.approx(of_matrix["mean_ap"].item(), rel=1e-12)
     for name in ("left_out", "subjects", "queries"):
-        assert int(found[name]) == int(wanted[name])
+        assert int(of_lists[name]) == int(of_matrix[name])

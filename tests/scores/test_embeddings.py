@@ -30,15 +30,19 @@ def scores_of(x, y, metric, dtype="float64", **options) -> be.Scores:
 def far_enough(u: np.ndarray, v: np.ndarray, metric: str) -> float:
     """The definition in 60 decimal digits, without the tricks of a matrix product."""
     with localcontext(prec=60):
-        a, b = [Decimal(float(x)) for x in u], [Decimal(float(x)) for x in v]
+        first, second = [Decimal(float(x)) for x in u], [Decimal(float(x)) for x in v]
         if metric == "cosine":
-            dot = sum(x * y for x, y in zip(a, b, strict=True))
-            norms = [sum(x * x for x in side).sqrt() for side in (a, b)]
+            dot = sum(x * y for x, y in zip(first, second, strict=True))
+            norms = [sum(x * x for x in side).sqrt() for side in (first, second)]
             return float(1 - dot / (norms[0] * norms[1]))
         if metric == "bhattacharyya":
-            p, q = sum(a), sum(b)
-            return float(-sum((x / p * y / q).sqrt() for x, y in zip(a, b, strict=True)).ln())
-        differences = [abs(x - y) for x, y in zip(a, b, strict=True)]
+            p, second_sum = sum(first), sum(second)
+            return float(
+                -sum(
+                    (x / p * y / second_sum).sqrt() for x, y in zip(first, second, strict=True)
+                ).ln()
+            )
+        differences = [abs(x - y) for x, y in zip(first, second, strict=True)]
         if metric == "l2":
             return float(sum(d * d for d in differences).sqrt())
         return float(sum(differences) if metric == "l1" else max(differences))
@@ -52,14 +56,14 @@ def features(m: int, f: int = 5, seed: int = 0, dtype: str = "float64") -> np.nd
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.cases(5)
 def test_metrics_follow_their_formula(metric, dtype):
-    x, y = features(4, seed=1, dtype=dtype), features(6, seed=2, dtype=dtype)
-    expected = [[far_enough(u, v, metric) for v in y] for u in x]
-    scores = scores_of(x, y, metric)
+    probe_features, y = features(4, seed=1, dtype=dtype), features(6, seed=2, dtype=dtype)
+    expected = [[far_enough(u, v, metric) for v in y] for u in probe_features]
+    scores = scores_of(probe_features, y, metric)
     assert scores.values.dtype == np.float64
     np.testing.assert_allclose(scores.values, expected, rtol=1e-12, atol=1e-14)
     pairs = scores.at_pairs([3, 0, 3], [5, 1, 0]).values
     np.testing.assert_allclose(pairs, scores.values[[3, 0, 3], [5, 1, 0]], rtol=1e-12, atol=1e-14)
-    single = scores_of(x, y, metric, "float32").values
+    single = scores_of(probe_features, y, metric, "float32").values
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, expected, rtol=2e-6, atol=2e-6)
 
@@ -67,19 +71,21 @@ def test_metrics_follow_their_formula(metric, dtype):
 @pytest.mark.parametrize("name", ["euclidean", "manhattan", "cityblock", "chebyshev"])
 def test_metrics_have_the_names_of_scipy(name):
     same = {"euclidean": "l2", "chebyshev": "linf"}.get(name, "l1")
-    a, b = (scores_of(features(4), features(3), metric) for metric in (name, same))
-    np.testing.assert_array_equal(a.values, b.values)
-    assert a.origin == b.origin
+    by_name, by_scipy_name = (
+        scores_of(features(4), features(3), metric) for metric in (name, same)
+    )
+    np.testing.assert_array_equal(by_name.values, by_scipy_name.values)
+    assert by_name.origin == by_scipy_name.origin
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("metric", METRICS)
 def test_equal_embeddings_are_at_distance_zero_exactly(metric, dtype):
-    x = np.random.default_rng(4).normal(size=(5, 64)) * 1000 + 3
-    x = np.abs(x) if metric == "bhattacharyya" else x
-    d = scores_of(np.repeat(x, 2, axis=0), x, metric, dtype).values
-    d[np.signbit(d)] = 1  # nor is any negative
-    np.testing.assert_array_equal(d == 0, np.repeat(np.eye(5, dtype=bool), 2, axis=0))
+    embeddings = np.random.default_rng(4).normal(size=(5, 64)) * 1000 + 3
+    embeddings = np.abs(embeddings) if metric == "bhattacharyya" else embeddings
+    distances = scores_of(np.repeat(embeddings, 2, axis=0), embeddings, metric, dtype).values
+    distances[np.signbit(distances)] = 1  # nor is any negative
+    np.testing.assert_array_equal(distances == 0, np.repeat(np.eye(5, dtype=bool), 2, axis=0))
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -89,16 +95,18 @@ def test_equal_embeddings_are_at_distance_zero_exactly(metric, dtype):
 def test_near_pairs_keep_their_digits(metric, given, dtype):
     """At spreads of a thousandth to a ten millionth of the length, whole and streamed."""
     rng = np.random.default_rng(6)
-    x = np.abs(rng.normal(size=(6, 24))) + 0.5
+    embeddings = np.abs(rng.normal(size=(6, 24))) + 0.5
     for spread in (1e-3, 1e-5, 1e-6, 1e-7):
-        y = (x * (1 + spread * rng.normal(size=x.shape))).astype(given)
-        left, labels = x.astype(given), list("abcdef")
+        y = (embeddings * (1 + spread * rng.normal(size=embeddings.shape))).astype(given)
+        left, labels = embeddings.astype(given), list("abcdef")
         expected = [far_enough(u, v, metric) for u, v in zip(left, y, strict=True)]
         for limit in (1 << 30, 1):
             scores = streaming(left, labels, y, labels, metric=metric, dtype=dtype, limit=limit)
             assert scores.streams == (limit == 1) and scores.dtype == dtype
-            found = scores.cells.read(0, 6).diagonal()
-            np.testing.assert_allclose(found, expected, rtol=3e-7, atol=1e-40, err_msg=str(spread))
+            diagonal = scores.cells.read(0, 6).diagonal()
+            np.testing.assert_allclose(
+                diagonal, expected, rtol=3e-7, atol=1e-40, err_msg=str(spread)
+            )
             pairs = scores.at_pairs(range(6), range(6)).values
             np.testing.assert_allclose(pairs, expected, rtol=3e-7, atol=1e-40)
 
@@ -106,10 +114,10 @@ def test_near_pairs_keep_their_digits(metric, given, dtype):
 @pytest.mark.parametrize(("dtype", "tiny"), [("float64", 5e-324), ("float32", 1e-45)])
 def test_distances_of_subnormal_embeddings(dtype, tiny):
     """Embeddings near the smallest float are a valid input: their distance is exact."""
-    x = np.array([[0, 0], [3, 4], [0, 8]], dtype=dtype) * np.dtype(dtype).type(tiny)
-    d = be.Scores.from_embeddings(x, [1, 1, 2], metric="l2", dtype=dtype).values
+    embeddings = np.array([[0, 0], [3, 4], [0, 8]], dtype=dtype) * np.dtype(dtype).type(tiny)
+    distances = be.Scores.from_embeddings(embeddings, [1, 1, 2], metric="l2", dtype=dtype).values
     tiny = Fraction(float(np.dtype(dtype).type(tiny)))
-    cells = [Fraction(float(d[i, j])) for i, j in ((0, 1), (0, 2), (1, 2))]
+    cells = [Fraction(float(distances[i, j])) for i, j in ((0, 1), (0, 2), (1, 2))]
     assert cells == [5 * tiny, 8 * tiny, 5 * tiny]
 
 
@@ -118,26 +126,28 @@ def test_distances_of_subnormal_embeddings(dtype, tiny):
     [(1e-200, "float64"), (1e200, "float64"), (1e-23, "float32"), (1e20, "float32")],
 )
 def test_squares_out_of_range_do_not_spoil_distances(scale, dtype):
-    x = np.array([[1, 2], [3, 5], [9, 1], [2, 2.0]])
-    d = be.Scores.from_embeddings(x * scale, list("aabb"), metric="l2", dtype=dtype).values
-    expected = be.Scores.from_embeddings(x, list("aabb"), metric="l2").values
-    np.testing.assert_allclose(d.astype(float) / scale, expected, rtol=1e-5)
+    embeddings = np.array([[1, 2], [3, 5], [9, 1], [2, 2.0]])
+    distances = be.Scores.from_embeddings(
+        embeddings * scale, list("aabb"), metric="l2", dtype=dtype
+    ).values
+    expected = be.Scores.from_embeddings(embeddings, list("aabb"), metric="l2").values
+    np.testing.assert_allclose(distances.astype(float) / scale, expected, rtol=1e-5)
 
 
 def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
     monkeypatch.setattr(embeddings, "_BLOCK", 12)
-    x, y = features(7, dtype="int16"), features(6, seed=3, dtype="float32")
-    seen = []
+    probe_features, y = features(7, dtype="int16"), features(6, seed=3, dtype="float32")
+    blocks_seen = []
 
     def metric(a, b):
-        seen.append((a.shape, a.dtype.name, b.shape, b.dtype.name))
+        blocks_seen.append((a.shape, a.dtype.name, b.shape, b.dtype.name))
         return np.abs(a[:, None] - b[None]).sum(axis=2)
 
-    scores = scores_of(x, y, metric, kind="distance")
-    np.testing.assert_allclose(scores.values, scores_of(x, y, "l1").values)
-    assert {(s[1], s[2], s[3]) for s in seen} == {("int16", (6, 5), "float32")}
-    assert sum(s[0][0] for s in seen) == 7 and len(seen) == 4
-    streamed = streaming(x, range(7), y, range(7, 13), metric=metric, kind="distance")
+    scores = scores_of(probe_features, y, metric, kind="distance")
+    np.testing.assert_allclose(scores.values, scores_of(probe_features, y, "l1").values)
+    assert {(s[1], s[2], s[3]) for s in blocks_seen} == {("int16", (6, 5), "float32")}
+    assert sum(s[0][0] for s in blocks_seen) == 7 and len(blocks_seen) == 4
+    streamed = streaming(probe_features, range(7), y, range(7, 13), metric=metric, kind="distance")
     pairs = streamed.at_pairs([0, 6], [5, 2]).values
     np.testing.assert_array_equal(pairs, scores.values[[0, 6], [5, 2]])
 
@@ -145,25 +155,36 @@ def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
 @pytest.mark.parametrize("metric", ["l2", "l1", lambda a, b: np.abs(a[:, None] - b).max(axis=-1)])
 def test_label_errors_are_those_of_the_matrix(metric):
     """Of some columns of the gallery, which alone are computed."""
-    made = be.simulate_embeddings(40, 6, random_state=1, within=0.3)
-    x, probes, gallery = made.embeddings, made.labels[::2], made.labels[1::2].copy()
+    population = be.simulate_embeddings(40, 6, random_state=1, within=0.3)
+    embeddings, probes, gallery = (
+        population.embeddings,
+        population.labels[::2],
+        population.labels[1::2].copy(),
+    )
     gallery[[3, 50]] = gallery[[50, 3]]
-    how = {"metric": metric, "kind": "distance"} if callable(metric) else {"metric": metric}
-    scores = [make(x[::2], probes, x[1::2], gallery, **how) for make in MAKERS]
-    found, expected = (be.check_data(x) for x in scores)
+    options = {"metric": metric, "kind": "distance"} if callable(metric) else {"metric": metric}
+    scores = [
+        make(embeddings[::2], probes, embeddings[1::2], gallery, **options) for make in MAKERS
+    ]
+    check, expected = (be.check_data(x) for x in scores)
     assert scores[0].streams and expected["label-errors"].where == "columns 3, 50"
-    assert found["label-errors"] == expected["label-errors"]
-    assert str(found.label_errors) == str(expected.label_errors)
+    assert check["label-errors"] == expected["label-errors"]
+    assert str(check.label_errors) == str(expected.label_errors)
 
 
 def test_templates_without_direction_or_mass_and_disjoint_histograms():
-    x = features(3)
-    x[1] = 0
+    embeddings = features(3)
+    embeddings[1] = 0
     for metric in ("cosine", "bhattacharyya", "l2"):
-        d = scores_of(x, features(2), metric).values
-        assert np.isnan(d[1]).all() == (metric != "l2") and not np.isnan(d[[0, 2]]).any()
-    d = scores_of(np.array([[1.0, 0.0]]), np.array([[0.0, 2.0], [3.0, 0.0]]), "bhattacharyya")
-    assert d.values.tolist() == [[math.inf, 0.0]]
+        distances = scores_of(embeddings, features(2), metric).values
+        assert (
+            np.isnan(distances[1]).all() == (metric != "l2")
+            and not np.isnan(distances[[0, 2]]).any()
+        )
+    distances = scores_of(
+        np.array([[1.0, 0.0]]), np.array([[0.0, 2.0], [3.0, 0.0]]), "bhattacharyya"
+    )
+    assert distances.values.tolist() == [[math.inf, 0.0]]
 
 
 FUNCTION = {"kind": "distance"}  # what a function as metric needs
@@ -207,74 +228,82 @@ def test_what_asks_for_streams_is_checked():
 
 def test_a_function_as_metric_states_its_kind():
     """Products of embeddings taken for distances would have an EER near 1, in silence."""
-    x, who = np.random.default_rng(0).normal(size=(6, 3)), [1, 1, 2, 2, 3, 3]
+    embeddings, labels = np.random.default_rng(0).normal(size=(6, 3)), [1, 1, 2, 2, 3, 3]
 
     def product(a, b):
         return a @ b.T
 
     with refused("`metric` is a function.*`kind=.distance.` or `kind=.similarity"):
-        be.Scores.from_embeddings(x, who, metric=product)
-    scores = be.Scores.from_embeddings(x, who, metric=product, kind="similarity")
+        be.Scores.from_embeddings(embeddings, labels, metric=product)
+    scores = be.Scores.from_embeddings(embeddings, labels, metric=product, kind="similarity")
     assert scores.kind == "similarity"
-    streamed = streaming(x, who, metric=product, kind="llr")
+    streamed = streaming(embeddings, labels, metric=product, kind="llr")
     assert streamed.streams and streamed.kind == "llr"
     with refused("metric 'l2' gives distances"):
-        be.Scores.from_embeddings(x, who, metric="l2", kind="similarity")
+        be.Scores.from_embeddings(embeddings, labels, metric="l2", kind="similarity")
 
 
 @pytest.mark.parametrize("metric", ["cosine", "l2"])
 def test_distances_are_the_same_on_any_number_of_threads(metric):
     """To the last bit: of 700 features, a library on two threads adds up in another order."""
     rng = np.random.default_rng(8)
-    x = rng.normal(size=(600, 700)).astype("float32")
+    embeddings = rng.normal(size=(600, 700)).astype("float32")
     rows, columns = rng.choice(600, (2, 40), replace=False)
-    found = []
+    by_threads = []
     for threads in {1, min(2, numba.config.NUMBA_NUM_THREADS)}:
         numba.set_num_threads(threads)
         with threadpool_limits(limits=threads):
-            scores = streaming(x, range(600), metric=metric, dtype="float32")
-            whole = scores.cells.read(0, 600)
+            scores = streaming(embeddings, range(600), metric=metric, dtype="float32")
+            matrix = scores.cells.read(0, 600)
             for low, high in ((250, 520), (513, 514), (599, 600)):
-                np.testing.assert_array_equal(scores.cells.read(low, high), whole[low:high])
+                np.testing.assert_array_equal(scores.cells.read(low, high), matrix[low:high])
             parts = [scores.select(probes=rows), scores.select(probes=rows, gallery=columns)]
-            parts += [scores_of(x, x.copy(), metric, "float32")]
-            found.append([whole, *(part.cells.read(0, len(part.probe_ids)) for part in parts)])
-        assert (whole == whole.T).all()
+            parts += [scores_of(embeddings, embeddings.copy(), metric, "float32")]
+            by_threads.append(
+                [matrix, *(part.cells.read(0, len(part.probe_ids)) for part in parts)]
+            )
+        assert (matrix == matrix.T).all()
     numba.set_num_threads(1)
-    for one, two in zip(found[0], found[-1], strict=True):
-        np.testing.assert_array_equal(one, two)
+    for first, two in zip(by_threads[0], by_threads[-1], strict=True):
+        np.testing.assert_array_equal(first, two)
 
 
 @pytest.mark.parametrize("metric", ["cosine", "l2"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_few_distances_are_those_of_many(metric, dtype, monkeypatch):
     """To the last bit, also of vectors that are equal or nearly, with and without their length."""
-    x = np.random.default_rng(9).normal(size=(60, 130)).astype(dtype)
-    x[5:20] = x[0] * np.linspace(1, 2, 15, dtype=dtype)[:, None]
-    x[20:40] *= 1e-4
-    x[20:40] += x[0]
-    x[40] = np.nan
-    few = [scores_of(x, x[::-1], metric, dtype), scores_of(x, x, metric, dtype)]
+    embeddings = np.random.default_rng(9).normal(size=(60, 130)).astype(dtype)
+    embeddings[5:20] = embeddings[0] * np.linspace(1, 2, 15, dtype=dtype)[:, None]
+    embeddings[20:40] *= 1e-4
+    embeddings[20:40] += embeddings[0]
+    embeddings[40] = np.nan
+    by_few = [
+        scores_of(embeddings, embeddings[::-1], metric, dtype),
+        scores_of(embeddings, embeddings, metric, dtype),
+    ]
     monkeypatch.setattr("bioeval.scores.blocks.LISTED", 0)
-    many = [scores_of(x, x[::-1], metric, dtype), scores_of(x, x, metric, dtype)]
-    for one, other in zip(few, many, strict=True):
-        np.testing.assert_array_equal(np.asarray(one.values), np.asarray(other.values))
+    by_many = [
+        scores_of(embeddings, embeddings[::-1], metric, dtype),
+        scores_of(embeddings, embeddings, metric, dtype),
+    ]
+    for of_few, of_many in zip(by_few, by_many, strict=True):
+        np.testing.assert_array_equal(np.asarray(of_few.values), np.asarray(of_many.values))
 
 
 def test_a_column_that_differs_within_an_average_is_named():
-    x = np.random.default_rng(5).normal(size=(6, 4))
+    embeddings = np.random.default_rng(5).normal(size=(6, 4))
     clips = ["c1", "c1", "c2", "c2", "c3", "c3"]
     meta = {"clip": clips, "light": ["day", "day", "day", "night", "day", "day"]}
-    who = [1, 1, 1, 1, 2, 2]
+    labels = [1, 1, 1, 1, 2, 2]
     reason = r"differs within a probe template: clip 'c2' has 'day' in row 2 and 'night' in row 3"
-    scores = be.Scores.from_embeddings(x, who, probe_meta=meta, average=["clip"])
+    scores = be.Scores.from_embeddings(embeddings, labels, probe_meta=meta, average=["clip"])
     assert "light" not in scores.probe_meta
     for ask in (
         lambda: be.by_group(scores, "light"),
         lambda: scores.excluding("light"),
         lambda: be.claim_scores(scores, attempts="light"),
         lambda: be.Scores.from_embeddings(
-            x, who, probe_meta=meta, average="clip", exclude=["light"]
+            embeddings, labels, probe_meta=meta, average="clip", exclude=["light"]
         ),
     ):
         with pytest.raises(be.DataError, match=reason):

@@ -13,17 +13,17 @@ import bioeval as be
 def by_hand(values, probe, gallery, removed, square):
     """Return the attempts of all tasks, from the definition: plain loops."""
     genuine, impostor, ranks, multi_genuine = [], [], [], []
-    for i, who in enumerate(probe):
-        mates, others = [], []
-        for j, other in enumerate(gallery):
+    for i, probe_subject in enumerate(probe):
+        mates, other_values = [], []
+        for j, gallery_subject in enumerate(gallery):
             if (square and i == j) or removed(i, j):
                 continue
-            (mates if who == other else others).append(values[i][j])
+            (mates if probe_subject == gallery_subject else other_values).append(values[i][j])
         genuine += mates
-        impostor += others
+        impostor += other_values
         if mates:
             multi_genuine.append(min(mates))
-            ranks.append(1 + sum(d <= min(mates) for d in others))
+            ranks.append(1 + sum(d <= min(mates) for d in other_values))
     return sorted(genuine), sorted(impostor), ranks, sorted(multi_genuine)
 
 
@@ -123,16 +123,18 @@ def test_every_form_in_every_layout(forms, layout, tmp_path):
     square = layout in ("square", "embeddings")
     rng, probe, gallery = drawn(5, square, templates=(20, 30))
     exclude = named(forms, probe, gallery)
-    x = {
+    embeddings = {
         side: rng.integers(0, 9, (len(of["label"]), 3))
         for side, of in zip("pg", (probe, gallery), strict=True)
     }
-    values = np.sqrt(((x["p"][:, None] - x["p" if square else "g"]) ** 2).sum(axis=-1))
+    values = np.sqrt(
+        ((embeddings["p"][:, None] - embeddings["p" if square else "g"]) ** 2).sum(axis=-1)
+    )
     meta = {"probe_meta": probe, "gallery_meta": None if square else gallery}
     labels = probe["label"], None if square else gallery["label"]
     if layout == "embeddings":
-        given = {"metric": "l2", "probe_meta": probe, "exclude": exclude}
-        scores = streaming(x["p"].astype(float), labels[0], **given)
+        options = {"metric": "l2", "probe_meta": probe, "exclude": exclude}
+        scores = streaming(embeddings["p"].astype(float), labels[0], **options)
         assert scores.streams
     else:
         scores = be.Scores(values, *labels, **meta)
@@ -175,17 +177,17 @@ def test_files_say_what_is_excluded(tmp_path):
 
 
 def test_wrong_columns_are_refused():
-    d = np.ones((2, 2))
+    distances = np.ones((2, 2))
     with refused("'session', but the probe metadata have no such column; there are"):
-        be.Scores(d, [1, 2], exclude=("session",))
+        be.Scores(distances, [1, 2], exclude=("session",))
     with refused("the gallery metadata have no such column"):
-        be.Scores(d, [1, 2], [1, 2], probe_meta={"camera": [1, 2]}, exclude=("camera",))
+        be.Scores(distances, [1, 2], [1, 2], probe_meta={"camera": [1, 2]}, exclude=("camera",))
     mask = np.array([[0, 1], [1, 0]])
     with refused("exclude needs labels"):
-        be.Scores(d, mask=mask, probe_meta={"session": [1, 1]}, exclude=("session",))
+        be.Scores(distances, mask=mask, probe_meta={"session": [1, 1]}, exclude=("session",))
     with pytest.raises(be.ProtocolError, match="pair list"):
         be.Scores.from_pairs([0.1], [True]).excluding("session")
-    scores = be.Scores(d, [1, 1], probe_meta={"session": [1, 1]}, exclude=("session",))
+    scores = be.Scores(distances, [1, 1], probe_meta={"session": [1, 1]}, exclude=("session",))
     with refused("1 pair left out by exclude=session"):
         scores.at_pairs([0], [1])
 

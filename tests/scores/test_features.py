@@ -44,20 +44,20 @@ def test_columns_with_names_are_features(tmp_path):
     assert np.isclose(eer(table), truth)
     table.to_csv(tmp_path / "x.csv", index=False)
     pd.DataFrame({"label": WHO}).to_csv(tmp_path / "who.csv", index=False)
-    found = be.load(tmp_path / "x.csv", labels=tmp_path / "who.csv", metric="l2")
-    assert np.isclose(be.verification(found).eer, truth)
+    loaded = be.load(tmp_path / "x.csv", labels=tmp_path / "who.csv", metric="l2")
+    assert np.isclose(be.verification(loaded).eer, truth)
     with pytest.raises(be.DataError, match="one value for each person"):
         eer(table.rename(columns={"x0": "subject"}))
     table.drop(columns="x0").to_csv(tmp_path / "x.csv")  # the index has no name
-    found = be.load(tmp_path / "x.csv", labels=tmp_path / "who.csv", metric="l2")
-    assert np.isclose(be.verification(found).eer, EER)
+    loaded = be.load(tmp_path / "x.csv", labels=tmp_path / "who.csv", metric="l2")
+    assert np.isclose(be.verification(loaded).eer, EER)
 
 
 def test_what_other_columns_have_too_is_a_feature():
     means = X[::4][WHO]  # every template of a person is the same
     assert eer(means) == 0
-    few = np.c_[np.arange(4), X[:4]]  # of a few rows, chance
-    assert be.Scores.from_embeddings(few, [0, 0, 1, 1]).shape == (4, 4)
+    few_rows = np.c_[np.arange(4), X[:4]]  # of a few rows, chance
+    assert be.Scores.from_embeddings(few_rows, [0, 0, 1, 1]).shape == (4, 4)
     two = np.c_[WHO % 2, X]  # a feature of two values
     assert 0 < eer(two) < 1
 
@@ -65,12 +65,12 @@ def test_what_other_columns_have_too_is_a_feature():
 @pytest.mark.parametrize("form", ["csv", "npy", "npz"])
 def test_files(tmp_path, form):
     pd.DataFrame({"label": WHO}).to_csv(tmp_path / "who.csv", index=False)
-    for x in (np.c_[np.arange(80), X], np.c_[WHO, X]):
+    for table in (np.c_[np.arange(80), X], np.c_[WHO, X]):
         if form == "csv":
-            pd.DataFrame(x).to_csv(tmp_path / "x.csv", header=False, index=False)
+            pd.DataFrame(table).to_csv(tmp_path / "x.csv", header=False, index=False)
         elif form == "npy":
-            np.save(tmp_path / "x.npy", x)
+            np.save(tmp_path / "x.npy", table)
         else:
-            np.savez(tmp_path / "x.npz", embeddings=x)
+            np.savez(tmp_path / "x.npz", embeddings=table)
         with pytest.raises(be.DataError, match="x.*would be taken for a feature"):
             be.load(tmp_path / f"x.{form}", labels=tmp_path / "who.csv", metric="l2")

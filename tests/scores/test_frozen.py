@@ -15,13 +15,13 @@ META = {"session": [1, 2, 1, 2]}
 
 
 def all_kinds() -> dict[str, be.Scores]:
-    x = np.random.default_rng(1).normal(size=(4, 3))
+    embeddings = np.random.default_rng(1).normal(size=(4, 3))
     return {
         "matrix": be.Scores(VALUES, list("aabb"), probe_meta=META, exclude=("session",)),
         "rectangle": be.Scores(VALUES, list("aabb"), list("aabc"), probe_meta=META),
         "mask": be.Scores(VALUES, mask=np.ones((4, 4), dtype=int)),
         "selection": be.Scores(VALUES, list("aabb"), probe_meta=META).select([0, 1, 3]),
-        "embeddings": streaming(x, list("aabb")),
+        "embeddings": streaming(embeddings, list("aabb")),
         "pairs": be.Scores.from_pairs(
             [0.1, 0.4, 0.3], [1, 0, 1], pair_folds=[0, 1, 1], subjects=[[1, 1], [1, 2], [2, 2]]
         ),
@@ -104,12 +104,12 @@ def test_what_is_left_out_is_replaced():
     assert scores.replace(kind="llr").exclude == ("session",)
     with refused("exclude names 'nope', but the probe metadata"):
         scores.replace(exclude=("nope",))
-    for of, reason in (
+    for layout, reason in (
         ("pairs", "excludes nothing by metadata"),
         ("lists", "leave out by camera alone"),
     ):
         with pytest.raises(be.ProtocolError, match=reason):
-            all_kinds()[of].replace(exclude=("session",))
+            all_kinds()[layout].replace(exclude=("session",))
 
 
 def test_replaced_scores_fit_what_they_hold():

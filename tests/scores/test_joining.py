@@ -139,8 +139,8 @@ def gallery_meta(case: Case) -> Outcome:
 
 def kept_comparisons(case: Case) -> dict[tuple[Name, Name], bool]:
     world = case.world
-    both = itertools.product(world.probes, world.gallery)
-    return {pair: pair[0] != pair[1] and case.rng.random() < 0.7 for pair in both}
+    all_pairs = itertools.product(world.probes, world.gallery)
+    return {pair: pair[0] != pair[1] and case.rng.random() < 0.7 for pair in all_pairs}
 
 
 @door(*GRIDS)
@@ -241,9 +241,9 @@ def average(case: Case) -> Outcome:
     """Clips of two or three templates of one person become one template each."""
     world = case.world
     clip, of_subject = {}, {}
-    for name, who in world.subject.items():
-        of_subject[who] = of_subject.get(who, 0) + 1
-        clip[name] = f"{who}, clip {of_subject[who] % 2}"
+    for name, subject in world.subject.items():
+        of_subject[subject] = of_subject.get(subject, 0) + 1
+        clip[name] = f"{subject}, clip {of_subject[subject] % 2}"
     people = [world.subject[x] for x in world.probes]
     scores = be.Scores.from_embeddings(
         case.points(world.probes), people, metric="l2", average=["clip"],
@@ -292,8 +292,8 @@ class Lines:
 
     def both(self, value: dict[Name, Any]) -> Any:
         """The values of both templates of each line, twisted."""
-        names, of = self.case.twisted(self.names)
-        values = np.array([[value[x] for x in self.pair[line]] for line in of])
+        names, line_order = self.case.twisted(self.names)
+        values = np.array([[value[x] for x in self.pair[line]] for line in line_order])
         if self.case.container == "frame":
             return pd.DataFrame(values, index=pd.Index(as_array(names)))
         return xr.DataArray(values, {"line": as_array(names)}, ["line", "side"])
@@ -468,16 +468,16 @@ def distances_of_lists(case: Case) -> Outcome:
     world = case.world
     places, distances = lists_of(case, depth=3)
     of_query = dict(zip(world.probes, distances, strict=True))
-    names, of = case.twisted(world.probes)
-    fed: Any = np.array([of_query[q] for q in of])
+    names, names_in_order = case.twisted(world.probes)
+    fed: Any = np.array([of_query[q] for q in names_in_order])
     if case.container == "frame":
         fed = pd.DataFrame(fed, index=pd.Index(as_array(names)))
     else:
         fed = xr.DataArray(fed, {"query": as_array(names)}, ["query", "rank"])
     scores = be.Scores.from_top_k(places, *case.labels(), distances=fed)
-    found = {f"nearest of {q}": float(scores.distances[i, 0]) for i, q in enumerate(world.probes)}
+    nearest = {f"nearest of {q}": float(scores.distances[i, 0]) for i, q in enumerate(world.probes)}
     truth = {f"nearest of {q}": of_query[q][0] for q in world.probes}
-    return Outcome(be.reid(scores, "vehicleid"), found, truth)
+    return Outcome(be.reid(scores, "vehicleid"), nearest, truth)
 
 
 @door(*TABLES, layouts=[DISJOINT])
@@ -508,21 +508,21 @@ def metadata_of_lists(case: Case) -> Outcome:
 def group(case: Case) -> Outcome:
     world, t = case.world, case.world.threshold
     groups = ("first", "others")
-    of = {name: groups[who not in ("ann", "bob")] for name, who in world.subject.items()}
-    fed = case.column(of, world.probes)
-    given = fed if world.is_square else (fed, *other_side(case, of))
-    result = be.by_group(case.scores(), given, threshold=t)
+    group_of = {name: groups[who not in ("ann", "bob")] for name, who in world.subject.items()}
+    fed = case.column(group_of, world.probes)
+    groups_given = fed if world.is_square else (fed, *other_side(case, group_of))
+    result = be.by_group(case.scores(), groups_given, threshold=t)
     numbers, truth = {}, {}
-    for a in groups:
-        of_probe = [(p, g) for p, g in world.comparisons() if of[p] == a]
+    for group_name in groups:
+        of_probe = [(p, g) for p, g in world.comparisons() if group_of[p] == group_name]
         if not of_probe:
             continue
-        numbers[f"fr of {a}"] = int(result.fr.sel(group=a))
+        numbers[f"fr of {group_name}"] = int(result.fr.sel(group=group_name))
         genuine = [pair for pair in of_probe if world.is_genuine(*pair)]
-        truth[f"fr of {a}"] = sum(world.distance(*pair) > t for pair in genuine)
-        numbers[f"fa of {a}"] = int(result.fa.sel(group=a, claimed_group="all"))
+        truth[f"fr of {group_name}"] = sum(world.distance(*pair) > t for pair in genuine)
+        numbers[f"fa of {group_name}"] = int(result.fa.sel(group=group_name, claimed_group="all"))
         impostor = [pair for pair in of_probe if not world.is_genuine(*pair)]
-        truth[f"fa of {a}"] = sum(world.distance(*pair) <= t for pair in impostor)
+        truth[f"fa of {group_name}"] = sum(world.distance(*pair) <= t for pair in impostor)
     return Outcome(result, numbers, truth)
 
 
@@ -548,8 +548,8 @@ def scorer(case: Case) -> Outcome:
     world = case.world
     score = be.make_scorer("eer", metric="l2")
     fed = case.column(world.subject, world.probes)
-    found = score(FunctionTransformer(), case.points(world.probes), fed)
-    return Outcome(found, {"eer": -found}, {"eer": world.verified()["eer"]})
+    score_of_system = score(FunctionTransformer(), case.points(world.probes), fed)
+    return Outcome(score_of_system, {"eer": -score_of_system}, {"eer": world.verified()["eer"]})
 
 
 @door(*COLUMNS, layouts=[SQUARE])
@@ -558,13 +558,15 @@ def eer_scorer(case: Case) -> Outcome:
     world = case.world
 
     def cosine(p: Name, g: Name) -> float:
-        a, b = world.point[p], world.point[g]
-        product = math.fsum(x * y for x, y in zip(a, b, strict=True))
-        return 1 - product / math.hypot(*a) / math.hypot(*b)
+        probe_point, gallery_point = world.point[p], world.point[g]
+        product = math.fsum(x * y for x, y in zip(probe_point, gallery_point, strict=True))
+        return 1 - product / math.hypot(*probe_point) / math.hypot(*gallery_point)
 
     fed = case.column(world.subject, world.probes)
-    found = be.eer_scorer(FunctionTransformer(), case.points(world.probes), fed)
-    return Outcome(found, {"eer": -found}, {"eer": world.verified(distance=cosine)["eer"]})
+    score_of_system = be.eer_scorer(FunctionTransformer(), case.points(world.probes), fed)
+    return Outcome(
+        score_of_system, {"eer": -score_of_system}, {"eer": world.verified(distance=cosine)["eer"]}
+    )
 
 
 def metered(meter: be.Meter) -> Numbers:
@@ -577,12 +579,12 @@ def metered(meter: be.Meter) -> Numbers:
 def meter(case: Case) -> Outcome:
     """Batches of embeddings in an order of their own, whose labels are in another one."""
     world = case.world
-    found = be.Meter(metric="l2")
+    meter = be.Meter(metric="l2")
     order = case.rng.sample(world.probes, len(world.probes))
     for batch in (order[:7], order[7:]):
         fed = case.column(world.subject, batch)
-        found.update(case.points(batch), fed, index=case.names(batch))
-    return Outcome(None, metered(found), world.verified())
+        meter.update(case.points(batch), fed, index=case.names(batch))
+    return Outcome(None, metered(meter), world.verified())
 
 
 # Presentation attacks.
@@ -615,27 +617,30 @@ class Presentations:
         return naive_pad.classes(values, self.marks(), "similarity")
 
     def d_eer(self) -> tuple[float, float]:
-        found = naive_pad.d_eer(self.classes(), "exclude")
-        assert found is not None
-        return float(found[0]), float(found[1])
+        error_and_threshold = naive_pad.d_eer(self.classes(), "exclude")
+        assert error_and_threshold is not None
+        return float(error_and_threshold[0]), float(error_and_threshold[1])
 
 
 @door(*COLUMNS)
 def attack_of_pad(case: Case) -> Outcome:
-    shown = Presentations(case)
-    result = be.pad(shown.values(), case.column(shown.species, shown.names))
-    return Outcome(result, {"d_eer": float(result.d_eer)}, {"d_eer": shown.d_eer()[0]})
+    presentations = Presentations(case)
+    result = be.pad(presentations.values(), case.column(presentations.species, presentations.names))
+    return Outcome(result, {"d_eer": float(result.d_eer)}, {"d_eer": presentations.d_eer()[0]})
 
 
 @door(*COLUMNS)
 def train_of_pad(case: Case) -> Outcome:
     """The threshold is chosen on a training set whose species are joined."""
-    shown, other = Presentations(case), Presentations(case)
-    train = other.values(), case.column(other.species, other.names)
-    plain = [shown.value[x] for x in shown.names]
-    result = be.pad(plain, shown.marks(), threshold="d-eer", train=train)
-    threshold = other.d_eer()[1]
-    rates = naive_pad.rates(shown.classes(), threshold, "exclude")
+    presentations, train_presentations = Presentations(case), Presentations(case)
+    train = (
+        train_presentations.values(),
+        case.column(train_presentations.species, train_presentations.names),
+    )
+    plain = [presentations.value[x] for x in presentations.names]
+    result = be.pad(plain, presentations.marks(), threshold="d-eer", train=train)
+    threshold = train_presentations.d_eer()[1]
+    rates = naive_pad.rates(presentations.classes(), threshold, "exclude")
     truth = {"threshold": threshold, "bpcer": float(rates["bpcer"])}
     numbers = {
         "threshold": float(result.threshold_used), "bpcer": float(result.bpcer_at_threshold)
@@ -653,16 +658,18 @@ def limits_of_pad(shown: Presentations, **units: Any) -> tuple[Any, Numbers]:
 @door(*COLUMNS)
 def units_of_pad(case: Case) -> Outcome:
     """Instruments and people, by which limits are found: as of the same lists in one order."""
-    shown = Presentations(case)
-    person = {x: case.rng.choice("abcdefgh") for x in shown.names}
-    instrument = {x: shown.species[x] and case.rng.choice("12345678") for x in shown.names}
-    plain = {
-        "subjects": [person[x] for x in shown.names],
-        "instrument": [instrument[x] for x in shown.names],
+    presentations = Presentations(case)
+    person = {x: case.rng.choice("abcdefgh") for x in presentations.names}
+    instrument = {
+        x: presentations.species[x] and case.rng.choice("12345678") for x in presentations.names
     }
-    _, truth = limits_of_pad(shown, **plain)
-    plain["subjects"] = case.column(person, shown.names)
-    return Outcome(*limits_of_pad(shown, **plain), truth)
+    plain = {
+        "subjects": [person[x] for x in presentations.names],
+        "instrument": [instrument[x] for x in presentations.names],
+    }
+    _, truth = limits_of_pad(presentations, **plain)
+    plain["subjects"] = case.column(person, presentations.names)
+    return Outcome(*limits_of_pad(presentations, **plain), truth)
 
 
 @door(*COLUMNS, layouts=[DISJOINT])
@@ -671,9 +678,9 @@ def attack_column(case: Case) -> Outcome:
     world, t = case.world, case.world.threshold
     species, enrolled = dict.fromkeys(world.probes, ""), list(world.gallery)
     for p in world.probes[1:]:  # attacks leave the gallery; a template of their person is there
-        others, attacks = [g for g in enrolled if g != p], sum(map(bool, species.values()))
-        if 2 * attacks < len(species) and any(world.is_genuine(p, g) for g in others):
-            species[p], enrolled = "mask", others
+        other_templates, attacks = [g for g in enrolled if g != p], sum(map(bool, species.values()))
+        if 2 * attacks < len(species) and any(world.is_genuine(p, g) for g in other_templates):
+            species[p], enrolled = "mask", other_templates
     meta = {"attack": case.column(species, world.probes)}
     scores = case.scores(probe_meta=meta)
     return at_threshold_of_attacks(scores, (), world, species, t)
@@ -686,17 +693,17 @@ def at_threshold_of_attacks(
     names = ("far", "frr", "iapar")
     pooled = result.sel(species="pooled")
     numbers = {name: float(pooled[f"{name}_at_threshold"]) for name in names}
-    taken: dict[str, list[bool]] = {name: [] for name in names}
-    for p, g in world.comparisons():
-        accepted = world.distance(p, g) <= t
+    outcomes: dict[str, list[bool]] = {name: [] for name in names}
+    for p, enrolled_template in world.comparisons():
+        accepted = world.distance(p, enrolled_template) <= t
         if species[p]:
-            if world.is_genuine(p, g):
-                taken["iapar"].append(accepted)
-        elif world.is_genuine(p, g):
-            taken["frr"].append(not accepted)
+            if world.is_genuine(p, enrolled_template):
+                outcomes["iapar"].append(accepted)
+        elif world.is_genuine(p, enrolled_template):
+            outcomes["frr"].append(not accepted)
         else:
-            taken["far"].append(accepted)
-    truth = {name: sum(x) / len(x) if x else math.nan for name, x in taken.items()}
+            outcomes["far"].append(accepted)
+    truth = {name: sum(x) / len(x) if x else math.nan for name, x in outcomes.items()}
     return Outcome(result, numbers, truth)
 
 
@@ -779,11 +786,11 @@ def fuse(case: Case) -> Outcome:
 def compare_lists(case: Case) -> Outcome:
     """Two lists of the same trials with names of lines, one of them in another order."""
     lines, world = Lines(case), case.world
-    other = city_block(world)
-    names, of = case.twisted(lines.names)
+    second_distance = city_block(world)
+    names, line_order = case.twisted(lines.names)
     second = {
-        "scores": [other(*lines.pair[x]) for x in of],
-        "genuine": [lines.genuine[x] for x in of],
+        "scores": [second_distance(*lines.pair[x]) for x in line_order],
+        "genuine": [lines.genuine[x] for x in line_order],
     }
 
     def people(some: Sequence[Name]) -> list[list[str]]:
@@ -796,7 +803,7 @@ def compare_lists(case: Case) -> Outcome:
         ),
         "second": be.Scores.from_pairs(
             joined_worlds.column(container, names, second["scores"]), second["genuine"],
-            subjects=people(of),
+            subjects=people(line_order),
         ),
     }  # fmt: skip
     result = be.compare(systems, measures="eer")
@@ -805,7 +812,7 @@ def compare_lists(case: Case) -> Outcome:
     numbers = {x: float(result.eer.sel(system=x).item()) for x in systems}
     truth = {
         name: counted((lines.genuine[x], d(*lines.pair[x])) for x in common)["eer"]
-        for name, d in (("first", world.distance), ("second", other))
+        for name, d in (("first", world.distance), ("second", second_distance))
     }
     return Outcome(result, numbers, truth)
 
@@ -815,8 +822,8 @@ def attacks(case: Case) -> Outcome:
     """Attacks on enrolled people, against the same gallery in another order."""
     world, t = case.world, case.world.threshold
     species = {p: "mask" if i % 2 else "" for i, p in enumerate(world.probes)}
-    shown = [p for p in world.probes if species[p]]
-    second = Second(case, world.distance, shown, twisted="gallery")
+    attack_probes = [p for p in world.probes if species[p]]
+    second = Second(case, world.distance, attack_probes, twisted="gallery")
     genuine = [p for p in world.probes if not species[p]]
     values: Any = np.array([[world.distance(p, g) for g in world.gallery] for p in genuine])
     if case.twist.scores_have_names:
@@ -880,10 +887,11 @@ def as_text(name: Name | None) -> str:
 
 def label_table(case: Case, names: Sequence[Name], file: str = "people.csv") -> Path:
     """A table with a column of names and one of subjects, in the order of the twist."""
-    fed, of = case.twisted(names)
+    fed, name_order = case.twisted(names)
     lines = [f"{case.word},{case.rng.choice(WORDS_FOR_SUBJECTS)},weather"]
     lines += [
-        f"{as_text(x)},{case.world.subject[name]},fair" for x, name in zip(fed, of, strict=True)
+        f"{as_text(x)},{case.world.subject[name]},fair"
+        for x, name in zip(fed, name_order, strict=True)
     ]
     return written(case.file(file), lines)
 
@@ -1091,9 +1099,9 @@ def test_a_name_that_stands_twice_on_one_side_of_a_matrix_is_refused(container, 
 def test_a_name_of_two_people_is_refused(container, tmp_path):
     (world,) = worlds(1, OVERLAPPING)
     on_both_sides = next(x for x in world.probes if x in world.gallery)
-    others = {who for who in world.subject.values() if who != world.subject[on_both_sides]}
+    other_people = {who for who in world.subject.values() if who != world.subject[on_both_sides]}
     sides = people_of(world)
-    sides[1][world.gallery.index(on_both_sides)] = min(others)
+    sides[1][world.gallery.index(on_both_sides)] = min(other_people)
     assert is_refused(lambda: named_scores(world, container, tmp_path, people=sides))
 
 
@@ -1125,16 +1133,16 @@ def test_an_index_with_values_that_stand_twice_holds_subjects_where_no_labels_ar
 def test_an_unknown_column_that_both_sides_share_is_asked_about():
     """All texts of the smaller side are on the other side, and each stands once."""
     (world,) = worlds(1, OVERLAPPING)
-    inside = World(world.subject, world.session, world.point,
+    small_world = World(world.subject, world.session, world.point,
                    tuple(p for p in world.probes if p in world.gallery), world.gallery)  # fmt: skip
-    meta = meta_of_sides(inside, shot={x: x for x in world.subject})
-    data = all_distances(inside), *people_of(inside)
+    meta = meta_of_sides(small_world, shot={x: x for x in world.subject})
+    data = all_distances(small_world), *people_of(small_world)
     assert is_refused(lambda: be.Scores(*data, **meta))
     scores = be.Scores(*data, **meta, names=None)
     truth = counted(
-        (inside.is_genuine(p, g), inside.distance(p, g))
-        for p in inside.probes
-        for g in inside.gallery
+        (small_world.is_genuine(p, g), small_world.distance(p, g))
+        for p in small_world.probes
+        for g in small_world.gallery
     )
     joined_worlds.assert_true(Outcome(*verified(scores), truth))
 
@@ -1151,11 +1159,11 @@ NAMES_THAT_DIFFER = [
 @pytest.mark.parametrize("container", COLUMNS)
 @pytest.mark.parametrize("names", NAMES_THAT_ARE_EQUAL + NAMES_THAT_DIFFER, ids=repr)
 def test_names_are_equal_as_texts_and_numbers_only_as_they_are_written(container, names):
-    one, other = names
+    first_name, other_name = names
     distances = [[0.0, 1.0, 4.0], [1.0, 0.0, 5.0], [4.0, 5.0, 0.0]]
-    rows = pd.Index(as_array([one, "second", "third"]))
+    rows = pd.Index(as_array([first_name, "second", "third"]))
     frame = pd.DataFrame(distances, rows, rows)
-    people = joined_worlds.column(container, ["third", other, "second"], ["bob", "ann", "ann"])
+    people = joined_worlds.column(container, ["third", other_name, "second"], ["bob", "ann", "ann"])
     if names in NAMES_THAT_DIFFER:
         assert is_refused(lambda: be.Scores(frame, people))
         return
@@ -1238,8 +1246,8 @@ def test_the_five_columns_of_bob_leave_out_the_template_itself(layout, as_matrix
             for g in world.gallery
         ]
         path = written(tmp_path / "scores.txt", lines)
-        how: dict[str, Any] = {"lists": {"as": "matrix"}} if as_matrix else {}
-        scores = be.load(path, kind="distance", **how)
+        options: dict[str, Any] = {"lists": {"as": "matrix"}} if as_matrix else {}
+        scores = be.load(path, kind="distance", **options)
         joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
 
 
@@ -1247,8 +1255,8 @@ def test_lines_that_are_missing_are_counted_without_those_of_templates_with_them
     headings = ["template_a", "template_b"], ["probe", "gallery"], ["model", "probe"]
     for world, (first, second) in zip(worlds(3, naming="words"), headings, strict=True):
         frame = melted(world, first, second)
-        others = frame[frame[first] != frame[second]]
-        missing = others.sample(20, random_state=3)
+        others_than_self = frame[frame[first] != frame[second]]
+        missing = others_than_self.sample(20, random_state=3)
         frame = frame.drop(missing.index)
         scores = be.load(frame, lists={"as": "matrix"})
         gone = set(zip(missing[first], missing[second], strict=True))
@@ -1306,8 +1314,8 @@ def test_trials_find_their_scores_by_the_names_of_both_sides(data, layout, tmp_p
         if data is list_of:  # whose first name is enrolled as well
             lines = [f"{p} {g} {words[world.is_genuine(p, g)]}" for p, g in trials]
         file, path = data(world, tmp_path), written(tmp_path / "trials.txt", lines)
-        how: dict[str, Any] = {"kind": "distance", "lists": {"missing_pairs": "skip"}}
-        scores = be.load(file, trials=path, **how)
+        options: dict[str, Any] = {"kind": "distance", "lists": {"missing_pairs": "skip"}}
+        scores = be.load(file, trials=path, **options)
         truth = counted((world.is_genuine(*x), world.distance(*x)) for x in trials)
         joined_worlds.assert_true(Outcome(*verified(scores), truth))
 
@@ -1327,12 +1335,12 @@ def test_a_trial_of_a_name_that_the_scores_lack_is_refused(data, wrong, tmp_path
 def test_images_of_lfw_are_found_by_their_person_and_number_in_any_order(tmp_path):
     for world in worlds(3):
         number: dict[Name, int] = {}
-        for name, who in world.subject.items():
-            number[name] = 1 + sum(world.subject[x] == who for x in number)
+        for name, subject in world.subject.items():
+            number[name] = 1 + sum(world.subject[x] == subject for x in number)
         drawn = random.Random(6).sample(world.comparisons(), len(world.comparisons()))
         genuine = [pair for pair in drawn if world.is_genuine(*pair)][:8]
         impostor = [pair for pair in drawn if not world.is_genuine(*pair)][:8]
-        image = {x: f"{who}\t{number[x]}" for x, who in world.subject.items()}
+        image = {x: f"{subject}\t{number[x]}" for x, subject in world.subject.items()}
         lines = ["8", *(f"{image[a]}\t{number[b]}" for a, b in genuine)]
         lines += [f"{image[a]}\t{image[b]}" for a, b in impostor]
         path, trials = tmp_path / "faces.npz", written(tmp_path / "pairs.txt", lines)
@@ -1428,10 +1436,10 @@ def unnamed_arrays(world: World, kind: str, folder: Path) -> tuple[Path, dict[st
 def test_a_table_that_numbers_the_rows_in_another_order_is_refused(heading, first, kind, tmp_path):
     (world,) = worlds(1)
     as_texts = sorted(range(len(world.probes)), key=lambda i: str(first + i))
-    data, how = unnamed_arrays(world, kind, tmp_path)
+    data, options = unnamed_arrays(world, kind, tmp_path)
     people = numbered_table(world, heading, first, as_texts, tmp_path)
     with pytest.raises(be.DataError):
-        be.load(data, labels=people, **how)
+        be.load(data, labels=people, **options)
 
 
 @pytest.mark.parametrize("heading", NUMBERING)
@@ -1439,19 +1447,19 @@ def test_a_table_that_numbers_the_rows_in_another_order_is_refused(heading, firs
 @pytest.mark.parametrize("kind", ["npy", "npz of scores", "npz of embeddings"])
 def test_a_table_that_numbers_the_rows_in_order_is_taken(heading, first, kind, tmp_path):
     (world,) = worlds(1)
-    data, how = unnamed_arrays(world, kind, tmp_path)
+    data, options = unnamed_arrays(world, kind, tmp_path)
     people = numbered_table(world, heading, first, list(range(len(world.probes))), tmp_path)
-    scores = be.load(data, labels=people, **how)
+    scores = be.load(data, labels=people, **options)
     joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz of scores", "npz of embeddings"])
 def test_a_table_without_names_is_taken_by_line_and_no_message_is_needed(kind, tmp_path):
     for world in worlds(2):
-        data, how = unnamed_arrays(world, kind, tmp_path)
+        data, options = unnamed_arrays(world, kind, tmp_path)
         lines = ["subject,weather", *(f"{world.subject[x]},fair" for x in world.probes)]
         people = written(tmp_path / "people.csv", lines)
-        scores = be.load(data, labels=people, **how)
+        scores = be.load(data, labels=people, **options)
         result, numbers = verified(scores)
         joined_worlds.assert_true(Outcome(result, numbers, world.verified()))
         assert not says_taken_in_order(result)
@@ -1506,8 +1514,8 @@ def test_an_index_that_shares_no_name_with_the_scores_is_refused():
     names, subject, point = crowd()
     distances = [[np.linalg.norm(point[a] - point[b]) for b in names] for a in names]
     frame = pd.DataFrame(distances, names, names)
-    for others in ([f"x/{name}" for name in names], range(1000, 1080)):
-        people = pd.Series([subject[x] for x in names], index=list(others))
+    for unknown_names in ([f"x/{name}" for name in names], range(1000, 1080)):
+        people = pd.Series([subject[x] for x in names], index=list(unknown_names))
         with pytest.raises(be.DataError):
             be.Scores(frame, people)
 
@@ -1622,9 +1630,9 @@ def test_systems_that_leave_out_other_comparisons_are_compared_on_what_both_have
             people = [world.subject[x] for x in world.probes]
             if container == "mask":
                 left_out[name] = failures_of_equal_number(world, rng)[0]
-                kept = [[(p, g) not in left_out[name] for g in world.gallery]
+                kept_rows = [[(p, g) not in left_out[name] for g in world.gallery]
                         for p in world.probes]  # fmt: skip
-                systems[name] = be.Scores(grid, people, mask=np.array(kept))
+                systems[name] = be.Scores(grid, people, mask=np.array(kept_rows))
             else:
                 session = {x: rng.randint(1, 2) for x in world.probes}
                 left_out[name] = {
@@ -1650,9 +1658,13 @@ def test_lists_with_blanks_on_other_lines_are_compared_on_what_both_have(nan, tm
         for name, distance in distances.items():
             lines = ["template_a,template_b,subject_a,subject_b,distance"]
             pairs = random.Random(name).sample(world.comparisons(), len(world.comparisons()))
-            for p, g in pairs:
-                score = "" if (p, g) in failed[name] else repr(distance(p, g))
-                lines.append(f"{p},{g},{world.subject[p]},{world.subject[g]},{score}")
+            for p, enrolled_name in pairs:
+                score = (
+                    "" if (p, enrolled_name) in failed[name] else repr(distance(p, enrolled_name))
+                )
+                lines.append(
+                    f"{p},{enrolled_name},{world.subject[p]},{world.subject[enrolled_name]},{score}"
+                )
             path = written(tmp_path / f"{name}.csv", lines)
             systems[name] = be.load(path, nan=nan)
         truth = true_values(world, distances, failed, nan)
@@ -1666,15 +1678,15 @@ def test_fused_systems_have_the_comparisons_that_none_of_them_lacks():
         world = drawn_world(seed)
         sets = failures_of_equal_number(world, random.Random(seed))
         lacking = set().union(*sets)
-        other = city_block(world)
+        second_distance = city_block(world)
         systems = {
             "first": with_failures(world, sets[0], "exclude", world.distance),
-            "second": with_failures(world, sets[1], "exclude", other),
+            "second": with_failures(world, sets[1], "exclude", second_distance),
         }
         fused = be.fuse(systems)
         truth = world.verified(
             lambda p, g, gone=lacking: (p, g) in gone,
-            lambda p, g, w=world, d=other: (w.distance(p, g) + d(p, g)) / 2,
+            lambda p, g, w=world, d=second_distance: (w.distance(p, g) + d(p, g)) / 2,
         )
         joined_worlds.assert_true(Outcome(*verified(fused), truth))
 

@@ -73,11 +73,11 @@ SIDES_OF_TWO_TYPES = [
 @pytest.mark.parametrize(("ours", "theirs"), SIDES_OF_TWO_TYPES)
 def test_what_looks_alike_and_is_never_equal_is_one_error_in_every_column(ours, theirs):
     """Labels, sessions, cameras, names and claims of two types are refused wherever compared."""
-    d, who = np.arange(16.0).reshape(4, 4), [1, 1, 2, 2]
+    distances, labels = np.arange(16.0).reshape(4, 4), [1, 1, 2, 2]
 
     def of(column: str, **options) -> be.Scores:
         sides = {"probe_meta": {column: ours}, "gallery_meta": {column: theirs}}
-        return be.Scores(d, who, who, **sides, **options)
+        return be.Scores(distances, labels, labels, **sides, **options)
 
     calls = [
         lambda: be.verification(of("session", exclude=("session",))),
@@ -88,12 +88,14 @@ def test_what_looks_alike_and_is_never_equal_is_one_error_in_every_column(ours, 
     ]
     if not any(x != x for x in ours):
         calls += [
-            lambda: be.Scores(d, ours, theirs),
+            lambda: be.Scores(distances, ours, theirs),
             lambda: be.Scores.from_top_k([[0]] * 4, ours, theirs),
             lambda: be.Scores.from_pairs(
                 np.arange(4), [0] * 4, subjects=np.array([[*ours], [*theirs]], dtype=object).T
-            ) if not isinstance(ours[0], tuple) else be.Scores(d, ours, theirs),
-            lambda: be.verification(be.Scores(d, ours), claims=theirs, unenrolled_claims="skip"),
+            ) if not isinstance(ours[0], tuple) else be.Scores(distances, ours, theirs),
+            lambda: be.verification(
+                be.Scores(distances, ours), claims=theirs, unenrolled_claims="skip"
+            ),
         ]  # fmt: skip
     for call in calls:
         with refused("values of two types, such as .* never equal"):
@@ -110,32 +112,32 @@ UNKNOWN = [
 
 @pytest.mark.parametrize("column", UNKNOWN)
 def test_an_unknown_value_equals_nothing_and_is_counted(column):
-    d, who = np.arange(16.0).reshape(4, 4), [1, 1, 1, 1]
+    distances, labels = np.arange(16.0).reshape(4, 4), [1, 1, 1, 1]
     sides = {"probe_meta": {"session": column}, "gallery_meta": {"session": column}}
-    scores = be.Scores(d, who, who, **sides, exclude=("session",))
+    scores = be.Scores(distances, labels, labels, **sides, exclude=("session",))
     result = be.verification(scores)
     assert int(result.genuine_attempts) == 14  # only (0, 0) and (1, 1) are of one session
-    (found,) = [x for x in be.messages(result) if x.code == "unknown-values"]
+    (message,) = [x for x in be.messages(result) if x.code == "unknown-values"]
     expected = {"column": "session", "probes": 2, "templates": 2}
-    assert found.arguments.items() >= expected.items()
-    scores = be.Scores(d, [1, 1, 2, 2])
+    assert message.arguments.items() >= expected.items()
+    scores = be.Scores(distances, [1, 1, 2, 2])
     with refused("1 is in the groups"):
         be.by_group(scores, (column, column), threshold=1.0)
 
 
 def test_unknown_cameras_remove_nothing():
     """The same without the camera that is unknown, -1 as well; of lists and of a matrix."""
-    d, who = np.arange(16.0).reshape(4, 4), [1, 1, 1, 1]
+    distances, labels = np.arange(16.0).reshape(4, 4), [1, 1, 1, 1]
     for camera in ([1, 2, -1, -1], ["1", "2", "-1", ""], [1.0, 2, np.nan, -1], [1, 2, None, None]):
         sides = {"probe_meta": {"camera": camera}, "gallery_meta": {"camera": camera}}
         for removed in ("same-id-same-camera", "same-camera"):
-            result = be.reid(be.Scores(d, who, who, **sides), removed=removed)
+            result = be.reid(be.Scores(distances, labels, labels, **sides), removed=removed)
             assert int(result.removed) == 2
-            lists = be.Scores.from_top_k([[0, 1, 2, 3]] * 4, who, who, **sides)
+            lists = be.Scores.from_top_k([[0, 1, 2, 3]] * 4, labels, labels, **sides)
             listed = be.reid(lists, "top-k", removed=removed)
             assert float(listed.mean_ap) == float(result.mean_ap)
-            for each in (result, listed):
-                assert [x.code for x in be.messages(each)].count("unknown-values") == 1
+            for result_of_layout in (result, listed):
+                assert [x.code for x in be.messages(result_of_layout)].count("unknown-values") == 1
 
 
 @pytest.mark.parametrize(
@@ -240,23 +242,26 @@ def test_what_is_no_label_is_an_error_that_says_where(labels, message):
 
 
 def test_masked_labels_do_not_lose_their_mask():
-    d = np.random.default_rng(0).random((3, 3))
+    distances = np.random.default_rng(0).random((3, 3))
     masked = np.ma.masked_equal([1, 2, 2], 2)
-    for how in (
+    for options in (
         {"labels": masked},
         {"labels": [1, 2, 2], "gallery_labels": masked},
         {"labels": [1, 2, 2], "probe_meta": {"day": masked}},
     ):
         with refused(r"has 2 masked values, the first at \[1\]; leave"):
-            be.Scores(d, **how)
-    for how in ({"subjects": np.ma.masked_equal([[1, 1], [1, 2]], 2)}, {"pair_folds": masked[1:]}):
+            be.Scores(distances, **options)
+    for options in (
+        {"subjects": np.ma.masked_equal([[1, 1], [1, 2]], 2)},
+        {"pair_folds": masked[1:]},
+    ):
         with refused("masked value"):
-            be.Scores.from_pairs([0.1, 0.2], [1, 0], **how)
+            be.Scores.from_pairs([0.1, 0.2], [1, 0], **options)
     with refused("`genuine` has 1 masked value, "):
         be.Scores.from_pairs([0.1, 0.2], np.ma.masked_equal([1, 0], 0))
     with refused(r"masked array \(1 value masked\)"):
         be.Scores(np.ma.masked_equal([[0.1, 0.2], [0.3, 0.4]], 0.4), [1, 2])
-    assert be.Scores(d, np.ma.masked_equal([1, 2, 2], 9)).probe_labels.tolist() == [1, 2, 2]
+    assert be.Scores(distances, np.ma.masked_equal([1, 2, 2], 9)).probe_labels.tolist() == [1, 2, 2]
 
 
 FLOATS = {"float16": 11, "float32": 24, "float64": 53}
@@ -270,12 +275,16 @@ def people_at(low: int, dtype: str) -> np.ndarray:
 def doors(tmp_path) -> dict:
     """Every way in which labels come."""
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(24, 3))
-    d = np.linalg.norm(x[:, None] - x, axis=2)
+    embeddings = rng.normal(size=(24, 3))
+    distances = np.linalg.norm(embeddings[:, None] - embeddings, axis=2)
     i, j = np.nonzero(~np.eye(24, dtype=bool))
 
     def frame(who):
-        names = {"probe": [f"t{k}" for k in i], "gallery": [f"t{k}" for k in j], "score": d[i, j]}
+        names = {
+            "probe": [f"t{k}" for k in i],
+            "gallery": [f"t{k}" for k in j],
+            "score": distances[i, j],
+        }
         return pd.DataFrame(names | {"probe_subject": who[i], "gallery_subject": who[j]})
 
     def text(who):
@@ -287,21 +296,24 @@ def doors(tmp_path) -> dict:
         return be.load(tmp_path / "list.parquet", kind="distance")
 
     def arrays(who):
-        np.savez(tmp_path / "a.npz", scores=d, labels=who)
+        np.savez(tmp_path / "a.npz", scores=distances, labels=who)
         return be.load(tmp_path / "a.npz", kind="distance")
 
     def table(who):
-        np.savez(tmp_path / "b.npz", scores=d)
+        np.savez(tmp_path / "b.npz", scores=distances)
         pd.DataFrame({"subject": who}).to_csv(tmp_path / "labels.csv", index=False)
         return be.load(tmp_path / "b.npz", labels=tmp_path / "labels.csv", kind="distance")
 
     return {
-        "matrix": lambda who: be.Scores(d, who),
-        "objects": lambda who: be.Scores(d, [*who]),
-        "series": lambda who: be.Scores(d, pd.Series(who)),
-        "embeddings": lambda who: be.Scores.from_embeddings(x, who),
+        "matrix": lambda who: be.Scores(distances, who),
+        "objects": lambda who: be.Scores(distances, [*who]),
+        "series": lambda who: be.Scores(distances, pd.Series(who)),
+        "embeddings": lambda who: be.Scores.from_embeddings(embeddings, who),
         "pairs": lambda who: be.Scores.from_pairs(
-            d[i, j], who[i] == who[j], subjects=np.column_stack([who[i], who[j]]), kind="distance"
+            distances[i, j],
+            who[i] == who[j],
+            subjects=np.column_stack([who[i], who[j]]),
+            kind="distance",
         ),
         "arrays": arrays,
         "frame": lambda who: be.load(frame(who), kind="distance"),
@@ -329,10 +341,10 @@ def test_floats_that_may_be_several_people_are_refused(tmp_path, door, dtype):
 
 @pytest.mark.parametrize("door", doors(None))
 def test_whole_floats_are_integers(tmp_path, door):
-    whole, read = np.repeat(np.arange(6), 4), doors(tmp_path)[door]
-    as_read = [read(who) for who in (whole, whole.astype(float))]
-    one, other = map(be.verification, as_read)
-    assert one.equals(other)
+    whole_labels, read = np.repeat(np.arange(6), 4), doors(tmp_path)[door]
+    as_read = [read(who) for who in (whole_labels, whole_labels.astype(float))]
+    of_integers, of_floats = map(be.verification, as_read)
+    assert of_integers.equals(of_floats)
     if door != "pairs":
         assert [*map(str, as_read[1].subjects)] == [*map(str, as_read[0].subjects)]
 
@@ -340,11 +352,15 @@ def test_whole_floats_are_integers(tmp_path, door):
 @pytest.mark.parametrize("door", ["frame", "text", "pairs"])
 def test_sides_of_other_types_of_numbers_name_the_same_people(tmp_path, door):
     """A column of integers with a blank is one of floats in pandas."""
-    whole = np.repeat(np.arange(6), 4)
+    whole_labels = np.repeat(np.arange(6), 4)
     i, j = np.nonzero(~np.eye(24, dtype=bool))
     score = np.random.default_rng(1).normal(size=len(i))
     frame = pd.DataFrame(
-        {"score": score, "probe_subject": whole[i].astype(float), "gallery_subject": whole[j]}
+        {
+            "score": score,
+            "probe_subject": whole_labels[i].astype(float),
+            "gallery_subject": whole_labels[j],
+        }
     )
     if door == "text":
         frame.to_csv(tmp_path / "x.csv", index=False)
@@ -352,8 +368,10 @@ def test_sides_of_other_types_of_numbers_name_the_same_people(tmp_path, door):
         "frame": lambda: be.load(frame, kind="distance"),
         "text": lambda: be.load(tmp_path / "x.csv", kind="distance"),
         "pairs": lambda: be.Scores.from_pairs(
-            score, whole[i] == whole[j], kind="distance",
-            subjects=np.column_stack([whole[i].astype(float).astype(object), whole[j]]),
+            score, whole_labels[i] == whole_labels[j], kind="distance",
+            subjects=np.column_stack(
+                [whole_labels[i].astype(float).astype(object), whole_labels[j]]
+            ),
         ),
     }[door]()  # fmt: skip
-    assert int(be.verification(scores).genuine_attempts) == sum(whole[i] == whole[j])
+    assert int(be.verification(scores).genuine_attempts) == sum(whole_labels[i] == whole_labels[j])

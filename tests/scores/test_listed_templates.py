@@ -16,18 +16,24 @@ def drawn(seed):
     rng = np.random.default_rng(seed)
     n, people = int(rng.integers(1, 25)), rng.integers(0, 3, 6)
     names = np.array(list("abcdef"))
-    a, b = rng.integers(0, 6, (2, n))
-    scores = np.where(people[a] == people[b], 0.25, 0.5) + (a + b if seed % 3 else 0)
+    first_template, second_template = rng.integers(0, 6, (2, n))
+    scores = np.where(people[first_template] == people[second_template], 0.25, 0.5) + (
+        first_template + second_template if seed % 3 else 0
+    )
     if seed % 5 == 0:
         scores[rng.random(n) < 0.3] = math.nan
     if seed % 4 == 0:
         scores = scores * (1 + 1e-7 * rng.integers(0, 3, n))
-    genuine = people[a] == people[b]
+    genuine = people[first_template] == people[second_template]
     if seed % 7 == 0:
         genuine = genuine ^ (rng.random(n) < 0.1)
     if seed % 7 == 1:
-        genuine = genuine & (a != b)
-    return list(zip(names[a].tolist(), names[b].tolist(), strict=True)), scores, genuine
+        genuine = genuine & (first_template != second_template)
+    return (
+        list(zip(names[first_template].tolist(), names[second_template].tolist(), strict=True)),
+        scores,
+        genuine,
+    )
 
 
 RULES = [{}, {"keep": "self"}, {"keep": ("self", "repeated")}, {"keep": "repeated"},
@@ -37,7 +43,7 @@ RULES = [{}, {"keep": "self"}, {"keep": ("self", "repeated")}, {"keep": "repeate
 @pytest.mark.parametrize("rules", RULES, ids=str)
 @pytest.mark.cases(2)
 def test_the_attempts_are_those_of_the_definition(rules):
-    seen = set()
+    outcomes = set()
     for seed in range(70):
         templates, scores, genuine = drawn(seed)
         keep = rules.get("keep", ())
@@ -46,7 +52,7 @@ def test_the_attempts_are_those_of_the_definition(rules):
             templates, scores.tolist(), genuine, keep, rules.get("unordered", False)
         )
         try:
-            found = be.Scores.from_pairs(
+            listed = be.Scores.from_pairs(
                 scores,
                 genuine,
                 nan="exclude",
@@ -55,32 +61,32 @@ def test_the_attempts_are_those_of_the_definition(rules):
                 **rules,
             )
         except be.DataError as error:
-            seen.add(expected if isinstance(expected, str) else "nothing left")
+            outcomes.add(expected if isinstance(expected, str) else "nothing left")
             assert (expected if isinstance(expected, str) else "itself") in str(error)
             assert isinstance(expected, str) or expected == []
             continue
-        seen.add("attempts")
-        assert found.pair_folds.tolist() == expected
-        np.testing.assert_array_equal(found.values, scores[expected])
-        assert found.genuine.tolist() == genuine[expected].tolist()
-        assert [*map(tuple, found.pair_templates.tolist())] == [templates[i] for i in expected]
-        both, pairs = in_both_orders(templates)
-        orders = [x.arguments for x in found.remarks if x.code == "pairs-in-one-order"]
-        noted = [(x["one_order"], x["pairs"]) for x in orders] == [(pairs - both, pairs)]
-        assert noted == (0.9 * pairs <= both < pairs and "unordered" not in rules)
-    assert "attempts" in seen and {"both genuine and impostor", "with itself"} <= seen
-    assert ("different scores" in seen) == ("repeated" not in rules.get("keep", ()))
+        outcomes.add("attempts")
+        assert listed.pair_folds.tolist() == expected
+        np.testing.assert_array_equal(listed.values, scores[expected])
+        assert listed.genuine.tolist() == genuine[expected].tolist()
+        assert [*map(tuple, listed.pair_templates.tolist())] == [templates[i] for i in expected]
+        both_orders, pairs = in_both_orders(templates)
+        orders = [x.arguments for x in listed.remarks if x.code == "pairs-in-one-order"]
+        noted = [(x["one_order"], x["pairs"]) for x in orders] == [(pairs - both_orders, pairs)]
+        assert noted == (0.9 * pairs <= both_orders < pairs and "unordered" not in rules)
+    assert "attempts" in outcomes and {"both genuine and impostor", "with itself"} <= outcomes
+    assert ("different scores" in outcomes) == ("repeated" not in rules.get("keep", ()))
 
 
 PAIRS = [("a", "b"), ("a", "c"), ("a", "b"), ("c", "c"), ("c", "a")]
 
 
 def test_what_is_left_out_is_said():
-    found = be.Scores.from_pairs(
+    listed = be.Scores.from_pairs(
         [0.1, 0.7, 0.1, 0.0, 0.7], [1, 0, 1, 1, 0], pair_templates=PAIRS, subjects=None
     )
-    assert found.values.tolist() == [0.1, 0.7, 0.7]
-    ds = be.verification(found)
+    assert listed.values.tolist() == [0.1, 0.7, 0.7]
+    ds = be.verification(listed)
     assert arguments(ds, "repeated-pairs")["pairs"] == 1
     sentence = next(x.sentence for x in be.messages(ds) if x.code == "repeated-pairs")
     assert '`keep="repeated"` counts each line' in sentence
@@ -127,11 +133,11 @@ def test_numbers_of_pairs_in_errors(scores, genuine, given, message):
 
 def test_rounding_between_both_orders():
     pairs = [("a", "b"), ("b", "a"), ("a", "c")]
-    found = be.Scores.from_pairs(
+    listed = be.Scores.from_pairs(
         [1.0, 1 + 1e-6, 5], [1, 1, 0], pair_templates=pairs, unordered=True
     )
-    assert found.values.tolist() == [1, 5]
-    assert [x.code for x in found.remarks] == ["repeated-pairs"]
+    assert listed.values.tolist() == [1, 5]
+    assert [x.code for x in listed.remarks] == ["repeated-pairs"]
     with refused("different scores"):
         be.Scores.from_pairs([1.0, 1 + 1e-4, 5], [1, 1, 0], pair_templates=pairs, unordered=True)
 
@@ -146,16 +152,16 @@ def test_classes_contradict_subjects():
     ("distance", np.inf, "no"), ("distance", -np.inf, "every"), ("similarity", np.inf, "every"),
 ])  # fmt: skip
 def test_infinite_scores_are_said(kind, score, accepted):
-    found = be.Scores.from_pairs([0.5, score, 0.7], [1, 0, 0], kind=kind)
-    (message,) = found.remarks
+    listed = be.Scores.from_pairs([0.5, score, 0.7], [1, 0, 0], kind=kind)
+    (message,) = listed.remarks
     assert (message.code, message.arguments["accepted"]) == ("infinite-scores", accepted)
     assert "pair 1" in message.arguments["first"]
     assert be.Scores.from_pairs([0.5, 0.7], [1, 0], kind=kind).remarks == ()
 
 
 def test_a_selection_keeps_names():
-    found = be.Scores.from_pairs(
+    listed = be.Scores.from_pairs(
         [0.1, 0.7, 0.2], [1, 0, 1], pair_templates=PAIRS[:2] + [("b", "d")]
     )
-    some = found.select(probes=[2, 0])
-    assert some.pair_templates.tolist() == [["b", "d"], ["a", "b"]]
+    selected = listed.select(probes=[2, 0])
+    assert selected.pair_templates.tolist() == [["b", "d"], ["a", "b"]]

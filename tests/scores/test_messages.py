@@ -11,27 +11,27 @@ EVIL = "\x1b[31mX"
 
 
 def test_control_characters_are_escaped_and_letters_stay():
-    shown = "\\x1b[31mX\\tÅsa\\u200b\nb\\udc80"
-    assert str(be.DataError(f"{EVIL}\tÅsa\u200b\nb\udc80")) == shown
+    escaped = "\\x1b[31mX\\tÅsa\\u200b\nb\\udc80"
+    assert str(be.DataError(f"{EVIL}\tÅsa\u200b\nb\udc80")) == escaped
     assert str(be.BioevalWarning(EVIL)) == "\\x1b[31mX"
 
 
 def test_long_values_are_cut_in_the_middle():
     name = "n" * 255  # as long as a file name can be
-    for text, shown in (
+    for text, shortened in (
         (f"/tmp/{name}/{name}", f"/tmp/{name}/{name}"),
         (f"'{'x' * 10_000}'", f"'{'x' * 99} ... {'x' * 99}'"),
     ):
-        assert str(be.DataError(text)) == shown
+        assert str(be.DataError(text)) == shortened
     assert len(str(be.DataError("12 " * 10_000))) < 2100
 
 
 def test_a_file_with_control_characters_in_its_names(tmp_path):
     path = tmp_path / "x\x1b[31m.npz"
     np.savez(path, **{f"sco{EVIL}": np.ones((2, 2))})
-    with pytest.raises(be.DataError) as found:
+    with pytest.raises(be.DataError) as raised:
         be.load(path)
-    text = str(found.value)
+    text = str(raised.value)
     assert text.isprintable() and "sco\\x1b[31mX" in text and text.count(str(tmp_path)) == 1
 
 
@@ -40,14 +40,14 @@ def test_a_file_with_control_characters_in_its_names(tmp_path):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.cases(1)
 def test_extreme_embeddings_raise_no_warning_of_numpy(metric, value, dtype):
-    x = np.random.default_rng(0).random((8, 5))
-    x[::3] = value
+    embeddings = np.random.default_rng(0).random((8, 5))
+    embeddings[::3] = value
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", be.BioevalWarning)
         try:
             scores = be.Scores.from_embeddings(
-                x, [1, 1, 2, 2, 3, 3, 4, 4], metric=metric, dtype=dtype, nan="exclude"
+                embeddings, [1, 1, 2, 2, 3, 3, 4, 4], metric=metric, dtype=dtype, nan="exclude"
             )
             scores.at_pairs([0, 1], [1, 2])
             be.verification(scores)

@@ -109,12 +109,16 @@ def test_every_task_equals_the_definition(seed, square):
 def test_embeddings_equal_the_definition_in_rows_and_tiles(seed, square):
     rng = np.random.default_rng(seed)
     labels = [*labels_of(rng, 40), *"ab"]
-    x = rng.integers(0, 4, (42, 2)).astype(float)
+    embeddings = rng.integers(0, 4, (42, 2)).astype(float)
     cut = 42 if square else 20
-    sides = (x, labels) if square else (x[:cut], labels[:cut], x[cut:], labels[cut:])
-    other = x if square else x[cut:]
+    sides = (
+        (embeddings, labels)
+        if square
+        else (embeddings[:cut], labels[:cut], embeddings[cut:], labels[cut:])
+    )
+    gallery_embeddings = embeddings if square else embeddings[cut:]
     case = {
-        "values": np.abs(x[:cut, None] - other).sum(axis=2),
+        "values": np.abs(embeddings[:cut, None] - gallery_embeddings).sum(axis=2),
         "probe_labels": labels[:cut],
         "gallery_labels": None if square else labels[cut:],
         "kind": "distance",
@@ -129,8 +133,8 @@ def test_a_closed_set_promises_enrolment_of_people_alone():
         "probe_labels": ["ann", None, "bob", "unknown"], "gallery_labels": ["bob", "ann", ""],
     }  # fmt: skip
     for gallery in ("all", "single"):
-        found = be.closed_set(scores_of(case), gallery=gallery, max_rank=3)
-        assert (int(found.attempts), int(found.skipped)) == (2, 2)
+        dataset = be.closed_set(scores_of(case), gallery=gallery, max_rank=3)
+        assert (int(dataset.attempts), int(dataset.skipped)) == (2, 2)
     assert_closed_set(
         be.closed_set(scores_of(case), max_rank=3), naive.closed_set(**case, max_rank=3)
     )
@@ -145,7 +149,10 @@ def test_a_closed_set_promises_enrolment_of_people_alone():
 
 
 def test_ids_say_which_labels_are_of_no_person():
-    labels, d = ["unknown", "unknown", "ann", "ann", "X", "x", ""], np.arange(49.0).reshape(7, 7)
+    labels, distances = (
+        ["unknown", "unknown", "ann", "ann", "X", "x", ""],
+        np.arange(49.0).reshape(7, 7),
+    )
     for ids, nobody in (
         (None, [0, 1, 6]),
         ((), [6]),
@@ -153,15 +160,20 @@ def test_ids_say_which_labels_are_of_no_person():
         (["ANN ", "unknown"], [0, 1, 2, 3, 6]),
         ([5], [6]),
     ):
-        scores = be.Scores(d, labels, distractor_ids=ids)
+        scores = be.Scores(distances, labels, distractor_ids=ids)
         names = [None if i in nobody else f"name {x}" for i, x in enumerate(labels)]
-        case = {"values": d, "probe_labels": names, "gallery_labels": None, "kind": "distance"}
+        case = {
+            "values": distances,
+            "probe_labels": names,
+            "gallery_labels": None,
+            "kind": "distance",
+        }
         assert found_attempts(scores) == expected_attempts(plain_attempts(case), "distance")
         said = arguments(be.verification(scores), "no-person")
         assert said["templates"] == f"{len(nobody)} template{'s' * (len(nobody) > 1)}"
     for wrong in ("x", [0.5], 0, [None]):
         with raises_about(be.DataError, "distractor_ids"):
-            be.Scores(d, labels, distractor_ids=wrong)
+            be.Scores(distances, labels, distractor_ids=wrong)
 
 
 @pytest.mark.parametrize("ids", [None, (), ("x", 3)])
@@ -225,8 +237,10 @@ def test_stated_classes_decide(seed, tmp_path):
     attempts = tuple(values[table["genuine"] == x].tolist() for x in (1, 0))
     table.to_csv(tmp_path / "x.csv", index=False)
     subjects = table[["subject_a", "subject_b"]].to_numpy(dtype=object)
-    made = be.Scores.from_pairs(values, table["genuine"], subjects=subjects, kind=case["kind"])
-    for scores in (be.load(tmp_path / "x.csv"), be.load(table), made):
+    constructed = be.Scores.from_pairs(
+        values, table["genuine"], subjects=subjects, kind=case["kind"]
+    )
+    for scores in (be.load(tmp_path / "x.csv"), be.load(table), constructed):
         assert found_attempts(scores) == expected_attempts(attempts, case["kind"])
         labels = [*case["probe_labels"], *case["gallery_labels"]]
         people = {str(x) for x in labels if not naive.is_nobody(x)}
@@ -240,15 +254,15 @@ def test_labels_of_a_file_may_be_blank(seed, square, tmp_path):
     case = world(seed, square=square)
     np.save(tmp_path / "x.npy", case["values"])
     sides = {"probe": case["probe_labels"], "gallery": case["gallery_labels"]}
-    given = {}
+    options = {}
     for option, side in zip(("labels", "gallery"), ("probe", "gallery"), strict=True):
         if sides[side] is not None:
-            given[option] = tmp_path / f"{side}.csv"
+            options[option] = tmp_path / f"{side}.csv"
             table = pd.DataFrame({"subject": sides[side], "day": 1})
             table[["subject"] if seed % 2 else ["subject", "day"]].to_csv(
-                given[option], index=False
+                options[option], index=False
             )
-    read = be.load(tmp_path / "x.npy", kind=case["kind"], **given)
+    read = be.load(tmp_path / "x.npy", kind=case["kind"], **options)
     assert found_attempts(read) == expected_attempts(plain_attempts(case), case["kind"])
 
 
@@ -274,8 +288,8 @@ def test_a_table_of_templates_may_be_blank_and_commands_take_names(tmp_path, cap
     assert scores.genuine.tolist() == [False, True, False]
     assert scores.values.tolist() == [1, 2, 3]
     (tmp_path / "y.csv").write_text("subject_a,subject_b,distance\nunknown,unknown,1\na,b,2\n")
-    shown = ["run", str(tmp_path / "y.csv"), "--distractor-ids", "", "--json"]
-    assert main(shown) == 0
+    arguments = ["run", str(tmp_path / "y.csv"), "--distractor-ids", "", "--json"]
+    assert main(arguments) == 0
     assert value(json.loads(capsys.readouterr().out), "genuine_attempts") == 1
     named = be.load(tmp_path / "y.csv", distractor_ids=())
     assert named.genuine.tolist() == [True, False]
@@ -288,27 +302,27 @@ def test_re_identification_keeps_its_conventions():
     """Junk is removed where a card says so; other labels of nobody are distractors."""
     rng = np.random.default_rng(0)
     query, gallery = ["1", "2", "unknown", "-1"], ["1", "2", "1", "-1", "unknown", "", "2"]
-    d, cameras = rng.permutation(28).reshape(4, 7), {"removed": "none"}
-    found = be.reid(be.Scores(d, query, gallery), "market1501", **cameras)
-    kept = [j for j, x in enumerate(gallery) if x != "-1"]
+    distances, cameras = rng.permutation(28).reshape(4, 7), {"removed": "none"}
+    dataset = be.reid(be.Scores(distances, query, gallery), "market1501", **cameras)
+    columns_of_people = [j for j, x in enumerate(gallery) if x != "-1"]
     precision = []
     for i in (0, 1):
-        order = sorted(kept, key=lambda j, i=i: d[i, j])
+        order = sorted(columns_of_people, key=lambda j, i=i: distances[i, j])
         hits = [k for k, j in enumerate(order, 1) if gallery[j] == query[i]]
         precision.append(np.mean([n / k for n, k in enumerate(hits, 1)]))
-    assert float(found.mean_ap) == pytest.approx(np.mean(precision))
-    assert (int(found.queries), int(found.left_out)) == (2, 2)
-    assert found.attrs["reading"] == "distractors: identity 'unknown', missing"
+    assert float(dataset.mean_ap) == pytest.approx(np.mean(precision))
+    assert (int(dataset.queries), int(dataset.left_out)) == (2, 2)
+    assert dataset.attrs["reading"] == "distractors: identity 'unknown', missing"
 
 
 def test_people_of_no_name_are_no_subjects_of_studies():
     rng = np.random.default_rng(1)
-    who = [*np.repeat([f"p{i}" for i in range(8)], 4).tolist(), *["unknown"] * 6, *[None] * 4]
-    x = (
-        rng.normal(size=(len(who), 3))
-        + np.array([len(set(who[:i])) for i in range(len(who))])[:, None]
+    labels = [*np.repeat([f"p{i}" for i in range(8)], 4).tolist(), *["unknown"] * 6, *[None] * 4]
+    embeddings = (
+        rng.normal(size=(len(labels), 3))
+        + np.array([len(set(labels[:i])) for i in range(len(labels))])[:, None]
     )
-    scores = be.Scores.from_embeddings(x, who, metric="l2")
+    scores = be.Scores.from_embeddings(embeddings, labels, metric="l2")
     assert len(scores.subjects) == int(be.verification(scores).subjects) == 8
     splitter = be.partition.SubjectKFold(4)
     for part in splitter.split(scores):
@@ -320,9 +334,9 @@ def test_people_of_no_name_are_no_subjects_of_studies():
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 def test_where_nobody_is_a_person_there_are_no_attempts():
     scores = be.Scores(np.arange(25.0).reshape(5, 5), ["unknown"] * 5)
-    found = be.verification(scores, interval="people")
-    assert (int(found.genuine_attempts), int(found.impostor_attempts)) == (0, 0)
-    assert np.isnan(found.eer)
+    dataset = be.verification(scores, interval="people")
+    assert (int(dataset.genuine_attempts), int(dataset.impostor_attempts)) == (0, 0)
+    assert np.isnan(dataset.eer)
     assert np.isnan(be.open_set(scores).eer)
     assert int(be.closed_set(scores).skipped) == 5
     assert "error" in [x.severity for x in be.check_data(scores).findings]

@@ -57,10 +57,10 @@ def tiny_blocks(monkeypatch):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.cases(1)
 def test_every_dtype_is_read_as_it_is(dtype, kind):
-    d = small((4, 6), dtype)
-    scores = rectangular(d, kind=kind)
+    distances = small((4, 6), dtype)
+    scores = rectangular(distances, kind=kind)
     assert scores.dtype == np.dtype(dtype)
-    assert_all_tasks(scores, THRESHOLDS, **as_case(d, kind=kind))
+    assert_all_tasks(scores, THRESHOLDS, **as_case(distances, kind=kind))
     square = small((6, 6), dtype, seed=1)
     assert_all_tasks(
         be.Scores(square, SQUARE_LABELS, kind=kind),
@@ -74,12 +74,12 @@ def test_every_dtype_is_read_as_it_is(dtype, kind):
 @pytest.mark.skipif(np.finfo(np.longdouble).eps == np.finfo(float).eps, reason="no long double")
 @pytest.mark.parametrize("text", ["0.1", "1e4000", "-1e4000", "1e-4000"])
 def test_extended_floats_that_float64_cannot_hold_are_refused(text):
-    d = np.array([[np.longdouble(1), np.longdouble(text)]])
-    scores = be.Scores(d, ["a"], ["a", "b"])
+    distances = np.array([[np.longdouble(1), np.longdouble(text)]])
+    scores = be.Scores(distances, ["a"], ["a", "b"])
     with refused("1 .* scores .* cannot be counted exactly in float64"):
         be.verification(scores)
     with refused("exactly"):
-        be.verification(be.Scores.from_pairs(d[0], [1, 0]))
+        be.verification(be.Scores.from_pairs(distances[0], [1, 0]))
 
 
 @pytest.mark.parametrize(
@@ -88,31 +88,36 @@ def test_extended_floats_that_float64_cannot_hold_are_refused(text):
 @pytest.mark.cases(1)
 def test_what_is_never_read_need_not_be_exact(sentinel):
     """Neither the diagonal nor an ignored cell is ever read."""
-    d = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]], dtype=sentinel.dtype)
-    np.fill_diagonal(d, sentinel)
-    scores = be.Scores(d, ["a", "a", "b"])
+    distances = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]], dtype=sentinel.dtype)
+    np.fill_diagonal(distances, sentinel)
+    scores = be.Scores(distances, ["a", "a", "b"])
     assert be.verification(scores, thresholds=[1, 2]).ga.values.tolist() == [2, 2]
     assert be.closed_set(scores.select(probes=[1, 0])).recognition_rate == 1.0
-    d[0, 2] = sentinel
+    distances[0, 2] = sentinel
     mask = np.array([[0, 2, 0], [2, 0, 1], [1, 1, 0]])
-    for scores in (be.Scores(d, mask=mask), be.Scores(d, ["a", "a", "b"], mask=mask)):
+    for scores in (
+        be.Scores(distances, mask=mask),
+        be.Scores(distances, ["a", "a", "b"], mask=mask),
+    ):
         ds = be.verification(scores, thresholds=[1, 2, 3])
         assert ds.fa.values.tolist() == [0, 1, 3]
     with refused("1 .* scores .* exactly"):
-        be.verification(be.Scores(d, ["a", "a", "b"]))
+        be.verification(be.Scores(distances, ["a", "a", "b"]))
 
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
 def test_claims_in_any_order_are_found_in_their_blocks(tiny_blocks, templates):
     rng = np.random.default_rng(6)
-    d, probes = rng.integers(0, 9, (6, 6)).astype(float), rng.integers(0, 6, 20)
+    distances, probes = rng.integers(0, 9, (6, 6)).astype(float), rng.integers(0, 6, 20)
     claims = (probes, rng.choice(SQUARE_LABELS, 20))
     naive_attempts = naive.attempts_single if templates == "single" else naive.attempts_multi
-    attempts = naive_attempts(d.tolist(), SQUARE_LABELS, claims=claims)
-    how = {"templates": templates, "thresholds": range(9)}
-    ds = be.verification(be.Scores(d, SQUARE_LABELS), claims=claims, **how)
+    attempts = naive_attempts(distances.tolist(), SQUARE_LABELS, claims=claims)
+    options = {"templates": templates, "thresholds": range(9)}
+    ds = be.verification(be.Scores(distances, SQUARE_LABELS), claims=claims, **options)
     assert_verification(ds, *attempts, "distance")
-    empty = be.verification(be.Scores(d, SQUARE_LABELS), claims=(probes[:0], SQUARE_LABELS[:0]))
+    empty = be.verification(
+        be.Scores(distances, SQUARE_LABELS), claims=(probes[:0], SQUARE_LABELS[:0])
+    )
     assert (empty.genuine_attempts, empty.impostor_attempts) == (0, 0)
 
 
@@ -224,17 +229,17 @@ def test_an_array_is_no_scores(task):
 
 
 def test_nan_is_an_error_that_says_how_many_and_where_the_first_one_is(tiny_blocks):
-    d = small((4, 6), "float32")
-    d[1, 4] = d[1, 5] = d[3, 0] = NAN
+    distances = small((4, 6), "float32")
+    distances[1, 4] = distances[1, 5] = distances[3, 0] = NAN
     for kind in ("distance", "similarity"):
-        scores = rectangular(d, kind=kind)
+        scores = rectangular(distances, kind=kind)
         for task in (be.verification, be.open_set, be.closed_set, be.ranks, be.evaluate):
             with refused("hold 3 NaN, the first at row 1, column 4;"):
                 task(scores)
-    view = rectangular(d).select(probes=[3, 1], gallery=[5, 4, 0])
+    view = rectangular(distances).select(probes=[3, 1], gallery=[5, 4, 0])
     with refused("hold 3 NaN, the first at row 0, column 2;"):
         be.verification(view)
-    assert be.verification(rectangular(d).select(probes=[0, 2])).impostor_attempts == 10
+    assert be.verification(rectangular(distances).select(probes=[0, 2])).impostor_attempts == 10
 
 
 @pytest.mark.parametrize("diagonal", [NAN, INF, -INF, 0.0, 9.0])
@@ -242,10 +247,10 @@ def test_nan_is_an_error_that_says_how_many_and_where_the_first_one_is(tiny_bloc
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)
 def test_the_diagonal_of_a_square_matrix_is_never_read(diagonal, nan, kind):
-    d = small((6, 6), "float64", seed=4)
-    plain = be.Scores(d.copy(), SQUARE_LABELS, kind=kind, nan=nan)
-    np.fill_diagonal(d, diagonal)
-    scores = be.Scores(d, SQUARE_LABELS, kind=kind, nan=nan)
+    distances = small((6, 6), "float64", seed=4)
+    plain = be.Scores(distances.copy(), SQUARE_LABELS, kind=kind, nan=nan)
+    np.fill_diagonal(distances, diagonal)
+    scores = be.Scores(distances, SQUARE_LABELS, kind=kind, nan=nan)
     assert be.evaluate(scores).identical(be.evaluate(plain))
     rows, columns = [4, 0, 2], [3, 5, 0, 1]
     view, as_before = (s.select(probes=rows, gallery=columns) for s in (scores, plain))
@@ -253,8 +258,8 @@ def test_the_diagonal_of_a_square_matrix_is_never_read(diagonal, nan, kind):
 
 
 def test_a_probe_that_loses_every_mate_to_nan_stays_enrolled():
-    d = np.array([[NAN, 0.5], [0.3, 0.2]])
-    scores = be.Scores(d, ["a", "b"], ["a", "b"], nan="exclude")
+    distances = np.array([[NAN, 0.5], [0.3, 0.2]])
+    scores = be.Scores(distances, ["a", "b"], ["a", "b"], nan="exclude")
     ds = be.open_set(scores, thresholds=[1.0])
     assert (ds.genuine_attempts, ds.target_probes, ds.non_target_probes) == (1, 2, 0)
     assert arguments(ds, "enrolled-without-mate") == {"probes": 1}
@@ -264,11 +269,11 @@ def test_a_probe_that_loses_every_mate_to_nan_stays_enrolled():
 
 
 def test_nan_in_a_list_of_pairs():
-    given = {"scores": [0.1, NAN, 0.3, NAN], "genuine": [1, 1, 0, 0]}
+    pairs = {"scores": [0.1, NAN, 0.3, NAN], "genuine": [1, 1, 0, 0]}
     with refused("hold 2 NaN, the first at position 1"):
-        be.verification(be.Scores.from_pairs(**given))
+        be.verification(be.Scores.from_pairs(**pairs))
     for nan, attempts, accepted in (("reject", (2, 2), (1, 1)), ("exclude", (1, 1), (1, 1))):
-        ds = be.verification(be.Scores.from_pairs(**given, nan=nan), thresholds=[5.0])
+        ds = be.verification(be.Scores.from_pairs(**pairs, nan=nan), thresholds=[5.0])
         assert (ds.genuine_attempts, ds.impostor_attempts) == attempts
         assert (ds.ga.item(), ds.fa.item()) == accepted
 
@@ -292,35 +297,35 @@ def test_a_mask_that_contradicts_the_labels_says_where(tiny_blocks):
 
 def test_booleans_of_a_mask_are_attempts():
     """The same as numbers that agree with the labels, in a square and where a view is masked."""
-    d, labels = small((6, 6), "float64"), list("aabbcc")
-    kept = np.random.default_rng(1).random((6, 6)) < 0.6
-    mask = np.where(kept, np.where(np.equal.outer(labels, labels), 2, 1), 0)
-    case = {"values": d.tolist(), "probe_labels": labels, "mask": mask.tolist()}
+    distances, labels = small((6, 6), "float64"), list("aabbcc")
+    is_kept = np.random.default_rng(1).random((6, 6)) < 0.6
+    mask = np.where(is_kept, np.where(np.equal.outer(labels, labels), 2, 1), 0)
+    case = {"values": distances.tolist(), "probe_labels": labels, "mask": mask.tolist()}
     for scores in (
-        be.Scores(d, labels, mask=kept),
-        be.Scores(d, labels).with_mask(kept.tolist()),
-        be.Scores(d, labels).with_mask(pd.DataFrame(kept)),
+        be.Scores(distances, labels, mask=is_kept),
+        be.Scores(distances, labels).with_mask(is_kept.tolist()),
+        be.Scores(distances, labels).with_mask(pd.DataFrame(is_kept)),
     ):
         assert_all_tasks(scores, THRESHOLDS, **case)
-    part = be.Scores(d, labels).select(probes=[4, 0], gallery=[1, 2, 5])
+    part = be.Scores(distances, labels).select(probes=[4, 0], gallery=[1, 2, 5])
     cells = np.ix_([4, 0], [1, 2, 5])
-    np.testing.assert_array_equal(part.with_mask(kept[cells]).mask, mask[cells])
+    np.testing.assert_array_equal(part.with_mask(is_kept[cells]).mask, mask[cells])
     with refused(r"contradicts the labels.*booleans \(True: an attempt"):
-        be.verification(be.Scores(d, labels, mask=kept.astype(int)))
+        be.verification(be.Scores(distances, labels, mask=is_kept.astype(int)))
 
 
 def test_a_square_mask_alone_is_all_against_all_where_its_diagonal_is_ignored():
-    d = np.array([[NAN, 0.1, 0.5], [0.2, NAN, 0.3], [0.4, 0.6, NAN]])
+    distances = np.array([[NAN, 0.1, 0.5], [0.2, NAN, 0.3], [0.4, 0.6, NAN]])
     mask = np.array([[0, 2, 1], [2, 0, 1], [1, 1, 0]])
-    scores = be.Scores(d, mask=mask)
+    scores = be.Scores(distances, mask=mask)
     assert scores.layout == "all-against-all"
     closed = be.closed_set(scores)
     assert (closed.attempts, closed.skipped, closed.recognition_rate) == (2, 1, 1.0)
     ds = be.open_set(scores, thresholds=[1.0])
     assert (ds.genuine_attempts, ds.impostor_attempts) == (2, 3)
     mask[2, 2] = 2  # now the diagonal is a comparison like any other
-    d[2, 2] = 0.0
-    scores = be.Scores(d, mask=mask)
+    distances[2, 2] = 0.0
+    scores = be.Scores(distances, mask=mask)
     assert scores.layout == "probe-against-gallery"
     assert be.verification(scores, thresholds=[1.0]).genuine_attempts == 3
 
@@ -362,23 +367,23 @@ def test_a_view_copies_no_score_and_leaves_the_original_as_it_was():
 def test_one_index_selects_both_sides_of_all_against_all():
     """A training part is a matrix of its own, as of the scores of its templates alone."""
     scores = square_scores()
-    some = [4, 0, 3]
-    alone = scores.select(probes=some, gallery=some)
-    mask = np.isin(np.arange(6), some)
-    for part in (scores.select(some), scores[some], scores[some, some], scores[some][:]):
+    chosen = [4, 0, 3]
+    alone = scores.select(probes=chosen, gallery=chosen)
+    mask = np.isin(np.arange(6), chosen)
+    for part in (scores.select(chosen), scores[chosen], scores[chosen, chosen], scores[chosen][:]):
         assert np.array_equal(part.values, alone.values, equal_nan=True)
         assert part.shape == (3, 3) and part.layout == "all-against-all"
-        assert part.probe_labels.tolist() == scores.probe_labels[some].tolist()
+        assert part.probe_labels.tolist() == scores.probe_labels[chosen].tolist()
         assert repr(part).startswith("<Scores all-against-all, 3 x 3 ")
     assert scores[mask].probe_ids.tolist() == scores[mask].gallery_ids.tolist() == [0, 3, 4]
-    assert scores[1:4].probe_ids.tolist() == [1, 2, 3] and scores[some, :].shape == (3, 6)
+    assert scores[1:4].probe_ids.tolist() == [1, 2, 3] and scores[chosen, :].shape == (3, 6)
     assert scores.select(np.arange(6)).select([1]).gallery_ids.tolist() == [1]
 
 
 def test_one_index_where_the_sides_differ_names_both_keywords():
     rows = square_scores().select(probes=[0, 1])
-    other = be.Scores(np.ones((2, 2)), ["a", "b"], ["a", "b"])
-    for scores in (rows, other):
+    two_sides = be.Scores(np.ones((2, 2)), ["a", "b"], ["a", "b"])
+    for scores in (rows, two_sides):
         with refused(r"select\(probes=\.\.\.\) or .*select\(gallery="):
             scores.select([0])
         with refused("probes and the . gallery templates are not the"):
@@ -391,10 +396,10 @@ def test_one_index_where_the_sides_differ_names_both_keywords():
 def test_other_forms_of_an_index():
     """Pairs that name their sides are taken by name; of pairs and lists, pairs and queries."""
     scores = be.simulate(6, 3, random_state=0)
-    found = next(be.partition.ProbeGallerySplit(1, random_state=0).split(scores))
-    for part in (scores.select(found), scores[found], scores[found._asdict()]):
-        assert part.probe_ids.tolist() == found.probes.tolist()
-        assert part.gallery_ids.tolist() == found.gallery.tolist()
+    partition = next(be.partition.ProbeGallerySplit(1, random_state=0).split(scores))
+    for part in (scores.select(partition), scores[partition], scores[partition._asdict()]):
+        assert part.probe_ids.tolist() == partition.probes.tolist()
+        assert part.gallery_ids.tolist() == partition.gallery.tolist()
     lists = be.Scores.from_top_k([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
     assert lists[1:].probe_labels.tolist() == ["bob"] and lists[1:].shape == (1, 3)
 
@@ -434,9 +439,9 @@ def test_pairs_support_verification_alone():
 
 
 def test_a_selection_of_pairs():
-    who = [[1, 1], [1, 2], [2, 2]]
+    subjects = [[1, 1], [1, 2], [2, 2]]
     pairs = be.Scores.from_pairs(
-        [0.1, 0.8, 0.4], [1, 0, 1], kind="similarity", subjects=who, name="s"
+        [0.1, 0.8, 0.4], [1, 0, 1], kind="similarity", subjects=subjects, name="s"
     )
     for part in (pairs.select(probes=[2, 0]), pairs[[2, 0]]):
         assert part.values.tolist() == [0.4, 0.1] and part.genuine.tolist() == [True, True]
@@ -483,23 +488,23 @@ def test_order_only_scores_are_ranked_but_have_no_thresholds():
 
 
 def test_a_fingerprint_is_of_the_data_and_not_of_how_they_are_held():
-    d = np.array([[0.0, np.nan], [1.0, 0.0]])
-    made = [
-        be.Scores(d, ["a", "b"]),
-        be.Scores(d, ["b", "a"]),
-        be.Scores(d, ["a", "a"]),
-        be.Scores(d, ["a", "b"], ["a", "a"]),
-        be.Scores(d.astype("f4"), ["a", "b"]),
-        be.Scores(d, ["a", "b"], kind="similarity"),
-        be.Scores(d + 1, ["a", "b"]),
+    distances = np.array([[0.0, np.nan], [1.0, 0.0]])
+    variants = [
+        be.Scores(distances, ["a", "b"]),
+        be.Scores(distances, ["b", "a"]),
+        be.Scores(distances, ["a", "a"]),
+        be.Scores(distances, ["a", "b"], ["a", "a"]),
+        be.Scores(distances.astype("f4"), ["a", "b"]),
+        be.Scores(distances, ["a", "b"], kind="similarity"),
+        be.Scores(distances + 1, ["a", "b"]),
         be.Scores.from_pairs([0.1, 0.2], [1, 0]),
         be.Scores.from_pairs([0.1, 0.2], [0, 1]),
         be.Scores.from_pairs([0.1, 0.3], [0, 1]),
     ]
-    assert len({scores.fingerprint for scores in made}) == 10
-    other = d.astype(">f8")
-    other[0, 1] = -np.nan
-    assert be.Scores(other, np.array(["a", "b"])).fingerprint == made[0].fingerprint
+    assert len({scores.fingerprint for scores in variants}) == 10
+    big_endian = distances.astype(">f8")
+    big_endian[0, 1] = -np.nan
+    assert be.Scores(big_endian, np.array(["a", "b"])).fingerprint == variants[0].fingerprint
 
 
 @pytest.mark.parametrize(
@@ -520,14 +525,14 @@ def test_scores_are_neither_a_sequence_nor_an_array(scores):
 
 
 def test_scores_keep_the_limit_under_which_they_were_made():
-    d = small((4, 6), "float64")
+    distances = small((4, 6), "float64")
     with be.set_options(memory_limit="200 MiB"):
-        enough = rectangular(d)
-    assert be.verification(enough).equals(be.verification(rectangular(d)))
+        enough = rectangular(distances)
+    assert be.verification(enough).equals(be.verification(rectangular(distances)))
     with be.set_options(memory_limit="1 MiB"):
-        few = rectangular(d)
+        limited = rectangular(distances)
     with refused("`memory_limit` is 1 MiB, too little"):
-        be.verification(few.select(probes=[0, 1]))
+        be.verification(limited.select(probes=[0, 1]))
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -537,7 +542,7 @@ def test_float32_scores_are_compared_exactly(kind, threshold):
     pairs = be.Scores.from_pairs(scores, [1, 1, 1, 0], kind=kind)
     exact = [float(x) for x in scores[:3]]
     accepted = [x <= threshold if kind == "distance" else x >= threshold for x in exact]
-    found = be.verification(pairs, thresholds=[threshold]).frr.item()
-    assert found == pytest.approx(1 - sum(accepted) / 3)
+    frr = be.verification(pairs, thresholds=[threshold]).frr.item()
+    assert frr == pytest.approx(1 - sum(accepted) / 3)
     rounded = be.Scores.from_pairs(scores.astype("float64").round(4), [1, 1, 1, 0], kind=kind)
     assert be.verification(rounded, thresholds=[threshold]).frr.item() == pytest.approx(1 / 3)

@@ -43,11 +43,11 @@ def genuine_cells(scores):
 
 def test_golden_numbers_are_the_same_bit_for_bit():
     """Drawn with additions, multiplications, divisions and square roots only: no tolerance."""
-    made = {
+    simulated = {
         "scores": be.simulate(60, 8, model="gaussian-scores", random_state=0).values,
         "embeddings": be.simulate_embeddings(400, 4, random_state=0).embeddings,
     }
-    for name, values in made.items():
+    for name, values in simulated.items():
         assert hashlib.sha256(values.astype("<f4").tobytes()).hexdigest() == GOLDEN[name]
 
 
@@ -96,9 +96,9 @@ def test_session_one_enrols_and_the_later_ones_probe():
     assert scores.probe_meta["session"].tolist() == [2, 3, 2, 3] * 4
     assert scores.gallery_meta["camera"].tolist() == [1, 1, 2, 1, 2, 1]
     assert scores.probe_meta["camera"].tolist() == [2, 2, 1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 2, 2]
-    one = be.simulate(3, 2, layout="probe-against-gallery", sessions=1)
-    assert set(one.probe_meta["session"]) == {1}
-    assert set(one.probe_meta) == set(one.gallery_meta) == {"session"}
+    single_session = be.simulate(3, 2, layout="probe-against-gallery", sessions=1)
+    assert set(single_session.probe_meta["session"]) == {1}
+    assert set(single_session.probe_meta) == set(single_session.gallery_meta) == {"session"}
 
 
 def test_population_scores_are_those_of_simulate():
@@ -109,10 +109,10 @@ def test_population_scores_are_those_of_simulate():
     assert population.enrolled.sum() == 12
     assert len(population.labels) == len(population.meta["camera"]) == 42
     assert population.centres.shape == (6, 16)
-    made, same = population.scores("l1"), be.simulate(4, 3, metric="l1", **arguments)
-    assert np.array_equal(made.values, same.values)
-    assert np.array_equal(made.probe_labels, same.probe_labels)
-    assert np.array_equal(made.probe_meta["camera"], same.probe_meta["camera"])
+    from_population, same = population.scores("l1"), be.simulate(4, 3, metric="l1", **arguments)
+    assert np.array_equal(from_population.values, same.values)
+    assert np.array_equal(from_population.probe_labels, same.probe_labels)
+    assert np.array_equal(from_population.probe_meta["camera"], same.probe_meta["camera"])
 
 
 def test_the_parts_of_an_embedding_have_their_standard_deviations():
@@ -149,22 +149,30 @@ def test_simulated_verification_fits_the_truth(genuine_sd, kind):
     genuine, impostor = genuine_cells(scores)
     assert genuine.sum() == 60 * 8 * 7
     sign = 1 if kind == "distance" else -1
-    d = sign * scores.values
+    distances = sign * scores.values
     for t in (-1.5, truth.eer_threshold * sign, 0.3):
-        assert close_to((d[genuine] <= t).mean(), truth.gar(sign * t), genuine.sum())
-        assert close_to((d[impostor] <= t).mean(), truth.far(sign * t), impostor.sum())
+        assert close_to((distances[genuine] <= t).mean(), truth.gar(sign * t), genuine.sum())
+        assert close_to((distances[impostor] <= t).mean(), truth.far(sign * t), impostor.sum())
     # The standard error of the AUC is at most that of the smaller class alone.
-    auc = stats.mannwhitneyu(d[impostor], d[genuine]).statistic / genuine.sum() / impostor.sum()
+    auc = (
+        stats.mannwhitneyu(distances[impostor], distances[genuine]).statistic
+        / genuine.sum()
+        / impostor.sum()
+    )
     assert close_to(auc, truth.auc, genuine.sum())
-    assert d[genuine].mean() == pytest.approx(
+    assert distances[genuine].mean() == pytest.approx(
         -truth.shift, abs=SIGMAS * genuine_sd / math.sqrt(genuine.sum())
     )
     # Fused over the 7 mates, and over the 8 templates of each other subject.
-    mates = np.where(genuine, d, np.inf).min(axis=1)
-    others = np.where(impostor, d, np.inf).reshape(480, 60, 8).min(axis=2)
-    others = others[np.isfinite(others)]
+    mates = np.where(genuine, distances, np.inf).min(axis=1)
+    nearest_impostors = np.where(impostor, distances, np.inf).reshape(480, 60, 8).min(axis=2)
+    nearest_impostors = nearest_impostors[np.isfinite(nearest_impostors)]
     assert close_to((mates <= -2.0).mean(), truth.gar(-2.0 * sign, templates=7), 480)
-    assert close_to((others <= -2.0).mean(), truth.far(-2.0 * sign, templates=8), len(others))
+    assert close_to(
+        (nearest_impostors <= -2.0).mean(),
+        truth.far(-2.0 * sign, templates=8),
+        len(nearest_impostors),
+    )
 
 
 # ------------------------------------------------------------------------------- bad arguments
@@ -213,7 +221,7 @@ def test_files_of_two_seeds_are_of_other_people_unless_they_are_two_systems(tmp_
     assert subjects() == {1, 2, 3}
     assert not subjects("--seed", "1") & subjects("--seed", "2")
     assert subjects("--seed", "1", *same) == subjects("--seed", "2", *same) == {7, 8, 9}
-    made = be.simulate(3, 1, layout="probe-against-gallery", first_subject=7, unenrolled=1)
-    assert {*made.probe_labels.tolist()} == {7, 8, 9, 10}
+    simulated = be.simulate(3, 1, layout="probe-against-gallery", first_subject=7, unenrolled=1)
+    assert {*simulated.probe_labels.tolist()} == {7, 8, 9, 10}
     with refused("first_subject"):
         be.simulate(3, 1, first_subject=0)

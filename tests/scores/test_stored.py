@@ -44,8 +44,8 @@ class Chunked:
 def matrix(n=300, seed=0):
     rng = np.random.default_rng(seed)
     labels = np.arange(n) // 5
-    x = rng.normal(size=(n // 5, 8))[labels] + 0.8 * rng.normal(size=(n, 8))
-    return cdist(x, x).astype(np.float32), labels
+    embeddings = rng.normal(size=(n // 5, 8))[labels] + 0.8 * rng.normal(size=(n, 8))
+    return cdist(embeddings, embeddings).astype(np.float32), labels
 
 
 def in_hdf5(path, d, **options):
@@ -75,13 +75,13 @@ def test_any_rows_are_those_of_the_array_and_a_sweep_reads_whole_chunks_once(
         low, high = low % number, max(low % number, high % number)
         assert (cells.read(low, high) == values[low:high]).all()
         rows = [low, high, low]
-        some = be.Scores(array, np.arange(number), np.arange(3)).select(probes=rows)
-        np.testing.assert_array_equal(some.cells.read(0, 3), values[rows])
+        selected = be.Scores(array, np.arange(number), np.arange(3)).select(probes=rows)
+        np.testing.assert_array_equal(selected.cells.read(0, 3), values[rows])
 
 
 def test_a_chunk_that_cannot_be_read_is_named():
-    d, labels = matrix()
-    scores = be.Scores(Chunked(d, 50, 100, broken=[(210, 130)]), labels)
+    distances, labels = matrix()
+    scores = be.Scores(Chunked(distances, 50, 100, broken=[(210, 130)]), labels)
     with refused(r"x.zarr: 'scores': rows 200..249, columns 100..199 cannot be read \(inflate err"):
         be.evaluate(scores)
 
@@ -89,30 +89,30 @@ def test_a_chunk_that_cannot_be_read_is_named():
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["h5py", "zarr"])
 def test_results_are_those_of_the_array_on_any_number_of_threads(tmp_path, library):
-    d, labels = matrix(600)
+    distances, labels = matrix(600)
     # Not the labels alone: scores near chance have a doubt, whose AUC is of a sample of chunks.
     order = np.random.default_rng(1).permutation(600)
-    d, shuffled = d[np.ix_(order, order)], labels[order]
-    expected, before = be.evaluate(be.Scores(d, shuffled)), numba.get_num_threads()
+    distances, shuffled = distances[np.ix_(order, order)], labels[order]
+    expected, before = be.evaluate(be.Scores(distances, shuffled)), numba.get_num_threads()
     if library == "h5py":
-        values = in_hdf5(tmp_path / "x.h5", d, chunks=(70, 90), compression="gzip")
+        values = in_hdf5(tmp_path / "x.h5", distances, chunks=(70, 90), compression="gzip")
     else:
         zarr = optional_import("zarr")
-        values = zarr.create_array(tmp_path / "x.zarr", data=d, chunks=(70, 90))
+        values = zarr.create_array(tmp_path / "x.zarr", data=distances, chunks=(70, 90))
     try:
         for threads in {1, before}:
             numba.set_num_threads(threads)
-            found = be.evaluate(limited(be.Scores(values, shuffled), "200 MiB"))
+            evaluated = be.evaluate(limited(be.Scores(values, shuffled), "200 MiB"))
             for node in expected.leaves:
-                assert_same_but_d_prime(found[node.path].to_dataset(), node.to_dataset())
+                assert_same_but_d_prime(evaluated[node.path].to_dataset(), node.to_dataset())
     finally:
         numba.set_num_threads(before)
 
 
 @pytest.mark.parametrize("evaluation", [be.evaluate, be.verification])
 def test_a_small_container_is_read_once_for_operating_points(evaluation):
-    d, labels = matrix(600)
-    array = Chunked(d, 60, 100)
+    distances, labels = matrix(600)
+    array = Chunked(distances, 60, 100)
     scores = be.Scores(array, labels)
     evaluation(scores)
     assert sum(high - low for low, high in array.reads) == 600
@@ -120,18 +120,18 @@ def test_a_small_container_is_read_once_for_operating_points(evaluation):
 
 
 def test_a_dataset_travels_to_another_process(tmp_path, monkeypatch):
-    d, labels = matrix(60)
+    distances, labels = matrix(60)
     monkeypatch.chdir(tmp_path)
-    sent = pickle.dumps(be.Scores(in_hdf5("x.h5", d), labels))
+    sent = pickle.dumps(be.Scores(in_hdf5("x.h5", distances), labels))
     monkeypatch.chdir(tmp_path.parent)  # the other one may be elsewhere
-    assert (np.asarray(pickle.loads(sent).values)[10:20] == d[10:20]).all()
+    assert (np.asarray(pickle.loads(sent).values)[10:20] == distances[10:20]).all()
 
 
 @pytest.mark.parametrize("read", [1 << 20, "1048576", "1 MiB", "1024kib", "1.048576MB", "1048576B"])
 def test_bytes_are_read_with_their_units(read):
-    d, labels = matrix(600)
+    distances, labels = matrix(600)
     with be.set_options(memory_limit=read):
-        scores = be.Scores(Chunked(d, 600), labels)
+        scores = be.Scores(Chunked(distances, 600), labels)
     with refused("`memory_limit` is 1 MiB, too little"):
         be.verification(scores)
 
@@ -144,13 +144,13 @@ def test_what_is_no_number_of_bytes_is_refused(wrong):
 
 @pytest.mark.parametrize("chunk", [1, 100])
 def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
-    d, labels = matrix(600)
-    scores = be.Scores(in_hdf5(tmp_path / "x.h5", d, chunks=(chunk, 600)), labels)
-    with refused("`memory_limit` is 1 MiB, too little.*at least") as found:
+    distances, labels = matrix(600)
+    scores = be.Scores(in_hdf5(tmp_path / "x.h5", distances, chunks=(chunk, 600)), labels)
+    with refused("`memory_limit` is 1 MiB, too little.*at least") as raised:
         be.evaluate(limited(scores, "1 MiB"))
-    least = re.search(r"at least ([\d.]+ .iB)", str(found.value))
+    least = re.search(r"at least ([\d.]+ .iB)", str(raised.value))
     enough = be.verification(limited(scores, least[1]))
-    assert enough.eer == be.verification(be.Scores(d, labels)).eer
+    assert enough.eer == be.verification(be.Scores(distances, labels)).eer
 
 
 #: Bytes that an evaluation takes at its peak, beyond those of one of a few templates before it.

@@ -39,10 +39,10 @@ def test_peak_memory_stays_under_the_limit():
         tree = be.evaluate(scores, max_rank=20)
         print(int(tree["closed_set"].attempts), held("VmHWM") - before)
     """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True,
         check=True, cwd=Path(limits.__file__).parent,
     )  # fmt: skip
-    attempts, grown = done.stdout.split()
+    attempts, grown = process.stdout.split()
     assert attempts == "6000"
     assert float(grown) < 120

@@ -44,15 +44,17 @@ COUNTED = (int(GENUINE.sum()), int(IMPOSTOR.sum()))
 
 
 def test_the_example_of_the_definition():
-    x = np.array([[0.0, 0], [3, 0], [1, 0]])
+    embeddings = np.array([[0.0, 0], [3, 0], [1, 0]])
     files = {
         "probe_meta": {"name": ["1.jpg"]},
         "gallery_meta": {"name": ["1.jpg", "2.jpg", "3.jpg"]},
     }
-    scores = be.Scores.from_embeddings(x[:1], ["a"], x, ["a", "a", "b"], metric="l2", **files)
-    found = be.reid(scores, "vehicleid")
-    assert float(found.mean_ap) == 0.5
-    assert float(found.cmc.sel(rank=1)) == 0.0
+    scores = be.Scores.from_embeddings(
+        embeddings[:1], ["a"], embeddings, ["a", "a", "b"], metric="l2", **files
+    )
+    dataset = be.reid(scores, "vehicleid")
+    assert float(dataset.mean_ap) == 0.5
+    assert float(dataset.cmc.sel(rank=1)) == 0.0
 
 
 @pytest.mark.parametrize("column", ["name", "template", "file", "path", "image", "names", "files"])
@@ -61,16 +63,16 @@ def test_columns_of_names_are_known(column):
 
 
 def test_numbers_name_templates_but_neither_counts_nor_labels_nor_photographs_do():
-    every = (MATRIX.size - int(IMPOSTOR.sum()), int(IMPOSTOR.sum()))
+    all_attempts = (MATRIX.size - int(IMPOSTOR.sum()), int(IMPOSTOR.sum()))
     assert attempts(named("template", np.arange(40, 52))) == COUNTED
     for first in (0, 1):
         counting = {
             "probe_meta": {"name": np.arange(first, first + 5)},
             "gallery_meta": {"name": [str(i) for i in range(first, first + 9)]},
         }
-        assert attempts(be.Scores(MATRIX, *PEOPLE, **counting)) == every
+        assert attempts(be.Scores(MATRIX, *PEOPLE, **counting)) == all_attempts
     photograph = named("file", np.repeat("party.jpg", 12))  # several faces of one photograph
-    assert attempts(photograph) == every
+    assert attempts(photograph) == all_attempts
     people = {"name": ["ann", "bob"]}
     one_each = be.Scores(np.eye(2), *people.values(), *people.values(), probe_meta=people,
                          gallery_meta=people)  # fmt: skip
@@ -113,8 +115,8 @@ def test_all_templates_on_both_sides_in_other_orders_are_all_against_all():
 def test_queries_leave_their_own_lists():
     ids = np.argsort(MATRIX, axis=1)[:, :6]
     lists = be.Scores.from_top_k(ids, *PEOPLE, **sides())
-    for row, found in zip(ROWS, lists.indices, strict=True):
-        assert row not in COLUMNS[found[found >= 0]]
+    for row, indices in zip(ROWS, lists.indices, strict=True):
+        assert row not in COLUMNS[indices[indices >= 0]]
     position = [list(COLUMNS).index(row) if row in COLUMNS else -1 for row in ROWS]
     stated = be.Scores.from_top_k(ids, *PEOPLE, query_positions=position)
     np.testing.assert_array_equal(lists.indices, stated.indices)
@@ -162,12 +164,12 @@ def written(folder, kind: str) -> be.Scores:
         np.save(folder / "p.npy", FEATURES[ROWS])
         np.save(folder / "g.npy", FEATURES[COLUMNS])
         (folder / "g.labels.csv").write_text((folder / "x.gallery.csv").read_text())
-        how = {"gallery": folder / "g.npy", "metric": "l2", "labels": labels["labels"]}
+        options = {"gallery": folder / "g.npy", "metric": "l2", "labels": labels["labels"]}
         with refused("has 3 features a row and .*g.npy 2; expected the same"):
             np.save(folder / "g.npy", FEATURES[COLUMNS, :2])
-            be.load(folder / "p.npy", **how)
+            be.load(folder / "p.npy", **options)
         np.save(folder / "g.npy", FEATURES[COLUMNS])
-        return be.load(folder / "p.npy", **how)
+        return be.load(folder / "p.npy", **options)
     return be.load(folder / f"x.{kind}", kind="distance")
 
 
@@ -269,32 +271,35 @@ def test_labels_and_metadata_of_a_table_are_joined_by_name():
 def test_values_of_templates_are_joined_by_name():
     scores = be.Scores(TABLE, OWNERS)
     group = pd.Series(np.where(np.arange(12) < 6, "f", "m"), index=NAMES)
-    for given in (shuffled(group), (shuffled(group), shuffled(group))):
-        assert be.by_group(scores, given).equals(be.by_group(scores, group))
+    for groups in (shuffled(group), (shuffled(group), shuffled(group))):
+        assert be.by_group(scores, groups).equals(be.by_group(scores, group))
     chosen = scores.select(shuffled(group == "f"))
     assert set(chosen.probe_labels) == {"ann", "bob"}
     folds = shuffled(pd.Series(np.arange(12) % 3, index=NAMES))
-    found, expected = (
+    by_group, expected = (
         be.cross_evaluate(scores, be.partition.PredefinedFolds(x))
         for x in (folds, np.arange(12) % 3)
     )
-    assert found.equals(expected)
+    assert by_group.equals(expected)
 
 
 def test_a_mask_is_joined_by_name():
     mask = np.median(SQUARE) > TABLE
     expected = be.verification(be.Scores(SQUARE, LABELS, mask=mask.to_numpy()))
     order = np.random.default_rng(4).permutation(12)
-    for given in (mask, mask.iloc[order, order]):
-        scores = be.Scores(TABLE, OWNERS, mask=given), be.Scores(TABLE, OWNERS).with_mask(given)
+    for mask_given in (mask, mask.iloc[order, order]):
+        scores = (
+            be.Scores(TABLE, OWNERS, mask=mask_given),
+            be.Scores(TABLE, OWNERS).with_mask(mask_given),
+        )
         assert all(be.verification(x).equals(expected) for x in scores)
 
 
 @pytest.mark.parametrize("column", ["template", "name", "file", None])
 def test_systems_in_another_order_are_joined_by_name(column):
     """By a column, or by the index of a table."""
-    order, every = np.random.default_rng(5).permutation(12), np.arange(12)
-    other = TABLE + np.add.outer(every, every) / 40
+    order, in_order = np.random.default_rng(5).permutation(12), np.arange(12)
+    second_table = TABLE + np.add.outer(in_order, in_order) / 40
 
     def system(table, rows):
         table, labels = table.iloc[rows, rows], LABELS[rows]
@@ -302,9 +307,9 @@ def test_systems_in_another_order_are_joined_by_name(column):
             return be.Scores(table, labels)
         return be.Scores(table.to_numpy(), labels, probe_meta={column: NAMES[rows]})
 
-    expected = be.fuse({"a": system(TABLE, every), "b": system(other, every)})
-    found = be.fuse({"a": system(TABLE, every), "b": system(other, order)})
-    np.testing.assert_array_equal(found.values, expected.values)
+    expected = be.fuse({"a": system(TABLE, in_order), "b": system(second_table, in_order)})
+    fused = be.fuse({"a": system(TABLE, in_order), "b": system(second_table, order)})
+    np.testing.assert_array_equal(fused.values, expected.values)
 
 
 def test_names_of_an_index_are_saved_and_loaded(tmp_path):
@@ -320,15 +325,15 @@ def test_a_column_that_may_hold_names_is_asked_about(tmp_path):
     clips = {"probe_meta": {"clip": NAMES[:8]}, "gallery_meta": {"clip": NAMES}}
     sides = SQUARE[:8], LABELS[:8], LABELS
     same = int((LABELS[:8, None] == LABELS).sum())
-    every, without_self = (same, 8 * 12 - same), (same - 8, 8 * 12 - same)
+    all_attempts, without_self = (same, 8 * 12 - same), (same - 8, 8 * 12 - same)
     with refused("'clip' of the gallery hold the same texts, each once"):
         be.Scores(*sides, **clips)
     assert attempts(be.Scores(*sides, **clips, names="clip")) == without_self
-    assert attempts(be.Scores(*sides, **clips, names=None)) == every
+    assert attempts(be.Scores(*sides, **clips, names=None)) == all_attempts
     arrays = {"scores": sides[0], "probe_labels": sides[1], "gallery_labels": sides[2]}
     clip = {"probe_clip": NAMES[:8], "gallery_clip": NAMES, "kind": "distance"}
     np.savez(tmp_path / "x.npz", **arrays, **clip)
     with refused(r'columns=\{"name": None\}'):
         be.load(tmp_path / "x.npz")
-    assert attempts(be.load(tmp_path / "x.npz", columns={"name": None})) == every
+    assert attempts(be.load(tmp_path / "x.npz", columns={"name": None})) == all_attempts
     assert attempts(be.load(tmp_path / "x.npz", columns={"name": "clip"})) == without_self

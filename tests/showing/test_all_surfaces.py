@@ -111,13 +111,13 @@ def check_number(cell: Quantity, text: str) -> None:
     if math.isnan(cell.value):
         assert text == "n/a"
         return
-    found = re.match(r"(<|>)? ?([-+]?[\d,]*\.?\d+(e[-+]\d+)?|[-+]?inf)", text)
-    assert found, text
-    digits = found[2].replace(",", "")
+    parts = re.match(r"(<|>)? ?([-+]?[\d,]*\.?\d+(e[-+]\d+)?|[-+]?inf)", text)
+    assert parts, text
+    digits = parts[2].replace(",", "")
     value, decimals = float(digits), len(digits.partition("e")[0].partition(".")[2])
-    if found[1] == "<":
+    if parts[1] == "<":
         assert exact(cell) <= value
-    elif found[1] == ">":
+    elif parts[1] == ">":
         assert exact(cell) > value - 1e-9
     elif isinstance(cell, Rate | Count) or (isinstance(cell, Number) and cell.digits is None):
         assert abs(value - exact(cell)) <= 0.5000001 * 10.0**-decimals
@@ -213,9 +213,9 @@ OF_THE_PAGE = (
 def test_a_page_has_each_table_of_a_study(name, tmp_path):
     result = SMALL_RESULTS[name][0]()
     text = be.report(result, tmp_path / "page.html").read_text(encoding="utf-8")
-    shown = [
+    tables_shown = [
         table
         for table in tables(document_of(result, detail="brief").section)
         if grid_of(table, Lines()).columns
     ]
-    assert text.count('<div class="in" tabindex="0"><table>') >= len(shown)
+    assert text.count('<div class="in" tabindex="0"><table>') >= len(tables_shown)

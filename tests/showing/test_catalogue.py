@@ -20,8 +20,8 @@ def test_every_message_has_a_sentence(code):
 
 def test_every_message_that_is_made_has_a_sentence_and_every_sentence_is_of_one():
     sources = [x.read_text() for x in Path(be.__file__).parent.rglob("*.py")]
-    made = {x for text in sources for x in re.findall(r'Message\(\s*"([a-z0-9-]+)"', text)}
-    assert made <= SENTENCES.keys()
+    codes_made = {x for text in sources for x in re.findall(r'Message\(\s*"([a-z0-9-]+)"', text)}
+    assert codes_made <= SENTENCES.keys()
     written = [x for x in sources if "SENTENCES: dict" not in x]
     assert [x for x in SENTENCES if not any(f'"{x}"' in text for text in written)] == []
 
@@ -49,11 +49,11 @@ def test_names_of_users_are_not_translated():
 
 
 def test_messages_are_kept_with_what_they_are_about():
-    one = Message("infinite-scores-left-out", attempts=2)
-    about = one.concerning("B").concerning("A")
+    message = Message("infinite-scores-left-out", attempts=2)
+    about = message.concerning("B").concerning("A")
     assert about.about == ("A", "B") and from_json(as_json([about, about])) == [about]
-    attrs = message_attrs([about, one], {"messages": as_json([one])})
-    assert attrs == {"messages": as_json([one, about])}
+    attrs = message_attrs([about, message], {"messages": as_json([message])})
+    assert attrs == {"messages": as_json([message, about])}
 
 
 @pytest.mark.slow

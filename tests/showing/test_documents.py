@@ -27,9 +27,9 @@ def numbers_in_frame(results: object) -> set[float]:
     """All values, limits, thresholds and statistics of results."""
     frames = [be.to_frame(results)]
     for node in nodes_of(results):
-        if over := [dim for dim in OVER if dim in node.dataset.dims]:
+        if dimensions := [dim for dim in OVER if dim in node.dataset.dims]:
             scalars = node.dataset.drop_dims("threshold", errors="ignore")
-            frames.append(be.to_frame(be.aggregate(scalars, over, quantiles=(0, 1))))
+            frames.append(be.to_frame(be.aggregate(scalars, dimensions, quantiles=(0, 1))))
     columns = ("value", "low", "high", "threshold", "point")
     return {x for frame in frames for name in columns for x in frame[name].dropna().tolist()}
 
@@ -38,15 +38,15 @@ def numbers_in_frame(results: object) -> set[float]:
 @pytest.mark.cases(12)
 def test_every_number_of_a_table_is_in_the_frame(name):
     results = result_of(name)
-    known = numbers_in_frame(results)
-    found = 0
+    numbers_known = numbers_in_frame(results)
+    number_compared = 0
     for table in tables(section_of(nodes_of(results))):
         for cell in (x for row in table.rows for x in row if isinstance(x, Quantity)):
             ends = cell.interval or ()
             numbers = [x for x in (cell.value, *ends) if not math.isnan(x)]
-            assert {*numbers} <= known, (table.id, cell)
-            found += len(numbers)
-    assert found
+            assert {*numbers} <= numbers_known, (table.id, cell)
+            number_compared += len(numbers)
+    assert number_compared
 
 
 def blocks_of(section: Section, kind: type) -> list:
@@ -54,20 +54,20 @@ def blocks_of(section: Section, kind: type) -> list:
 
 
 def cells_of(results: object, detail: str = "all") -> list[Quantity]:
-    every = tables(section_of(nodes_of(results), detail))
-    return [x for table in every for row in table.rows for x in row if isinstance(x, Quantity)]
+    all_tables = tables(section_of(nodes_of(results), detail))
+    return [x for table in all_tables for row in table.rows for x in row if isinstance(x, Quantity)]
 
 
 def test_a_short_view_has_what_is_supported_and_the_other_has_all():
     ds = be.verification(square(), far_targets=[0.1, 0.0001])
-    short, supported, whole = (
+    short, supported, complete = (
         [x.value for x in cells_of(ds, detail)] for detail in ("brief", "supported", "all")
     )
     assert float(ds.d_prime) in supported and float(ds.d_prime) not in short
     for name in ("frr_at_far", "threshold_at_far"):
         at_usual, at_rare = ds[name].values.tolist()
         assert at_usual in short and at_usual in supported
-        assert whole.count(at_rare) == supported.count(at_rare) + 1
+        assert complete.count(at_rare) == supported.count(at_rare) + 1
 
 
 def test_thresholds_have_the_next_score_and_decide_alike():
@@ -79,22 +79,22 @@ def test_thresholds_have_the_next_score_and_decide_alike():
 
 
 def test_up_to_four_systems_are_columns_and_more_are_rows():
-    made = [be.verification(square(within=0.9 + i / 10)) for i in range(5)]
-    four = {f"s{i}": x for i, x in enumerate(made[:4])}
-    (beside,) = tables(section_of(nodes_of(four)))
-    row = next(x for x in beside.rows if any(isinstance(y, Quantity) for y in x))
+    results = [be.verification(square(within=0.9 + i / 10)) for i in range(5)]
+    four = {f"s{i}": x for i, x in enumerate(results[:4])}
+    (columns_table,) = tables(section_of(nodes_of(four)))
+    row = next(x for x in columns_table.rows if any(isinstance(y, Quantity) for y in x))
     values = [x.value for x in row if isinstance(x, Rate)]
-    assert values == [float(x.eer) for x in made[:4]]
-    five = {f"s{i}": x for i, x in enumerate(made)}
+    assert values == [float(x.eer) for x in results[:4]]
+    five = {f"s{i}": x for i, x in enumerate(results)}
     (below,) = tables(section_of(nodes_of(five)))
     column = [x.name for x in below.columns].index("eer")
-    assert [row[column].value for row in below.rows] == [float(x.eer) for x in made]
+    assert [row[column].value for row in below.rows] == [float(x.eer) for x in results]
 
 
 def test_equal_tasks_are_shown_once():
     single = be.simulate(12, 1, layout="probe-against-gallery", probes=2, random_state=1)
-    shown = section_of(nodes_of(be.evaluate(single)))
-    ids = [x.id for x in tables(shown)]
+    section = section_of(nodes_of(be.evaluate(single)))
+    ids = [x.id for x in tables(section)]
     assert "verification_single" in ids and "verification_multi" not in ids
 
 
@@ -148,8 +148,8 @@ def test_places_are_listed_by_the_text_that_they_have():
 @pytest.mark.parametrize(("measures", "is_in_rows"), [(1, False), (5, True)])
 def test_systems_of_a_grid_are_rows_where_they_would_be_many_columns(measures, is_in_rows):
     names = [f"m{i}" for i in range(measures)]
-    made = {x: ("prior", [1.0, 2.0], {"units": "1"}) for x in names}
-    ds = xr.Dataset(made, {"prior": ["a", "b"]}, {"result_type": "mine"})
+    variables = {x: ("prior", [1.0, 2.0], {"units": "1"}) for x in names}
+    ds = xr.Dataset(variables, {"prior": ["a", "b"]}, {"result_type": "mine"})
     (table,) = tables(section_of(nodes_of({"one": ds, "two": ds})))
     assert (table.columns[0].name == "system") == is_in_rows
     assert len(table.rows) == (4 if is_in_rows else 2)
@@ -192,8 +192,8 @@ def test_answers_stand_above_all_tables_and_are_no_warnings():
     section = section_of(nodes_of(result_of("zoo")))
     answers = [x for x in blocks_of(section, Paragraph) if x.role == "answer"]
     assert [x.text.code for x in answers] == ["most-errors"]
-    others = [x for block in blocks_of(section, Messages) for x in block.messages]
-    assert answers[0].text not in others
+    other_messages = [x for block in blocks_of(section, Messages) for x in block.messages]
+    assert answers[0].text not in other_messages
 
 
 def test_a_user_s_variable_needs_no_description():
@@ -227,26 +227,29 @@ def test_results_over_equal_systems_stand_side_by_side_under_names_of_their_own(
     """No number of a comparison is in the place of the other one's, with conditions too."""
     first, second = be.simulate(12, 3, random_state=1), be.simulate(12, 3, random_state=2)
     compared = be.compare({"x": first, "y": second})
-    other = be.compare({"x": second, "y": first})
+    other_comparison = be.compare({"x": second, "y": first})
     eer = {x: compared["eer"].sel(system=x).item() for x in "xy"}
-    for results in ({"A": compared, "B": other}, {"A": {"day": compared, "night": other}}):
+    for results in (
+        {"A": compared, "B": other_comparison},
+        {"A": {"day": compared, "night": other_comparison}},
+    ):
         frame = be.to_frame(results)
         values = ("value", "low", "high", "threshold", "attempts", "supported", "unit", "text")
         assert not frame.duplicated([x for x in frame if x not in values]).any()
-        every = list(tables(section_of(nodes_of(results))))
-        cells = [x for table in every[:1] for row in table.rows for x in row]
-        found = sorted(
+        tables_of_results = list(tables(section_of(nodes_of(results))))
+        cells = [x for table in tables_of_results[:1] for row in table.rows for x in row]
+        rates_found = sorted(
             x.value for x in cells if isinstance(x, Quantity) and x.value in eer.values()
         )
-        assert found == sorted(2 * [*eer.values()])
+        assert rates_found == sorted(2 * [*eer.values()])
 
 
 def test_each_target_has_a_label_of_its_own():
     targets = [1e-7, 2e-7, 0.12345, 0.12347, *np.linspace(0.2, 0.3, 8)]
-    for some in (targets[:5], targets):
-        result = be.verification(square(), far_targets=some)
-        made = tables(section_of(nodes_of(result)))
-        rows = [written(row[0]) for table in made for row in table.rows]
+    for chosen_targets in (targets[:5], targets):
+        result = be.verification(square(), far_targets=chosen_targets)
+        tables_made = tables(section_of(nodes_of(result)))
+        rows = [written(row[0]) for table in tables_made for row in table.rows]
         assert len({*rows}) == len(rows)
         assert any("12.345 %" in x for x in rows)
 

@@ -21,12 +21,12 @@ def warned(call: Any) -> tuple[Any, list[warnings.WarningMessage]]:
 
 def drawn(people: int, kind: str, seed: int = 1) -> be.Scores:
     """Distances of people, half of them women, said to be of some kind."""
-    made = be.simulate(people, 3, random_state=seed)
+    simulated = be.simulate(people, 3, random_state=seed)
     meta = {
-        "sex": np.where(made.probe_labels % 2, "f", "m"),
+        "sex": np.where(simulated.probe_labels % 2, "f", "m"),
         "camera": np.arange(3 * people) % 3,
     }
-    return be.Scores(made.values, made.probe_labels, kind=kind, probe_meta=meta)
+    return be.Scores(simulated.values, simulated.probe_labels, kind=kind, probe_meta=meta)
 
 
 def pairs_by_group(kind: str) -> Any:
@@ -111,20 +111,24 @@ def test_a_warning_names_the_system():
 def auc_by_loops(scores: be.Scores) -> float:
     """The share of pairs of attempts whose genuine one is closer; ties are halves."""
     sign = 1 if scores.kind == "distance" else -1
-    near, far = [], []
-    for i, who in enumerate(scores.probe_labels):
-        for j, other in enumerate(scores.gallery_labels):
+    genuine, far = [], []
+    for i, probe_subject in enumerate(scores.probe_labels):
+        for j, gallery_subject in enumerate(scores.gallery_labels):
             if scores.probe_ids[i] != scores.gallery_ids[j]:
-                (near if who == other else far).append(sign * float(scores.values[i, j]))
-    closer = sum((g < i) + 0.5 * (g == i) for g in near for i in far)
-    return closer / (len(near) * len(far))
+                (genuine if probe_subject == gallery_subject else far).append(
+                    sign * float(scores.values[i, j])
+                )
+    closer = sum((g < i) + 0.5 * (g == i) for g in genuine for i in far)
+    return closer / (len(genuine) * len(far))
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_area_under_the_curve_of_a_doubt_is_that_of_the_attempts(seed):
     rng = np.random.default_rng(seed)
-    who = np.repeat(np.arange(20), 2)
-    scores = be.Scores(rng.integers(0, 9, (40, 40)), who, kind=("distance", "similarity")[seed % 2])
+    labels = np.repeat(np.arange(20), 2)
+    scores = be.Scores(
+        rng.integers(0, 9, (40, 40)), labels, kind=("distance", "similarity")[seed % 2]
+    )
     result, _ = warned(lambda: be.verification(scores))
     doubts = [x for x in be.messages(result) if x.code in ("near-chance", "kind-wrong")]
     auc = auc_by_loops(scores)
@@ -167,22 +171,24 @@ def excluding(x: np.ndarray, who: np.ndarray, kind: str) -> be.Scores:
 @pytest.mark.parametrize("make", [of_embeddings, masked, mapped, stored, against, excluding])
 def test_a_sample_of_many_scores_shows_the_kind(make, order):
     rng = np.random.default_rng(0)
-    who = np.repeat(np.arange(150), 4)
+    labels = np.repeat(np.arange(150), 4)
     if order == "scattered":
-        who = rng.permutation(who)
-    x = (rng.normal(size=150)[who] + 0.1 * rng.normal(size=600))[:, None]
+        labels = rng.permutation(labels)
+    embeddings = (rng.normal(size=150)[labels] + 0.1 * rng.normal(size=600))[:, None]
     with pytest.warns(be.BioevalWarning, match="kind similarity, are worse than chance"):
-        wrong = be.closed_set(make(x, who, "similarity"), unmated="skip")
+        wrong = be.closed_set(make(embeddings, labels, "similarity"), unmated="skip")
     doubts = {"kind-wrong", "kind-or-classes-wrong", "near-chance"}
     assert len(doubts & {*codes(wrong)}) == 1
-    assert not doubts & {*codes(be.closed_set(make(x, who, "distance"), unmated="skip"))}
+    assert not doubts & {
+        *codes(be.closed_set(make(embeddings, labels, "distance"), unmated="skip"))
+    }
 
 
 @pytest.mark.parametrize("call", ["verification", "open_set", "closed_set", "reid", "zoo"])
 def test_labels_in_another_order_are_said(call):
-    made = drawn(30, "distance")
-    labels = np.random.default_rng(0).permutation(made.probe_labels)
-    shuffled = be.Scores(made.values, labels, probe_meta=dict(made.probe_meta))
+    simulated = drawn(30, "distance")
+    labels = np.random.default_rng(0).permutation(simulated.probe_labels)
+    shuffled = be.Scores(simulated.values, labels, probe_meta=dict(simulated.probe_meta))
     options = {"zoo": {"permutations": 20}, "reid": {"removed": "none"}}.get(call, {})
     with pytest.warns(be.BioevalWarning, match="hardly separate subjects.*check the labels"):
         result = getattr(be, call)(shuffled, **options)
@@ -192,10 +198,10 @@ def test_labels_in_another_order_are_said(call):
 def test_exchanged_files_of_scores_and_a_wrong_kind_are_not_told_apart():
     """Each looks like the other, so that neither remedy is advised."""
     rng = np.random.default_rng(0)
-    near, far = rng.normal(0, 1, 200), rng.normal(3, 1, 500)
+    genuine_distances, far = rng.normal(0, 1, 200), rng.normal(3, 1, 500)
     genuine = np.repeat([True, False], [200, 500])
-    exchanged = be.Scores.from_pairs(np.r_[near, far], ~genuine)
-    other_kind = be.Scores.from_pairs(np.r_[-near, -far], genuine)
+    exchanged = be.Scores.from_pairs(np.r_[genuine_distances, far], ~genuine)
+    other_kind = be.Scores.from_pairs(np.r_[-genuine_distances, -far], genuine)
     for scores in (exchanged, other_kind):
         with pytest.warns(be.BioevalWarning, match="either .* other kind, or genuine and impostor"):
             result = be.verification(scores)
@@ -204,11 +210,11 @@ def test_exchanged_files_of_scores_and_a_wrong_kind_are_not_told_apart():
         )
         assert arguments(result, "kind-or-classes-wrong")["kind"] == "distance"
     assert "kind-or-classes-wrong" not in codes(
-        be.verification(be.Scores.from_pairs(np.r_[near, far], genuine))
+        be.verification(be.Scores.from_pairs(np.r_[genuine_distances, far], genuine))
     )
     people = np.repeat(np.arange(100), 7)
     named = be.Scores.from_pairs(
-        np.r_[-near, -far], genuine,
+        np.r_[-genuine_distances, -far], genuine,
         subjects=np.column_stack([people, np.where(genuine, people, people + 1)]),
     )  # fmt: skip
     with pytest.warns(be.BioevalWarning, match="give similarity as `kind`"):
@@ -217,21 +223,21 @@ def test_exchanged_files_of_scores_and_a_wrong_kind_are_not_told_apart():
 
 def one_set_as_two(form: str, people: int) -> be.Scores:
     """Embeddings of one set as probes and as gallery."""
-    rng, who = np.random.default_rng(0), np.repeat(np.arange(people), 3)
-    x = rng.normal(size=(people, 4))[who] + 0.3 * rng.normal(size=(len(who), 4))
+    rng, labels = np.random.default_rng(0), np.repeat(np.arange(people), 3)
+    embeddings = rng.normal(size=(people, 4))[labels] + 0.3 * rng.normal(size=(len(labels), 4))
     if form == "embeddings":
-        return be.Scores.from_embeddings(x, who, x, who, metric="l2")
+        return be.Scores.from_embeddings(embeddings, labels, embeddings, labels, metric="l2")
     if form == "other templates":
-        y = rng.normal(size=(people, 4))[who] + 0.3 * rng.normal(size=(len(who), 4))
-        return be.Scores(np.linalg.norm(x[:, None] - y, axis=2), who, who)
-    distance = np.linalg.norm(x[:, None] - x, axis=2)
+        y = rng.normal(size=(people, 4))[labels] + 0.3 * rng.normal(size=(len(labels), 4))
+        return be.Scores(np.linalg.norm(embeddings[:, None] - y, axis=2), labels, labels)
+    distance = np.linalg.norm(embeddings[:, None] - embeddings, axis=2)
     if form == "one template each":
-        return be.Scores(distance[::3, ::3], who[::3], who[::3])
+        return be.Scores(distance[::3, ::3], labels[::3], labels[::3])
     if form == "similarities":
-        return be.Scores(-distance, who, who, kind="similarity")
+        return be.Scores(-distance, labels, labels, kind="similarity")
     if form == "second images":  # nearest, at distances of their own
-        return be.Scores(distance + np.diag(rng.uniform(0, 0.01, len(who))), who, who)
-    return be.Scores(distance, who, who)
+        return be.Scores(distance + np.diag(rng.uniform(0, 0.01, len(labels))), labels, labels)
+    return be.Scores(distance, labels, labels)
 
 
 @pytest.mark.parametrize("people", [20, 300])
@@ -287,8 +293,8 @@ def test_a_command_shows_a_message_once(tmp_path, capfd, monkeypatch):
     from bioeval.cli import main
 
     monkeypatch.chdir(tmp_path)
-    made = drawn(20, "similarity")
-    be.save(be.Scores(made.values, made.probe_labels, kind="similarity"), "x.npz")
+    simulated = drawn(20, "similarity")
+    be.save(be.Scores(simulated.values, simulated.probe_labels, kind="similarity"), "x.npz")
     assert main(["run", "x.npz", "--interval", "none"]) == 0
     out, err = capfd.readouterr()
     text = " ".join((out + err).split())
@@ -297,8 +303,8 @@ def test_a_command_shows_a_message_once(tmp_path, capfd, monkeypatch):
 
 def halves(kind: str = "distance", first: int = 0) -> tuple[be.Scores, be.Scores, be.Scores]:
     """Scores of 40 people, of the first 20 and of the others."""
-    made = drawn(40, kind, 1 + first)
-    return made, made.select(np.arange(60)), made.select(np.arange(60, 120))
+    simulated = drawn(40, kind, 1 + first)
+    return simulated, simulated.select(np.arange(60)), simulated.select(np.arange(60, 120))
 
 
 def fused(fit: Any, transform: Any, **options: Any) -> be.Scores:
@@ -307,20 +313,27 @@ def fused(fit: Any, transform: Any, **options: Any) -> be.Scores:
 
 @pytest.mark.parametrize("learn", ["logistic", "pav", "fusion", "fuse", "fit_transform"])
 def test_what_learnt_from_the_scores_that_it_is_applied_to_is_said(learn):
-    whole, some, others = halves()
-    more = halves(first=1)
+    complete, first_half, second_half = halves()
+    of_second_system = halves(first=1)
 
     def applied(place_of_training: int, place: int) -> be.Scores:
-        sets = [{"a": a, "b": b} for a, b in zip((whole, some, others), more, strict=True)]
+        sets = [
+            {"a": a, "b": b}
+            for a, b in zip((complete, first_half, second_half), of_second_system, strict=True)
+        ]
         if learn == "fusion":
             options: Any = {"method": "logistic"}
             return fused(sets[place_of_training], sets[place], **options)
         if learn == "fuse":
             return be.fuse(sets[place], normalise="z", train=sets[place_of_training])
-        one, other = sets[place_of_training]["a"], sets[place]["a"]
+        train_scores, test_scores = sets[place_of_training]["a"], sets[place]["a"]
         if learn == "fit_transform":
-            return be.Calibrator().fit_transform(one) if one is other else whole
-        return be.Calibrator(learn).fit(one).transform(other)
+            return (
+                be.Calibrator().fit_transform(train_scores)
+                if train_scores is test_scores
+                else complete
+            )
+        return be.Calibrator(learn).fit(train_scores).transform(test_scores)
 
     with pytest.warns(be.BioevalWarning, match="was trained on the scores that it is applied to"):
         result = be.verification(applied(1, 1))
@@ -333,9 +346,9 @@ def test_what_learnt_from_the_scores_that_it_is_applied_to_is_said(learn):
 
 
 def test_a_fusion_that_learns_nothing_says_nothing_of_training():
-    whole, *_ = halves()
-    more, *_ = halves(first=1)
-    result = be.verification(be.fuse({"a": whole, "b": more}, "mean"))
+    complete, *_ = halves()
+    of_second_system, *_ = halves(first=1)
+    result = be.verification(be.fuse({"a": complete, "b": of_second_system}, "mean"))
     assert "trained-on-same-scores" not in codes(result)
 
 
@@ -432,16 +445,16 @@ def test_a_threshold_tells_apart_more_than_one_in_a_thousand(share):
 
 @pytest.mark.parametrize("method", ["mean", "best", "median"])
 def test_systems_on_other_scales_are_said_where_they_are_fused(method):
-    one, other = drawn(20, "distance"), drawn(20, "distance", 2)
+    first, second = drawn(20, "distance"), drawn(20, "distance", 2)
     assert "systems-of-other-scales" not in codes(
-        be.verification(be.fuse({"a": one, "b": other}, method))
+        be.verification(be.fuse({"a": first, "b": second}, method))
     )
     with pytest.warns(be.BioevalWarning, match="fusion by .* is dominated by one of them"):
-        mixed = be.fuse({"a": one, "b": times_hundred(other)}, method)
+        mixed = be.fuse({"a": first, "b": times_hundred(second)}, method)
     about = arguments(be.verification(mixed), "systems-of-other-scales")
     off = ~np.eye(60, dtype=bool)
-    assert about["narrow"] == "a" and about["wide_high"] == 100 * other.values[off].max()
-    scaled = be.fuse({"a": one, "b": times_hundred(other)}, method, normalise="z")
+    assert about["narrow"] == "a" and about["wide_high"] == 100 * second.values[off].max()
+    scaled = be.fuse({"a": first, "b": times_hundred(second)}, method, normalise="z")
     assert "systems-of-other-scales" not in codes(be.verification(scaled))
 
 

@@ -70,11 +70,11 @@ def test_each_value_is_at_its_place():
     ds = result_of("open set")
     frame = be.to_frame(ds, curves=True)
     for row in frame[frame["measure"] == "dir_at_far"].to_dict("records"):
-        at = {"far_target": row["point"], "rank": row["rank"]}
-        found = ds.sel(at)
+        place = {"far_target": row["point"], "rank": row["rank"]}
+        values = ds.sel(place)
         partners = ("value", "dir_at_far"), ("low", "dir_at_far_low")
         for column, variable in (*partners, ("threshold", "threshold_at_far")):
-            np.testing.assert_equal(row[column], float(found[variable]))
+            np.testing.assert_equal(row[column], float(values[variable]))
         assert row["attempts"] == ds["genuine_attempts"] and row["unit"] == "proportion"
     curve = frame.query("measure == 'far'")
     assert (curve["at"] == "threshold").all() and (curve["point"] == curve["threshold"]).all()
@@ -91,13 +91,13 @@ def test_values_over_folds_and_their_means():
     np.testing.assert_array_equal(far["threshold"], ds["threshold"].values.ravel())
     assert (frame["statistic"] == "").all() and str(frame["fold"].dtype) == "Int64"
     means = be.aggregate(ds, ("repeat", "fold"), interval="nadeau-bengio")
-    found = be.to_frame(means).query("measure == 'far' and part == 'test'").set_index("statistic")
-    assert found.loc["mean", "value"] == pytest.approx(far["value"].mean())
-    assert found.loc["sd", "value"] == pytest.approx(far["value"].std())
-    assert found.loc["mean", "low"] == float(means["far_low"].sel(part="test"))
-    assert found["low"].drop("mean").isna().all() and found["attempts"].isna().all()
-    assert found["unit"].drop("number").eq("proportion").all()
-    assert found.loc["number", ["value", "unit"]].tolist() == [len(far), "partitions"]
+    summary = be.to_frame(means).query("measure == 'far' and part == 'test'").set_index("statistic")
+    assert summary.loc["mean", "value"] == pytest.approx(far["value"].mean())
+    assert summary.loc["sd", "value"] == pytest.approx(far["value"].std())
+    assert summary.loc["mean", "low"] == float(means["far_low"].sel(part="test"))
+    assert summary["low"].drop("mean").isna().all() and summary["attempts"].isna().all()
+    assert summary["unit"].drop("number").eq("proportion").all()
+    assert summary.loc["number", ["value", "unit"]].tolist() == [len(far), "partitions"]
 
 
 def test_supported_is_said_where_there_is_a_target():
@@ -124,8 +124,8 @@ def test_labels_are_texts_though_they_are_numbers():
 
 
 def test_several_systems_and_conditions_are_columns():
-    one, other = square(), square(within=1.1)
-    results = {"a": be.verification(one), "b": be.verification(other)}
+    first, second = square(), square(within=1.1)
+    results = {"a": be.verification(first), "b": be.verification(second)}
     frame = be.to_frame(results)
     assert list(frame)[:2] == ["system", "task"]
     for system, result in results.items():
@@ -155,11 +155,11 @@ def test_types_survive_csv_and_parquet(name, tmp_path):
     # What is missing is None or NaN, by the version of pandas.
     texts = {x: "" for x in frame if frame[x].dtype == object or frame[x].dtype == "str"}
     read = pd.read_csv(tmp_path / "x.csv", dtype=frame.dtypes.to_dict())
-    whole = frame.fillna(texts)
-    pd.testing.assert_frame_equal(read.fillna(texts), whole, check_exact=False, rtol=1e-15)
+    filled = frame.fillna(texts)
+    pd.testing.assert_frame_equal(read.fillna(texts), filled, check_exact=False, rtol=1e-15)
     pytest.importorskip("pyarrow")
     frame.to_parquet(tmp_path / "x.parquet")
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "x.parquet").fillna(texts), whole)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "x.parquet").fillna(texts), filled)
 
 
 @tidy

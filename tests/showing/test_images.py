@@ -19,12 +19,12 @@ PEOPLE = ["ann", "ann", "bob", "bob"]
 @pytest.fixture
 def folder(tmp_path):
     """Four images of one colour each in a folder, and one beside it."""
-    inside = tmp_path / "data"
-    inside.mkdir()
+    images = tmp_path / "data"
+    images.mkdir()
     for i in range(4):
-        Image.new("RGB", (20, 30), (40 * i, 10, 10)).save(inside / f"{i}.png")
+        Image.new("RGB", (20, 30), (40 * i, 10, 10)).save(images / f"{i}.png")
     Image.new("L", (8, 8)).save(tmp_path / "secret.png")
-    return inside
+    return images
 
 
 def pairs_of(names, column="image", **options):
@@ -108,10 +108,10 @@ def test_several_systems_have_rows_of_their_own(folder):
 def test_a_pair_in_both_directions_is_drawn_once(folder):
     """Probe and gallery hold the same images, but were given as two sides."""
     names = [f"{i}.png" for i in range(4)]
-    both = be.Scores(
+    both_directions = be.Scores(
         D, PEOPLE, PEOPLE, probe_meta={"photo": names}, gallery_meta={"photo": names}
     )  # fmt: skip
-    worst = be.worst_pairs(both, 6)
+    worst = be.worst_pairs(both_directions, 6)
     assert worst.sizes["pair"] == 12
     display = be.plot.worst_pairs(worst, pairs=6, images="photo", image_folder=folder)
     result = display.drawn[""]["impostor"]
@@ -130,8 +130,8 @@ def test_what_cannot_be_drawn_says_how_images_are_given(folder):
     assert 'images="COLUMN"' in be.plot.worst_pairs(plain).why_empty
     with pytest.raises(be.DataError, match="no metadata column 'photo' of images; they have image"):
         be.plot.worst_pairs(pairs_of(list("abcd")), images="photo")
-    gone = be.plot.worst_pairs(pairs_of(list("abcd")), images="image", image_folder=folder)
-    assert re.match("4 images could not be shown.*no such file", gone.why_empty)
+    without_files = be.plot.worst_pairs(pairs_of(list("abcd")), images="image", image_folder=folder)
+    assert re.match("4 images could not be shown.*no such file", without_files.why_empty)
     with pytest.raises(be.DataError, match="be.plot.worst_pairs draws comparison"):
         be.plot.worst_pairs(plain.drop_vars("score"))
 

@@ -19,10 +19,10 @@ from bioeval.showing.writers.markdown import MarkdownLines, as_markdown
 
 def street(seed: int) -> be.Scores:
     """Two queries of each of nine people against two other templates of each."""
-    made = be.simulate(9, 4, within=1.2, random_state=seed)  # parts of different rates
-    values, query = np.asarray(made.values), np.tile([True, True, False, False], 9)
+    simulated = be.simulate(9, 4, within=1.2, random_state=seed)  # parts of different rates
+    values, query = np.asarray(simulated.values), np.tile([True, True, False, False], 9)
     return be.Scores(
-        values[np.ix_(query, ~query)], made.probe_labels[query], made.probe_labels[~query]
+        values[np.ix_(query, ~query)], simulated.probe_labels[query], simulated.probe_labels[~query]
     )
 
 
@@ -47,9 +47,9 @@ def test_a_hostile_label_is_text():
     rows = [(Label(EVIL), Rate(0.031), "[x]"), (Label("[1] a"), Rate(float("nan")), "-")]
     columns = (Column("name"), Column("value", "value"), Column("note", "note"))
     blocks = (Facts((Fact("Name", Label(f"{EVIL}\x1b[2J")),)), Table("t", columns, rows))
-    shown = Section("s", Label(f"# {EVIL}"), blocks)
+    section = Section("s", Label(f"# {EVIL}"), blocks)
     expected = [["", "value", "note"], [EVIL, "3.10 %", "[x]"], ["[1] a", "n/a", "-"]]
-    latex, markdown = as_latex(shown), as_markdown(shown)
+    latex, markdown = as_latex(section), as_markdown(section)
     assert latex_tables(latex) == markdown_tables(markdown) == [expected]
     assert "\n{}[1] a" in latex
     assert "\x1b" not in latex + markdown
@@ -63,14 +63,14 @@ def test_a_row_for_each_system():
         for name, ds in systems.items()
     ]
     assert rows[1:] == expected and rows[0][2:] == ["mAP", "MRR"]
-    (beside,) = markdown_tables(be.to_markdown(systems))
-    assert beside[0][1:] == [*systems]
-    assert beside[1] == ["mAP", expected[0][2], expected[1][2]]
-    many = {str(i): systems["ours_1"] for i in range(5)}
-    (every,) = markdown_tables(be.to_markdown(many))
-    assert every[0][1] == "mAP" and len(every[0]) > 10 and len(every) == 6
-    (one,) = markdown_tables(be.to_markdown(systems["ours_1"], ["mean_ap"]))
-    assert one == [["mAP"], [expected[0][2]]]  # a system without a name
+    (of_two,) = markdown_tables(be.to_markdown(systems))
+    assert of_two[0][1:] == [*systems]
+    assert of_two[1] == ["mAP", expected[0][2], expected[1][2]]
+    five_systems = {str(i): systems["ours_1"] for i in range(5)}
+    (of_five,) = markdown_tables(be.to_markdown(five_systems))
+    assert of_five[0][1] == "mAP" and len(of_five[0]) > 10 and len(of_five) == 6
+    (of_one,) = markdown_tables(be.to_markdown(systems["ours_1"], ["mean_ap"]))
+    assert of_one == [["mAP"], [expected[0][2]]]  # a system without a name
     with pytest.raises(be.DataError, match=r"`measures` is 'rank1'; expected one of"):
         be.to_latex(systems, measures=["rank1"])
     with pytest.raises(be.DataError, match="expected a list"):
@@ -126,12 +126,12 @@ def test_folds_and_partitions_are_mean_and_sd(capsys):
     (rows,) = latex_tables(be.to_latex(parts, measures=["mean_ap", "cmc=1"]))
     for row, tree in zip(rows[1:], parts.values(), strict=True):
         reid = tree["reid"]
-        each = [100 * x.values for x in (reid["mean_ap"], reid["cmc"].sel(rank=1))]
-        shown = [f"{number:.2f} %" for x in each for number in (x.mean(), x.std(ddof=1))]
-        assert row[1:] == shown
+        percentages = [100 * x.values for x in (reid["mean_ap"], reid["cmc"].sel(rank=1))]
+        expected = [f"{number:.2f} %" for x in percentages for number in (x.mean(), x.std(ddof=1))]
+        assert row[1:] == expected
     be.show(folds)
-    shown = capsys.readouterr().out
-    assert "a, b: 27 templates" in shown
+    expected = capsys.readouterr().out
+    assert "a, b: 27 templates" in expected
 
 
 def test_commands_print_tables_for_a_paper(tmp_path, capsys, monkeypatch):
@@ -143,8 +143,8 @@ def test_commands_print_tables_for_a_paper(tmp_path, capsys, monkeypatch):
         text = capsys.readouterr().out
         tables = (latex_tables if "latex" in line else markdown_tables)(text)
         eer = float(result["verification/single"]["eer"])
-        name, shown = tables[0][1][:2]
-        assert name == "EER" and shown.startswith(f"{100 * eer:.2f} % [")  # with its limits
+        name, written_value = tables[0][1][:2]
+        assert name == "EER" and written_value.startswith(f"{100 * eer:.2f} % [")  # with its limits
     assert main(["protocols", "--markdown"]) == 0
     assert len(markdown_tables(capsys.readouterr().out)) == 1
     for line in ("run s_1.npz", "protocols", "fuse s_1.npz s_1.npz"):
@@ -156,8 +156,8 @@ def test_commands_print_tables_for_a_paper(tmp_path, capsys, monkeypatch):
 def test_summaries_of_re_identification_have_their_figures(capsys):
     ds = be.repeat(street(1), be.partition.SubjectKFold(3), "viper")
     be.show(ds)
-    shown = capsys.readouterr().out.splitlines()
-    row = next(line.replace(" %", "").split() for line in shown if "mAP" in line)
+    lines = capsys.readouterr().out.splitlines()
+    row = next(line.replace(" %", "").split() for line in lines if "mAP" in line)
     values = 100 * ds["reid"]["mean_ap"].values.ravel()
     assert 0 < min(values) < max(values) < 100  # else figures of any formula agree
     assert row[1:] == [f"{x:.2f}" for x in (np.mean(values), np.std(values, ddof=1), min(values),
@@ -166,10 +166,10 @@ def test_summaries_of_re_identification_have_their_figures(capsys):
 
 def test_rates_at_different_thresholds_have_different_columns():
     scores = be.simulate(9, 3, random_state=1)
-    near = 0.9 + 1e-9  # printed like 0.9 in six digits
+    neighbour = 0.9 + 1e-9  # printed like 0.9 in six digits
     systems = {
         name: be.verification(scores, thresholds=given)
-        for name, given in {"a": [0.9], "b": [near, 1.1], "c": [1.1]}.items()
+        for name, given in {"a": [0.9], "b": [neighbour, 1.1], "c": [1.1]}.items()
     }
     far = {
         (name, t): float(ds.far.sel(threshold=t))
@@ -177,11 +177,11 @@ def test_rates_at_different_thresholds_have_different_columns():
         for t in ds.threshold.values
     }
     (rows,) = markdown_tables(
-        be.to_markdown(systems, measures=[f"far={t!r}" for t in (0.9, near, 1.1)])
+        be.to_markdown(systems, measures=[f"far={t!r}" for t in (0.9, neighbour, 1.1)])
     )
-    assert rows[0][1:] == [*(f"FAR at threshold {t!r}" for t in (0.9, near, 1.1))]
+    assert rows[0][1:] == [*(f"FAR at threshold {t!r}" for t in (0.9, neighbour, 1.1))]
     for row in rows[1:]:
-        for cell, threshold in zip(row[1:], (0.9, near, 1.1), strict=True):
+        for cell, threshold in zip(row[1:], (0.9, neighbour, 1.1), strict=True):
             expected = ""
             if (row[0], threshold) in far:
                 expected = f"{100 * far[row[0], threshold]:.2f} %"
@@ -202,8 +202,8 @@ def test_titles_and_sentences_are_text():
     assert r"\section*{Every probe, step by step}" in text
     assert r"\subsection*{Step 2 of 4: Probe 1 (subject ann)}" in text
     assert r"\item[Scores] distances, accepted at or below the threshold" in text
-    for what in ("document", "tabular", "description"):
-        assert text.count(rf"\begin{{{what}}}") == text.count(rf"\end{{{what}}}") > 0
+    for environment in ("document", "tabular", "description"):
+        assert text.count(rf"\begin{{{environment}}}") == text.count(rf"\end{{{environment}}}") > 0
 
 
 def test_tables_alone_keep_their_sentences_as_comments():
@@ -217,5 +217,5 @@ def test_tables_alone_keep_their_sentences_as_comments():
 def test_it_compiles(tmp_path):
     (tmp_path / "handout.tex").write_text(handout("a_1 & b", "50 % #", "{x}\\y~^"), "utf-8")
     words = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "handout.tex"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    process = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout[-2000:]

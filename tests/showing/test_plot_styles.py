@@ -38,10 +38,10 @@ def drawn_in(name, look, **options):
 def lies_on(box: Bbox, line: Line2D) -> bool:
     """Whether a line is drawn inside a box of its axes."""
     box = Bbox.intersection(box, line.axes.get_window_extent())
-    x, y = (np.asarray(values, dtype=float) for values in line.get_data(orig=False))
-    x, y = STEP_LOOKUP_MAP[line.get_drawstyle()](x, y)
-    known = np.isfinite(x) & np.isfinite(y)
-    places = line.get_transform().transform(np.column_stack([x, y])[known])
+    horizontal, y = (np.asarray(values, dtype=float) for values in line.get_data(orig=False))
+    horizontal, y = STEP_LOOKUP_MAP[line.get_drawstyle()](horizontal, y)
+    is_finite = np.isfinite(horizontal) & np.isfinite(y)
+    places = line.get_transform().transform(np.column_stack([horizontal, y])[is_finite])
     if box is None or not len(places):
         return False
     if line.get_linestyle() == "None":
@@ -152,10 +152,10 @@ def test_the_zoo_writes_its_names_inside_the_axes_and_apart():
     long = be.Scores(scores.values, names, kind=scores.kind)
     display = be.plot.zoo(be.zoo(long, permutations=10))
     display.figure_.canvas.draw()
-    inside = display.ax_.get_window_extent()
+    axes_box = display.ax_.get_window_extent()
     boxes = [label.get_window_extent() for label in display.drawn]
     assert len(boxes) > 3
-    assert all(inside.contains(*box.min) and inside.contains(*box.max) for box in boxes)
+    assert all(axes_box.contains(*box.min) and axes_box.contains(*box.max) for box in boxes)
     assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
 
 
@@ -178,8 +178,8 @@ def test_groups_with_long_names_fit(look, number, terms):
         assert axes.get_window_extent().height > figure.bbox.height / 5
         for ticks in (axes.get_xticklabels(), axes.get_yticklabels()):
             boxes = [Text.get_window_extent(x, renderer) for x in ticks if x.get_text()]
-            for one, other in itertools.combinations(boxes, 2):
-                assert not overlap(one, other)
+            for first, second in itertools.combinations(boxes, 2):
+                assert not overlap(first, second)
 
 
 def test_the_legend_of_a_matrix_leaves_room_for_names_that_are_turned():

@@ -51,8 +51,8 @@ def open_set(tree):
 
 @pytest.fixture(scope="module")
 def systems(tree):
-    other = be.evaluate(be.simulate(15, 4, within=0.9, random_state=2))
-    return xr.DataTree(children={"good": tree, "bad": other})
+    worse = be.evaluate(be.simulate(15, 4, within=0.9, random_state=2))
+    return xr.DataTree(children={"good": tree, "bad": worse})
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +106,8 @@ def test_det_axes_are_normal_deviates_in_per_cent(single):
         assert axis.get_scale() == "function"
         ticks = axis.get_majorticklocs()
         assert 0.01 in ticks and 0.4 in ticks
-        shown = [t.get_text() for t in axis.get_ticklabels()]
-        assert {"1", "5", "20", "40"} <= set(shown)
+        tick_labels = [t.get_text() for t in axis.get_ticklabels()]
+        assert {"1", "5", "20", "40"} <= set(tick_labels)
     # Equal steps of the normal deviate are equal steps on paper.
     rates = [0.158655, 0.5, 0.841345]
     places = display.ax_.transData.transform([(r, r) for r in rates])
@@ -119,8 +119,8 @@ def test_det_axes_show_the_operating_points_of_the_result():
     ds = be.verification(scores, far_targets=[0.01, 0.3], frr_targets=[0.1])
     assert ds.frr_at_far[0] > 0.7 and ds.far_at_frr[0] > 0.3
     ax = plot.det(ds).ax_
-    for x, y in ((0.01, float(ds.frr_at_far[0])), (float(ds.far_at_frr[0]), 0.1)):
-        assert ax.get_xlim()[0] < x < ax.get_xlim()[1] and ax.get_ylim()[0] < y < ax.get_ylim()[1]
+    for far, y in ((0.01, float(ds.frr_at_far[0])), (float(ds.far_at_frr[0]), 0.1)):
+        assert ax.get_xlim()[0] < far < ax.get_xlim()[1] and ax.get_ylim()[0] < y < ax.get_ylim()[1]
     usual = be.verification(scores)  # 0.01 % is not supported by 6,960 pairs: 0 false accepts
     assert usual.frr_at_far[1] < plot.det(usual).ax_.get_ylim()[1] < usual.frr_at_far[3]
     searched = be.open_set(scores, far_targets=[0.1])
@@ -136,8 +136,8 @@ def test_error_rates_step_where_the_counts_change_and_mark_the_eer(single, simil
     display = plot.error_rates(be.verification(similarity))
     assert display.lines_["FAR"].get_drawstyle() == "steps-pre"
     assert "accepted if ≥ t" in words(display)
-    x, y = display.lines_["FAR"].get_data()
-    assert (np.diff(x) > 0).all() and y[0] == 1 and y[-1] == 0
+    thresholds, y = display.lines_["FAR"].get_data()
+    assert (np.diff(thresholds) > 0).all() and y[0] == 1 and y[-1] == 0
     display = plot.error_rates(single)
     assert display.lines_["FAR"].get_drawstyle() == "steps-post"
     assert "accepted if ≤ t" in words(display)
@@ -146,8 +146,8 @@ def test_error_rates_step_where_the_counts_change_and_mark_the_eer(single, simil
     assert float(text.split(" at ")[1]) == pytest.approx(float(single.eer_threshold), rel=0.01)
     points = [line.get_xydata().tolist() for line in display.ax_.lines]
     assert [[float(single.eer_threshold), float(single.eer)]] in points
-    without = plot.error_rates(single.drop_vars(["eer", "eer_threshold"]))
-    assert "EER" not in "".join(names_of(without))
+    without_eer = plot.error_rates(single.drop_vars(["eer", "eer_threshold"]))
+    assert "EER" not in "".join(names_of(without_eer))
 
 
 # ------------------------------------------------------------------------- several systems
@@ -162,8 +162,8 @@ def test_systems_differ_in_colour_and_variants_in_markers(systems):
     assert colours[good] == colours[good_multi] != colours[bad] == colours[bad_multi]
     assert marks[good] == marks[bad] != marks[good_multi] == marks[bad_multi]
     assert {line.get_linestyle() for line in lines.values()} == {"-"}
-    many = plot.roc({f"s{i}": systems["good/verification/single"] for i in range(14)})
-    assert len({line.get_color() for line in many.lines_.values()}) == 14
+    fourteen = plot.roc({f"s{i}": systems["good/verification/single"] for i in range(14)})
+    assert len({line.get_color() for line in fourteen.lines_.values()}) == 14
 
 
 # ------------------------------------------------------------------- genuine and impostor scores
@@ -173,11 +173,11 @@ def brute(histogram, values, kind):
     """Count values into the bins of a histogram, one by one."""
     counts = np.zeros(len(histogram.counts), dtype=int)
     edges = histogram.edges
-    for v in values:
-        for b in range(len(counts)):
-            low, high = edges[b], edges[b + 1]
-            if (low <= v < high) if kind == "similarity" else (low < v <= high):
-                counts[b] += 1
+    for value in values:
+        for place in range(len(counts)):
+            low, high = edges[place], edges[place + 1]
+            if (low <= value < high) if kind == "similarity" else (low < value <= high):
+                counts[place] += 1
     # An end bin holds its own end as well.
     end = -1 if kind == "similarity" else 0
     counts[end] += (values == edges[end]).sum()
@@ -187,11 +187,11 @@ def brute(histogram, values, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_histograms_count_exactly(kind, similarity, scores):
-    given = similarity if kind == "similarity" else scores
-    same = given.probe_labels[:, None] == given.gallery_labels
+    scores_used = similarity if kind == "similarity" else scores
+    same = scores_used.probe_labels[:, None] == scores_used.gallery_labels
     off = ~np.eye(len(same), dtype=bool)
-    values = np.asarray(given.values, dtype=np.float64)
-    display = plot.score_distributions(given)
+    values = np.asarray(scores_used.values, dtype=np.float64)
+    display = plot.score_distributions(scores_used)
     for histogram, mine in (
         (display.drawn[""].of_class("genuine"), values[same & off]),
         (display.drawn[""].of_class("impostor"), values[~same]),
@@ -239,10 +239,10 @@ def test_matrix_reduces_to_means_of_finite_scores():
     # Subjects that are not enrolled come last.
     enrolled = np.isin(probe[picture.rows], gallery)
     assert (np.diff(enrolled.astype(int)) <= 0).all()
-    v = np.where(mask == 0, -1.0, values)[np.ix_(picture.rows, picture.columns)]
+    reduced = np.where(mask == 0, -1.0, values)[np.ix_(picture.rows, picture.columns)]
     for i, j in np.ndindex(7, 7):
         rows = slice(*picture.row_edges[i : i + 2])
-        cell = v[rows, slice(*picture.column_edges[j : j + 2])]
+        cell = reduced[rows, slice(*picture.column_edges[j : j + 2])]
         good = cell[np.isfinite(cell) & (cell >= 0)]
         if len(good):
             assert picture.image[i, j] == pytest.approx(good.mean())
@@ -274,7 +274,7 @@ def test_a_result_of_another_task_is_refused(tree, name, node, message):
 
 
 def test_other_things_are_refused(single, similarity, scores, open_set):
-    other = be.verification(similarity)
+    of_similarities = be.verification(similarity)
     folds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
     for call, message in (
         (lambda: plot.roc([single]), "got list; expected a result of be.verification"),
@@ -282,7 +282,10 @@ def test_other_things_are_refused(single, similarity, scores, open_set):
         (lambda: plot.roc(single, name=3), "`name` is 3; expected text"),
         (lambda: plot.roc(xr.concat([single, single], "fold")), "choose a fold first|one thresh"),
         (lambda: plot.dir_far(open_set, ranks=(1, 999)), "rank 999 is not in the result.*999"),
-        (lambda: plot.error_rates({"a": single, "b": other}), "'a' holds distances, 'b' holds sim"),
+        (
+            lambda: plot.error_rates({"a": single, "b": of_similarities}),
+            "'a' holds distances, 'b' holds sim",
+        ),
         (lambda: plot.score_distributions({"a": scores, "b": similarity}), "no common axis"),
         (lambda: plot.roc({"a": folds}), r"give far_targets= to be\.cross_evaluate"),
         (lambda: plot.det(folds.isel(repeat=0)), "give far_targets=|draws it over threshold"),
@@ -290,7 +293,7 @@ def test_other_things_are_refused(single, similarity, scores, open_set):
     ):
         with pytest.raises(be.DataError, match=message):
             call()
-    draw(plot.roc({"a": single, "b": other}, log=True))
+    draw(plot.roc({"a": single, "b": of_similarities}, log=True))
     draw(plot.matrix(scores, name=r"no formula: $\foo$"))
     with pytest.raises(AttributeError, match="rocc"):
         _ = plot.rocc
@@ -349,8 +352,8 @@ def test_save_all_writes_what_there_is(tree, scores, systems, tmp_path):
         "cmc.png", "score-distributions.png", "matrix.png",
     ]  # fmt: skip
     assert plt.get_fignums() == []
-    few = systems.filter(lambda node: "cms" in node.data_vars or "single" in node.path)
-    names = [p.name for p in plot.save_all(few, None, tmp_path / "systems", ("png", "svg"))]
+    selected = systems.filter(lambda node: "cms" in node.data_vars or "single" in node.path)
+    names = [p.name for p in plot.save_all(selected, None, tmp_path / "systems", ("png", "svg"))]
     assert names == [
         f"{name}.{kind}"
         for name in ("roc", "roc-log", "det", "error-rates-good", "error-rates-bad", "cmc")
@@ -362,10 +365,10 @@ def test_save_all_writes_what_there_is(tree, scores, systems, tmp_path):
 def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
     values = np.random.default_rng(0).random((20, 60))
     people, gallery = np.arange(20) % 8, np.arange(60) % 8
-    near = be.Scores(values - 0.4 * (people[:, None] == gallery), people, gallery)
+    closer = be.Scores(values - 0.4 * (people[:, None] == gallery), people, gallery)
     options = {"interval": "subject-bootstrap", "max_rank": 5}
     result = {
-        "near": be.reid(near, "viper", **options),
+        "near": be.reid(closer, "viper", **options),
         "far": be.reid(be.Scores(values, people, gallery), "viper", **options),
     }
     display = plot.precision_recall(result)
@@ -379,7 +382,7 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
     names = [p.name for p in plot.save_all(result, None, tmp_path)]
     assert names == ["cmc.png", "precision-recall.png"]
     with pytest.raises(be.DataError, match="interpolated_precision"):
-        plot.precision_recall(be.closed_set(near))
+        plot.precision_recall(be.closed_set(closer))
 
 
 def test_spread_draws_every_scalar_of_each_repeat(scores):
@@ -397,8 +400,8 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
     ax = display.ax_
     assert [t.get_text() for t in ax.get_yticklabels()] == list(display.drawn)
     texts = [text.get_text() for text in ax.findobj(mpl.text.Text)]
-    found = be.aggregate(ds, ("repeat", "fold")).sel(part="test", statistic="mean")
-    mean, low, high = (100 * found[f"frr{x}"].item() for x in ("", "_low", "_high"))
+    summary = be.aggregate(ds, ("repeat", "fold")).sel(part="test", statistic="mean")
+    mean, low, high = (100 * summary[f"frr{x}"].item() for x in ("", "_low", "_high"))
     assert f"{mean:.2f} [{low:.2f}, {high:.2f}]" in texts
     heights = sum(bar.get_height() > 0 for bar in ax.patches)
     assert heights >= len(expected)
@@ -431,16 +434,16 @@ def test_pictures_speak_the_words_of_their_data(name, scores, tree):
         "error_rates": lambda: tree["verification/single"],
     }.get(name, lambda: tree)()
     lecture, iso = {"FAR", "FRR", "GAR", "DIR", "CMS"}, {"FMR", "FNMR", "FPIR", "FNIR", "TPIR"}
-    for terms, ours, theirs, beside in (
+    for terms, ours, theirs, start_of_note in (
         ("lecture", lecture, iso, "ISO: "), ("iso", iso, lecture, "lecture: "),
     ):  # fmt: skip
         display = getattr(plot, name)(in_terms(data, terms))
         texts = [text.get_text() for text in display.figure_.findobj(mpl.text.Text)]
         text = " ".join(" ".join(texts).split())
-        notes = re.findall(rf"\({beside}[^()]*(?:\([^()]*\)[^()]*)*\)", text)
+        notes = re.findall(rf"\({start_of_note}[^()]*(?:\([^()]*\)[^()]*)*\)", text)
         aside = set(re.findall(r"\w+", " ".join(notes)))
-        for each in notes:
-            text = text.replace(each, "")
+        for note in notes:
+            text = text.replace(note, "")
         message = set(re.findall(r"\w+", text))
         assert message & ours and not message & theirs
         assert not aside & (ours - theirs)
@@ -452,9 +455,9 @@ def of_folds(seed, **options):
 
 
 def mean_and_limits(ds):
-    found = be.aggregate(ds, ("repeat", "fold"))
-    mean = found.frr_at_far.sel(statistic="mean")
-    return mean, found.frr_at_far_low, found.frr_at_far_high
+    summary = be.aggregate(ds, ("repeat", "fold"))
+    mean = summary.frr_at_far.sel(statistic="mean")
+    return mean, summary.frr_at_far_low, summary.frr_at_far_high
 
 
 @pytest.mark.parametrize("plot", [be.plot.roc, be.plot.det])

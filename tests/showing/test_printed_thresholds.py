@@ -61,9 +61,9 @@ def world(seed: int, kind: str = "", people: int = 10) -> World:
     values = (values * scale if kind == "distance" else -values * scale).astype(dtype)
     meta = {"sex": np.arange(len(labels)) // 3 % 2}
     scores = be.Scores(values, labels, kind=kind, probe_meta=meta, name="one")
-    other = ~np.eye(len(labels), dtype=bool)
+    is_other_template = ~np.eye(len(labels), dtype=bool)
     exact = values.astype(np.float64)
-    return World(scores, exact[genuine & other], exact[~genuine])
+    return World(scores, exact[genuine & is_other_template], exact[~genuine])
 
 
 def evaluated(scores: be.Scores) -> Any:
@@ -75,12 +75,12 @@ def cells_in(text: str) -> dict[str, tuple[str, str]]:
     for mark, meaning in (("\\%", "%"), ("\\,", " "), ("$\\leq$", "<="), ("$-$", "-")):
         text = text.replace(mark, meaning)
     words = " ".join(re.sub(r"[&|\\$]", " ", text).split())
-    found = {}
+    cells = {}
     for label in ROWS:
         row = re.search(rf"{re.escape(label)} (\S+)(?: %)? (-?inf|{NUMBER})(?= |$)", words)
         if row:
-            found[label] = row[1], row[2]
-    return found
+            cells[label] = row[1], row[2]
+    return cells
 
 
 def shortest(attempts: np.ndarray, threshold: float, kind: str, printed: str) -> bool:
@@ -104,20 +104,24 @@ def shortest(attempts: np.ndarray, threshold: float, kind: str, printed: str) ->
 @pytest.mark.parametrize("seed", range(200))
 @pytest.mark.cases(12)
 def test_each_row_has_the_rates_of_its_printed_threshold(seed):
-    made = world(seed)
-    ds = evaluated(made.scores)
-    known = np.concatenate([made.genuine, made.impostor])
+    small_world = world(seed)
+    ds = evaluated(small_world.scores)
+    all_scores = np.concatenate([small_world.genuine, small_world.impostor])
     for show in (lambda x: as_text(x, verbose=True), be.to_markdown, be.to_latex):
         cells = cells_in(show(ds))
         assert len(cells) >= 5
         for label, (value, printed) in cells.items():
             exact = ds[ROWS[label]].values.item()
-            assert made.decided(float(printed)) == made.decided(exact), label
-            assert shortest(known, exact, made.scores.kind, printed), (label, exact, printed)
-            free = label[:3] if label[:3] in made.rates and " at " in label else ""
+            assert small_world.decided(float(printed)) == small_world.decided(exact), label
+            assert shortest(all_scores, exact, small_world.scores.kind, printed), (
+                label,
+                exact,
+                printed,
+            )
+            free = label[:3] if label[:3] in small_world.rates and " at " in label else ""
             if free:
-                errors = made.decided(float(printed))[free == "FRR"]
-                rate = 100 * errors / made.rates[free]
+                errors = small_world.decided(float(printed))[free == "FRR"]
+                rate = 100 * errors / small_world.rates[free]
                 assert float(value) == pytest.approx(rate, abs=0.00501), label
 
 
@@ -141,10 +145,10 @@ def threshold_in(text: str) -> float:
 @pytest.mark.parametrize("study", STUDIES)
 @pytest.mark.cases(24)
 def test_the_threshold_of_a_study(study, rule, seed):
-    made = world(1000 + seed)
-    chosen = be.study_threshold(made.scores, rule, folds=2, repeats=1).threshold.item()
-    printed = threshold_in(as_text(STUDIES[study](made.scores, rule), verbose=True))
-    assert made.decided(printed) == made.decided(chosen)
+    small_world = world(1000 + seed)
+    chosen = be.study_threshold(small_world.scores, rule, folds=2, repeats=1).threshold.item()
+    printed = threshold_in(as_text(STUDIES[study](small_world.scores, rule), verbose=True))
+    assert small_world.decided(printed) == small_world.decided(chosen)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -159,10 +163,10 @@ def test_a_threshold_of_two_sets_decides_both(seed):
     labels = scores.probe_labels
     genuine = labels[:, None] == labels
     exact = mixed.astype(np.float64)
-    other = World(scores, exact[genuine & ~np.eye(len(labels), dtype=bool)], exact[~genuine])
+    test_world = World(scores, exact[genuine & ~np.eye(len(labels), dtype=bool)], exact[~genuine])
     ds = be.judge_threshold(train.scores, scores, "far=0.05")
     printed = threshold_in(as_text(ds))
-    for part in (train, other):
+    for part in (train, test_world):
         assert part.decided(printed) == part.decided(ds.threshold.item())
 
 
@@ -170,37 +174,41 @@ def test_a_threshold_of_two_sets_decides_both(seed):
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
 def test_counted_scores_are_decided_alike(metric, kind):
     """Of many attempts the scores near a point are known, and else the type of the scores is."""
-    made = be.simulate(30, 4, random_state=1)
-    values = np.asarray(made.values).astype(np.float32)
+    simulated = be.simulate(30, 4, random_state=1)
+    values = np.asarray(simulated.values).astype(np.float32)
     values = values if kind == "distance" else -values
-    labels = made.probe_labels
+    labels = simulated.probe_labels
     scores = be.Scores(values, labels, kind=kind)
     genuine = labels[:, None] == labels
     exact = values.astype(np.float64)
-    other = ~np.eye(len(labels), dtype=bool)
-    known = World(scores, exact[genuine & other], exact[~genuine])
-    whole = cells_in(be.to_markdown(evaluated(scores)))
+    is_other_template = ~np.eye(len(labels), dtype=bool)
+    counted_world = World(scores, exact[genuine & is_other_template], exact[~genuine])
+    exact_cells = cells_in(be.to_markdown(evaluated(scores)))
     with blocks_of(500):
         ds = evaluated(scores)
         cells = cells_in(be.to_markdown(ds))
-    assert cells.keys() == whole.keys()
+    assert cells.keys() == exact_cells.keys()
     for label, (_, printed) in cells.items():
-        assert known.decided(float(printed)) == known.decided(ds[ROWS[label]].values.item())
+        assert counted_world.decided(float(printed)) == counted_world.decided(
+            ds[ROWS[label]].values.item()
+        )
         assert len(printed) <= 12  # the digits of float32, not those of float64
-    assert cells["FRR at FAR <= 10 %"] == whole["FRR at FAR <= 10 %"]
-    assert cells["EER"] == whole["EER"]
+    assert cells["FRR at FAR <= 10 %"] == exact_cells["FRR at FAR <= 10 %"]
+    assert cells["EER"] == exact_cells["EER"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_threshold_of_two_counted_sets_is_short(kind):
     sets = []
     for seed in (1, 2):
-        made = be.simulate(30, 4, random_state=seed)
-        values = np.asarray(made.values).astype(np.float64)
-        scores = be.Scores(values if kind == "distance" else -values, made.probe_labels, kind=kind)
+        simulated = be.simulate(30, 4, random_state=seed)
+        values = np.asarray(simulated.values).astype(np.float64)
+        scores = be.Scores(
+            values if kind == "distance" else -values, simulated.probe_labels, kind=kind
+        )
         same = scores.probe_labels[:, None] == scores.probe_labels
-        other = ~np.eye(len(values), dtype=bool)
-        sets.append(World(scores, scores.values[same & other], scores.values[~same]))
+        is_other_template = ~np.eye(len(values), dtype=bool)
+        sets.append(World(scores, scores.values[same & is_other_template], scores.values[~same]))
     with blocks_of(500):
         ds = be.judge_threshold(sets[0].scores, sets[1].scores, "far=0.05")
     printed = threshold_in(as_text(ds))
@@ -212,14 +220,14 @@ def test_a_threshold_of_two_counted_sets_is_short(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_given_threshold_has_all_its_digits(kind):
     """Its rates are those of the number itself."""
-    scores, given = world(0 if kind == "distance" else 3, kind).scores, 4.123456789
+    scores, threshold = world(0 if kind == "distance" else 3, kind).scores, 4.123456789
     for result in (
-        be.verification(scores, thresholds=[given]),
-        be.zoo(scores, threshold=given, permutations=20),
-        be.by_group(scores, "sex", threshold=given),
-        be.explain(scores, 0, threshold=given),
-        be.check_promise(scores, given, "far=0.1"),
-        be.study_threshold(scores, given, folds=2, repeats=1),
+        be.verification(scores, thresholds=[threshold]),
+        be.zoo(scores, threshold=threshold, permutations=20),
+        be.by_group(scores, "sex", threshold=threshold),
+        be.explain(scores, 0, threshold=threshold),
+        be.check_promise(scores, threshold, "far=0.1"),
+        be.study_threshold(scores, threshold, folds=2, repeats=1),
     ):
         assert "4.123456789" in as_text(result, verbose=True)
 
@@ -238,11 +246,11 @@ def test_detection_of_attacks(seed):
 
     for rule in ("apcer=0.02", "bpcer=0.02", "d_eer"):
         species = np.where(bona_fide, "", "mask")
-        found = be.pad(sign * values, species, kind=kind, threshold=rule)
-        lines = as_text(found).splitlines()
+        result = be.pad(sign * values, species, kind=kind, threshold=rule)
+        lines = as_text(result).splitlines()
         (line,) = [x for x in lines if "BPCER at the threshold" in x]
         printed = re.findall(NUMBER, line)[-1]
-        assert decided(float(printed)) == decided(found.threshold_used.item())
+        assert decided(float(printed)) == decided(result.threshold_used.item())
         assert len(printed) < 14
 
 
@@ -252,34 +260,38 @@ def test_each_row_of_a_calibration_is_at_its_printed_threshold():
     ratios = rng.normal(np.where(same, 3.0, -3.0), 3.0)
     ds = be.calibration(be.Scores.from_pairs(ratios, same, kind="llr"), [0.5, 0.1, 0.01])
     frame = as_text(ds, verbose=True)
-    for at in ds.bayes_threshold.values:
-        near = [float(x) for x in re.findall(NUMBER, frame)]
-        printed = min(near, key=lambda x: abs(x - at))
-        assert ((ratios >= printed) == (ratios >= at)).all()
+    for threshold in ds.bayes_threshold.values:
+        printed_numbers = [float(x) for x in re.findall(NUMBER, frame)]
+        printed = min(printed_numbers, key=lambda x: abs(x - threshold))
+        assert ((ratios >= printed) == (ratios >= threshold)).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bound", ["far", "frr"])
 @pytest.mark.cases(2)
 def test_the_page_has_one_threshold_that_decides_the_attempts_of_all_tasks(bound, kind, tmp_path):
-    made = world(7 if kind == "similarity" else 8, kind)
+    small_world = world(7 if kind == "similarity" else 8, kind)
     interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    study = be.study_threshold(made.scores, f"{bound}=0.05", folds=3, repeats=1, interval=interval)
-    results = be.evaluate(made.scores, extra_thresholds=[study["threshold"].item()])
-    zoo = be.zoo(made.scores, threshold=study["threshold"].item(), permutations=20)
+    study = be.study_threshold(
+        small_world.scores, f"{bound}=0.05", folds=3, repeats=1, interval=interval
+    )
+    results = be.evaluate(small_world.scores, extra_thresholds=[study["threshold"].item()])
+    zoo = be.zoo(small_world.scores, threshold=study["threshold"].item(), permutations=20)
     be.report([results, study, zoo], tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
-    shown = {x["threshold"] for x in rates(text)}
-    assert len(shown) == 1
-    (printed,) = shown
+    thresholds_shown = {x["threshold"] for x in rates(text)}
+    assert len(thresholds_shown) == 1
+    (printed,) = thresholds_shown
     assert f"accept where the {kind} {'<=' if kind == 'distance' else '>='} {printed}" in " ".join(
         answer(text)
     )
     (of_zoo,) = re.findall(r"At the threshold (\S+), the highest", plain(text))
-    for each in (printed, of_zoo):
-        assert made.decided(float(each)) == made.decided(study["threshold"].item())
-    searches = be.open_set(made.scores, thresholds=[float(printed)])
-    exact = be.open_set(made.scores, thresholds=[study["threshold"].item()])
+    for printed_threshold in (printed, of_zoo):
+        assert small_world.decided(float(printed_threshold)) == small_world.decided(
+            study["threshold"].item()
+        )
+    searches = be.open_set(small_world.scores, thresholds=[float(printed)])
+    exact = be.open_set(small_world.scores, thresholds=[study["threshold"].item()])
     assert searches.fa.equals(exact.fa.assign_coords(threshold=searches.threshold))
 
 
@@ -297,12 +309,12 @@ COMMANDS = {
 def test_commands(command, seed, tmp_path, capsys, monkeypatch):
     """What a command prints is given to another one, which counts the same errors."""
     monkeypatch.chdir(tmp_path)
-    made = world(3000 + seed)
-    be.save(made.scores, "s.npz")
-    chosen = be.study_threshold(made.scores, "far=0.05", folds=2, repeats=1).threshold.item()
+    small_world = world(3000 + seed)
+    be.save(small_world.scores, "s.npz")
+    chosen = be.study_threshold(small_world.scores, "far=0.05", folds=2, repeats=1).threshold.item()
     option = "--target" if command == "threshold" else "--threshold"
     words = [command, "s.npz", option, "far=0.05", *COMMANDS[command].split()]
     assert main(words) in (0, 1)
     printed = threshold_in(capsys.readouterr().out)
-    assert made.decided(printed) == made.decided(chosen)
+    assert small_world.decided(printed) == small_world.decided(chosen)
     assert main(["workload", "s.npz", "--people", "9", "--impostors", "0.1", "--far", "5%"]) == 0

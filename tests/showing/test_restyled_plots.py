@@ -14,19 +14,19 @@ from bioeval.plot.registry import PLOTS
 
 def colours(display) -> set[tuple[float, ...]]:
     """Return the colours of all lines, patches and collections of a figure."""
-    found = set()
+    colours_drawn = set()
     for artist in display.figure_.findobj():
         for name in ("get_color", "get_facecolor", "get_edgecolor"):
             got = getattr(artist, name, lambda: None)()
             if isinstance(got, str):
-                found.add(to_rgb(got))
+                colours_drawn.add(to_rgb(got))
             elif got is not None and len(got):
-                found |= (
+                colours_drawn |= (
                     {tuple(map(float, x[:3])) for x in ([got] if len(got) < 5 else got)}
                     if (not hasattr(got, "ndim") or got.ndim == 1)
                     else {tuple(x[:3].tolist()) for x in got}
                 )
-    return found
+    return colours_drawn
 
 
 def words(display) -> str:

@@ -32,10 +32,12 @@ def test_a_number_is_shown_as_what_it_is(tmp_path, capsys):
     assert [row[0] for row in table[1:]] == [*SHOWN]
     page = be.report(DS, tmp_path / "x.html").read_text(encoding="utf-8")
     for label, value, threshold in table[1:]:
-        number, form, at = SHOWN[label]
+        number, form, expected_threshold = SHOWN[label]
         assert value == form.format(float(number))
-        near = at is not None and float(threshold) == pytest.approx(float(at), rel=0.01)
-        assert threshold == "" if at is None else near
+        is_near = expected_threshold is not None and float(threshold) == pytest.approx(
+            float(expected_threshold), rel=0.01
+        )
+        assert threshold == "" if expected_threshold is None else is_near
         if label not in VERBOSE:
             assert value.replace("%", "").strip() in page
     be.save(SCORES, tmp_path / "s.npz")

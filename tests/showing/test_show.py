@@ -48,14 +48,14 @@ def test_every_public_call_has_a_table_or_is_no_result():
 @pytest.mark.cases(16)
 def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
     call, expected = SMALL_RESULTS[name]
-    found = call()
-    assert be.show(found) is None
+    result = call()
+    assert be.show(result) is None
     text = capsys.readouterr().out
     assert expected in re.sub(r"\s+", " ", text), text
     assert len(text.splitlines()) > 3
-    page = document_of(found).html()
+    page = document_of(result).html()
     assert "<table>" in page and "<pre" not in page
-    assert latex_tables(be.to_latex(found)) == markdown_tables(be.to_markdown(found))
+    assert latex_tables(be.to_latex(result)) == markdown_tables(be.to_markdown(result))
     plain = re.sub(r"<style>.*?</style>|<[^>]+>", " ", page)
     missing = {*re.findall(r"[A-Za-z]{3,}", text)} - {*re.findall(r"[A-Za-z]{3,}", plain)}
     assert not missing
@@ -103,22 +103,22 @@ def test_what_is_no_result_is_refused(given, said):
 
 
 def test_a_notebook_displays_html(monkeypatch, capsys):
-    shown, found = [], be.zoo(square(EVIL), permutations=20)
-    display = SimpleNamespace(display=lambda data, raw: shown.append((data, raw)))
+    displayed, result = [], be.zoo(square(EVIL), permutations=20)
+    display = SimpleNamespace(display=lambda data, raw: displayed.append((data, raw)))
     ipython = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1))
     for name, module in (("ipykernel", 1), ("IPython", ipython), ("IPython.display", display)):
         monkeypatch.setitem(sys.modules, name, module)
     # In a notebook rich displays by itself.
     monkeypatch.setattr("rich.console._is_jupyter", lambda: ipython.get_ipython() is not None)
-    be.show(found)
-    ((data, raw),) = shown
+    be.show(result)
+    ((data, raw),) = displayed
     assert raw and set(data) == {"text/html", "text/plain"}
     assert "<table>" in data["text/html"] and "<script" not in data["text/html"]
     assert "\x1b" not in data["text/html"] and "goats" in data["text/plain"]
     assert len(data["text/html"]) < 20_000
     assert not capsys.readouterr().out
     ipython.get_ipython = lambda: None  # the kernel's modules are there, and a script runs
-    be.show(found)
+    be.show(result)
     assert "goats" in capsys.readouterr().out
 
 

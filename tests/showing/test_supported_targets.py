@@ -79,9 +79,9 @@ def test_a_target_that_was_asked_for_is_withheld_alike(task, targets, capsys):
     results = task(small(), far_targets=targets)
     supported = {"10"} if 0.1 in targets and task is be.verification else set()
     be.show(results)
-    shown = capsys.readouterr().out
-    assert far_targets_in(shown) == far_targets_in(be.to_latex(results)) == supported
-    assert re.search(r"0.01 %: not supported by 20 people", " ".join(shown.split()))
+    printed = capsys.readouterr().out
+    assert far_targets_in(printed) == far_targets_in(be.to_latex(results)) == supported
+    assert re.search(r"0.01 %: not supported by 20 people", " ".join(printed.split()))
     at_far = be.to_frame(results).query("at == 'far_target' and unit == 'proportion'")
     assert at_far.supported.tolist()[-1] is False and at_far.value.notna().all()
 
@@ -89,17 +89,17 @@ def test_a_target_that_was_asked_for_is_withheld_alike(task, targets, capsys):
 def test_frr_targets_are_withheld_as_far_targets_are(capsys):
     """20 people support FRR 20 %, since 3 / 20 is 15 %, and no FRR 10 %."""
     be.show(be.verification(small(), far_targets=(), frr_targets=[0.1, 0.2]))
-    shown = capsys.readouterr().out
-    assert "FAR at FRR <= 20 %" in shown and "FAR at FRR <= 10 %" not in shown
-    assert "FAR at FRR 10 %: not supported by 20 people" in shown
+    printed = capsys.readouterr().out
+    assert "FAR at FRR <= 20 %" in printed and "FAR at FRR <= 10 %" not in printed
+    assert "FAR at FRR 10 %: not supported by 20 people" in printed
 
 
 def test_a_chosen_measure_is_withheld_with_its_column():
     systems = {"a": be.verification(small()), "b": be.verification(small())}
-    both = be.to_markdown(systems, measures=["eer", "frr_at_far=0.0001"])
+    two_columns = be.to_markdown(systems, measures=["eer", "frr_at_far=0.0001"])
     alone = be.to_markdown(systems, measures=["frr_at_far=0.0001"])
-    assert "EER" in both
-    for text in (both, alone):
+    assert "EER" in two_columns
+    for text in (two_columns, alone):
         assert "FRR at FAR <=" not in text and "0.01 %: not supported by 20 people" in text
 
 

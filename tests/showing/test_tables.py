@@ -64,8 +64,8 @@ def test_ranks_that_the_card_asks_for():
 
 def test_subjects_are_those_who_made_the_attempts():
     """Three probe subjects, one of them not in the gallery."""
-    d = [[1.0, 4, 6], [5, 1, 2], [3, 3, 3]]
-    scores = be.Scores(d, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
+    distances = [[1.0, 4, 6], [5, 1, 2], [3, 3, 3]]
+    scores = be.Scores(distances, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
     tree = be.evaluate(scores, thresholds=[2.5, 3.5])
     for path in ("verification/single", "open_set"):
         said = as_text(tree[path].to_dataset()).partition("EER")[0]
@@ -77,11 +77,11 @@ def test_subjects_are_those_who_made_the_attempts():
 
 def test_without_operating_points_there_are_rates():
     """FAR and FRR at d <= 2: one of three genuine attempts, two of nine others."""
-    d = [[0, 1, 4, 6], [2, 0, 5, 2], [4, 2, 0, 3], [6, 3, 9, 0]]
-    scores = be.Scores(d, ["ann", "ann", "bob", "cat"])
+    distances = [[0, 1, 4, 6], [2, 0, 5, 2], [4, 2, 0, 3], [6, 3, 9, 0]]
+    scores = be.Scores(distances, ["ann", "ann", "bob", "cat"])
     dataset = be.verification(scores, thresholds=[1.5, 2])
-    kept = dataset[["far", "frr", "genuine_attempts", "impostor_attempts"]]
-    text = as_text(kept)
+    rates_alone = dataset[["far", "frr", "genuine_attempts", "impostor_attempts"]]
+    text = as_text(rates_alone)
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert "2 genuine and 10 impostor attempts" in text
     heading = lines.index("threshold FAR FRR")
@@ -150,15 +150,15 @@ def test_tables_give_the_bounds_of_operating_points(galleries):
             rate = 100 * ds[f"dir_at_far_{name}"][i, 0].item()
             assert f"{rate:.2f} %" in rows[f"DIR at FAR <= {target}, rank 1, {end}"]
     assert "DIR, rank 1" not in rows  # at thresholds that were not given
-    few = be.open_set(galleries, gallery="single", thresholds=[3.0], far_targets=[0.1])
-    text = as_text(few, 200, verbose=True)
+    few_points = be.open_set(galleries, gallery="single", thresholds=[3.0], far_targets=[0.1])
+    text = as_text(few_points, 200, verbose=True)
     assert "DIR, rank 1 " in text and "EER, rank 1, at least" in text
 
 
 def test_ranks_name_the_subject_and_are_ordered_from_the_worst():
     """By hand: bob's mate is behind both others, ann's is first, dan has none."""
-    d = [[1, 4, 6], [5, 7, 2], [3, 2, 9.0]]
-    ds = be.ranks(be.Scores(d, ["ann", "bob", "dan"], ["ann", "bob", "cat"]))
+    distances = [[1, 4, 6], [5, 7, 2], [3, 2, 9.0]]
+    ds = be.ranks(be.Scores(distances, ["ann", "bob", "dan"], ["ann", "bob", "cat"]))
     assert ds.probe.values.tolist() == [0, 1, 2]
     assert ds.subject.values.tolist() == ["ann", "bob", "dan"]
     frame = be.to_frame(ds)
@@ -178,14 +178,14 @@ def test_ranks_by_a_mask_have_no_subject():
 def test_a_comparison_as_a_frame_has_differences():
     systems = {name: be.simulate(20, 3, random_state=seed) for seed, name in enumerate("abc")}
     for number in (2, 3):
-        some = {name: systems[name] for name in list(systems)[:number]}
-        ds = be.compare(some)
+        some_systems = {name: systems[name] for name in list(systems)[:number]}
+        ds = be.compare(some_systems)
         frame = be.to_frame(ds).query("measure == 'eer' and statistic == 'difference'")
         assert len(frame) == number * (number - 1)
         for row in frame.to_dict("records"):
-            at = {"system": row["system"], "other_system": row["other_system"]}
-            one, other = (
+            pair = {"system": row["system"], "other_system": row["other_system"]}
+            first_value, second_value = (
                 float(be.verification(systems[row[x]]).eer) for x in ("system", "other_system")
             )
-            assert abs(row["value"] - (one - other)) < 1e-12
-            assert row["low"] == float(ds.eer_difference_low.sel(at))
+            assert abs(row["value"] - (first_value - second_value)) < 1e-12
+            assert row["low"] == float(ds.eer_difference_low.sel(pair))

@@ -46,34 +46,34 @@ def folds_of_own(rng, repeats=3, folds=4):
 
 def test_statistics_are_those_of_plain_loops(rng):
     ds = folds_of_own(rng)
-    found = be.aggregate(ds, FOLDS, quantiles=(0, 0.3))
+    summary = be.aggregate(ds, FOLDS, quantiles=(0, 0.3))
     labels = ["mean", "sd", "se", "median", "q0", "q0.3", "pooled", "number"]
     labels += ["repeats_mean", "repeats_sd"]
-    assert found["statistic"].values.tolist() == labels
-    assert found["far"].dims == ("statistic", "part")
-    assert found["prior"].equals(ds["prior"])
-    assert not {"system", "fold"} & {*found.variables}
+    assert summary["statistic"].values.tolist() == labels
+    assert summary["far"].dims == ("statistic", "part")
+    assert summary["prior"].equals(ds["prior"])
+    assert not {"system", "fold"} & {*summary.variables}
     for name in ("far", "frr", "hter", "genuine_attempts"):
         for part in ("train", "test"):
             values = ds[name].sel(part=part).values.tolist()
-            known = [x for row in values for x in row if not math.isnan(x)]
+            defined = [x for row in values for x in row if not math.isnan(x)]
             of_repeats = []
             for row in values:
-                if there := [x for x in row if not math.isnan(x)]:
-                    of_repeats.append(sum(there) / len(there))
+                if known_of_repeat := [x for x in row if not math.isnan(x)]:
+                    of_repeats.append(sum(known_of_repeat) / len(known_of_repeat))
             expected = {
-                "mean": sum(known) / len(known),
-                "sd": statistics.stdev(known),
-                "se": statistics.stdev(known) / math.sqrt(len(known)),
-                "median": statistics.median(known),
-                "q0": min(known),
-                "q0.3": np.quantile(known, 0.3),
-                "number": len(known),
+                "mean": sum(defined) / len(defined),
+                "sd": statistics.stdev(defined),
+                "se": statistics.stdev(defined) / math.sqrt(len(defined)),
+                "median": statistics.median(defined),
+                "q0": min(defined),
+                "q0.3": np.quantile(defined, 0.3),
+                "number": len(defined),
                 "repeats_mean": sum(of_repeats) / len(of_repeats),
                 "repeats_sd": statistics.stdev(of_repeats),
             }
             for label, number in expected.items():
-                assert found[name].sel(part=part, statistic=label).item() == pytest.approx(
+                assert summary[name].sel(part=part, statistic=label).item() == pytest.approx(
                     number, rel=1e-12, abs=1e-15
                 )
 
@@ -82,14 +82,14 @@ def test_pooled_rates_are_summed_counts_over_summed_attempts():
     scores = be.simulate(30, 4, random_state=2)
     galleries = [range(0, 40), range(20, 100), range(90, 120)]
     tree = be.repeat(scores, [(range(120), x) for x in galleries], curves=True)
-    found = be.aggregate(tree)
+    summary = be.aggregate(tree)
     accepted, attempts = 0, 0
     for gallery in galleries:
         ds = be.verification(
             scores.select(range(120), gallery), thresholds=tree["verification/single"]["threshold"]
         )
         accepted, attempts = accepted + ds["fa"].values, attempts + int(ds["impostor_attempts"])
-    node = found["verification/single"]
+    node = summary["verification/single"]
     pooled = node["far"].sel(statistic="pooled").values
     np.testing.assert_allclose(pooled, accepted / attempts, rtol=1e-12)
     assert np.isnan(node["eer"].sel(statistic="pooled"))
@@ -99,24 +99,24 @@ def test_pooled_rates_are_summed_counts_over_summed_attempts():
 def test_half_total_error_of_pooled_rates(rng):
     ds = folds_of_own(rng)
     pooled = be.aggregate(ds, FOLDS).sel(statistic="pooled", part="test")
-    both = []
+    two_rates = []
     for name, attempts in (("far", "impostor_attempts"), ("frr", "genuine_attempts")):
         of_test = ds.sel(part="test")
         errors = np.nansum(of_test[name] * of_test[attempts])
-        both.append(errors / of_test[attempts].values.sum())
-    assert pooled["hter"].item() == pytest.approx(sum(both) / 2, rel=1e-12)
+        two_rates.append(errors / of_test[attempts].values.sum())
+    assert pooled["hter"].item() == pytest.approx(sum(two_rates) / 2, rel=1e-12)
 
 
 def test_interval_of_the_attributes_or_the_argument(rng):
     ds = folds_of_own(rng)
-    found = be.aggregate(ds, FOLDS)
+    summary = be.aggregate(ds, FOLDS)
     sizes = [float(ds["subjects"].sel(part=x).mean()) for x in ("test", "train")]
     of_part = nadeau_bengio(ds["frr"].sel(part="test"), *sizes, confidence=0.9)
-    limits = [found[f"frr_{end}"].sel(part="test").item() for end in ("low", "high")]
+    limits = [summary[f"frr_{end}"].sel(part="test").item() for end in ("low", "high")]
     np.testing.assert_allclose(limits, [max(of_part.low, 0), of_part.high], rtol=1e-12)
-    assert np.isnan(found["far_low"].sel(part="train"))  # 0 in each fold
-    assert found["eer_low"].dims == ()  # of the mean, not of a fold
-    assert "genuine_attempts_low" not in found
+    assert np.isnan(summary["far_low"].sel(part="train"))  # 0 in each fold
+    assert summary["eer_low"].dims == ()  # of the mean, not of a fold
+    assert "genuine_attempts_low" not in summary
     method = be.stats.IntervalMethod("quantile", confidence=0.8)
     middle = be.aggregate(ds, FOLDS, interval=method)
     expected = np.nanquantile(ds["far"].sel(part="test"), (0.1, 0.9))
@@ -128,9 +128,9 @@ def test_interval_of_the_attributes_or_the_argument(rng):
 def test_one_of_two_dimensions_and_a_tree(rng):
     ds = folds_of_own(rng)
     tree = xr.DataTree.from_dict({"verification/single": ds, "other": xr.Dataset({"x": 1.0})})
-    found = be.aggregate(tree, "fold")
-    assert found["other"]["x"].item() == 1
-    far = found["verification/single"]["far"]
+    summary = be.aggregate(tree, "fold")
+    assert summary["other"]["x"].item() == 1
+    far = summary["verification/single"]["far"]
     assert far.dims == ("statistic", "repeat", "part")
     expected = ds["far"].mean("fold")
     np.testing.assert_allclose(far.sel(statistic="mean").values, expected, rtol=1e-12)
@@ -139,7 +139,7 @@ def test_one_of_two_dimensions_and_a_tree(rng):
     )
     frr = ds["frr"].sel(part="test")
     half = stats.t.ppf(0.95, 3) * frr.std("fold", ddof=1) * np.sqrt(0.25 + ratio)
-    high = found["verification/single"]["frr_high"].sel(part="test")
+    high = summary["verification/single"]["frr_high"].sel(part="test")
     np.testing.assert_allclose(high, np.minimum(frr.mean("fold") + half, 1), rtol=1e-12)
 
 
@@ -169,8 +169,8 @@ def test_what_cannot_be_aggregated_is_refused(rng):
 
 def test_of_a_threshold_study_the_folds_are_asked_for():
     study = be.study_threshold(be.simulate(20, 4, random_state=1), "eer", folds=3, repeats=2)
-    over = ("repeat", "fold")
+    dimensions = ("repeat", "fold")
     with pytest.raises(be.DataError, match=r'study\["folds"\]'):
-        be.aggregate(study, over)
-    mean = be.aggregate(study["folds"], over)["far"].sel(statistic="mean", part="test")
+        be.aggregate(study, dimensions)
+    mean = be.aggregate(study["folds"], dimensions)["far"].sel(statistic="mean", part="test")
     assert mean.item() == pytest.approx(study["rates"]["far"].sel(part="test").item(), rel=1e-12)

@@ -30,9 +30,9 @@ def test_what_is_claimed_holds_in_a_sample_of_cells(claim_name):
     cell = next(x for x in claim.cells if x.population == "N")
     least = claim.is_made(cell)
     for name, counts in simulate((0, claim.name, str(cell)))[1].items():
-        held, given = held_of(Counter(counts))
-        assert given, name
-        assert scipy.stats.binom.cdf(held, given, least) >= RARE, name
+        number_held, number_given = held_of(Counter(counts))
+        assert number_given, name
+        assert scipy.stats.binom.cdf(number_held, number_given, least) >= RARE, name
 
 
 @pytest.mark.parametrize("claim", list(all_claims()), ids=lambda claim: claim.name)

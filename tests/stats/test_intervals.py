@@ -28,13 +28,13 @@ def few(
 
 def drawn_by(scores, interval, **options):
     use = Use(options.pop("templates", "single"), options.pop("fusion", "best"))
-    wanted = PointsWanted(
+    points_wanted = PointsWanted(
         np.array(TARGETS),
         check_costs(PointsWanted.COSTS),
         every_score=True,
         frr_targets=np.array(TARGETS),
     )
-    verified = verify(scores, use, wanted=wanted, **options)
+    verified = verify(scores, use, wanted=points_wanted, **options)
     verified.find_points(symmetric=False, with_rows=False)
     return VerificationColumns.count(verified, interval)
 
@@ -46,29 +46,29 @@ def attempts_between(case, templates, fusion):
     """Distances of all attempts, by (subject of the probe, subject claimed)."""
     data = naive.read(**case.naive())
     undefined = naive.FAILED if case.nan == "reject" else naive.INF
-    found: dict = {}
+    attempts: dict = {}
     for i, row in enumerate(data.rows):
-        of = data.probe_labels[i]
+        probe_subject = data.probe_labels[i]
         if templates == "single":
             for cell in row:
-                found.setdefault((of, cell.subject), []).append(cell.distance)
+                attempts.setdefault((probe_subject, cell.subject), []).append(cell.distance)
             continue
         for (_, subject), cells in naive.groups(row).items():
             fused = naive.fuse([cell.distance for cell in cells], fusion, undefined)
             if fused is not None:
-                found.setdefault((of, subject), []).append(fused)
-    return found
+                attempts.setdefault((probe_subject, subject), []).append(fused)
+    return attempts
 
 
 def resampled(found, people):
     """Genuine and impostor distances where these people took part, repeats included."""
     genuine, impostor = [], []
-    for i, a in enumerate(people):
-        for j, b in enumerate(people):
+    for i, probe_person in enumerate(people):
+        for j, gallery_person in enumerate(people):
             if i == j:
-                genuine += found.get((a, a), [])
-            elif a != b:
-                impostor += found.get((a, b), [])
+                genuine += found.get((probe_person, probe_person), [])
+            elif probe_person != gallery_person:
+                impostor += found.get((probe_person, gallery_person), [])
     return genuine, impostor
 
 
@@ -94,22 +94,22 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
     options = {"templates": "single"} if multi is None else {"templates": "multi", "fusion": multi}
     scores = be.Scores(**case.scores())
     drawn = drawn_by(scores, few(), **options)
-    found = attempts_between(case, options["templates"], multi or "best")
+    attempts = attempts_between(case, options["templates"], multi or "best")
     people = people_of(scores)
     if len(people) == 1:
         assert drawn.drawn.far.shape[1] == 1
         return
     weights = people_drawn(len(people), 8)
-    for r in range(8):
-        copies = [p for k, p in enumerate(people) for _ in range(int(weights[k, r]))]
-        genuine, impostor = resampled(found, copies)
+    for replicate in range(8):
+        copies = [p for k, p in enumerate(people) for _ in range(int(weights[k, replicate]))]
+        genuine, impostor = resampled(attempts, copies)
         far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.thresholds]
         frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in drawn.thresholds]
         for rates, expected in ((drawn.drawn.far, far), (drawn.drawn.frr, frr)):
             expected = np.array(expected, dtype=float)
-            np.testing.assert_allclose(rates[:, 1 + r], expected, rtol=1e-15)
-        whole = {name: values[..., 0] for name, values in drawn.drawn_values.items()}
-        if np.isnan(whole["eer"]):
+            np.testing.assert_allclose(rates[:, 1 + replicate], expected, rtol=1e-15)
+        all_people = {name: values[..., 0] for name, values in drawn.drawn_values.items()}
+        if np.isnan(all_people["eer"]):
             continue
         expected = {
             "eer": naive.eer(genuine, impostor, "distance").value,
@@ -118,8 +118,8 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
             "far_at_frr": [naive.far_at_frr(genuine, impostor, "distance", x)[0] for x in TARGETS],
         }
         for name, value in expected.items():
-            got = drawn.drawn_values[name][..., 1 + r]
-            value = np.where(np.isnan(whole[name]), np.nan, np.array(value, dtype=float))
+            got = drawn.drawn_values[name][..., 1 + replicate]
+            value = np.where(np.isnan(all_people[name]), np.nan, np.array(value, dtype=float))
             np.testing.assert_allclose(got, np.array(value, dtype=float), atol=1e-12, err_msg=name)
 
 
@@ -135,23 +135,25 @@ def test_claims_and_pairs_are_resampled_like_the_cells_they_are(data, case):
         | {people.index(label) for _, label in probes}
     )
     drawn = drawn_by(scores, few(), claims=claims)
-    kept = [people[k] for k in taking_part]
+    people_in_parts = [people[k] for k in taking_part]
     parts = naive.read(**case.naive())
-    found: dict = {}
+    attempts: dict = {}
     for i, subject in probes:
         cells = [c.distance for c in parts.rows[i] if c.subject == subject]
-        found.setdefault((parts.probe_labels[i], subject), []).extend(cells)
-    if len(kept) < 2:
+        attempts.setdefault((parts.probe_labels[i], subject), []).extend(cells)
+    if len(people_in_parts) < 2:
         return
-    weights = people_drawn(len(kept), 8)
-    for r in range(8):
-        copies = [p for k, p in enumerate(kept) for _ in range(int(weights[k, r]))]
-        genuine, impostor = resampled(found, copies)
+    weights = people_drawn(len(people_in_parts), 8)
+    for replicate in range(8):
+        copies = [
+            p for k, p in enumerate(people_in_parts) for _ in range(int(weights[k, replicate]))
+        ]
+        genuine, impostor = resampled(attempts, copies)
         far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.thresholds]
         frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in drawn.thresholds]
         for rates, expected in ((drawn.drawn.far, far), (drawn.drawn.frr, frr)):
             expected = np.array(expected, dtype=float)
-            np.testing.assert_allclose(rates[:, 1 + r], expected, rtol=1e-15)
+            np.testing.assert_allclose(rates[:, 1 + replicate], expected, rtol=1e-15)
 
 
 def test_a_list_of_all_pairs_is_the_matrix():
@@ -163,9 +165,9 @@ def test_a_list_of_all_pairs_is_the_matrix():
         "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
         "n_thresholds": 50,
     }
-    whole, listed = be.verification(scores, **options), be.verification(pairs, **options)
+    of_matrix, listed = be.verification(scores, **options), be.verification(pairs, **options)
     for name in ("far_low", "frr_high", "eer_low", "frr_at_far_high", "auc_low"):
-        np.testing.assert_array_equal(whole[name], listed[name], err_msg=name)
+        np.testing.assert_array_equal(of_matrix[name], listed[name], err_msg=name)
 
 
 def exact_worlds():
@@ -174,12 +176,14 @@ def exact_worlds():
     values, people = np.array(scores.values), scores.probe_labels
     failing = values.copy()
     failing[np.random.default_rng(3).random(values.shape) < 0.02] = np.nan
-    some = np.arange(len(people)) % 4 < 2
+    is_probe = np.arange(len(people)) % 4 < 2
     return {
         "distinct": scores,
         "ties": be.Scores(np.round(values, 2), people),
         "failures": be.Scores(failing, people, nan="reject"),
-        "two sides": be.Scores(values[np.ix_(some, ~some)], people[some], people[~some]),
+        "two sides": be.Scores(
+            values[np.ix_(is_probe, ~is_probe)], people[is_probe], people[~is_probe]
+        ),
     }
 
 
@@ -190,26 +194,26 @@ def test_measures_without_each_person_are_those_of_the_others(world):
     counted = drawn_by(scores, be.stats.IntervalMethod("people"))
     sides = scores.probe_labels, scores.gallery_labels
     options = {"far_targets": TARGETS, "frr_targets": TARGETS, "costs": PointsWanted.COSTS}
-    rest = []
+    without_each = []
     for person in people_of(scores):
         probes, gallery = (np.flatnonzero(x != person) for x in sides)
-        others = scores.select(probes=probes, gallery=gallery)
-        rest.append(be.verification(others, **options))
+        other_scores = scores.select(probes=probes, gallery=gallery)
+        without_each.append(be.verification(other_scores, **options))
     for name in ("eer", "auc", "eer_hull", "min_dcf", "frr_at_far", "far_at_frr"):
-        expected = np.array([ds[name].values for ds in rest]).T
+        expected = np.array([ds[name].values for ds in without_each]).T
         got = counted.values[name][..., 1:]
-        known = np.broadcast_to(~np.isnan(counted.values[name][..., :1]), got.shape)
-        np.testing.assert_allclose(got[known], expected[known], atol=1e-12, err_msg=name)
+        is_known = np.broadcast_to(~np.isnan(counted.values[name][..., :1]), got.shape)
+        np.testing.assert_allclose(got[is_known], expected[is_known], atol=1e-12, err_msg=name)
 
 
 def test_of_too_many_scores_to_count_at_each_errors_are_nearly_exact(monkeypatch):
     scores = be.simulate(40, 4, random_state=5, within=0.9)
     exact = drawn_by(scores, be.stats.IntervalMethod("people"))
     monkeypatch.setattr("bioeval.stats.verification.MOST_CELLS", 41 * 250)
-    near = drawn_by(scores, be.stats.IntervalMethod("people"))
-    assert len(near.counted_at) < 300 < len(exact.counted_at)
+    nearly_exact = drawn_by(scores, be.stats.IntervalMethod("people"))
+    assert len(nearly_exact.counted_at) < 300 < len(exact.counted_at)
     for name in ("auc", "eer_hull", "min_dcf"):
-        errors = [x.values[name][..., 1:].std(axis=-1) for x in (near, exact)]
+        errors = [x.values[name][..., 1:].std(axis=-1) for x in (nearly_exact, exact)]
         assert errors[0] == pytest.approx(errors[1], rel=0.05), name
     loose, strict = (
         be.verification(scores, far_targets=[target], interval="people") for target in (0.1, 0.01)
@@ -234,7 +238,7 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
         scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
     options = {"interval": be.stats.IntervalMethod(method, replicates=200)}
     by_subject = method in ("people", "subject-bootstrap")
-    found = {
+    datasets = {
         "verification": be.verification(scores, frr_targets=[0.1, 0.02], **options),
         "open set": be.open_set(scores, **options),
         "closed set": be.closed_set(scores, **options),
@@ -244,7 +248,7 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
         "open set": ["far", "frr", "grr", "dir", "dir_at_far"],
         "closed set": ["cms"],
     }
-    for task, ds in found.items():
+    for task, ds in datasets.items():
         assert (ds.attrs["interval_method"], ds.attrs["confidence"]) == (method, 0.95)
         assert ("replicates" in ds.attrs) == (method == "subject-bootstrap")
         for name in names[task] + ["eer", "auc"] * (by_subject and task == "verification"):
@@ -253,13 +257,13 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
                 low, value, high = (x.sel(rank=[1, 5, 10]) for x in (low, value, high))
             assert (low >= 0).all() and (high <= 1).all() and (low < high).all(), name
             assert ((low <= value + 1e-9) & (value <= high + 1e-9)).all(), name
-    ds = found["verification"]
-    assert ("eer_low" in ds) == ("eer_low" in found["open set"]) == by_subject
+    ds = datasets["verification"]
+    assert ("eer_low" in ds) == ("eer_low" in datasets["open set"]) == by_subject
     for name in ("gar", "frr", "far", "grr"):
         low, value, high = (ds[f"{name}{end}"].values for end in ("_low", "", "_high"))
         sign = 1 if (np.diff(value) >= 0).all() else -1
-        inside = (value > 0) & (value < 1)  # 0 and 1 have the bound by subjects
-        for end in (low[inside], high[inside]):
+        is_inside = (value > 0) & (value < 1)  # 0 and 1 have the bound by subjects
+        for end in (low[is_inside], high[is_inside]):
             assert (sign * np.diff(end) >= -1e-12).all(), name
 
 
@@ -274,20 +278,20 @@ def test_similarities_have_the_limits_of_their_distances(scores, task, method):
     limits = [str(x) for x in results[0].data_vars if str(x).endswith(("_low", "_high"))]
     assert len(limits) > 1
     for name in limits:
-        first, other = (x[name].sortby([*{"threshold"} & {*x[name].dims}]) for x in results)
+        first, of_distances = (x[name].sortby([*{"threshold"} & {*x[name].dims}]) for x in results)
         if "threshold" in first.dims:
-            other = other[::-1]
-        np.testing.assert_array_equal(first.values, other.values, err_msg=name)
+            of_distances = of_distances[::-1]
+        np.testing.assert_array_equal(first.values, of_distances.values, err_msg=name)
 
 
 @pytest.mark.slow
 def test_an_evaluation_rests_on_the_same_draws(scores):
-    few = be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=5)
-    options = {"interval": few, "far_targets": [0.1]}
+    interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=5)
+    options = {"interval": interval, "far_targets": [0.1]}
     tree = be.evaluate(scores, **options)
     for node in ("verification/single", "open_set", "closed_set"):
         task = getattr(be, node.partition("/")[0])
-        alone = task(scores, **options if node != "closed_set" else {"interval": few})
+        alone = task(scores, **options if node != "closed_set" else {"interval": interval})
         for name in alone.data_vars:
             if not name.startswith("threshold"):
                 same = alone[name].identical(tree[node][name].sel(alone[name].coords))
@@ -326,9 +330,9 @@ def test_without_errors_ends_are_open():
 @pytest.mark.parametrize("method", stats.METHODS[:1])
 @pytest.mark.cases(1)
 def test_few_people(method):
-    one = be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"]), interval=method)
-    assert arguments(one, "interval-of-few-subjects")["subjects"] == 1
-    assert np.isnan(one.frr_low).all() and np.isnan(one.far_high).all()
+    one_subject = be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"]), interval=method)
+    assert arguments(one_subject, "interval-of-few-subjects")["subjects"] == 1
+    assert np.isnan(one_subject.frr_low).all() and np.isnan(one_subject.far_high).all()
     square = np.array([[0, 1, 3, 4], [1, 0, 2, 5], [3, 2, 0, 1], [4, 5, 1, 0.0]])
     two = be.verification(be.Scores(square, ["a", "a", "b", "b"]), interval=method)
     assert arguments(two, "interval-of-few-subjects")["subjects"] == 2
@@ -424,10 +428,10 @@ def test_degenerate_scores(method):
 def test_intervals_have_no_point_that_accepts_all(method):
     """With three of four genuine attempts failed and few false accepts there is no EER."""
     rng = np.random.default_rng(0)
-    who = np.repeat(np.arange(12), 3)
-    values = rng.random((36, 36)) + 3.0 * (who[:, None] != who)
+    labels = np.repeat(np.arange(12), 3)
+    values = rng.random((36, 36)) + 3.0 * (labels[:, None] != labels)
     values[rng.random(values.shape) < 0.7] = np.nan
-    scores = be.Scores(values, who, nan="reject")
+    scores = be.Scores(values, labels, nan="reject")
     ds = be.verification(scores, interval=method, frr_targets=[0.5])
     assert np.isnan([ds.eer, ds.far_at_frr.item()]).all()
     assert np.isnan([ds.far_at_frr_low, ds.far_at_frr_high]).all()
@@ -471,13 +475,15 @@ def test_limits_are_those_of_people_who_search_drawn_again(ties):
             assert np.isnan(ds[f"{name}_low"].sel(rank=[2, 3, 4])).all()
             ds, replicates = ds.sel(rank=[1, 5]), replicates[..., [0, 4]]
         value = ds[name].values
-        inside = (value > 1e-9) & (value < 1 - 1e-9)  # others have a bound by people
+        is_inside = (value > 1e-9) & (value < 1 - 1e-9)  # others have a bound by people
         for end, level in (("low", 0.025), ("high", 0.975)):
             expected = np.quantile(replicates, level, axis=0)
             ours = ds[f"{name}_{end}"].values
             if name == "dir_at_far" and end == "low":
-                inside = inside & (ours > 0)  # where the people support the target
-            np.testing.assert_allclose(ours[inside], expected[inside], atol=1e-9, err_msg=name)
+                is_inside = is_inside & (ours > 0)  # where the people support the target
+            np.testing.assert_allclose(
+                ours[is_inside], expected[is_inside], atol=1e-9, err_msg=name
+            )
 
 
 @pytest.mark.parametrize("gallery", ["new people", "this gallery"])

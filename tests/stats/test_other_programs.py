@@ -39,9 +39,9 @@ def impostor(scores, threshold):
 
 
 def _counts(scores, wrong):
-    made = np.triu(np.ones(wrong.shape, dtype=int), 1)
+    is_counted = np.triu(np.ones(wrong.shape, dtype=int), 1)
     shape = PEOPLE, EACH, PEOPLE, EACH
-    return tuple(x.reshape(shape).sum(axis=(1, 3)) for x in (made * wrong, made))
+    return tuple(x.reshape(shape).sum(axis=(1, 3)) for x in (is_counted * wrong, is_counted))
 
 
 # ------------------------------------------------------------------------- independent attempts
@@ -142,18 +142,20 @@ def test_limits_of_rates_are_exact_limits_of_effective_attempts(scores, threshol
     proportion = optional_import("statsmodels.stats.proportion")
     ds = be.verification(scores, thresholds=[threshold], interval="people")
     errors, attempts = genuine
-    without = (errors.sum() - errors) / (attempts.sum() - attempts)
+    rates_without = (errors.sum() - errors) / (attempts.sum() - attempts)
     raised = raised_by_two(errors, attempts)  # the upper limit is around it
-    cases = [(ds.frr.item(), without, (ds.frr_low.item(), ds.frr_high.item()), raised)]
+    cases = [(ds.frr.item(), rates_without, (ds.frr_low.item(), ds.frr_high.item()), raised)]
     first = be.closed_set(scores, interval="people").sel(rank=1)
-    labels, without = np.asarray(scores.probe_labels), []
+    labels, rates_without = np.asarray(scores.probe_labels), []
     for person in np.unique(labels):
-        kept = np.flatnonzero(labels != person)
-        without.append(be.closed_set(scores.select(kept, kept)).cms.sel(rank=1).item())
+        remaining = np.flatnonzero(labels != person)
+        rates_without.append(
+            be.closed_set(scores.select(remaining, remaining)).cms.sel(rank=1).item()
+        )
     cms = first.cms.item()
-    cases.append((cms, without, (first.cms_low.item(), first.cms_high.item()), cms))
-    for rate, others, ours, upper in cases:
-        trials = effective(rate, others)
+    cases.append((cms, rates_without, (first.cms_low.item(), first.cms_high.item()), cms))
+    for rate, rates_of_others, ours, upper in cases:
+        trials = effective(rate, rates_of_others)
         theirs = [
             proportion.proportion_confint(x * trials, trials, 0.05, "beta") for x in (rate, upper)
         ]
@@ -169,13 +171,13 @@ def test_limits_of_a_difference_are_t_limits_of_pseudo_values():
     labels = np.asarray(crowd.labels)
 
     def difference(kept):
-        one, other = (be.verification(x.select(kept, kept)).auc.item() for x in pair)
-        return one - other
+        first_auc, second_auc = (be.verification(x.select(kept, kept)).auc.item() for x in pair)
+        return first_auc - second_auc
 
-    without = [difference(np.flatnonzero(labels != x)) for x in np.unique(labels)]
-    pseudo = pseudo_values(row.auc_difference.item(), without)
+    differences_without = [difference(np.flatnonzero(labels != x)) for x in np.unique(labels)]
+    pseudo = pseudo_values(row.auc_difference.item(), differences_without)
     spread = scipy.stats.sem(pseudo)
-    freedom = freedom_of(without)
+    freedom = freedom_of(differences_without)
     theirs = scipy.stats.t.interval(0.95, freedom, row.auc_difference.item(), spread)
     ours = row.auc_difference_low.item(), row.auc_difference_high.item()
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
@@ -187,8 +189,8 @@ def test_p_values_of_several_measures_are_adjusted_as_by_statsmodels():
     optional_import("statsmodels")
     multitest = optional_import("statsmodels.stats.multitest")
     crowd = be.simulate_embeddings(30, 4, within=0.8, random_state=1)
-    found = be.compare(crowd.scores("l2"), crowd.scores("l1"), far_targets=[0.2, 0.1])
-    rows = [x.isel(system=0, other_system=1) for x in by_measure(found).values()]
+    ranking = be.compare(crowd.scores("l2"), crowd.scores("l1"), far_targets=[0.2, 0.1])
+    rows = [x.isel(system=0, other_system=1) for x in by_measure(ranking).values()]
     tested = [x for x in rows if not np.isnan(x.p_value)]
     assert len(tested) >= 4
     theirs = multitest.multipletests([x.p_value for x in tested], method="holm")[1]
@@ -217,9 +219,13 @@ def plug_in(errors, attempts):
     if errors.ndim == 1:
         return (away**2).sum() / attempts.sum() ** 2
     sharing = 0.0
-    for a in range(len(away)):
-        for b in range(len(away)):
-            sharing += sum(away[a, b] * away[a, c] for c in range(len(away)) if c != b)
+    for first_person in range(len(away)):
+        for second_person in range(len(away)):
+            sharing += sum(
+                away[first_person, second_person] * away[first_person, c]
+                for c in range(len(away))
+                if c != second_person
+            )
     return (2 * (away**2).sum() + 4 * max(sharing, 0.0)) / attempts.sum() ** 2
 
 

@@ -27,8 +27,8 @@ def without(scores: be.Scores, person: object) -> be.Scores:
     if scores.layout == "pairs":
         subjects = np.asarray(scores.subjects_of_pairs)
         return scores.select(np.flatnonzero((subjects != person).all(axis=1)))
-    kept = [np.flatnonzero(x != person) for x in (scores.probe_labels, scores.gallery_labels)]
-    return scores.select(probes=kept[0], gallery=kept[1])
+    remaining = [np.flatnonzero(x != person) for x in (scores.probe_labels, scores.gallery_labels)]
+    return scores.select(probes=remaining[0], gallery=remaining[1])
 
 
 def matrix(layout: str) -> be.Scores:
@@ -39,8 +39,8 @@ def matrix(layout: str) -> be.Scores:
     if layout == "uneven":
         keep = np.flatnonzero(np.arange(36) % 3 < 1 + np.arange(36) // 3 % 3)
         return scores.select(keep, keep)
-    each = np.arange(36) % 3
-    return scores.select(np.flatnonzero(each == 0), np.flatnonzero(each > 0))
+    template_number = np.arange(36) % 3
+    return scores.select(np.flatnonzero(template_number == 0), np.flatnonzero(template_number > 0))
 
 
 def people_of(scores: be.Scores) -> list:
@@ -62,11 +62,11 @@ def units_of(scores: be.Scores) -> tuple[float, float]:
     """Independent units of impostor and of genuine attempts."""
     pairs = attempts_of(scores, genuine=False)
     people = people_of(scores)
-    one, other = ([sum(p[k] == a for p in pairs) for a in people] for k in (0, 1))
-    both = [x + y for x, y in zip(one, other, strict=True)]
-    far = naive_limits.kish(both) / 2
+    as_probes, as_gallery = ([sum(p[k] == a for p in pairs) for a in people] for k in (0, 1))
+    on_both_sides = [x + y for x, y in zip(as_probes, as_gallery, strict=True)]
+    far = naive_limits.kish(on_both_sides) / 2
     if scores.layout != "all-against-all":  # each comparison is of a probe and a template
-        far = min(far, naive_limits.kish(one), naive_limits.kish(other))
+        far = min(far, naive_limits.kish(as_probes), naive_limits.kish(as_gallery))
     own = [sum(p[0] == a for p in attempts_of(scores, genuine=True)) for a in people]
     return min(far, len(people) // 2), naive_limits.kish(own)
 
@@ -80,24 +80,29 @@ def test_limits_of_verification_are_those_of_the_definition(layout, kind):
         scores = be.Scores(-scores.values, scores.probe_labels, scores.gallery_labels, kind=kind)
         if layout != "gallery":
             scores = be.Scores(scores.values, scores.probe_labels, kind=kind)
-    every = np.unique(scores.values)
+    all_thresholds = np.unique(scores.values)
     targets = {"far_targets": (0.2, 0.05), "frr_targets": (0.3,)}
-    ds = be.verification(scores, thresholds=every, interval="people", **targets)
+    ds = be.verification(scores, thresholds=all_thresholds, interval="people", **targets)
     assert ds.attrs["interval_method"] == "people" and "replicates" not in ds.attrs
-    assert len(every) <= 512
+    assert len(all_thresholds) <= 512
     everyone = people_of(scores)
-    others = [be.verification(without(scores, a), thresholds=every, **targets) for a in everyone]
+    without_each = [
+        be.verification(without(scores, a), thresholds=all_thresholds, **targets) for a in everyone
+    ]
     mated = {a for a, _ in attempts_of(scores, genuine=True)}  # others change no FRR
-    of_mated = [x for a, x in zip(everyone, others, strict=True) if a in mated]
+    of_mated = [x for a, x in zip(everyone, without_each, strict=True) if a in mated]
 
     def columns(name, *place):
-        left_out = of_mated if name == "frr" else others
+        left_out = of_mated if name == "frr" else without_each
         return [float(x[name].values[place]) for x in (ds, *left_out)]
 
     of_far, of_frr = units_of(scores)
-    made = [len(attempts_of(scores, genuine)) for genuine in (False, True)]
-    for name, attempts, units, sides in (("far", made[0], of_far, 2), ("frr", made[1], of_frr, 1)):
-        places = [columns(name, k) for k in range(len(every))]
+    numbers_of_attempts = [len(attempts_of(scores, genuine)) for genuine in (False, True)]
+    for name, attempts, units, sides in (
+        ("far", numbers_of_attempts[0], of_far, 2),
+        ("frr", numbers_of_attempts[1], of_frr, 1),
+    ):
+        places = [columns(name, k) for k in range(len(all_thresholds))]
         limits = naive_limits.curve(places, attempts, units, sides, raised=True)
         expected = np.array([limits(x) for x in ds[name].values])
         np.testing.assert_allclose(ds[f"{name}_low"], expected[:, 0], atol=1e-9)
@@ -111,7 +116,7 @@ def test_limits_of_verification_are_those_of_the_definition(layout, kind):
     order = slice(None, None, -1 if kind == "similarity" else 1)
     expected = naive_limits.equal_error(
         columns("eer"),
-        [[float(x.frr[order][k]) for x in (ds, *others)] for k in range(len(every))],
+        [[float(x.frr[order][k]) for x in (ds, *without_each)] for k in range(len(all_thresholds))],
         *([ds[f"{x}{end}"].values[order] for x in ("far", "frr")] for end in ("_low", "", "_high")),
     )
     assert (ds.eer_low, ds.eer_high) == pytest.approx(expected, abs=1e-9)
@@ -122,15 +127,19 @@ def test_limits_of_verification_are_those_of_the_definition(layout, kind):
 
 def test_limits_depend_on_no_other_threshold_and_on_no_order():
     scores = be.simulate(25, 4, within=0.8, random_state=1)  # most scores are no threshold
-    at = [4.2, 5.0]
-    alone = be.verification(scores, thresholds=at, interval="people")
-    whole = be.verification(scores, thresholds=[3.0, *at, 6.0, 7.5], interval="people")
+    thresholds = [4.2, 5.0]
+    alone = be.verification(scores, thresholds=thresholds, interval="people")
+    more_thresholds = be.verification(
+        scores, thresholds=[3.0, *thresholds, 6.0, 7.5], interval="people"
+    )
     mixed = np.random.default_rng(0).permutation(100)
-    other = be.verification(scores.select(mixed, mixed), thresholds=at, interval="people")
-    fewer = be.verification(scores, thresholds=at, interval="people", far_targets=(0.2,))
+    in_other_order = be.verification(
+        scores.select(mixed, mixed), thresholds=thresholds, interval="people"
+    )
+    fewer = be.verification(scores, thresholds=thresholds, interval="people", far_targets=(0.2,))
     for name in ("far_low", "far_high", "frr_low", "frr_high"):
-        np.testing.assert_array_equal(alone[name], whole[name].sel(threshold=at))
-        np.testing.assert_allclose(alone[name], other[name], rtol=1e-12)
+        np.testing.assert_array_equal(alone[name], more_thresholds[name].sel(threshold=thresholds))
+        np.testing.assert_allclose(alone[name], in_other_order[name], rtol=1e-12)
         np.testing.assert_array_equal(alone[name], fewer[name])
     assert (alone.eer_low, alone.eer_high) == (fewer.eer_low, fewer.eer_high)
 
@@ -138,8 +147,11 @@ def test_limits_depend_on_no_other_threshold_and_on_no_order():
 def retrieval() -> be.Scores:
     """Queries of people in a gallery of others, too."""
     scores = crowd(people=15)
-    each = np.arange(45) % 3
-    return scores.select(np.flatnonzero((each < 2) & (np.arange(45) < 36)), np.flatnonzero(each))
+    template_number = np.arange(45) % 3
+    return scores.select(
+        np.flatnonzero((template_number < 2) & (np.arange(45) < 36)),
+        np.flatnonzero(template_number),
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,11 +166,11 @@ def retrieval() -> be.Scores:
     ids=["verification", "open set", "closed set", "re-identification", "comparison"],
 )
 def test_limits_do_not_depend_on_threads(call):
-    many = call()
+    on_many_threads = call()
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        assert call().identical(many)
+        assert call().identical(on_many_threads)
     finally:
         numba.set_num_threads(threads)
 
@@ -188,13 +200,13 @@ def test_a_list_of_pairs_has_the_limits_of_the_matrix():
     scores = crowd()
     pairs = scores.at_pairs(*np.triu_indices(36, 1))
     grid = np.unique(scores.values)[1::40]
-    whole, listed = (
+    of_matrix, listed = (
         be.verification(x, thresholds=grid, interval="people") for x in (scores, pairs)
     )
     for name in ("far", "frr", "eer", "frr_at_far", "auc", "min_dcf"):
         for end in ("low", "high"):
             np.testing.assert_allclose(
-                whole[f"{name}_{end}"], listed[f"{name}_{end}"], atol=1e-12, err_msg=name
+                of_matrix[f"{name}_{end}"], listed[f"{name}_{end}"], atol=1e-12, err_msg=name
             )
 
 
@@ -203,15 +215,15 @@ def test_limits_of_retrieval_are_those_of_the_queries_of_the_others():
     ds = be.reid(scores, "vehicleid", interval="people")
     assert ds.attrs["interval_for"] == "this gallery"
     searching = np.unique(scores.probe_labels)
-    others = [
+    without_each = [
         be.reid(scores.select(probes=np.flatnonzero(scores.probe_labels != a)), "vehicleid")
         for a in searching
     ]
     for name in ("mean_ap", "mean_inp"):
-        columns = [float(x[name]) for x in (ds, *others)]
+        columns = [float(x[name]) for x in (ds, *without_each)]
         expected = naive_limits.student(columns, len(searching))
         assert (ds[f"{name}_low"], ds[f"{name}_high"]) == pytest.approx(expected, abs=1e-9)
-    columns = [float(x.cmc[0]) for x in (ds, *others)]
+    columns = [float(x.cmc[0]) for x in (ds, *without_each)]
     expected = naive_limits.rate(columns, len(scores.probe_labels), len(searching), 1)
     assert (ds.cmc_low[0], ds.cmc_high[0]) == pytest.approx(expected, abs=1e-9)
 
@@ -236,16 +248,18 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
     closed = be.closed_set(scores, interval="people", max_rank=3, **options)
     assert ds.attrs["interval_method"] == "people"
     assert ds.attrs["interval_for"] == closed.attrs["interval_for"] == "new people"
-    others = [without(scores, a) for a in people_of(scores)]
-    apart = [be.open_set(x, thresholds=grid, **options) for x in others]
-    ranked = [be.closed_set(x, **options) for x in (scores, *others)]
+    without_each = [without(scores, a) for a in people_of(scores)]
+    opened_without = [be.open_set(x, thresholds=grid, **options) for x in without_each]
+    ranked = [be.closed_set(x, **options) for x in (scores, *without_each)]
     for name, sides in (("far", 2), ("dir", 1)):
         for k in (0, 4) if name == "dir" else (0,):  # ranks that tables show
             rate, low, high = (
                 x if name == "far" else x[:, k]
                 for x in (ds[f"{name}{end}"].values for end in ("", "_low", "_high"))
             )
-            rates = [x[name].values if name == "far" else x[name].values[:, k] for x in apart]
+            rates = [
+                x[name].values if name == "far" else x[name].values[:, k] for x in opened_without
+            ]
             places = [[rate[t], *(x[t] for x in rates)] for t in range(len(grid))]
             limits = naive_limits.curve(
                 places, scores.shape[0], PEOPLE / sides, sides, least=PEOPLE / 2
@@ -268,11 +282,11 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
 
 def test_where_people_are_drawn_again_the_gallery_stays():
     scores = be.simulate(30, 3, within=0.9, random_state=1)
-    few = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
     for task in (be.open_set, be.closed_set):
-        ds = task(scores, interval=few)
+        ds = task(scores, interval=interval)
         assert ds.attrs["interval_for"] == "this gallery" and ds.attrs["replicates"] == 100
-    about = be.verification(scores, interval=few).attrs
+    about = be.verification(scores, interval=interval).attrs
     assert (about["interval_unit"], about["interval_for"]) == ("people", "new people")
     about = be.verification(scores, interval="wilson").attrs
     assert (about["interval_unit"], about["interval_for"]) == ("attempts", "new attempts")
@@ -283,13 +297,18 @@ def test_ranks_without_room_have_no_limits(monkeypatch):
     closed = be.closed_set(scores, interval="people")
     monkeypatch.setattr("bioeval.counting.left_out.MOST_PAIRS", 100)
     fewer = be.closed_set(scores, interval="people")
-    some = int(np.isfinite(fewer.cms_low).sum())
-    assert 1 < some < 10 and arguments(fewer, "no-interval")["of"] == f"ranks above {some}"
+    number_with_limits = int(np.isfinite(fewer.cms_low).sum())
+    assert (
+        1 < number_with_limits < 10
+        and arguments(fewer, "no-interval")["of"] == f"ranks above {number_with_limits}"
+    )
     assert np.isfinite(closed.cms_low).all()
     opened = be.open_set(scores, interval="people")
-    known = [rank for rank in opened["rank"].values if rank in (1, 5, 10) and rank <= some]
-    assert np.isfinite(opened.dir_low.sel(rank=known)).all()
-    assert np.isfinite(opened.dir_low).sum() == opened.dir_low.sel(rank=known).size
+    ranks_with_limits = [
+        rank for rank in opened["rank"].values if rank in (1, 5, 10) and rank <= number_with_limits
+    ]
+    assert np.isfinite(opened.dir_low.sel(rank=ranks_with_limits)).all()
+    assert np.isfinite(opened.dir_low).sum() == opened.dir_low.sel(rank=ranks_with_limits).size
 
 
 def test_two_people_are_too_few():

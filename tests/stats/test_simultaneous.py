@@ -14,9 +14,9 @@ from bioeval.stats.simultaneous import Differences, letter_sets
 
 def plain_difference(one, other):
     """Return the difference of two systems, its standard error, and the degrees of freedom."""
-    d = [x - y for x, y in zip(one[1:], other[1:], strict=True)]
-    n, mean = len(d), sum(d) / len(d)
-    squares = [(x - mean) ** 2 for x in d]
+    differences = [x - y for x, y in zip(one[1:], other[1:], strict=True)]
+    n, mean = len(differences), sum(differences) / len(differences)
+    squares = [(x - mean) ** 2 for x in differences]
     varies = sum(x**2 for x in squares) - sum(squares) ** 2 / n
     freedom = min(2 * sum(squares) ** 2 / varies, n - 1) if varies > 0 else n - 1
     return one[0] - other[0], math.sqrt((n - 1) / n * sum(squares)), max(freedom, 1)
@@ -47,27 +47,27 @@ def leaving_out(draw):
 def test_limits_and_tests_are_those_of_plain_loops(columns, confidence, again):
     k = len(columns)
     drawn = np.random.default_rng(k).normal(size=(k, 50)) if again else None
-    made = Differences.from_columns(columns, np.ones((k, k), dtype=bool), confidence, drawn=drawn)
+    result = Differences.from_columns(columns, np.ones((k, k), dtype=bool), confidence, drawn=drawn)
     pairs = list(itertools.combinations(range(k), 2))
     p = []
     for i, j in pairs:
         away, error, freedom = plain_difference(columns[i], columns[j])
         below = above = error
         if again:
-            apart = drawn[i] - drawn[j]
-            ends = np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2])
+            drawn_difference = drawn[i] - drawn[j]
+            ends = np.quantile(drawn_difference, [(1 - confidence) / 2, (1 + confidence) / 2])
             normal = norm.ppf((1 + confidence) / 2)
             below, above = (away - ends[0]) / normal, (ends[1] - away) / normal
-            below, above = (max(x, np.std(apart, ddof=1)) for x in (below, above))
+            below, above = (max(x, np.std(drawn_difference, ddof=1)) for x in (below, above))
         times = t.ppf(1 - (1 - confidence) / 2 / len(pairs), freedom)
-        np.testing.assert_allclose(made.low[i, j], away - times * below)
-        np.testing.assert_allclose(made.high[i, j], away + times * above)
-        np.testing.assert_allclose(made.low[j, i], -away - times * above)
+        np.testing.assert_allclose(result.low[i, j], away - times * below)
+        np.testing.assert_allclose(result.high[i, j], away + times * above)
+        np.testing.assert_allclose(result.low[j, i], -away - times * above)
         p.append(2 * t.sf(abs(away) / (below if away > 0 else above), freedom))
     for (i, j), rejected in zip(pairs, plain_holm(p, 1 - confidence), strict=True):
         sign = 1 if columns[i, 0] > columns[j, 0] else -1
-        assert made.larger[i, j] == sign * rejected == -made.larger[j, i]
-        assert (made.p[i, j] <= 1 - confidence) == rejected
+        assert result.larger[i, j] == sign * rejected == -result.larger[j, i]
+        assert (result.p[i, j] <= 1 - confidence) == rejected
 
 
 def test_that_pairs_that_cannot_be_compared_are_not_told_apart():
@@ -75,15 +75,15 @@ def test_that_pairs_that_cannot_be_compared_are_not_told_apart():
     columns[:, 1:] += np.random.default_rng(3).normal(scale=0.001, size=(4, 30))
     columns[3] = columns[0]  # always the same
     comparable = ~np.eye(4, dtype=bool)
-    made = Differences.from_columns(columns, comparable, 0.95)
-    assert made.larger[0, 1] == -1 and made.larger[1, 0] == 1
-    assert np.isnan(made.low[0, [2, 3]]).all() and not made.larger[:, 2].any()
-    assert made.larger[3, 0] == 0 and np.isnan(made.p[3, 0])
-    rank, first, last = made.ranks(larger_is_better=False)
+    result = Differences.from_columns(columns, comparable, 0.95)
+    assert result.larger[0, 1] == -1 and result.larger[1, 0] == 1
+    assert np.isnan(result.low[0, [2, 3]]).all() and not result.larger[:, 2].any()
+    assert result.larger[3, 0] == 0 and np.isnan(result.p[3, 0])
+    rank, first, last = result.ranks(larger_is_better=False)
     np.testing.assert_array_equal(rank, [1, 3, np.nan, 1])
     np.testing.assert_array_equal(first, [1, 3, np.nan, 1])
     np.testing.assert_array_equal(last, [2, 3, np.nan, 2])
-    assert made.letters([0, 3, 1]) == ["a", "b", "", "a"]
+    assert result.letters([0, 3, 1]) == ["a", "b", "", "a"]
     comparable[0, 1] = comparable[1, 0] = False
     assert Differences.from_columns(columns, comparable, 0.95).larger[0, 1] == 0
 
@@ -100,9 +100,9 @@ def test_that_nobody_left_out_and_too_few_replicates_give_no_limits():
 
 def test_limits_end_at_the_largest_possible_difference():
     columns = np.array([[0.1, 0.0, 0.9, 0.2], [0.9, 0.1, 0.2, 0.8]])
-    made = Differences.from_columns(columns, np.ones((2, 2), dtype=bool), 0.95, widest=1.0)
-    assert (made.low[0, 1], made.high[0, 1]) == (-1, 1)
-    assert made.difference[0, 1] == pytest.approx(-0.8)
+    result = Differences.from_columns(columns, np.ones((2, 2), dtype=bool), 0.95, widest=1.0)
+    assert (result.low[0, 1], result.high[0, 1]) == (-1, 1)
+    assert result.difference[0, 1] == pytest.approx(-0.8)
 
 
 @st.composite

@@ -84,17 +84,24 @@ def check_lists_and_their_parts(errors, density, scale):
     errors[np.random.default_rng(0).random(errors.shape) > density] = 0
     weights = people_drawn(9, 40, seed=1)
     lists, parts = (QuadraticForms(weights, 2) for _ in range(2))
-    both = np.stack([errors, errors.T]) * scale
-    for layer, table in enumerate(both):
-        a, b = np.nonzero(table)
-        lists.add(PairCounts.from_entries(a, b, np.full(len(a), layer), table[a, b]))
-        for low in range(0, len(a), 5):  # the entries of a subject apart
+    both_ways = np.stack([errors, errors.T]) * scale
+    for layer, table in enumerate(both_ways):
+        rows, columns = np.nonzero(table)
+        lists.add(
+            PairCounts.from_entries(rows, columns, np.full(len(rows), layer), table[rows, columns])
+        )
+        for low in range(0, len(rows), 5):  # the entries of a subject apart
             part = slice(low, low + 5)
-            some = a[part], b[part], np.full(len(a[part]), layer), table[a, b][part]
-            parts.add(PairCounts.from_entries(*some))
-    expected = np.einsum("kij,ir,jr->kr", both, *[weights.astype(int)] * 2)
-    for found in (lists, parts):
-        assert found.totals.tolist() == expected.tolist()
+            entries = (
+                rows[part],
+                columns[part],
+                np.full(len(rows[part]), layer),
+                table[rows, columns][part],
+            )
+            parts.add(PairCounts.from_entries(*entries))
+    expected = np.einsum("kij,ir,jr->kr", both_ways, *[weights.astype(int)] * 2)
+    for forms in (lists, parts):
+        assert forms.totals.tolist() == expected.tolist()
 
 
 def test_attempts_both_ways_are_weighed_one_way():
@@ -102,8 +109,8 @@ def test_attempts_both_ways_are_weighed_one_way():
     table = np.triu(table, 1) + np.triu(table, 1).T
     weights = people_drawn(6, 40, seed=1)
     forms = QuadraticForms(weights, 1, both_ways=True)
-    a, b = np.nonzero(table)
-    forms.add(PairCounts.from_entries(a, b, np.zeros_like(a), table[a, b]))
+    rows, columns = np.nonzero(table)
+    forms.add(PairCounts.from_entries(rows, columns, np.zeros_like(rows), table[rows, columns]))
     expected = np.einsum("ij,ir,jr->r", table, *[weights.astype(int)] * 2)
     assert forms.totals[0].tolist() == expected.tolist()
 
@@ -113,9 +120,9 @@ def test_attempts_both_ways_are_weighed_one_way():
 def test_many_single_attempts_are_weighed_without_overflow(largest, monkeypatch):
     monkeypatch.setattr(people, "_FEW_PRODUCTS", 0)
     weights = np.random.default_rng(2).integers(largest - 3, largest + 1, (3000, 5))
-    forms, others = QuadraticForms(weights.astype(np.float32), 1), np.arange(1, 3000)
+    forms, other_people = QuadraticForms(weights.astype(np.float32), 1), np.arange(1, 3000)
     single, first = np.ones(2999, dtype=np.int64), np.zeros(2999, dtype=np.int64)
-    forms.add(PairCounts.from_entries(first, others, first, single))
+    forms.add(PairCounts.from_entries(first, other_people, first, single))
     assert forms.totals[0].tolist() == (weights[0] * weights[1:].sum(axis=0)).tolist()
 
 
@@ -129,8 +136,8 @@ GOLDEN = [[1, 1, 1, 1, 1], [1, 1, 0, 2, 1], [2, 0, 0, 0, 3], [1, 0, 3, 1, 0]]
 
 
 def test_a_rate_that_misses_1_by_a_rounding_is_1():
-    near = np.array([2e-16, 0.5, 1 - 2e-16])
-    low, high = open_limits(near, np.full(3, 0.4), np.full(3, 0.6), 20, 0.95)
+    rates = np.array([2e-16, 0.5, 1 - 2e-16])
+    low, high = open_limits(rates, np.full(3, 0.4), np.full(3, 0.6), 20, 0.95)
     bound = float(stats.zero_error_bound(20))
     assert low.tolist() == [0.0, 0.4, 1 - bound]
     assert high.tolist() == [bound, 0.6, 1.0]
@@ -141,24 +148,24 @@ def test_a_rate_that_misses_1_by_a_rounding_is_1():
 def test_limits_of_independent_attempts_are_those_of_scipy(errors, attempts, method):
     expected = binomtest(errors, attempts).proportion_ci(0.9, method)
     function = {"wilson": stats.wilson, "exact": stats.clopper_pearson}[method]
-    found = function(errors, attempts, 0.9)
-    np.testing.assert_allclose(found, (expected.low, expected.high), rtol=1e-9, atol=1e-15)
+    limits = function(errors, attempts, 0.9)
+    np.testing.assert_allclose(limits, (expected.low, expected.high), rtol=1e-9, atol=1e-15)
 
 
 def test_two_folds_have_an_interval():
-    found = stats.nadeau_bengio([0.1, 0.3], 1, 3)
+    interval = stats.nadeau_bengio([0.1, 0.3], 1, 3)
     half = 12.706204736 * 0.02**0.5 * (1 / 2 + 1 / 3) ** 0.5  # Student's quantile of one degree
-    assert (found.mean, found.folds) == (pytest.approx(0.2), 2)
-    assert [found.low, found.high] == pytest.approx([0.2 - half, 0.2 + half])
+    assert (interval.mean, interval.folds) == (pytest.approx(0.2), 2)
+    assert [interval.low, interval.high] == pytest.approx([0.2 - half, 0.2 + half])
 
 
 def test_empty_folds_are_left_out_of_their_mean():
     nan = math.nan
-    some = stats.nadeau_bengio([[0.1, nan], [0.3, 0.2]], 1, 3)
-    assert some == stats.nadeau_bengio([0.1, 0.3, 0.2], 1, 3)
-    one = stats.nadeau_bengio([nan, 0.2], 1, 3)
-    assert (one.mean, one.folds) == (0.2, 1)
-    assert math.isnan(one.sd) and math.isnan(one.low)
+    of_two_repeats = stats.nadeau_bengio([[0.1, nan], [0.3, 0.2]], 1, 3)
+    assert of_two_repeats == stats.nadeau_bengio([0.1, 0.3, 0.2], 1, 3)
+    of_one_fold = stats.nadeau_bengio([nan, 0.2], 1, 3)
+    assert (of_one_fold.mean, of_one_fold.folds) == (0.2, 1)
+    assert math.isnan(of_one_fold.sd) and math.isnan(of_one_fold.low)
     assert math.isnan(stats.nadeau_bengio([nan], 1, 3).mean)
     assert stats.nadeau_bengio([], 1, 3).folds == 0
     for argument, wrong in (("train_size", {"train_size": 0}), ("confidence", {"confidence": 95})):
@@ -168,8 +175,13 @@ def test_empty_folds_are_left_out_of_their_mean():
 
 def test_a_curve_of_many_distances_has_places_that_few_or_nearly_all_are_up_to():
     grid = grid_of(np.arange(1.0, 10_001.0))
-    rest = np.array([10, 20, 50, 100, 200, 500, 1000])  # 0.1 to 10 % of them
-    for chosen in (np.arange(1, 10), 10_001 - np.arange(1, 10), 10_000 - rest, rest + 1):
+    further_places = np.array([10, 20, 50, 100, 200, 500, 1000])  # 0.1 to 10 % of them
+    for chosen in (
+        np.arange(1, 10),
+        10_001 - np.arange(1, 10),
+        10_000 - further_places,
+        further_places + 1,
+    ):
         assert np.isin(chosen, grid).all()
 
 
@@ -181,19 +193,19 @@ def test_nobody_has_no_variance_and_no_replicate_no_limits():
 
 def test_limits_of_a_normalised_cost_do_not_depend_on_its_unit():
     scores = be.simulate(30, 3, random_state=1)
-    one, two = (
+    in_one_unit, two = (
         be.verification(scores, costs=[(0.1, unit, unit)], interval="people") for unit in (1.0, 2.0)
     )
     for name in ("min_dcf", "min_dcf_low", "min_dcf_high"):
-        np.testing.assert_allclose(one[name], two[name], rtol=1e-12)
+        np.testing.assert_allclose(in_one_unit[name], two[name], rtol=1e-12)
 
 
 def test_people_of_many_claims_have_the_limits_of_few(monkeypatch):
     scores = be.simulate(12, 3, random_state=1)
     options = {"templates": "multi", "fusion": "mean", "interval": "people"}
-    few = be.verification(scores, **options)
+    few_claims = be.verification(scores, **options)
     monkeypatch.setattr(counting_people, "FEW_ATTEMPTS", 0)
-    many = be.verification(scores, **options)
-    for name in few.variables:
+    many_claims = be.verification(scores, **options)
+    for name in few_claims.variables:
         if str(name).endswith(("_low", "_high")):
-            np.testing.assert_array_equal(few[name], many[name])
+            np.testing.assert_array_equal(few_claims[name], many_claims[name])

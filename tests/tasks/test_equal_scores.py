@@ -23,8 +23,8 @@ def _scores() -> be.Scores:
 
 def _ends(result: Any) -> dict[str, tuple[float, float]]:
     """Return the ends in the messages of a result, by the name of the number."""
-    found = (x.arguments for x in be.messages(result) if x.code == "ties-decide")
-    return {x["number"]: (x["pessimistic"], x["optimistic"]) for x in found}
+    arguments = (x.arguments for x in be.messages(result) if x.code == "ties-decide")
+    return {x["number"]: (x["pessimistic"], x["optimistic"]) for x in arguments}
 
 
 def test_a_collapsed_model_is_not_at_100_per_cent_without_a_word():

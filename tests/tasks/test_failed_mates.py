@@ -24,15 +24,15 @@ def failing():
 def test_the_calls_agree_with_the_definition(failing, ties, rank_unit):
     values, labels = failing
     scores = be.Scores(values, labels, nan="reject")
-    given = {"ties": ties, "rank_unit": rank_unit}
+    options = {"ties": ties, "rank_unit": rank_unit}
     expected = naive.closed_set(values, labels, nan="reject", ties=ties, unit=rank_unit)
-    closed = be.closed_set(scores, **given)
+    closed = be.closed_set(scores, **options)
     np.testing.assert_allclose(closed.cms, np.array(expected.cms, dtype=float), rtol=1e-14)
     assert (closed.attempts, closed.cms[-1]) == (16, 12 / 16)
-    opened = be.open_set(scores, thresholds=[np.inf], max_rank=closed.sizes["rank"], **given)
+    opened = be.open_set(scores, thresholds=[np.inf], max_rank=closed.sizes["rank"], **options)
     np.testing.assert_allclose(opened.dir[0], closed.cms, rtol=1e-14)
-    found = be.ranks(scores, **given).identification_rank.values
-    assert np.isnan(found).tolist() == [True] * 4 + [False] * 12
+    rank = be.ranks(scores, **options).identification_rank.values
+    assert np.isnan(rank).tolist() == [True] * 4 + [False] * 12
 
 
 @pytest.mark.parametrize("rank_unit", ["template", "subject"])
@@ -40,12 +40,12 @@ def test_folds_agree_with_a_call_of_each_test_part(failing, rank_unit):
     values, labels = failing
     scores = be.Scores(values, labels, nan="reject")
     folds = np.repeat([0, 1], 8)
-    given = {"task": "closed_set", "ranks": [1, 2, 3], "rank_unit": rank_unit}
-    found = be.cross_evaluate(scores, be.partition.PredefinedFolds(folds), **given)
+    options = {"task": "closed_set", "ranks": [1, 2, 3], "rank_unit": rank_unit}
+    result = be.cross_evaluate(scores, be.partition.PredefinedFolds(folds), **options)
     expected = [
         be.closed_set(scores.select(folds == k), rank_unit=rank_unit).cms[:3] for k in (0, 1)
     ]
-    cms = found.cms.sel(part="test") if "part" in found.cms.dims else found.cms
+    cms = result.cms.sel(part="test") if "part" in result.cms.dims else result.cms
     np.testing.assert_array_equal(cms.values[0], expected)
 
 

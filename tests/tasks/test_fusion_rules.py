@@ -27,22 +27,24 @@ def fused(values: list[float], rule: str, kind: str) -> float | None:
         return closest_first[k - 1] if len(values) >= k else None
     if not values:
         return None
-    one = {"best": closest_first[0], "worst": closest_first[-1]}
-    return one.get(rule, {"min": min, "max": max}.get(rule, statistics.median)(values))
+    by_order = {"best": closest_first[0], "worst": closest_first[-1]}
+    return by_order.get(rule, {"min": min, "max": max}.get(rule, statistics.median)(values))
 
 
 def claims(scores: be.Scores, rule: str) -> tuple[dict, int, int]:
     """The score of each claim by probe and subject; genuine and impostor ones without enough."""
-    made, lost = {}, [0, 0]
+    fused_claims, lost = {}, [0, 0]
     for i, subject in itertools.product(range(len(PEOPLE)), sorted(set(PEOPLE))):
-        there = [j for j in range(len(PEOPLE)) if PEOPLE[j] == subject and j != i]
-        values = [scores.values[i, j] for j in there if scores.values[i, j] == scores.values[i, j]]
+        columns = [j for j in range(len(PEOPLE)) if PEOPLE[j] == subject and j != i]
+        values = [
+            scores.values[i, j] for j in columns if scores.values[i, j] == scores.values[i, j]
+        ]
         score = fused(values, rule, scores.kind)
         if score is not None:
-            made[i, subject] = score
+            fused_claims[i, subject] = score
         elif values:
             lost[subject != PEOPLE[i]] += 1
-    return made, *lost
+    return fused_claims, *lost
 
 
 def card(rule: str, unit: str = "template") -> protocol.Protocol:
@@ -55,24 +57,24 @@ def card(rule: str, unit: str = "template") -> protocol.Protocol:
 @pytest.mark.parametrize("rule", ["best", "worst", "median", "kth:2", "min", "max"])
 def test_a_rule_means_the_same_in_every_call(rule, kind):
     scores = world(kind)
-    made, *_ = claims(scores, rule)
+    expected, *_ = claims(scores, rule)
     by_claim = be.claim_scores(scores, fusion=rule)
-    found = {
+    results = {
         (i, subject): by_claim.values[i, j]
         for i in range(20)
         for j, subject in enumerate(by_claim.gallery_labels.tolist())
         if by_claim.values[i, j] == by_claim.values[i, j]
     }
-    assert found == pytest.approx(made)
-    genuine = sorted(x for (i, subject), x in made.items() if PEOPLE[i] == subject)
+    assert results == pytest.approx(expected)
+    genuine = sorted(x for (i, subject), x in expected.items() if PEOPLE[i] == subject)
     ds = be.verification(scores, templates="multi", fusion=rule, thresholds=[-0.5, 0.0, 0.5])
     for t in (-0.5, 0.0, 0.5):
         accepted = [x <= t if kind == "distance" else x >= t for x in genuine]
         assert int(ds.ga.sel(threshold=t)) == sum(accepted)
     assert int(ds.genuine_attempts) == len(genuine)
-    assert int(ds.impostor_attempts) == len(made) - len(genuine)
+    assert int(ds.impostor_attempts) == len(expected) - len(genuine)
     mates = be.ranks(scores, rank_unit="subject", fusion=rule).mate_distance.values
-    own = [made.get((i, PEOPLE[i]), np.nan) for i in range(20)]
+    own = [expected.get((i, PEOPLE[i]), np.nan) for i in range(20)]
     np.testing.assert_allclose(mates, own)
     counts = be.stats.people_counts(scores, [0.0], templates="multi", fusion=rule)
     within = [x <= 0 if kind == "distance" else x >= 0 for x in genuine]
@@ -85,10 +87,10 @@ def test_a_rule_means_the_same_in_every_call(rule, kind):
 @pytest.mark.parametrize("rule", ["best", "worst", "median", "kth:2", "min", "max"])
 def test_systems_are_fused_by_the_words_of_templates(rule, kind):
     systems = {name: world(kind, seed) for seed, name in enumerate("abc")}
-    made = be.fuse(systems, rule)
+    fused_scores = be.fuse(systems, rule)
     for i, j in itertools.product(range(5), range(20)):
         values = [x.values[i, j] for x in systems.values()]
-        assert made.values[i, j] == fused(values, rule, kind)
+        assert fused_scores.values[i, j] == fused(values, rule, kind)
 
 
 def lossy(nan: str) -> be.Scores:
@@ -128,14 +130,17 @@ def test_claims_of_too_few_templates_are_counted_and_said(call, nan):
     _, genuine, impostor = claims(scores, "kth:3")
     assert genuine
     assert impostor
-    made = CALLS[call](scores, "kth:3")
-    assert (made.attrs["too_few_genuine"], made.attrs["too_few_impostor"]) == (genuine, impostor)
-    (said,) = (x for x in be.messages(made) if x.code == "too-few-templates")
+    result = CALLS[call](scores, "kth:3")
+    assert (result.attrs["too_few_genuine"], result.attrs["too_few_impostor"]) == (
+        genuine,
+        impostor,
+    )
+    (said,) = (x for x in be.messages(result) if x.code == "too-few-templates")
     assert f"{genuine} genuine and {impostor} impostor attempts" in said.sentence
     for rule in ("best", "worst", "mean", "median", "kth:1"):
-        made = CALLS[call](scores, rule)
-        assert "too-few-templates" not in codes(made)
-        assert "too_few_genuine" not in made.attrs
+        result = CALLS[call](scores, rule)
+        assert "too-few-templates" not in codes(result)
+        assert "too_few_genuine" not in result.attrs
 
 
 def test_folds_a_study_and_a_comparison_say_so_too():
@@ -159,10 +164,10 @@ def test_attacks_on_people_with_too_few_templates_are_counted():
         world("distance").values, ["ann", "bob", "cy", *PEOPLE[3:]], PEOPLE,
         probe_meta={"attack": species},
     )  # fmt: skip
-    made = be.vulnerability(scores, fusion="kth:3")
-    counted = made.attack_attempts.sel(species="pooled")
+    result = be.vulnerability(scores, fusion="kth:3")
+    counted = result.attack_attempts.sel(species="pooled")
     assert counted == 2  # of bob and cy; ann has two templates
-    (said,) = (x for x in be.messages(made) if x.code == "attacks-of-few-templates")
+    (said,) = (x for x in be.messages(result) if x.code == "attacks-of-few-templates")
     assert said.sentence.startswith("1 attack presentation")
     of_all = be.vulnerability(scores, fusion="kth:2").attack_attempts
     assert of_all.sel(species="pooled") == 3

@@ -65,26 +65,28 @@ def test_galleries_are_drawn_for_each_probe_and_not_for_all():
     """
     place = np.array([15, 25, 24, 28, 23, 11, 22, 9, 8])
     labels = np.repeat(["a", "b", "c"], [2, 3, 4])
-    d = np.abs(place[:, None] - place).astype(float)
+    distances = np.abs(place[:, None] - place).astype(float)
 
     def found(probe: int, enrolled: tuple[int, ...]) -> bool:
         (mate,) = (g for g in enrolled if labels[g] == labels[probe])
-        return all(d[probe, mate] < d[probe, g] for g in enrolled if g != mate)
+        return all(distances[probe, mate] < distances[probe, g] for g in enrolled if g != mate)
 
     of_subjects = [np.flatnonzero(labels == x).tolist() for x in "abc"]
     drawn = []
     for probe in range(9):
-        others = [[g for g in of if g != probe] for of in of_subjects]
-        drawn.append(np.mean([found(probe, e) for e in itertools.product(*others)]))
+        other_templates = [[g for g in of if g != probe] for of in of_subjects]
+        drawn.append(np.mean([found(probe, e) for e in itertools.product(*other_templates)]))
     assert np.mean(drawn) == pytest.approx(4 / 9)
-    ds = be.closed_set(be.Scores(d, labels), gallery="single")
+    ds = be.closed_set(be.Scores(distances, labels), gallery="single")
     assert ds.cms.sel(rank=1).item() == pytest.approx(4 / 9, abs=1e-13)
 
     real, evaluated = [], []
     for enrolled in itertools.product(*of_subjects):
         probes = [i for i in range(9) if i not in enrolled]
         real.append(np.mean([found(i, enrolled) for i in probes]))
-        part = be.Scores(d[np.ix_(probes, enrolled)], labels[probes], labels[list(enrolled)])
+        part = be.Scores(
+            distances[np.ix_(probes, enrolled)], labels[probes], labels[list(enrolled)]
+        )
         evaluated.append(be.closed_set(part).cms.sel(rank=1).item())
     assert len(real) == 24
     assert np.mean(real) == pytest.approx(np.mean(evaluated)) == pytest.approx(23 / 48)
@@ -97,12 +99,12 @@ def test_mates_that_are_out_of_reach_still_tie():
     """Beyond the ranks that are reported, ties are counted all the same."""
     rng = np.random.default_rng(6)
     subjects = np.repeat(np.arange(300), 3)
-    near = rng.integers(0, 50, (2, 900)).astype(float)
-    near[:, :3] = [0.0, 49.0, 49.0]
-    scores = be.Scores(near, [0, 0], subjects)
-    few, all_ = (be.closed_set(scores, gallery="single", max_rank=k) for k in (2, 300))
-    assert few.tied == all_.tied
-    np.testing.assert_allclose(few.cms, all_.cms[:2], rtol=0, atol=1e-15)
+    distances = rng.integers(0, 50, (2, 900)).astype(float)
+    distances[:, :3] = [0.0, 49.0, 49.0]
+    scores = be.Scores(distances, [0, 0], subjects)
+    first_ranks, all_ = (be.closed_set(scores, gallery="single", max_rank=k) for k in (2, 300))
+    assert first_ranks.tied == all_.tied
+    np.testing.assert_allclose(first_ranks.cms, all_.cms[:2], rtol=0, atol=1e-15)
 
 
 # ------------------------------------------------------------------------- more than a handful
@@ -113,10 +115,10 @@ def one_by_one(d, labels, i: int, limit: int) -> np.ndarray:
     labels = np.asarray(labels)
     mates = np.nonzero((labels == labels[i]) & (np.arange(len(labels)) != i))[0]
     out = np.zeros(limit)
-    for a in mates:
+    for mate in mates:
         terms = np.ones(1)
-        for s in np.unique(labels[labels != labels[i]]):
-            p = np.mean(d[i, labels == s] <= d[i, a])
+        for subject in np.unique(labels[labels != labels[i]]):
+            p = np.mean(d[i, labels == subject] <= d[i, mate])
             terms = np.convolve(terms, [1 - p, p])
         out += np.pad(terms, (0, limit))[:limit] / len(mates)
     return out
@@ -146,14 +148,14 @@ def test_far_of_many_templates():
     """Of more templates than there are logarithms in the table, and of fewer."""
     rng = np.random.default_rng(5)
     labels = np.repeat(["a", "b", "c"], (300, 20, 1))
-    d = rng.random((4, len(labels)))
+    distances = rng.random((4, len(labels)))
     limits = [0.001, 0.01, 0.05, 0.9]
-    scores = be.Scores(d, ["x", "x", "y", "z"], labels)
+    scores = be.Scores(distances, ["x", "x", "y", "z"], labels)
     result = be.open_set(scores, gallery="single", thresholds=limits)
     for t, limit in enumerate(limits):
         none = np.ones(4)
-        for s in "abc":
-            none *= 1 - (d[:, labels == s] <= limit).mean(axis=1)
+        for subject in "abc":
+            none *= 1 - (distances[:, labels == subject] <= limit).mean(axis=1)
         assert result.far[t] == pytest.approx(1 - none.mean(), abs=1e-13)
 
 
@@ -210,19 +212,19 @@ def test_unmated_probes():
 def test_bounds_hold_the_operating_points():
     """The points of a fine grid lie within the bounds of a coarse one."""
     scores = be.simulate(25, 4, within=0.9, random_state=11)
-    few = be.open_set(scores, gallery="single", n_thresholds=12)
+    coarse = be.open_set(scores, gallery="single", n_thresholds=12)
     many = be.open_set(scores, gallery="single", thresholds=np.unique(scores.values[0:3]))
-    assert few.eer_at_least <= many.eer_at_most and many.eer_at_least <= few.eer_at_most
-    assert few.eer_at_most - few.eer_at_least > many.eer_at_most - many.eer_at_least >= 0
-    for t in range(len(few.far_target)):
-        x = few.far_target[t].item()
-        best = many.dir.values[many.far.values <= x].max(axis=0, initial=0)
-        assert (best <= few.dir_at_far_at_most[t] + 1e-15).all()
+    assert coarse.eer_at_least <= many.eer_at_most and many.eer_at_least <= coarse.eer_at_most
+    assert coarse.eer_at_most - coarse.eer_at_least > many.eer_at_most - many.eer_at_least >= 0
+    for t in range(len(coarse.far_target)):
+        target = coarse.far_target[t].item()
+        best = many.dir.values[many.far.values <= target].max(axis=0, initial=0)
+        assert (best <= coarse.dir_at_far_at_most[t] + 1e-15).all()
     fine = be.open_set(scores, gallery="single", thresholds=np.unique(scores.values))
-    assert (few.dir_at_far_at_least <= fine.dir_at_far_at_least + 1e-15).all()
-    assert (fine.dir_at_far_at_least <= few.dir_at_far_at_most + 1e-15).all()
+    assert (coarse.dir_at_far_at_least <= fine.dir_at_far_at_least + 1e-15).all()
+    assert (fine.dir_at_far_at_least <= coarse.dir_at_far_at_most + 1e-15).all()
     for end in ("eer_at_least", "eer_at_most"):
-        assert few.eer_at_least <= fine[end] <= few.eer_at_most
+        assert coarse.eer_at_least <= fine[end] <= coarse.eer_at_most
 
 
 # ------------------------------------------------------------- streams, files, cards
@@ -231,10 +233,10 @@ def test_bounds_hold_the_operating_points():
 def test_tiles_change_nothing(monkeypatch):
     scores = be.simulate(9, (1, 4), within=1.0, random_state=2)
     options = {"gallery": "single", "n_thresholds": 30}
-    whole = be.open_set(scores, **options)
+    expected = be.open_set(scores, **options)
     monkeypatch.setattr("bioeval.counting.single_template.TILE_CHANCES", 100)
     monkeypatch.setattr("bioeval.scores.rows.BLOCK_VALUES", 50)
-    assert be.open_set(scores, **options).equals(whole)
+    assert be.open_set(scores, **options).equals(expected)
 
 
 def two_galleries(seed: int = 0, sizes: tuple[int, int] = (12, 15)) -> be.Scores:
@@ -252,10 +254,10 @@ def test_the_mean_is_of_each_gallery_at_its_own_threshold():
     scores = two_galleries()
     tree = be.evaluate(scores, "ijbc-1n")
     assert sorted(tree.children) == ["closed_set", "open_set"]
-    found = tree["open_set"].to_dataset()
-    assert found["gallery"].values.tolist() == ["G1", "G2"]
-    assert found["dir"].dims == ("gallery", "threshold", "rank")
-    means = be.aggregate(found, "gallery").sel(statistic="mean")
+    of_galleries = tree["open_set"].to_dataset()
+    assert of_galleries["gallery"].values.tolist() == ["G1", "G2"]
+    assert of_galleries["dir"].dims == ("gallery", "threshold", "rank")
+    means = be.aggregate(of_galleries, "gallery").sel(statistic="mean")
     own, probes, gallery = (
         scores.gallery_meta["gallery"],
         scores.probe_labels,
@@ -263,7 +265,7 @@ def test_the_mean_is_of_each_gallery_at_its_own_threshold():
     )
     for target in (0.1, 0.01):
         for rank in (1, 5):
-            each = [
+            by_gallery = [
                 naive.dir_at_far(
                     target, rank, values=scores.values[:, own == g],
                     probe_labels=probes, gallery_labels=gallery[own == g],
@@ -271,13 +273,15 @@ def test_the_mean_is_of_each_gallery_at_its_own_threshold():
                 for g in ("G1", "G2")
             ]  # fmt: skip
             result = means.dir_at_far.sel(far_target=target, rank=rank)
-            assert result == pytest.approx(float(sum(each)) / 2, abs=1e-12)
-    thresholds = found["threshold_at_far"]
+            assert result == pytest.approx(float(sum(by_gallery)) / 2, abs=1e-12)
+    thresholds = of_galleries["threshold_at_far"]
     assert (thresholds.sel(gallery="G1", rank=1) != thresholds.sel(gallery="G2", rank=1)).all()
     for g, size in (("G1", 12), ("G2", 15)):
         part = scores.select(gallery=np.flatnonzero(own == g))
-        alone = be.evaluate(part, "ijbc-1n", thresholds=found["threshold"].values)["open_set"]
-        of_gallery = found.sel(gallery=g)
+        alone = be.evaluate(part, "ijbc-1n", thresholds=of_galleries["threshold"].values)[
+            "open_set"
+        ]
+        of_gallery = of_galleries.sel(gallery=g)
         for name in ("far", "frr", "fa", "ttr", "eer", "genuine_attempts"):
             np.testing.assert_array_equal(of_gallery[name], alone[name])
         np.testing.assert_array_equal(of_gallery["dir"].sel(rank=alone["rank"]), alone["dir"])
@@ -292,17 +296,17 @@ def test_each_gallery_and_the_mean_are_shown_as_systems():
     card = be.protocol.load("ijbc-1n")
     card = replace(card, closed_set=replace(card.closed_set, max_rank=None))
     tree = be.evaluate(two_galleries(), card)
-    shown = dict(datasets(tree))
+    by_path = dict(datasets(tree))
     names = ("G1", "G2", "mean")
-    assert [*shown] == [f"{g}/{x}" for g in names for x in ("open_set", "closed_set")]
-    mean, cms = shown["mean/closed_set"], tree["closed_set"].cms
+    assert [*by_path] == [f"{g}/{x}" for g in names for x in ("open_set", "closed_set")]
+    mean, cms = by_path["mean/closed_set"], tree["closed_set"].cms
     assert mean.sizes["rank"] == 12  # ranks that both galleries have
     np.testing.assert_allclose(mean.cms, cms.sel(rank=mean["rank"]).mean("gallery"), rtol=1e-12)
     assert mean.attempts == tree["closed_set"].attempts.sum()
     assert mean.attrs["gallery_templates"] == 27
     assert codes(mean)[0] == "mean-over-galleries"
-    assert shown["G1/closed_set"].sizes["rank"] == 12
-    assert shown["G2/closed_set"].attrs["gallery_templates"] == 15
+    assert by_path["G1/closed_set"].sizes["rank"] == 12
+    assert by_path["G2/closed_set"].attrs["gallery_templates"] == 15
     assert "means over the galleries G1 and G2" in as_text(tree)
     assert [*be.plot.cmc(tree).curves] == [*names]
 

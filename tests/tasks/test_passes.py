@@ -74,9 +74,9 @@ def test_no_more_passes_than_needed(name, people, monkeypatch):
     ]
     monkeypatch.setattr(EmbeddingSource, "__getitem__", counting)
     monkeypatch.setattr(EmbeddingTiles, "compute", counting_tiles)
-    most, call = MOST_PASSES[name]
+    allowed, call = MOST_PASSES[name]
     call(*systems)
     assert scores_computed
     for scores in scores_computed.values():  # a sample that places cells is less than half a pass
         passes = scores / len(crowd.labels) ** 2
-        assert passes < most + 0.5, RULE.format(name=name, passes=passes, most=most)
+        assert passes < allowed + 0.5, RULE.format(name=name, passes=passes, most=allowed)

@@ -58,15 +58,15 @@ def test_every_point_is_a_row_and_every_row_has_its_counts(way, case, shared):
         )
         if math.isfinite(x)
     ]  # fmt: skip
-    every = {x for result in points.values() for x in result} | {0.125}
+    all_points = {x for result in points.values() for x in result} | {0.125}
     for node, result in points.items():
         dataset = tree[node].to_dataset()
         defined = dataset.genuine_attempts > 0 and dataset.impostor_attempts > 0
-        at = np.array(sorted(every if shared and defined else result))
-        assert np.isin(at, dataset.threshold).all(), node
-        dataset = dataset.sel(threshold=at)
+        thresholds = np.array(sorted(all_points if shared and defined else result))
+        assert np.isin(thresholds, dataset.threshold).all(), node
+        dataset = dataset.sel(threshold=thresholds)
         if node == "open_set":
-            expected = naive.open_set(thresholds=at.tolist(), **case.naive())
+            expected = naive.open_set(thresholds=thresholds.tolist(), **case.naive())
             np.testing.assert_array_equal(dataset.fa, expected.fa)
             np.testing.assert_array_equal(dataset.frr, np.array(expected.frr, dtype=float))
             continue
@@ -77,21 +77,21 @@ def test_every_point_is_a_row_and_every_row_has_its_counts(way, case, shared):
 @pytest.mark.slow
 def test_systems_of_one_kind_share_their_points_and_others_do_not():
     first, second = (be.simulate(8, 3, random_state=seed) for seed in (1, 2))
-    other = be.Scores(np.exp(-np.asarray(first.values)), first.probe_labels, kind="similarity")
-    systems = {"first": first, "second": second, "other": other}
+    other_kind = be.Scores(np.exp(-np.asarray(first.values)), first.probe_labels, kind="similarity")
+    systems = {"first": first, "second": second, "other": other_kind}
     alone = {name: be.evaluate(one) for name, one in systems.items()}
     tree = be.evaluate(systems, extra_thresholds=())
     for name, scores in systems.items():
         single = tree[name]["verification/single"].to_dataset()
-        for of, result in alone.items():
+        for owner, result in alone.items():
             points = {float(x) for node in ("verification/single", "verification/multi", "open_set")
                       for x in (result[node].eer_threshold, result[node].zero_far_threshold
                                 if "zero_far_threshold" in result[node] else math.nan)
                       if math.isfinite(x)}  # fmt: skip
-            same = (of == "other") == (name == "other")
-            assert (points <= set(single.threshold.values.tolist())) == same, (name, of)
-        made = naive.attempts_single(scores.values, scores.probe_labels, kind=scores.kind)
-        assert_verification(single, *made, scores.kind)
+            same = (owner == "other") == (name == "other")
+            assert (points <= set(single.threshold.values.tolist())) == same, (name, owner)
+        attempts = naive.attempts_single(scores.values, scores.probe_labels, kind=scores.kind)
+        assert_verification(single, *attempts, scores.kind)
 
 
 def test_thresholds_that_are_given_stay_as_given_unless_more_are_wanted():
@@ -102,8 +102,8 @@ def test_thresholds_that_are_given_stay_as_given_unless_more_are_wanted():
         np.testing.assert_array_equal(result[node].threshold, grid)
     single = be.verification(scores, thresholds=grid)
     np.testing.assert_array_equal(single.threshold, grid)
-    more = be.evaluate(scores, thresholds=grid, extra_thresholds=[3.0])["verification/single"]
-    assert {*grid, 3.0, single.eer_threshold.item()} <= set(more.threshold.values.tolist())
+    with_extra = be.evaluate(scores, thresholds=grid, extra_thresholds=[3.0])["verification/single"]
+    assert {*grid, 3.0, single.eer_threshold.item()} <= set(with_extra.threshold.values.tolist())
 
 
 @pytest.mark.parametrize("wrong", [[math.nan], [math.inf], "many", [[1.0]]])
@@ -119,16 +119,16 @@ def ties(kind: str = "distance", seed: int = 0) -> be.Scores:
     """Scores of 12 subjects with ties."""
     rng = np.random.default_rng(seed)
     label = np.repeat(np.arange(12), 3)
-    d = rng.integers(0, 30, (36, 36)) - 8 * (label[:, None] == label)
-    return be.Scores(d if kind == "distance" else -d, label, kind=kind)
+    distances = rng.integers(0, 30, (36, 36)) - 8 * (label[:, None] == label)
+    return be.Scores(distances if kind == "distance" else -distances, label, kind=kind)
 
 
 def naive_far(scores: be.Scores) -> list[float]:
     """FAR at each target, of all attempts of a square matrix."""
-    both = naive.attempts_single(
+    attempts = naive.attempts_single(
         scores.values.tolist(), scores.probe_labels.tolist(), kind=scores.kind
     )
-    return [float(naive.far_at_frr(*both, scores.kind, x)[0]) for x in FRR_TARGETS]
+    return [float(naive.far_at_frr(*attempts, scores.kind, x)[0]) for x in FRR_TARGETS]
 
 
 @pytest.mark.parametrize("way", ["listed", "counted"])
@@ -174,9 +174,9 @@ def test_the_points_of_two_systems_are_compared():
 def test_targets_that_genuine_attempts_cannot_support_are_said():
     ds = be.verification(be.simulate(30, 3, random_state=1), frr_targets=[0.5, 0.1, 0.001])
     of_frr = {x.code: x.arguments for x in be.messages(ds) if x.arguments.get("chosen") == "frr"}
-    few = of_frr["target-uncertain"]
-    assert (few["have"], few["targets"]) == ({"people": 30}, [0.5, 0.1])
-    assert few["needed"] == [60, 300]
+    message = of_frr["target-uncertain"]
+    assert (message["have"], message["targets"]) == ({"people": 30}, [0.5, 0.1])
+    assert message["needed"] == [60, 300]
     assert of_frr["target-not-supported"]["targets"] == [0.001]
 
 

@@ -14,11 +14,11 @@ KINDS = ("distance", "similarity")
 def scores_of(kind: str) -> be.Scores:
     """Probes against a gallery."""
     rng = np.random.default_rng(4)
-    who = np.repeat(np.arange(12), 3)
-    values = rng.normal(5, 1, (36, 36)) - 2 * (who[:, None] == who)
-    meta = {"sex": np.array(list("mf"))[who % 2]}
+    subject = np.repeat(np.arange(12), 3)
+    values = rng.normal(5, 1, (36, 36)) - 2 * (subject[:, None] == subject)
+    meta = {"sex": np.array(list("mf"))[subject % 2]}
     return be.Scores(
-        values if kind == "distance" else 10 - values, who, who, kind=kind,
+        values if kind == "distance" else 10 - values, subject, subject, kind=kind,
         probe_meta=meta, gallery_meta=meta,
     )  # fmt: skip
 
@@ -83,8 +83,8 @@ def test_every_function_takes_every_rule(name, kind):
     for threshold in (number, np.float64(number), str(number)):
         assert float(use(scores, threshold)) == number, threshold
     # Nothing is planned from a pilot without an error, or with nothing else.
-    for x in (1 / 81, 1 / 108, 0.5, 107 / 108, *[0, 1] * (name != "sample_size")):
-        assert float(use(scores, f"frr={x}")) == expected(f"frr={x}", kind, part), x
+    for target in (1 / 81, 1 / 108, 0.5, 107 / 108, *[0, 1] * (name != "sample_size")):
+        assert float(use(scores, f"frr={target}")) == expected(f"frr={target}", kind, part), target
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,13 @@ class Data:
     """
 
     def __init__(self, dtype: str, kind: str, step: int = 1, *, largest: bool = True):
-        known = [x for x in pool(dtype) if largest or not 1e300 < abs(float(x)) < math.inf]
+        finite_pool = [
+            value for value in pool(dtype) if largest or not 1e300 < abs(float(value)) < math.inf
+        ]
         rng = np.random.default_rng(1)
-        self.values = np.array([known[i] for i in rng.integers(0, len(known), 144)], dtype)
+        self.values = np.array(
+            [finite_pool[i] for i in rng.integers(0, len(finite_pool), 144)], dtype
+        )
         self.values = self.values.reshape(12, 12)
         self.kind, self.sign = kind, 1 if kind == "distance" else -1
         meta = {"half": ["a"] * 6 + ["b"] * 6}
@@ -74,20 +78,22 @@ class Data:
         self.case = {
             "values": read.tolist(), "probe_labels": LABELS, "gallery_labels": None, "kind": kind
         }  # fmt: skip
-        near = set(ODD) | {-x for x in ODD}
-        for x in {float(x) for x in known}:
-            near |= {x, math.nextafter(x, math.inf), math.nextafter(x, -math.inf)}
-            near |= {x * (1 + 2**-30), x * (1 - 2**-30)} if abs(x) < 1e300 else set()
-        at = sorted({x + 0.0 for x in near})
-        self.thresholds = sorted({*at[::step], at[-1], 5e-324})
+        candidates = set(ODD) | {-value for value in ODD}
+        for value in {float(value) for value in finite_pool}:
+            candidates |= {value, math.nextafter(value, math.inf), math.nextafter(value, -math.inf)}
+            candidates |= (
+                {value * (1 + 2**-30), value * (1 - 2**-30)} if abs(value) < 1e300 else set()
+            )
+        thresholds = sorted({value + 0.0 for value in candidates})
+        self.thresholds = sorted({*thresholds[::step], thresholds[-1], 5e-324})
         self.attempts = {
             "single": naive.attempts_single(**self.case), "multi": naive.attempts_multi(**self.case)
         }  # fmt: skip
 
     def errors(self, templates: str, thresholds: Any = None) -> tuple[list[int], list[int]]:
         """Return false rejects and false accepts, by definition."""
-        at = self.thresholds if thresholds is None else thresholds
-        result = naive.verification_counts(*self.attempts[templates], at, self.kind)
+        points = self.thresholds if thresholds is None else thresholds
+        result = naive.verification_counts(*self.attempts[templates], points, self.kind)
         return result[1], result[2]
 
 
@@ -100,10 +106,10 @@ def assert_errors(ds: Any, expected: tuple[list[int], list[int]], case: str) -> 
 @pytest.mark.cases(2)
 def test_at_many_thresholds(dtype, kind, step):
     data = Data(dtype, kind, step)
-    scores, at = data.scores, data.thresholds
+    scores, thresholds = data.scores, data.thresholds
     for templates in ("single", "multi"):
         expected = data.errors(templates)
-        options = {"templates": templates, "thresholds": at}
+        options = {"templates": templates, "thresholds": thresholds}
         ds = be.verification(scores, **options)
         assert_errors(ds, expected, templates)
         assert_errors(
@@ -119,20 +125,20 @@ def test_at_many_thresholds(dtype, kind, step):
     scored = np.array(genuine + impostor, dtype)
     flags = [True] * len(genuine) + [False] * len(impostor)
     listed = be.Scores.from_pairs(scored, flags, kind=kind)
-    assert_errors(be.verification(listed, thresholds=at), data.errors("single"), "pairs")
+    assert_errors(be.verification(listed, thresholds=thresholds), data.errors("single"), "pairs")
 
     for unit in ("template", "subject"):
-        expected = naive.open_set(**data.case, thresholds=at, unit=unit, max_rank=3)
-        ds = be.open_set(scores, thresholds=at, rank_unit=unit, max_rank=3)
+        expected = naive.open_set(**data.case, thresholds=thresholds, unit=unit, max_rank=3)
+        ds = be.open_set(scores, thresholds=thresholds, rank_unit=unit, max_rank=3)
         np.testing.assert_array_equal(ds.fa, expected.fa)
         np.testing.assert_array_equal(ds.di, expected.di)
     # Of subjects: DIR of the whole gallery, and FAR without the probe's own.
-    ds = be.gallery_size(scores, [3, 4], thresholds=at, max_rank=1)
+    ds = be.gallery_size(scores, [3, 4], thresholds=thresholds, max_rank=1)
     np.testing.assert_allclose(ds.dir[1] * 12, [x[:1] for x in expected.di], atol=1e-9)
     np.testing.assert_allclose(ds.far[0] * 12, expected.fa, atol=1e-9)
     np.testing.assert_allclose(
-        be.open_set(scores, thresholds=at, gallery="single", max_rank=1).far,
-        [float(far_of_single_galleries(data, t)) for t in at], atol=1e-12,
+        be.open_set(scores, thresholds=thresholds, gallery="single", max_rank=1).far,
+        [float(far_of_single_galleries(data, t)) for t in thresholds], atol=1e-12,
     )  # fmt: skip
 
 
@@ -141,8 +147,8 @@ def far_of_single_galleries(data: Data, threshold: float) -> Fraction:
     total = Fraction(0)
     for i, row in enumerate(data.case["values"]):
         none = Fraction(1)
-        for s in {*LABELS} - {LABELS[i]}:
-            mates = [x for x, who in zip(row, LABELS, strict=True) if who == s]
+        for subject in {*LABELS} - {LABELS[i]}:
+            mates = [x for x, who in zip(row, LABELS, strict=True) if who == subject]
             none *= 1 - Fraction(sum(naive.accepted(x, threshold, data.kind) for x in mates), 3)
         total += 1 - none
     return total / len(LABELS)
@@ -152,9 +158,9 @@ def far_of_single_galleries(data: Data, threshold: float) -> Fraction:
 @pytest.mark.cases(1)
 def test_of_retrieval(dtype, kind, step):
     data = Data(dtype, kind, step)
-    at = sorted(data.sign * t + 0.0 for t in data.thresholds)
+    thresholds = sorted(data.sign * t + 0.0 for t in data.thresholds)
     options = {"removed": "nothing", "budget": 5, "max_rank": 3}
-    expected = naive_reid.gom(data.case, None, at, **options)
+    expected = naive_reid.gom(data.case, None, thresholds, **options)
     gom = be.gom(data.scores, thresholds=data.thresholds, budget=5, scaled=False,
                  convention="viper", max_rank=3)  # fmt: skip
     for name in ("mvp", "precision", "recall", "dir", "ttr"):
@@ -176,8 +182,8 @@ def test_at_one_threshold(dtype, kind, step):
     folds = be.partition.PredefinedFolds(FOLDS)
     for t in data.thresholds:
         single, multi = data.errors("single", [t]), data.errors("multi", [t])
-        for some, expected in ((scores, single), (be.claim_scores(scores), multi)):
-            by_group = be.by_group(some, "half", threshold=t)
+        for scores_in_use, expected in ((scores, single), (be.claim_scores(scores), multi)):
+            by_group = be.by_group(scores_in_use, "half", threshold=t)
             assert_errors(by_group.sel(group="all", claimed_group="all"), expected, "group")
         tested = be.cross_evaluate(scores, folds, threshold=t)[["fr", "fa"]].sel(part="test")
         assert_errors(tested.sum(), of_folds(data, t), "folds")
@@ -197,8 +203,8 @@ def of_folds(data: Data, threshold: float) -> tuple[list[int], list[int]]:
     for fold in (0, 1):
         members = [i for i in range(12) if FOLDS[i] == fold]
         values = [[data.case["values"][i][j] for j in members] for i in members]
-        made = naive.attempts_single(values, [LABELS[i] for i in members], kind=data.kind)
-        total += np.ravel(naive.verification_counts(*made, [threshold], data.kind)[1:3])
+        attempts = naive.attempts_single(values, [LABELS[i] for i in members], kind=data.kind)
+        total += np.ravel(naive.verification_counts(*attempts, [threshold], data.kind)[1:3])
     return [total[0]], [total[1]]
 
 
@@ -208,15 +214,15 @@ def test_far_targets_between_attainable_rates(dtype, kind):
     data = Data(dtype, kind)
     genuine, impostor = data.attempts["single"]
     n = len(impostor)
-    near = {0.0, 5e-324, 1.0, math.nextafter(1.0, 0.0)}
+    targets_to_try = {0.0, 5e-324, 1.0, math.nextafter(1.0, 0.0)}
     for k in (1, 2, 53):
-        near |= {k / n, math.nextafter(k / n, 0), math.nextafter(k / n, 1)}
-    targets = sorted(near)
-    expected = [naive.threshold_at_far(genuine, impostor, kind, x) for x in targets]
+        targets_to_try |= {k / n, math.nextafter(k / n, 0), math.nextafter(k / n, 1)}
+    targets = sorted(targets_to_try)
+    expected = [naive.threshold_at_far(genuine, impostor, kind, target) for target in targets]
     ds = be.verification(data.scores, far_targets=targets)
     np.testing.assert_array_equal(ds.threshold_at_far, floats(expected))
-    for x, t in zip(targets, expected, strict=True):
-        chosen = be.by_group(data.scores, "half", threshold=f"far={x}")
+    for target, t in zip(targets, expected, strict=True):
+        chosen = be.by_group(data.scores, "half", threshold=f"far={target}")
         np.testing.assert_array_equal(chosen.threshold, float(t))
 
 

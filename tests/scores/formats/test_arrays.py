@@ -87,10 +87,10 @@ def test_npz_keeps_everything(tmp_path, scores):
 
 
 def test_who_is_no_person_is_kept(tmp_path):
-    whole = be.Scores(np.eye(6), [1, 1, 2, 2, 0, 0], distractor_ids=[0])
-    be.save(whole, tmp_path / "y.npz")
+    written = be.Scores(np.eye(6), [1, 1, 2, 2, 0, 0], distractor_ids=[0])
+    be.save(written, tmp_path / "y.npz")
     splitter = be.partition.SubjectKFold(2)
-    parts = [list(splitter.split(x)) for x in (whole, be.load(tmp_path / "y.npz"))]
+    parts = [list(splitter.split(x)) for x in (written, be.load(tmp_path / "y.npz"))]
     np.testing.assert_equal(*parts)
     np.savez(tmp_path / "x.npz", scores=np.eye(2), labels=[0, 1], distractor_ids=[0.5])
     with refused(r"x\.npz: `distractor_ids` is 0\.5; expected an integer"):
@@ -205,8 +205,8 @@ def test_a_column_of_metadata_is_of_a_side_where_the_sides_differ(tmp_path):
     with raises_about(be.DataError, "columns.probe_camera", "columns.gallery_camera"):
         be.load(tmp_path / "x.npz", columns={"camera": "q_cam", **NAMED})
     sides = {"probe_camera": "q_cam", "gallery_camera": "g_cam"}
-    found = be.load(tmp_path / "x.npz", columns={**sides, **NAMED})
-    assert found.gallery_meta["camera"].tolist() == [2, 3, 2]
+    loaded = be.load(tmp_path / "x.npz", columns={**sides, **NAMED})
+    assert loaded.gallery_meta["camera"].tolist() == [2, 3, 2]
     np.savez(tmp_path / "y.npz", scores=np.eye(2), probe_labels=[1, 2], gallery_camera=[1, 2])
     with refused("gallery metadata, 'gallery_camera', but no gallery_la"):
         be.load(tmp_path / "y.npz")
@@ -264,8 +264,8 @@ def test_arrays_that_are_no_columns_are_named(tmp_path):
     ):
         np.savez(path, **arrays)
         said = be.messages(be.verification(scores := be.load(path, **options)))
-        found = [x.arguments["arrays"] for x in said if x.code == "arrays-left-out"]
-        assert found == ([left_out] if left_out else [])
+        arrays_left_out = [x.arguments["arrays"] for x in said if x.code == "arrays-left-out"]
+        assert arrays_left_out == ([left_out] if left_out else [])
         assert ("camera" in arrays) == ("camera" in scores.probe_meta)
 
 
@@ -288,7 +288,7 @@ def test_options_overrule_the_file_but_not_its_kind(tmp_path):
 
 def test_a_kind_that_nothing_declares_is_said(tmp_path):
     """Taken as distances where neither file, name nor option says it, and never in silence."""
-    matrix, who = {"scores": D, "labels": WHO}, {"labels": tmp_path / "who.npy"}
+    matrix, labels_option = {"scores": D, "labels": WHO}, {"labels": tmp_path / "who.npy"}
     np.save(tmp_path / "x.npy", D)
     np.save(tmp_path / "who.npy", WHO)
     np.savez(tmp_path / "x.npz", **matrix)
@@ -297,13 +297,14 @@ def test_a_kind_that_nothing_declares_is_said(tmp_path):
     np.savez(tmp_path / "pairs.npz", scores=[1.0, 2, 3], genuine=[0, 0, 1])
     said = ("taken as distances: the file does not state the kind of its scores",)
     for name, options, expected in (
-        ("x.npy", who, said), ("x.npy", {**who, "kind": "similarity"}, ()), ("x.npz", {}, said),
+        ("x.npy", labels_option, said), ("x.npy", {**labels_option, "kind": "similarity"}, ()),
+        ("x.npz", {}, said),
         ("x.npz", {"kind": "distance"}, ()), ("declared.npz", {}, ()), ("pairs.npz", {}, said),
         ("named.npz", {"columns": {"scores": "distance"}}, ()),
     ):  # fmt: skip
-        found = be.load(tmp_path / name, **options)
-        assert found.reading == expected, name
-        results = be.verification(found)
+        loaded = be.load(tmp_path / name, **options)
+        assert loaded.reading == expected, name
+        results = be.verification(loaded)
         assert results.attrs.get("reading", "") == "".join(expected)
         assert not any("taken as" in message.sentence for message in be.messages(results))
 
@@ -320,19 +321,19 @@ def matrix(tmp_path) -> Path:
 @pytest.mark.parametrize("kind", ["U3", "S3", "i8", "u1"])
 def test_labels_in_an_array(kind, tmp_path):
     """Labels as .npy are what the same labels are in a .npz file, bytes as the text they are."""
-    who = np.array([7, 7, 12, 12]).astype(kind)
-    for name, array in (("who", who), ("two", who[:2]), ("m", D), ("wide", D[:, :2])):
+    labels = np.array([7, 7, 12, 12]).astype(kind)
+    for name, array in (("who", labels), ("two", labels[:2]), ("m", D), ("wide", D[:, :2])):
         np.save(tmp_path / f"{name}.npy", array)
     np.savez(tmp_path / "m.npz", scores=D[:, :2])
-    expected = who.astype("U3") if kind == "S3" else who
-    found = be.load(tmp_path / "m.npy", labels=tmp_path / "who.npy")
-    assert found.layout == "all-against-all"
-    np.testing.assert_array_equal(found.probe_labels, expected)
+    expected = labels.astype("U3") if kind == "S3" else labels
+    loaded = be.load(tmp_path / "m.npy", labels=tmp_path / "who.npy")
+    assert loaded.layout == "all-against-all"
+    np.testing.assert_array_equal(loaded.probe_labels, expected)
     for name in ("wide.npy", "m.npz"):
         sides = {"labels": tmp_path / "who.npy", "gallery": tmp_path / "two.npy"}
-        found = be.load(tmp_path / name, **sides)
-        np.testing.assert_array_equal(found.probe_labels, expected)
-        np.testing.assert_array_equal(found.gallery_labels, expected[:2])
+        loaded = be.load(tmp_path / name, **sides)
+        np.testing.assert_array_equal(loaded.probe_labels, expected)
+        np.testing.assert_array_equal(loaded.gallery_labels, expected[:2])
     with refused(r"two.npy: 2 labels for 4 rows"):
         be.load(tmp_path / "m.npy", labels=tmp_path / "two.npy")
     with refused("who.npy: has labels alone, and no column 'cam'"):
@@ -356,9 +357,9 @@ def test_bad_labels_in_an_array(array, says, tmp_path, matrix):
 
 def test_names_of_images_in_an_array_of_labels(tmp_path, matrix):
     np.save(tmp_path / "who.npy", ["0002_c1s1_000451_03.jpg", "0007_c3s2_000001_01.jpg"])
-    found = be.load(matrix, labels=tmp_path / "who.npy", names_of="market1501")
-    assert found.probe_labels.tolist() == [2, 7]
-    assert found.probe_meta["camera"].tolist() == [1, 3]
+    loaded = be.load(matrix, labels=tmp_path / "who.npy", names_of="market1501")
+    assert loaded.probe_labels.tolist() == [2, 7]
+    assert loaded.probe_meta["camera"].tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -395,9 +396,9 @@ def test_csv_labels(matrix, text, labels):
 def test_a_blank_cell_of_metadata_is_unknown(tmp_path):
     np.save(tmp_path / "x.npy", D)
     (tmp_path / "x.labels.csv").write_text("label,day\na,1\na,\nb,\nb,1\n")
-    found = be.load(tmp_path / "x.npy", exclude=["all:day"])
+    loaded = be.load(tmp_path / "x.npy", exclude=["all:day"])
     same = be.Scores(D, list("aabb"), probe_meta={"day": ["1", "", "", "1"]}, exclude=["all:day"])
-    assert be.verification(found).impostor_attempts == be.verification(same).impostor_attempts == 6
+    assert be.verification(loaded).impostor_attempts == be.verification(same).impostor_attempts == 6
 
 
 def test_csv_metadata_can_be_renamed(matrix):
@@ -503,16 +504,16 @@ def test_a_matrix_with_names_finds_its_labels_by_name(tmp_path):
     names = [f"p{who:02d}_{i}.png" for i, who in enumerate(people)]
     head = ",".join(["", *names])
     rows = [",".join([names[i], *map(str, row)]) for i, row in enumerate(scores.values)]
-    square, some, table = (tmp_path / x for x in ("square.csv", "some.csv", "people.csv"))
+    square, some_rows, table = (tmp_path / x for x in ("square.csv", "some.csv", "people.csv"))
     square.write_text("\n".join([head, *rows]))
-    some.write_text("\n".join([f"probe{head}", *rows[::3]]))
+    some_rows.write_text("\n".join([f"probe{head}", *rows[::3]]))
     lines = [f"{name},{who},{who % 2}" for name, who in zip(names, people, strict=True)]
     table.write_text("\n".join(["file,label,side", *lines[::-1]]))
     expected = float(be.verification(scores).eer)
     for options in ({"labels": table}, {"subject_from": r"^(p\d+)_"}):
-        found = be.load(square, kind="distance", **options)
-        assert float(be.verification(found).eer) == expected
-        part = be.load(some, kind="distance", **options)
+        loaded = be.load(square, kind="distance", **options)
+        assert float(be.verification(loaded).eer) == expected
+        part = be.load(some_rows, kind="distance", **options)
         same = scores.select(probes=range(0, 18, 3))
         assert be.closed_set(part).cms.equals(be.closed_set(same).cms)
     sides = be.load(square, kind="distance", labels=table).probe_meta["side"].tolist()
@@ -541,8 +542,8 @@ def test_subjects_of_pairs_by_name(tmp_path, names, columns):
     sides = dict(zip(names, (ENROLLED, PROBES), strict=True))
     light = [["day", "day"], ["day", "night"], ["day", "night"], ["day", "day"]]
     np.savez(tmp_path / "x.npz", **PAIRS, **sides, light=light, site=[1, 1, 2, 2], age=np.eye(4))
-    more = {"columns": {**columns, "place": "site"}}
-    pairs = be.load(tmp_path / "x.npz", kind="distance", **more)
+    options = {"columns": {**columns, "place": "site"}}
+    pairs = be.load(tmp_path / "x.npz", kind="distance", **options)
     assert pairs.pair_subjects.tolist() == [*map(list, zip(ENROLLED, PROBES, strict=True))]
     assert pairs.gallery_meta["light"].tolist() == [a for a, _ in light]
     assert pairs.probe_meta["light"].tolist() == [b for _, b in light]
@@ -582,5 +583,5 @@ def test_two_arrays_of_scores_by_columns(tmp_path):
 
 def test_two_values_for_each_template_are_left_out_and_said(tmp_path):
     np.savez(tmp_path / "x.npz", scores=D, labels=list("aabb"), place=np.ones((4, 2)))
-    found = be.load(tmp_path / "x.npz", kind="distance")
-    assert [remark.arguments["arrays"] for remark in found.remarks] == [["place"]]
+    loaded = be.load(tmp_path / "x.npz", kind="distance")
+    assert [remark.arguments["arrays"] for remark in loaded.remarks] == [["place"]]

@@ -103,13 +103,13 @@ def test_a_matrix_of_numbers(tmp_path, index, header):
     (tmp_path / "who.csv").write_text("label\n" + "\n".join(WHO))
     blank = np.where(np.eye(4), np.nan, MATRIX)  # pandas writes nothing for NaN
     path = written(tmp_path, pd.DataFrame(blank), index=index, header=header)
-    asked = {"header": True} if header and not index else {}
-    found = be.load(path, labels=tmp_path / "who.csv", kind="distance", **asked)
-    np.testing.assert_array_equal(found.values, blank)
+    options = {"header": True} if header and not index else {}
+    loaded = be.load(path, labels=tmp_path / "who.csv", kind="distance", **options)
+    np.testing.assert_array_equal(loaded.values, blank)
     truth = be.verification(be.Scores(MATRIX, WHO))
-    assert be.verification(found).eer == truth.eer
-    assert be.verification(found).genuine_attempts == truth.genuine_attempts == 4
-    if asked:
+    assert be.verification(loaded).eer == truth.eer
+    assert be.verification(loaded).genuine_attempts == truth.genuine_attempts == 4
+    if options:
         with pytest.raises(be.DataError, match="'0,1,2,3' may number the columns"):
             be.load(path, labels=tmp_path / "who.csv", kind="distance")
 
@@ -146,16 +146,16 @@ def test_an_empty_corner(tmp_path, label):
     values = np.array([[0.5, 0.75], [1.25, 0.25], [2, np.nan]])
     table = pd.DataFrame(values, index=["a_1", "b_1", "b_2"], columns=["a_3", "b_3"])
     path = written(tmp_path, table, index_label=label)
-    found = be.load(path, kind="distance", nan="exclude", subject_from="(.)_")
-    np.testing.assert_array_equal(found.values, values)
-    assert found.layout == "probe-against-gallery"
-    assert found.probe_labels.tolist() == ["a", "b", "b"]
-    assert found.gallery_labels.tolist() == ["a", "b"]
+    loaded = be.load(path, kind="distance", nan="exclude", subject_from="(.)_")
+    np.testing.assert_array_equal(loaded.values, values)
+    assert loaded.layout == "probe-against-gallery"
+    assert loaded.probe_labels.tolist() == ["a", "b", "b"]
+    assert loaded.gallery_labels.tolist() == ["a", "b"]
 
 
 def test_an_empty_corner_of_one_set(tmp_path):
     table = pd.DataFrame(MATRIX, index=list("abcd"), columns=list("abcd"))
-    how = {"kind": "distance", "subject_from": "(.)"}
-    assert be.load(written(tmp_path, table), **how).layout == "all-against-all"
+    options = {"kind": "distance", "subject_from": "(.)"}
+    assert be.load(written(tmp_path, table), **options).layout == "all-against-all"
     with pytest.raises(be.DataError, match="the same labels in another order"):
-        be.load(written(tmp_path, table[::-1]), **how)
+        be.load(written(tmp_path, table[::-1]), **options)

@@ -23,11 +23,11 @@ ACCESS_DENIED, SHARING_VIOLATION, ALREADY_EXISTS = 5, 32, 183
 
 def files_in_use() -> set[str]:
     """The files, but no folders, that this process has open or mapped."""
-    found = {line[73:] for line in Path("/proc/self/maps").read_text().splitlines()}
+    paths = {line[73:] for line in Path("/proc/self/maps").read_text().splitlines()}
     for number in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
-            found.add(os.readlink(f"/proc/self/fd/{number}"))
-    return {x for x in found if x.startswith("/") and not os.path.isdir(x)}
+            paths.add(os.readlink(f"/proc/self/fd/{number}"))
+    return {x for x in paths if x.startswith("/") and not os.path.isdir(x)}
 
 
 def place_of(path, folder) -> str:
@@ -95,7 +95,9 @@ def test_a_file_that_is_opened_meanwhile_is_named(monkeypatch):
 def test_what_fails_while_it_is_written_leaves_nothing(name, monkeypatch):
     if name == "parquet":
         pytest.importorskip("pyarrow")
-    given = be.Scores.from_pairs([1.0, 2.0], [1, 0]) if name in ("csv", "parquet") else SCORES
+    scores_to_write = (
+        be.Scores.from_pairs([1.0, 2.0], [1, 0]) if name in ("csv", "parquet") else SCORES
+    )
 
     def fail(self, *args):
         raise KeyboardInterrupt
@@ -103,7 +105,7 @@ def test_what_fails_while_it_is_written_leaves_nothing(name, monkeypatch):
     monkeypatch.setattr(type(SCORES.cells), "read", fail)
     monkeypatch.setattr(be.Scores, "values", property(fail))
     with pytest.raises(KeyboardInterrupt):
-        be.save(given, f"x.{name}")
+        be.save(scores_to_write, f"x.{name}")
     assert contents() == {}
 
 
@@ -130,7 +132,7 @@ def test_commands_say_it_in_one_line_and_keep_results(capsys):
         said = failing(*words, "--max-rank", "3", "--force")
     assert said.startswith(f"out/open_set_threshold.csv: {used}")
     assert said.endswith("give another name. The results are in out/results-2")
-    there = contents()
-    assert before.items() < there.items()
-    assert {Path(x).parent for x in set(there) - set(before)} == {Path("out/results-2")}
-    assert there["out/results-2/summary.json"] != before["out/summary.json"]
+    contents_after = contents()
+    assert before.items() < contents_after.items()
+    assert {Path(x).parent for x in set(contents_after) - set(before)} == {Path("out/results-2")}
+    assert contents_after["out/results-2/summary.json"] != before["out/summary.json"]

@@ -15,13 +15,13 @@ LEX = np.array(sorted(range(12), key=str))  # 0, 1, 10, 11, 2, ...
 @pytest.fixture(params=[".npy", ".npz", "metric"])
 def load(request, tmp_path):
     """Read scores, or embeddings, without names, with a table of labels."""
-    x = np.random.default_rng(1).normal(size=(12, 3))
-    distances = np.linalg.norm(x[:, None] - x, axis=-1)
+    embeddings = np.random.default_rng(1).normal(size=(12, 3))
+    distances = np.linalg.norm(embeddings[:, None] - embeddings, axis=-1)
     path = tmp_path / f"x{request.param if request.param != 'metric' else '.npy'}"
     if request.param == ".npz":
         np.savez(path, scores=distances)
     else:
-        np.save(path, x if request.param == "metric" else distances)
+        np.save(path, embeddings if request.param == "metric" else distances)
     metric = {"metric": "l2"} if request.param == "metric" else {}
 
     def load(table, **options):
@@ -44,9 +44,9 @@ def test_rows_that_are_numbered_in_another_order_are_refused(load, name, first):
 
 def test_other_columns_number_nothing(load):
     table = pd.DataFrame({"subject": WHO, "enrolled_at": LEX, "visit": np.tile([2, 1], 6)})
-    kept = load(table.assign(day=LEX), columns={"date": "day"})  # metadata that are asked for
-    assert kept.probe_meta["date"].tolist() == [*map(str, LEX)]
-    assert kept.probe_meta["enrolled_at"].tolist() == [*map(str, LEX)]
+    loaded = load(table.assign(day=LEX), columns={"date": "day"})  # metadata that are asked for
+    assert loaded.probe_meta["date"].tolist() == [*map(str, LEX)]
+    assert loaded.probe_meta["enrolled_at"].tolist() == [*map(str, LEX)]
     with pytest.raises(be.DataError, match="'day' numbers the rows"):
         load(table.assign(day=LEX))
     part = table.set_axis(LEX * 2)  # the numbers of rows in a larger table
@@ -60,8 +60,8 @@ def test_two_columns_of_labels_are_asked_about(load):
     with pytest.raises(be.DataError, match="'label' and 'subject' could each be .*say `columns={"):
         load(TWO)
     for name in ("label", "subject"):
-        found = load(TWO, columns={"labels": name})
-        assert found.probe_labels.tolist() == [*map(str, TWO[name])]
+        loaded = load(TWO, columns={"labels": name})
+        assert loaded.probe_labels.tolist() == [*map(str, TWO[name])]
     with pytest.raises(be.DataError, match="no column 'who'"):
         load(TWO, columns={"labels": "who"})
     alike = load(TWO.assign(label=[f"person {x}" for x in WHO]))
@@ -69,9 +69,9 @@ def test_two_columns_of_labels_are_asked_about(load):
 
 
 def test_an_id_of_the_rows_is_no_subject(load):
-    found = load(TWO.assign(label=np.arange(12)))
-    assert found.probe_labels.tolist() == [*map(str, WHO)]
-    assert any("subjects from column 'subject' of who.csv" in text for text in found.reading)
+    loaded = load(TWO.assign(label=np.arange(12)))
+    assert loaded.probe_labels.tolist() == [*map(str, WHO)]
+    assert any("subjects from column 'subject' of who.csv" in text for text in loaded.reading)
 
 
 def test_the_gallery_has_its_own_column(tmp_path):
@@ -81,9 +81,9 @@ def test_the_gallery_has_its_own_column(tmp_path):
     with pytest.raises(be.DataError, match='x.gallery.csv.*`columns={"gallery_labels"'):
         be.load(tmp_path / "x.npy", columns={"labels": "label"})
     roles = {"labels": "label", "gallery_labels": "subject"}
-    found = be.load(tmp_path / "x.npy", columns=roles)
-    assert found.probe_labels.tolist() == [*map(str, TWO["label"])]
-    assert found.gallery_labels.tolist() == [*map(str, WHO[::-1])]
+    loaded = be.load(tmp_path / "x.npy", columns=roles)
+    assert loaded.probe_labels.tolist() == [*map(str, TWO["label"])]
+    assert loaded.gallery_labels.tolist() == [*map(str, WHO[::-1])]
 
 
 @pytest.mark.parametrize(
@@ -99,22 +99,22 @@ def test_no_persons_are_read_as_they_were_written(tmp_path, labels, how, suffix)
         pytest.importorskip("pyarrow.parquet")
     scores = be.Scores(np.random.default_rng(2).random((7, 7)), labels, **how)
     be.save(scores, tmp_path / f"x.{suffix}")
-    found, truth = be.verification(be.load(tmp_path / f"x.{suffix}")), be.verification(scores)
+    dataset, truth = be.verification(be.load(tmp_path / f"x.{suffix}")), be.verification(scores)
     for name in ("genuine_attempts", "impostor_attempts", "eer", "auc"):
-        assert found[name].item() == truth[name].item()
+        assert dataset[name].item() == truth[name].item()
 
 
 def test_labels_without_a_name(tmp_path):
     np.save(tmp_path / "x.npy", np.random.default_rng(3).random((4, 4)))
-    who = pd.Series([0, 0, 1, 1])
-    who.to_csv(tmp_path / "who.csv")  # ,0
-    found = be.load(tmp_path / "x.npy", labels=tmp_path / "who.csv")
-    assert found.probe_labels.tolist() == ["0", "0", "1", "1"]
-    who.to_csv(tmp_path / "who.csv", index=False)
+    labels = pd.Series([0, 0, 1, 1])
+    labels.to_csv(tmp_path / "who.csv")  # ,0
+    loaded = be.load(tmp_path / "x.npy", labels=tmp_path / "who.csv")
+    assert loaded.probe_labels.tolist() == ["0", "0", "1", "1"]
+    labels.to_csv(tmp_path / "who.csv", index=False)
     with pytest.raises(be.DataError, match="5 labels for 4 rows.*or say `header=True`"):
         be.load(tmp_path / "x.npy", labels=tmp_path / "who.csv")
-    found = be.load(tmp_path / "x.npy", labels=tmp_path / "who.csv", header=True)
-    assert found.probe_labels.tolist() == ["0", "0", "1", "1"]
-    who.to_csv(tmp_path / "who.csv", index=False, header=False)
-    found = be.load(tmp_path / "x.npy", labels=tmp_path / "who.csv")
-    assert found.probe_labels.tolist() == ["0", "0", "1", "1"]
+    loaded = be.load(tmp_path / "x.npy", labels=tmp_path / "who.csv", header=True)
+    assert loaded.probe_labels.tolist() == ["0", "0", "1", "1"]
+    labels.to_csv(tmp_path / "who.csv", index=False, header=False)
+    loaded = be.load(tmp_path / "x.npy", labels=tmp_path / "who.csv")
+    assert loaded.probe_labels.tolist() == ["0", "0", "1", "1"]

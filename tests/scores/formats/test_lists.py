@@ -67,15 +67,15 @@ def test_a_word_and_a_score(tmp_path, yes, no, mark):
 def test_bob(tmp_path, columns):
     model = "m1 " if columns == 5 else ""
     lines = (("1", "1", "x", "0.5"), ("1", "2", "y", "-1e3"), ("2", "1", "x", "2"))
-    found = load(tmp_path, "".join(f"{a} {model}{b} {p} {s}\n" for a, b, p, s in lines))
-    holds(found)
-    assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
+    loaded = load(tmp_path, "".join(f"{a} {model}{b} {p} {s}\n" for a, b, p, s in lines))
+    holds(loaded)
+    assert loaded.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
 
 
 def test_names_of_columns(tmp_path):
     text = "distance;subject_a;subject_b;fold\n0.5;a;a;1\n-1e3;a;b;1\n2;b;a;2\n"
-    found = holds(load(tmp_path, text, kind=None))
-    assert (found.kind, found.pair_folds.tolist()) == ("distance", ["1", "1", "2"])
+    loaded = holds(load(tmp_path, text, kind=None))
+    assert (loaded.kind, loaded.pair_folds.tolist()) == ("distance", ["1", "1", "2"])
     bob = "bio_ref_subject_id,probe_subject_id,score\na,a,0.5\na,b,-1e3\nb,a,2\n"
     holds(load(tmp_path, bob, kind="similarity"))
     holds(load(tmp_path, "y_true,y_score\n1,0.5\n0,-1e3\n0,2\n"))  # of scikit-learn
@@ -135,8 +135,8 @@ CELLS = {
 
 def ways(signature, table):
     """The roles that the rows of a table give to the columns of a signature."""
-    found = [re.fullmatch(row.pattern, signature) for row in table]
-    return [{role: match.start(role) for role in match.groupdict()} for match in found if match]
+    matches = [re.fullmatch(row.pattern, signature) for row in table]
+    return [{role: match.start(role) for role in match.groupdict()} for match in matches if match]
 
 
 def written(folder, signature):
@@ -215,8 +215,8 @@ def test_names_stay_the_text_that_they_are(tmp_path, name):
 )  # fmt: skip
 def test_species_of_listed_attacks(tmp_path, text, species):
     scores = load(tmp_path, text, kind="similarity")
-    found = None if scores.pairs.attack is None else scores.pairs.attack.tolist()
-    assert found == species
+    species_read = None if scores.pairs.attack is None else scores.pairs.attack.tolist()
+    assert species_read == species
 
 
 # ------------------------------------------------------------------------- errors
@@ -294,8 +294,8 @@ def test_a_number_in_a_text_is_not_made_infinite(tmp_path, mark, number, capsys)
     lines = [mark.join(row).strip() for row in rows]
     with refused(f"line 4: score is '{number[:9]}.*too large"):
         load(tmp_path, "\n".join(lines), kind="similarity")
-    found = load(tmp_path, "\n".join([*lines[:3], *lines[4:]]), kind="similarity")
-    assert found.values.tolist() == [np.inf, -np.inf]
+    loaded = load(tmp_path, "\n".join([*lines[:3], *lines[4:]]), kind="similarity")
+    assert loaded.values.tolist() == [np.inf, -np.inf]
     path = put(tmp_path, "pad.csv", f"score,attack\n0.9,\n{number},print\n")
     assert main(["pad", str(path), "--kind", "similarity"]) == 2
 
@@ -319,8 +319,8 @@ def test_a_text_that_begins_with_comments(tmp_path, name, between):
         data = (head + rows).encode()
         place = put(tmp_path, name, gzip.compress(data) if name.endswith("gz") else data)
         if rows == LIST or name != "x.csv":
-            found = holds(be.load(place, kind="similarity"))
-            assert rows != LIST or "2 comment lines at the start left out" in found.reading
+            loaded = holds(be.load(place, kind="similarity"))
+            assert rows != LIST or "2 comment lines at the start left out" in loaded.reading
 
 
 @pytest.mark.parametrize("mark", [" ", ",", "\t"])
@@ -369,9 +369,9 @@ def test_every_end_of_a_line(tmp_path, ends):
     assert be.load(wide, kind="distance").values.tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
     np.save(tmp_path / "x.npy", np.eye(3))
     labels = write("l.csv", ["label,day", "a,1", "b\u2028\x85\x0cx,2", "a,3"])
-    found = be.load(tmp_path / "x.npy", labels=labels, kind="distance")
-    assert found.probe_labels.tolist() == ["a", "b\u2028\x85\x0cx", "a"]
-    assert found.probe_meta["day"].tolist() == ["1", "2", "3"]
+    loaded = be.load(tmp_path / "x.npy", labels=labels, kind="distance")
+    assert loaded.probe_labels.tolist() == ["a", "b\u2028\x85\x0cx", "a"]
+    assert loaded.probe_meta["day"].tolist() == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
@@ -409,29 +409,29 @@ def read_line(capsys, *args):
 
 
 def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
-    g, i = put(tmp_path, "g.txt", "0.5\n"), put(tmp_path, "i.txt", "-1e3\n2.0\n")
-    holds(be.load((g, i), kind="similarity"))
-    assert main(["run", str(g), str(i), "--kind", "distance", "--json"]) == 0
+    genuine_file, i = put(tmp_path, "g.txt", "0.5\n"), put(tmp_path, "i.txt", "-1e3\n2.0\n")
+    holds(be.load((genuine_file, i), kind="similarity"))
+    assert main(["run", str(genuine_file), str(i), "--kind", "distance", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert value(document, "impostor_attempts") == 2
-    g, j = tmp_path / "g.npy", tmp_path / "i.npy"
-    np.save(g, [0.5])
+    genuine_file, j = tmp_path / "g.npy", tmp_path / "i.npy"
+    np.save(genuine_file, [0.5])
     np.save(j, np.array([[-1e3], [2.0]]))
-    found = holds(be.load((g, j), kind="similarity"))
-    assert found.reading == ("genuine scores from g.npy, impostor scores from i.npy",)
-    assert "genuine scores from g.npy" in read_line(capsys, g, j)
+    loaded = holds(be.load((genuine_file, j), kind="similarity"))
+    assert loaded.reading == ("genuine scores from g.npy, impostor scores from i.npy",)
+    assert "genuine scores from g.npy" in read_line(capsys, genuine_file, j)
     with refused(r"g.npy: does not state whether its scores are dist"):
-        be.load((g, j))
+        be.load((genuine_file, j))
     with refused(r"i.txt: is text; expected a .npy file of impostor scores"):
-        be.load((g, i), kind="similarity")
+        be.load((genuine_file, i), kind="similarity")
     for array, message in (
         (np.eye(2), r"i.npy: has shape \(2, 2\); expected one score an attempt"),
         ([-1e3, 2.0], r"g.npy: has the same scores as .*i.npy"),
     ):
         np.save(j, array)
-        np.save(g, [-1e3, 2.0])
+        np.save(genuine_file, [-1e3, 2.0])
         with refused(message):
-            be.load((g, j), kind="similarity")
+            be.load((genuine_file, j), kind="similarity")
 
 
 @pytest.mark.parametrize(
@@ -467,9 +467,9 @@ def test_two_vectors_in_a_file(tmp_path, suffix, names, capsys):
         with h5py.File(place, "w") as out:
             for name, array in arrays.items():
                 out[name] = array
-    found = holds(be.load(place, kind="similarity"))
+    loaded = holds(be.load(place, kind="similarity"))
     said = f"genuine scores from {names[0]!r}, impostor scores from {names[1]!r}"
-    assert found.reading == (said,)
+    assert loaded.reading == (said,)
     assert said in read_line(capsys, place)
     assert be.load(place).reading[1].startswith("taken as distances")
 
@@ -485,12 +485,12 @@ def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
     np.save(tmp_path / "t.npy", values)
     labels = put(tmp_path, "p.csv", "label,camera\na,1\nb,1\na,2\nb,2\n")
     sides = {"labels": labels, "gallery": put(tmp_path, "g.csv", "a\nb\nc\na\nb\nc\n")}
-    found, wanted = (be.load(tmp_path / f"t.{x}", kind="llr", **sides) for x in ("csv", "npy"))
-    np.testing.assert_array_equal(found.values, wanted.values)
-    assert found.kind == "llr" and found.probe_meta["camera"].tolist() == ["1", "1", "2", "2"]
-    assert found.gallery_labels.tolist() == list("abcabc") == wanted.gallery_labels.tolist()
+    loaded, expected = (be.load(tmp_path / f"t.{x}", kind="llr", **sides) for x in ("csv", "npy"))
+    np.testing.assert_array_equal(loaded.values, expected.values)
+    assert loaded.kind == "llr" and loaded.probe_meta["camera"].tolist() == ["1", "1", "2", "2"]
+    assert loaded.gallery_labels.tolist() == list("abcabc") == expected.gallery_labels.tolist()
     (tmp_path / "t.csv").rename(tmp_path / "t.txt")
-    np.testing.assert_array_equal(be.load(tmp_path / "t.txt", **sides).values, wanted.values)
+    np.testing.assert_array_equal(be.load(tmp_path / "t.txt", **sides).values, expected.values)
     with refused("is 4 x 6, not square.*or `metric` if the rows are emb"):
         be.load(tmp_path / "t.txt", labels=labels)
     features = be.load(tmp_path / "t.txt", labels=labels, metric="linf")
@@ -503,8 +503,8 @@ def test_a_matrix_of_whole_numbers_and_one_that_is_no_matrix(tmp_path):
     text = "0,5,7\n5,0,2\n7,2,0\n"
     square = load(tmp_path, text, "t.csv", kind=None, labels=labels)
     assert (square.layout, square.values[0].tolist()) == ("all-against-all", [0, 5, 7])
-    both = load(tmp_path, text, "t.csv", kind=None, **sides)
-    assert both.layout == "probe-against-gallery"
+    loaded = load(tmp_path, text, "t.csv", kind=None, **sides)
+    assert loaded.layout == "probe-against-gallery"
     for text, message in (
         ("0,5,7\n5,x,2\n7,2,0\n", "line 2: column 2 is 'x'; expected a number"),
         ("label,a,b\na,0,5\nb,5,0\n", "with other first cells than numbers; `labels` and `g"),
@@ -517,8 +517,8 @@ def test_a_matrix_of_whole_numbers_and_one_that_is_no_matrix(tmp_path):
 @pytest.mark.parametrize("corner", ["", "label"])
 def test_a_matrix_with_its_names(tmp_path, corner):
     """Its first cell may be empty."""
-    found = load(tmp_path, f"{corner},a,a,b\na,0,1,2\na,1,0,3\nb,2,3,0\n", "p.csv")
-    assert found.layout == "all-against-all" and found.values[1].tolist() == [1, 0, 3]
+    loaded = load(tmp_path, f"{corner},a,a,b\na,0,1,2\na,1,0,3\nb,2,3,0\n", "p.csv")
+    assert loaded.layout == "all-against-all" and loaded.values[1].tolist() == [1, 0, 3]
     frame = pd.DataFrame({"label": list("ab"), "place": list("xy"), "a": [0, 1], "b": [1, 0]})
     with refused("row 0: place is 'x'; expected a number"):
         be.load(frame, kind="distance")

@@ -124,11 +124,11 @@ def test_own_names_words_and_pairs(load):
 
 def test_types_of_values(load):
     truth = np.array([[True, False], [False, True]])
-    found = load({"x": truth, "who": np.array([2.0**53 - 1, 2.5])}, columns=SCORES)
-    assert found.dtype == bool and found.probe_labels.tolist() == [2**53 - 1, 2.5]
-    np.testing.assert_array_equal(found.values, truth)
-    found = load({"x": truth, "who": np.array([2.0**53 - 1, 2.0])}, columns=SCORES)
-    assert found.probe_labels.dtype == np.int64
+    loaded = load({"x": truth, "who": np.array([2.0**53 - 1, 2.5])}, columns=SCORES)
+    assert loaded.dtype == bool and loaded.probe_labels.tolist() == [2**53 - 1, 2.5]
+    np.testing.assert_array_equal(loaded.values, truth)
+    loaded = load({"x": truth, "who": np.array([2.0**53 - 1, 2.0])}, columns=SCORES)
+    assert loaded.probe_labels.dtype == np.int64
     with pytest.raises(be.DataError, match="float64 numbers from 2..53 on"):
         load({"x": truth, "who": np.array([2.0**53, 2.0])}, columns=SCORES)
 
@@ -216,9 +216,9 @@ def read(folder, raw: bytes, labels: int = 2) -> be.Scores:
 
 
 def test_bytes_in_the_other_order(tmp_path):
-    found = read(tmp_path, big_endian(np.array([[1, -2, 3], [4, 5, 600], [7, 8, 9]])), 3).values
-    assert found.dtype == np.float64 and found.tolist() == [[1, -2, 3], [4, 5, 600], [7, 8, 9]]
-    np.testing.assert_array_equal(found, scipy.io.loadmat(tmp_path / "x.mat")["scores"])
+    values = read(tmp_path, big_endian(np.array([[1, -2, 3], [4, 5, 600], [7, 8, 9]])), 3).values
+    assert values.dtype == np.float64 and values.tolist() == [[1, -2, 3], [4, 5, 600], [7, 8, 9]]
+    np.testing.assert_array_equal(values, scipy.io.loadmat(tmp_path / "x.mat")["scores"])
 
 
 def test_characters_of_any_width(tmp_path):
@@ -233,9 +233,9 @@ def test_characters_of_any_width(tmp_path):
 
 def test_a_file_that_is_cut_off(load, tmp_path):
     load(LAYOUT)
-    whole = (tmp_path / "r.mat").read_bytes()
-    for length in (20, 127, 130, 140, 300, len(whole) // 2, len(whole) - 9):
-        (tmp_path / "cut.mat").write_bytes(whole[:length])
+    complete = (tmp_path / "r.mat").read_bytes()
+    for length in (20, 127, 130, 140, 300, len(complete) // 2, len(complete) - 9):
+        (tmp_path / "cut.mat").write_bytes(complete[:length])
         with refused("truncated or damaged|no array|is text") as error:
             be.load(tmp_path / "cut.mat")
         assert "\n" not in str(error.value)
@@ -245,15 +245,15 @@ def test_a_file_that_is_cut_off(load, tmp_path):
 def test_any_damage_is_an_array_or_an_error(tmp_path, compress):
     arrays = {"x": np.arange(4.0).reshape(2, 2), "who": np.array(["ab", "c"]), "s": {"y": 1}}
     scipy.io.savemat(tmp_path / "x.mat", arrays, do_compression=compress)
-    whole = (tmp_path / "x.mat").read_bytes()
+    undamaged = (tmp_path / "x.mat").read_bytes()
     places = st.tuples(st.integers(0, 10**6), st.integers(0, 255))
 
     @given(st.lists(places, min_size=1, max_size=4))
     @settings(max_examples=examples_of(150))
     def holds(damage):
-        raw = bytearray(whole)
-        for at, value in damage:
-            raw[128 + at % (len(raw) - 128)] = value
+        raw = bytearray(undamaged)
+        for offset, value in damage:
+            raw[128 + offset % (len(raw) - 128)] = value
         (tmp_path / "x.mat").write_bytes(raw)
         try:
             be.load(tmp_path / "x.mat", columns=SCORES)

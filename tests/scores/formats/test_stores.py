@@ -45,17 +45,17 @@ def test_a_list_is_read_back_as_it_was_written(tmp_path, suffix):
     @given(ROWS, st.sampled_from(["distance", "similarity", "llr"]), st.booleans(), st.booleans())
     def holds(pairs, kind, subjects, names):
         values, same = (list(column) for column in zip(*pairs, strict=True))
-        who = [["ann", "ann" if x else f"é {i}"] for i, x in enumerate(same)]
-        given = {"subjects": who} if subjects else {}
-        given |= {"pair_templates": [["e", f"p{i}"] for i in range(len(same))]} if names else {}
-        scores = be.Scores.from_pairs(values, same, kind=kind, **given)
+        subject_names = [["ann", "ann" if x else f"é {i}"] for i, x in enumerate(same)]
+        options = {"subjects": subject_names} if subjects else {}
+        options |= {"pair_templates": [["e", f"p{i}"] for i in range(len(same))]} if names else {}
+        scores = be.Scores.from_pairs(values, same, kind=kind, **options)
         path.unlink(missing_ok=True)
         be.save(scores, path)
-        found = be.load(path)
-        np.testing.assert_array_equal(found.values, scores.values)
-        assert found.genuine.tolist() == same and found.kind == kind
-        np.testing.assert_array_equal(found.pair_subjects, scores.pair_subjects)
-        np.testing.assert_array_equal(found.pair_templates, scores.pair_templates)
+        loaded = be.load(path)
+        np.testing.assert_array_equal(loaded.values, scores.values)
+        assert loaded.genuine.tolist() == same and loaded.kind == kind
+        np.testing.assert_array_equal(loaded.pair_subjects, scores.pair_subjects)
+        np.testing.assert_array_equal(loaded.pair_templates, scores.pair_templates)
 
     holds()
 
@@ -83,16 +83,19 @@ def test_parquet(tmp_path):
         parquet.write_table(arrow.table(table), path)
         return be.load(path, **options)
 
-    found = load(TABLE)
-    assert (found.values.tolist(), found.kind) == ([0.5, -1, 2], "similarity")
-    assert found.genuine.tolist() == TABLE["genuine"]
-    assert found.pair_subjects.tolist() == [["a", "a"], ["a", "b"], ["c", "a"]]
-    found = load({"probe": ["a", "c"], "a": [0.0, 1.0], "b": [2.0, 3.0]}, kind="distance")
-    assert found.values.tolist() == [[0, 2], [1, 3]] and found.gallery_labels.tolist() == ["a", "b"]
+    loaded = load(TABLE)
+    assert (loaded.values.tolist(), loaded.kind) == ([0.5, -1, 2], "similarity")
+    assert loaded.genuine.tolist() == TABLE["genuine"]
+    assert loaded.pair_subjects.tolist() == [["a", "a"], ["a", "b"], ["c", "a"]]
+    loaded = load({"probe": ["a", "c"], "a": [0.0, 1.0], "b": [2.0, 3.0]}, kind="distance")
+    assert loaded.values.tolist() == [[0, 2], [1, 3]] and loaded.gallery_labels.tolist() == [
+        "a",
+        "b",
+    ]
     # Whole numbers as scores, and words of which a dictionary has more than the rows.
     words = arrow.DictionaryArray.from_arrays(arrow.array([0, 1]), ["target", "nontarget", "2"])
-    found = load({"distance": [3, 4], "genuine": words, "more": [None, 1]})
-    assert (found.values.tolist(), found.genuine.tolist()) == ([3, 4], [True, False])
+    loaded = load({"distance": [3, 4], "genuine": words, "more": [None, 1]})
+    assert (loaded.values.tolist(), loaded.genuine.tolist()) == ([3, 4], [True, False])
     with refused("row 0: distance is .*; expected a number"):
         load({"distance": [[1.0], [2.0]], "genuine": [1, 0]})
     with refused("x.parquet: row 1: genuine has no value"):
@@ -106,23 +109,23 @@ def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
     """A long Parquet file: its columns are read and counted in pieces."""
     arrow, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
     n = 5000
-    a, b = RNG.integers(0, 40, (2, n))
+    first_subject, second_subject = RNG.integers(0, 40, (2, n))
     table = {
-        "similarity": RNG.normal(size=n).astype(np.float32) + (a == b),
-        "subject_a": [f"s{x}" for x in a],
-        "subject_b": arrow.array([f"s{x}" for x in b]).dictionary_encode(),
+        "similarity": RNG.normal(size=n).astype(np.float32) + (first_subject == second_subject),
+        "subject_a": [f"s{x}" for x in first_subject],
+        "subject_b": arrow.array([f"s{x}" for x in second_subject]).dictionary_encode(),
     }
     parquet.write_table(arrow.table(table), tmp_path / "x.parquet", row_group_size=n)
     expected = be.verification(be.load(tmp_path / "x.parquet"))
     monkeypatch.setattr(of_parquet, "_ROWS", 300)
-    found = be.load(tmp_path / "x.parquet")
-    assert found.codes.values.tolist() == sorted({*found.pair_subjects.ravel().tolist()})
-    ds = be.verification(found)
+    loaded = be.load(tmp_path / "x.parquet")
+    assert loaded.codes.values.tolist() == sorted({*loaded.pair_subjects.ravel().tolist()})
+    ds = be.verification(loaded)
     assert be.messages(ds) == be.messages(expected)
     for name in expected.data_vars:
         np.testing.assert_allclose(ds[name], expected[name], rtol=1e-14)
-    some = found.select(probes=[5, 3])
-    assert some.pair_subjects.tolist() == found.pair_subjects[[5, 3]].tolist()
+    selected = loaded.select(probes=[5, 3])
+    assert selected.pair_subjects.tolist() == loaded.pair_subjects[[5, 3]].tolist()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -169,10 +172,10 @@ def test_arrays_in_groups_attributes_and_damage(tmp_path):
         out["run7/deep/who"] = np.char.encode([*"aabbcä"], "utf-8")  # of ASCII by its type
         out["run7/again"] = out["run7"]  # a circle
         out.attrs["kind"] = "similarity"
-    found = be.load(path, columns=columns)
-    np.testing.assert_array_equal(found.values, SQUARE.values)
-    assert found.kind == "similarity"
-    assert found.probe_labels.tolist() == [*"aabbcä"]
+    loaded = be.load(path, columns=columns)
+    np.testing.assert_array_equal(loaded.values, SQUARE.values)
+    assert loaded.kind == "similarity"
+    assert loaded.probe_labels.tolist() == [*"aabbcä"]
     options = [x for key, name in columns.items() for x in ("--columns", f"{key}={name}")]
     assert main(["run", str(path), *options]) == 0
     with refused("no array 'run7'; .*names it. Did you mean 'run7/"):

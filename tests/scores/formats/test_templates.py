@@ -37,9 +37,9 @@ WRONG = ("1", "id1/a", "id2/c", "2.0")
 
 def given(folder, form, lines):
     """Return a file of this form."""
-    genuine, a, b, scores = zip(*lines, strict=True)
+    genuine, first_names, second_names, scores = zip(*lines, strict=True)
     columns = {"distance": [float(x) for x in scores], "genuine": [int(x) for x in genuine],
-               "template_a": [*a], "template_b": [*b]}  # fmt: skip
+               "template_a": [*first_names], "template_b": [*second_names]}  # fmt: skip
     path = folder / f"x.{form}"
     if form == "txt":
         path.write_text("".join(" ".join(line) + "\n" for line in lines))
@@ -47,7 +47,7 @@ def given(folder, form, lines):
         pd.DataFrame(columns).to_csv(path, index=False)
     elif form == "npz":
         about = {"scores": columns["distance"], "genuine": columns["genuine"]}
-        np.savez(path, **about, templates=np.column_stack([a, b]))
+        np.savez(path, **about, templates=np.column_stack([first_names, second_names]))
     else:
         optional_import("pyarrow")
         pd.DataFrame(columns).to_parquet(path)
@@ -63,9 +63,9 @@ def test_every_form_of_a_list(tmp_path, form, places):
     def read(more, **options):
         return be.load(given(tmp_path, form, [*LINES, *more]), kind="distance", **options)
 
-    found = read([AGAIN, ITSELF])
-    assert found.values.tolist() == [0.5, 2.0, 3.0]
-    said = [(x.code, *x.arguments.values())[:2] for x in found.remarks]
+    loaded = read([AGAIN, ITSELF])
+    assert loaded.values.tolist() == [0.5, 2.0, 3.0]
+    said = [(x.code, *x.arguments.values())[:2] for x in loaded.remarks]
     assert said == [("repeated-pairs", 1), ("self-comparisons-left-out", 1)]
     assert len(read([AGAIN, ITSELF], lists={"keep": ["self", "repeated"]}).values) == 5
     once = read([TURNED], lists={"unordered": True})
@@ -96,11 +96,11 @@ def test_every_form_of_a_list(tmp_path, form, places):
      [["a.png", "b.png"], ["a.png", "c.png"]]),
 ])  # fmt: skip
 def test_which_names_are_those_of_templates(tmp_path, text, pairs):
-    found = load(tmp_path, text)
-    assert len(found.values) == text.count("\n") - ("distance" in text)
-    names = found.pair_templates
+    loaded = load(tmp_path, text)
+    assert len(loaded.values) == text.count("\n") - ("distance" in text)
+    names = loaded.pair_templates
     assert (names if names is None else names.tolist()) == pairs
-    assert pairs or found.remarks == ()
+    assert pairs or loaded.remarks == ()
 
 
 # ------------------------------------------------------------------------- subjects
@@ -111,13 +111,16 @@ LISTED += "0.1\tid1\tid2\tid1/a\tid2/a\n"
 
 
 def test_subjects_from_names(tmp_path):
-    found = load(tmp_path, IDS, subject_from=r"id(\d+)/")
-    assert (found.values.tolist(), found.genuine.tolist()) == ([0.5, -1e3, 2], [True, False, False])
-    assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
+    loaded = load(tmp_path, IDS, subject_from=r"id(\d+)/")
+    assert (loaded.values.tolist(), loaded.genuine.tolist()) == (
+        [0.5, -1e3, 2],
+        [True, False, False],
+    )
+    assert loaded.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
     for options in ({}, MATRIX):
-        found = be.verification(load(tmp_path, IDS, subject_from=r"id(\d+)/", **options))
-        assert found.attrs["reading"] == "subjects from names: id1/a -> 1, id2/c -> 2"
-        assert not any("subjects from" in message.sentence for message in be.messages(found))
+        loaded = be.verification(load(tmp_path, IDS, subject_from=r"id(\d+)/", **options))
+        assert loaded.attrs["reading"] == "subjects from names: id1/a -> 1, id2/c -> 2"
+        assert not any("subjects from" in message.sentence for message in be.messages(loaded))
     plain, again = load(tmp_path, LISTED), load(tmp_path, LISTED, subject_from=r"(id\d+)/")
     assert again.genuine.tolist() == plain.genuine.tolist() == [True, False]
     assert again.pair_subjects.tolist() == plain.pair_subjects.tolist()
@@ -129,14 +132,14 @@ def test_sessions_in_names_of_templates(tmp_path):
     names = [f"id{k // 4}_day{k % 4 // 2}_{k % 2}" for k in range(12)]
     rows = [f"{abs(i - j) / 8} {names[i]} {names[j]}" for i in range(12) for j in range(i + 1, 12)]
     text = "distance template_a template_b\n" + "\n".join(rows)
-    given = {"subject_from": r"id(?P<subject>\d+)_day(?P<session>\d)_"}
-    found = load(tmp_path, text, **MATRIX, **given)
-    assert found.probe_meta["session"].tolist() == ["0", "0", "1", "1"] * 3
-    apart = load(tmp_path, text, exclude=["session"], **MATRIX, **given)
+    options = {"subject_from": r"id(?P<subject>\d+)_day(?P<session>\d)_"}
+    loaded = load(tmp_path, text, **MATRIX, **options)
+    assert loaded.probe_meta["session"].tolist() == ["0", "0", "1", "1"] * 3
+    other_sessions = load(tmp_path, text, exclude=["session"], **MATRIX, **options)
     # Of each person six pairs, two of them of one session.
-    attempts = [int(be.verification(x).genuine_attempts) for x in (found, apart)]
+    attempts = [int(be.verification(x).genuine_attempts) for x in (loaded, other_sessions)]
     assert attempts[1] == attempts[0] * 4 / 6
-    pairs = load(tmp_path, text, **given)
+    pairs = load(tmp_path, text, **options)
     assert [pairs.gallery_meta["session"][0], pairs.probe_meta["session"][10]] == ["0", "1"]
 
 
@@ -218,17 +221,17 @@ def test_a_table_gives_the_metadata_of_both_sides(lists, tmp_path, capsys):
     assert pairs.gallery_meta["gender"].tolist() == ["fm"[j // 2 % 2] for j in enrolled]
     assert pairs.probe_meta["gender"].tolist() == ["fm"[i // 2 % 2] for i in probes]
     assert pairs.probe_meta["age"].tolist() == [str(20 + i // 2) for i in probes]
-    some = pairs[np.arange(0, len(probes), 7)]
-    assert some.probe_meta["age"].tolist() == pairs.probe_meta["age"][::7].tolist()
-    found = be.by_group(pairs, "gender", threshold=2.0)
+    selected = pairs[np.arange(0, len(probes), 7)]
+    assert selected.probe_meta["age"].tolist() == pairs.probe_meta["age"][::7].tolist()
+    by_gender = be.by_group(pairs, "gender", threshold=2.0)
     sides = (pairs.probe_meta["gender"], pairs.gallery_meta["gender"])
-    assert found.equals(be.by_group(pairs, sides, threshold=2.0))
+    assert by_gender.equals(be.by_group(pairs, sides, threshold=2.0))
     matrix = be.by_group(with_table(folder, **MATRIX), "gender", threshold=2.0)
-    np.testing.assert_array_equal(matrix.frr, found.frr)
-    np.testing.assert_array_equal(matrix.fa, found.fa)
+    np.testing.assert_array_equal(matrix.frr, by_gender.frr)
+    np.testing.assert_array_equal(matrix.fa, by_gender.fa)
     be.save(pairs, tmp_path / "p.npz")
     again = be.load(tmp_path / "p.npz")
-    assert be.by_group(again, "gender", threshold=2.0).frr.equals(found.frr)
+    assert be.by_group(again, "gender", threshold=2.0).frr.equals(by_gender.frr)
     assert main(["convert", str(tmp_path / "p.npz"), str(tmp_path / "p.csv")]) == 0
     assert "the metadata columns age, gender are left out" in capsys.readouterr().err
 
@@ -269,25 +272,30 @@ def test_metadata_of_pairs_in_python():
 
 def test_a_list_of_all_pairs_is_a_matrix(tmp_path):
     rng = np.random.default_rng(1)
-    d = rng.random((3, 4))
-    whose, enrolled = list("aab"), list("abcb")
+    distances = rng.random((3, 4))
+    probe_subjects, enrolled = list("aab"), list("abcb")
     lines = [
-        f"{enrolled[j]} m{j} {whose[i]} p{i} {float(d[i, j])!r}" for j in range(4) for i in range(3)
+        f"{enrolled[j]} m{j} {probe_subjects[i]} p{i} {float(distances[i, j])!r}"
+        for j in range(4)
+        for i in range(3)
     ]
     rng.shuffle(lines)
-    found, expected = load(tmp_path, "\n".join(lines), **MATRIX), be.Scores(d, whose, enrolled)
-    order = np.argsort(found.probe_meta["template"].astype(str))
-    columns = np.argsort(found.gallery_meta["template"].astype(str))
-    np.testing.assert_array_equal(found.values[order][:, columns], d)
-    assert be.open_set(found).eer == be.open_set(expected).eer
-    assert be.closed_set(found).cms.equals(be.closed_set(expected).cms)
+    loaded, expected = (
+        load(tmp_path, "\n".join(lines), **MATRIX),
+        be.Scores(distances, probe_subjects, enrolled),
+    )
+    order = np.argsort(loaded.probe_meta["template"].astype(str))
+    columns = np.argsort(loaded.gallery_meta["template"].astype(str))
+    np.testing.assert_array_equal(loaded.values[order][:, columns], distances)
+    assert be.open_set(loaded).eer == be.open_set(expected).eer
+    assert be.closed_set(loaded).cms.equals(be.closed_set(expected).cms)
 
 
 def test_holes_and_repetitions_are_counted(tmp_path):
     head = "score,genuine,template_a,template_b\n1,1,p,g\n2,0,p,h\n"
-    found = load(tmp_path, head + "3,0,q,g\n", **MATRIX)
-    assert found.shape == (2, 2) and found.mask.tolist() == [[2, 1], [1, 0]]
-    ds = be.verification(found)
+    loaded = load(tmp_path, head + "3,0,q,g\n", **MATRIX)
+    assert loaded.shape == (2, 2) and loaded.mask.tolist() == [[2, 1], [1, 0]]
+    ds = be.verification(loaded)
     assert (int(ds.genuine_attempts), int(ds.impostor_attempts)) == (1, 2)
     assert arguments(ds, "not-listed") == {"missing": 1, "comparisons": 4}
     bob = "ann ann p 1\nann bob q 3\nann ann p 1\n"  # models without names
@@ -298,34 +306,38 @@ def test_holes_and_repetitions_are_counted(tmp_path):
 
 def test_names_of_two_sides_are_two_sides_where_none_is_compared_at_its_own_place(tmp_path):
     """By their names: a against p and b against q are not listed, so that the diagonal is empty."""
-    found = load(tmp_path, "1 a.wav q.wav 0.3\n0 b.wav p.wav 0.8\n", **MATRIX)
-    assert found.layout == "probe-against-gallery"
-    assert found.gallery_meta["template"].tolist() == ["a.wav", "b.wav"]
-    assert found.probe_meta["template"].tolist() == ["p.wav", "q.wav"]
-    attempts = be.verification(found)
+    loaded = load(tmp_path, "1 a.wav q.wav 0.3\n0 b.wav p.wav 0.8\n", **MATRIX)
+    assert loaded.layout == "probe-against-gallery"
+    assert loaded.gallery_meta["template"].tolist() == ["a.wav", "b.wav"]
+    assert loaded.probe_meta["template"].tolist() == ["p.wav", "q.wav"]
+    attempts = be.verification(loaded)
     assert (int(attempts.genuine_attempts), int(attempts.impostor_attempts)) == (1, 1)
 
 
 def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp_path):
-    made = be.simulate(6, 3, random_state=1)
+    simulated = be.simulate(6, 3, random_state=1)
     half = np.random.default_rng(1).permutation(np.column_stack(np.triu_indices(18, 1)))
     half = [(j, i) if (i + j) % 3 else (i, j) for i, j in half]
-    text = "".join(f"{i // 3}_{i} {j // 3}_{j} {float(made.values[i, j])!r}\n" for i, j in half)
-    given = {"subject_from": "(.+)_", "kind": made.kind}
-    plain = load(tmp_path, text, **MATRIX, **given)
+    text = "".join(
+        f"{i // 3}_{i} {j // 3}_{j} {float(simulated.values[i, j])!r}\n" for i, j in half
+    )
+    options = {"subject_from": "(.+)_", "kind": simulated.kind}
+    plain = load(tmp_path, text, **MATRIX, **options)
     in_one_order = arguments(be.closed_set(plain), "pairs-in-one-order")
     assert (in_one_order["one_order"], in_one_order["pairs"]) == (153, 153)
     said = "153 of 153 pairs are listed in one order only"
     assert said in be.check_data(plain, read_scores=False)["list"].message
-    found = load(tmp_path, text, lists={"as": "matrix", "unordered": True}, **given)
-    assert not found.has_mask
-    order = np.argsort([int(x.split("_")[1]) for x in found.probe_meta["template"]])
-    values = found.values[order][:, order]
+    mirrored = load(tmp_path, text, lists={"as": "matrix", "unordered": True}, **options)
+    assert not mirrored.has_mask
+    order = np.argsort([int(x.split("_")[1]) for x in mirrored.probe_meta["template"]])
+    values = mirrored.values[order][:, order]
     np.testing.assert_array_equal(values, values.T)
     rows, columns = np.array(half).T
-    np.testing.assert_array_equal(values[rows, columns], made.values[rows, columns])
-    both = text + "".join("{1} {0} {2}\n".format(*line.split()) for line in text.splitlines())
-    for scores in (found, load(tmp_path, both, **MATRIX, **given)):
+    np.testing.assert_array_equal(values[rows, columns], simulated.values[rows, columns])
+    both_orders = text + "".join(
+        "{1} {0} {2}\n".format(*line.split()) for line in text.splitlines()
+    )
+    for scores in (mirrored, load(tmp_path, both_orders, **MATRIX, **options)):
         assert "pairs-in-one-order" not in [x.code for x in scores.remarks]
 
 
@@ -389,17 +401,17 @@ def test_a_log_is_read_in_one_call(log):
 @pytest.mark.parametrize("form", [[], ["--markdown"], ["--latex"]])
 def test_failures_are_said_once(tmp_path, capsys, form):
     columns = ",".join(f"{role}={name}" for role, name in ROLES.items())
-    given = ["--columns", columns, "--failed", "-1", "--nan", "reject"]
-    assert main(["run", str(put(tmp_path, "log.csv", LOG)), *given, *form]) == 0
+    arguments = ["--columns", columns, "--failed", "-1", "--nan", "reject"]
+    assert main(["run", str(put(tmp_path, "log.csv", LOG)), *arguments, *form]) == 0
     assert " ".join(capsys.readouterr().out.split()).count("1 genuine and 1 impostor") == 1
 
 
 def test_metadata_may_be_unknown(tmp_path):
     """A blank cell of a text, and a missing value of a table."""
     path = put(tmp_path, "log.csv", LOG.replace(",ok,", ",,"))
-    given = {"columns": {**ROLES, "status": "status"}, "failed": -1, "nan": "reject"}
+    options = {"columns": {**ROLES, "status": "status"}, "failed": -1, "nan": "reject"}
     for log in (path, pd.read_csv(path)):
-        status = be.load(log, **given).probe_meta["status"].tolist()
+        status = be.load(log, **options).probe_meta["status"].tolist()
         assert status == ["", "", "", "no face", "timeout", ""]
 
 
@@ -447,9 +459,9 @@ def test_a_column_of_probes_alone_is_theirs(tmp_path, table):
     """The gallery does not know it. In a table of templates it has blank cells."""
     log = put(tmp_path, "log.csv", VISITS)
     lines = "template,subject,visit\np1,ann,v1\np2,bob,v2\nt1,ann,\nt2,bob,\n"
-    how = {"labels": put(tmp_path, "people.csv", lines)} if table else {}
+    options = {"labels": put(tmp_path, "people.csv", lines)} if table else {}
     roles = NAMED if table else {**NAMED, **PERSONS, "probe_visit": "visit"}
-    read = be.load(log, columns=roles, **MATRIX, **how)
+    read = be.load(log, columns=roles, **MATRIX, **options)
     assert read.probe_meta["visit"].tolist() == ["v1", "v2"]
     assert not any(read.gallery_meta["visit"])
     assert be.claim_scores(read, attempts="visit").shape == (2, 2)
@@ -460,25 +472,27 @@ def test_a_column_of_probes_alone_is_theirs(tmp_path, table):
 
 def test_a_code_of_failures_in_scores_alone(tmp_path):
     """Of two files, in the order of a list of trials, and in an array."""
-    g, i = put(tmp_path, "g.txt", "0.5\n-1\n"), put(tmp_path, "i.txt", "0.1\n0.2\n")
+    genuine_file, i = put(tmp_path, "g.txt", "0.5\n-1\n"), put(tmp_path, "i.txt", "0.1\n0.2\n")
     trials = put(tmp_path, "t.txt", "a b target\nc d nontarget\n")
-    how = {"kind": "similarity", "failed": -1, "nan": "reject"}
-    two = be.load((g, i), **how)
+    options = {"kind": "similarity", "failed": -1, "nan": "reject"}
+    two = be.load((genuine_file, i), **options)
     np.testing.assert_array_equal(two.values, [0.5, np.nan, 0.1, 0.2])
     np.save(tmp_path / "s.npy", [0.5, -1.0])
     np.savez(tmp_path / "p.npz", scores=[0.5, -1.0], genuine=[1, 0])
-    for name, more in (("g.txt", trials), ("s.npy", trials), ("p.npz", None)):
-        found = be.load(tmp_path / name, **({"trials": more} if more else {}), **how)
-        np.testing.assert_array_equal(found.values, [0.5, np.nan])
+    for name, trials_option in (("g.txt", trials), ("s.npy", trials), ("p.npz", None)):
+        loaded = be.load(
+            tmp_path / name, **({"trials": trials_option} if trials_option else {}), **options
+        )
+        np.testing.assert_array_equal(loaded.values, [0.5, np.nan])
 
 
 def test_two_parts_of_a_name_are_one_subject(tmp_path):
     text = "lee_ann_1 lee_ann_2 0.1\nlee_ann_1 lee_bob_1 0.9\nlee_bob_1 kim_ann_1 0.8\n"
     (tmp_path / "x.txt").write_text(text)
-    how = {"kind": "distance", "subject_from": r"(\w+)_(\w+)_\d"}
-    found = be.load(tmp_path / "x.txt", **how)
-    assert found.genuine.tolist() == [True, False, False]
-    assert found.pair_subjects.tolist() == [
+    options = {"kind": "distance", "subject_from": r"(\w+)_(\w+)_\d"}
+    loaded = be.load(tmp_path / "x.txt", **options)
+    assert loaded.genuine.tolist() == [True, False, False]
+    assert loaded.pair_subjects.tolist() == [
         ["lee/ann", "lee/ann"], ["lee/ann", "lee/bob"], ["lee/bob", "kim/ann"]
     ]  # fmt: skip
 
@@ -487,11 +501,11 @@ def test_recordings_without_a_class_are_no_subjects(tmp_path):
     (tmp_path / "x.txt").write_text("enrol test score\na1 a2 0.5\na1 b1 0.2\nb1 b2 0.7\n")
     with refused("does not mark genuine pairs; give the list of trials as `trials`, or the part"):
         be.load(tmp_path / "x.txt", kind="similarity")
-    found = be.load(tmp_path / "x.txt", kind="similarity", subject_from="(.)")
-    assert found.genuine.tolist() == [True, False, True]
+    loaded = be.load(tmp_path / "x.txt", kind="similarity", subject_from="(.)")
+    assert loaded.genuine.tolist() == [True, False, True]
     (tmp_path / "x.txt").write_text("enrol test score\na a 0.5\na b 0.2\nb b 0.7\n")
-    found = be.load(tmp_path / "x.txt", kind="similarity")
-    assert found.pair_subjects.tolist() == [["a", "a"], ["a", "b"], ["b", "b"]]
+    loaded = be.load(tmp_path / "x.txt", kind="similarity")
+    assert loaded.pair_subjects.tolist() == [["a", "a"], ["a", "b"], ["b", "b"]]
 
 
 def test_blank_text_of_a_table_is_read_as_that_of_a_file(tmp_path):
@@ -545,11 +559,16 @@ def listed(chance: float) -> pd.DataFrame:
     """Ordered pairs of 30 templates of 15 people, each listed with a chance."""
     rng, names = np.random.default_rng(0), [f"p{k // 2}_{k}" for k in range(30)]
     pairs = [(a, b) for a in names for b in names if a != b and rng.random() < chance]
-    one, other = zip(*pairs, strict=True)
+    first, second = zip(*pairs, strict=True)
     genuine = [a.split("_")[0] == b.split("_")[0] for a, b in pairs]
     scores = rng.normal(size=len(pairs)) - 3 * np.array(genuine)
     return pd.DataFrame(
-        {"template_a": one, "template_b": other, "genuine": np.int64(genuine), "distance": scores}
+        {
+            "template_a": first,
+            "template_b": second,
+            "genuine": np.int64(genuine),
+            "distance": scores,
+        }
     )
 
 
@@ -573,11 +592,11 @@ def test_a_message_names_the_arguments_of_the_call_that_read_the_list():
     )
     frame = pd.concat([frame, itself, frame[:2]], ignore_index=True)
     names = frame[["template_a", "template_b"]].to_numpy()
-    made = be.Scores.from_pairs(
+    constructed = be.Scores.from_pairs(
         frame["distance"], frame["genuine"], pair_templates=names, kind="distance"
     )
     for scores, words in (
-        (made, ("`keep=\"self\"`", "`keep=\"repeated\"`", "`unordered=True`")),
+        (constructed, ("`keep=\"self\"`", "`keep=\"repeated\"`", "`unordered=True`")),
         (
             be.load(frame),
             (
@@ -589,7 +608,7 @@ def test_a_message_names_the_arguments_of_the_call_that_read_the_list():
         text = " ".join(x.sentence for x in be.messages(be.verification(scores)))
         for word in words:
             assert word in text
-        assert ("lists=" in text) == (scores is not made)
+        assert ("lists=" in text) == (scores is not constructed)
 
 
 def test_trials_of_scores_without_names_are_refused_by_the_name_of_the_file(tmp_path):
@@ -605,8 +624,8 @@ def test_a_comparison_of_lists_says_how_many_people_there_are():
     frame = listed(0.97)
     for side in ("a", "b"):
         frame[f"subject_{side}"] = frame[f"template_{side}"].str.split("_").str[0]
-    other = frame.assign(
+    other_frame = frame.assign(
         distance=frame["distance"] + np.random.default_rng(1).normal(size=len(frame))
     )
-    text = as_text(be.compare(be.load(frame), be.load(other), measures=["eer"]))
+    text = as_text(be.compare(be.load(frame), be.load(other_frame), measures=["eer"]))
     assert f"{len(frame)} pairs of 15 subjects" in text

@@ -39,16 +39,16 @@ def load(folder, text, trials, **options):
     ],
 )
 def test_scores_and_trials_are_joined_by_their_names(tmp_path, trials):
-    found = load(tmp_path, SCORES, trials)
-    assert found.values.tolist() == [-1e3, 0.5, 2.0]
-    assert found.genuine.tolist() == [False, True, False]
+    loaded = load(tmp_path, SCORES, trials)
+    assert loaded.values.tolist() == [-1e3, 0.5, 2.0]
+    assert loaded.genuine.tolist() == [False, True, False]
 
 
 def test_trials_by_one_name(tmp_path):
     """ASVspoof: speaker, file, -, attack, key; and scores of files."""
     trials = "S1 F1 - - bonafide\nS1 F2 - A07 spoof\nS2 F3 - A07 spoof\n"
-    found = load(tmp_path, "F2 0.1\nF3 0.2\nF1 0.9\n", trials)
-    assert found.genuine.tolist() == [False, False, True]
+    loaded = load(tmp_path, "F2 0.1\nF3 0.2\nF1 0.9\n", trials)
+    assert loaded.genuine.tolist() == [False, False, True]
 
 
 MOST = "a c target\nb c nontarget\nx y target\nz y target\n"
@@ -79,24 +79,26 @@ def test_scores_and_trials_that_do_not_fit(tmp_path, text, trials, message):
 
 
 def test_lines_that_are_left_out_or_listed_again_are_said(tmp_path):
-    found = load(tmp_path, SCORES, MOST, lists={"missing_pairs": "skip"})
-    assert found.values.tolist() == [0.5, 2.0]
-    notes = [x.arguments for x in be.messages(be.verification(found)) if x.code == "lines-left-out"]
+    loaded = load(tmp_path, SCORES, MOST, lists={"missing_pairs": "skip"})
+    assert loaded.values.tolist() == [0.5, 2.0]
+    notes = [
+        x.arguments for x in be.messages(be.verification(loaded)) if x.code == "lines-left-out"
+    ]
     assert notes == [
         {"lines": 1, "file": "x.txt", "have": "no trial"},
         {"lines": 2, "file": "trials", "have": "no score"},
     ]
-    found = load(tmp_path, "b c 2\na c 1\nb c 2\n", ONCE + "a c target\n")
-    assert (found.values.tolist(), found.genuine.tolist()) == ([2, 1], [False, True])
-    assert [x.code for x in found.remarks] == ["repeated-pairs"] * 2
+    loaded = load(tmp_path, "b c 2\na c 1\nb c 2\n", ONCE + "a c target\n")
+    assert (loaded.values.tolist(), loaded.genuine.tolist()) == ([2, 1], [False, True])
+    assert [x.code for x in loaded.remarks] == ["repeated-pairs"] * 2
 
 
 def test_scores_in_the_order_of_the_trials(tmp_path):
     """IJB's pairs of templates, which are numbers."""
     for text in ("0.5\n-1e3\n2\n", "1 11 0.5\n1 12 -1e3\n2 11 2.0\n"):
-        found = load(tmp_path, text, "1 11 1\n1 12 0\n2 11 0\n")
-        assert found.values.tolist() == [0.5, -1e3, 2.0]
-        assert found.genuine.tolist() == [True, False, False]
+        loaded = load(tmp_path, text, "1 11 1\n1 12 0\n2 11 0\n")
+        assert loaded.values.tolist() == [0.5, -1e3, 2.0]
+        assert loaded.genuine.tolist() == [True, False, False]
 
 
 # ------------------------------------------------------------------------- in either order
@@ -154,11 +156,13 @@ def test_each_score_has_the_class_of_its_names(tmp_path, order, unordered, marks
         return  # the order of either file may be meant
     # The first name of a trial is enrolled, whatever the order in the file of scores. Impostor
     # pairs that are not listed have the order of most of the others.
-    wanted = {frozenset(pair): list(pair) for pair in pairs}
+    expected = {frozenset(pair): list(pair) for pair in pairs}
     if marks == "genuine":
-        most = 2 * sum(pair not in PAIRS for pair in genuine) > len(genuine)
-        wanted |= {frozenset(x): [*x[:: -1 if most else 1]] for x in PAIRS if not same(*x)}
-    assert read.pair_templates.tolist() == [wanted[frozenset(pair)] for pair in PAIRS]
+        is_mostly_turned = 2 * sum(pair not in PAIRS for pair in genuine) > len(genuine)
+        expected |= {
+            frozenset(x): [*x[:: -1 if is_mostly_turned else 1]] for x in PAIRS if not same(*x)
+        }
+    assert read.pair_templates.tolist() == [expected[frozenset(pair)] for pair in PAIRS]
 
 
 @pytest.mark.parametrize(
@@ -171,23 +175,23 @@ def test_the_trials_decide_who_is_enrolled(tmp_path, head, enrolled, unordered):
     """By the names of their columns, or the first: not by the scores, whose order is any."""
     trials = write(tmp_path / "trials", [head] * bool(head) + marked(PAIRS))
     expected = [[pair[enrolled], pair[1 - enrolled]] for pair in PAIRS]
-    how = {"trials": trials, "kind": "similarity"}
-    for which in [*ORDERS.values()][: 3 if unordered else 2]:
-        path = scored(tmp_path / "x.scores", turned(PAIRS, which))
+    options = {"trials": trials, "kind": "similarity"}
+    for order in [*ORDERS.values()][: 3 if unordered else 2]:
+        path = scored(tmp_path / "x.scores", turned(PAIRS, order))
         lists = {"unordered": unordered}
-        read = be.load(path, subject_from=r"(id\d+)/", lists=lists, **how)
+        read = be.load(path, subject_from=r"(id\d+)/", lists=lists, **options)
         assert read.pair_templates.tolist() == expected
         assert read.pair_subjects.tolist() == [[x.split("/")[0] for x in y] for y in expected]
-        by_table = be.load(path, labels=speakers(tmp_path), lists=lists, **how)
-        of = {x: "fm"[i % 2] for i, x in enumerate(NAMES)}
-        assert by_table.gallery_meta["gender"].tolist() == [of[x] for x, _ in expected]
-        assert by_table.probe_meta["gender"].tolist() == [of[x] for _, x in expected]
+        by_table = be.load(path, labels=speakers(tmp_path), lists=lists, **options)
+        gender_of = {x: "fm"[i % 2] for i, x in enumerate(NAMES)}
+        assert by_table.gallery_meta["gender"].tolist() == [gender_of[x] for x, _ in expected]
+        assert by_table.probe_meta["gender"].tolist() == [gender_of[x] for _, x in expected]
         lists |= {"as": "matrix"}
-        matrix = be.load(path, subject_from=r"(id\d+)/", lists=lists, **how)
+        matrix = be.load(path, subject_from=r"(id\d+)/", lists=lists, **options)
         rows = matrix.probe_meta["template"].tolist()
         columns = matrix.gallery_meta["template"].tolist()
-        for i, (one, other) in enumerate(expected):
-            assert matrix.values[rows.index(other), columns.index(one)] == i / 8
+        for i, (enrolled_name, probe_name) in enumerate(expected):
+            assert matrix.values[rows.index(probe_name), columns.index(enrolled_name)] == i / 8
 
 
 def speakers(folder):
@@ -203,8 +207,8 @@ def test_trials_that_are_missing_are_not_blamed_on_their_order(tmp_path):
 
 
 def test_both_orders_in_the_scores_are_one_trial(tmp_path):
-    both = [*PAIRS, *((b, a) for a, b in PAIRS)]
-    path = write(tmp_path / "a.scores", (f"{a} {b} {len(a + b) / 8}" for a, b in both))
+    both_orders = [*PAIRS, *((b, a) for a, b in PAIRS)]
+    path = write(tmp_path / "a.scores", (f"{a} {b} {len(a + b) / 8}" for a, b in both_orders))
     trials = write(tmp_path / "trials", marked(PAIRS))
     read = be.load(path, trials=trials, kind="similarity", lists={"unordered": True})
     assert len(read.values) == len(PAIRS)
@@ -265,7 +269,7 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.npy", "s.npz", "x.txt", "x.csv", "x.mat"])
 def test_scores_in_the_order_of_lfw(folder, name, capsys):
-    pairs, place, how = folder / "pairs.txt", folder / name, {"kind": "similarity"}
+    pairs, place, options = folder / "pairs.txt", folder / name, {"kind": "similarity"}
     if name == "x.npy":
         np.save(place, FOUR)
     elif name == "s.npz":
@@ -275,30 +279,37 @@ def test_scores_in_the_order_of_lfw(folder, name, capsys):
     else:
         head = "similarity\n" if name == "x.csv" else ""
         put(folder, name, head + "".join(f"{x}\n" for x in FOUR))
-    found = be.load(place, trials=pairs, **how)
-    assert found.values.tolist() == FOUR and found.genuine.tolist() == [True, False, True, False]
-    assert found.pair_folds.astype(str).tolist() == ["0", "0", "1", "1"]
-    assert found.pair_templates.tolist() == LFW_PAIRS
-    assert found.pair_subjects.tolist()[1] == ["ann", "bob"]
+    loaded = be.load(place, trials=pairs, **options)
+    assert loaded.values.tolist() == FOUR and loaded.genuine.tolist() == [True, False, True, False]
+    assert loaded.pair_folds.astype(str).tolist() == ["0", "0", "1", "1"]
+    assert loaded.pair_templates.tolist() == LFW_PAIRS
+    assert loaded.pair_subjects.tolist()[1] == ["ann", "bob"]
     said = "scores in the order of the 4 pairs of pairs.txt, in 2 folds"
-    assert said in found.reading
+    assert said in loaded.reading
     assert main(["run", str(place), str(pairs), "--kind", "similarity"]) == 0
     assert said in " ".join(capsys.readouterr().out.split())
-    one = put(folder, "one.txt", "2\nann 1 2\ncem 1 2\nann 1 bob 2\nann 1 cem 2\n")
-    assert be.load(place, trials=one, **how).pair_folds.astype(int).tolist() == [0] * 4
+    one_fold = put(folder, "one.txt", "2\nann 1 2\ncem 1 2\nann 1 bob 2\nann 1 cem 2\n")
+    assert be.load(place, trials=one_fold, **options).pair_folds.astype(int).tolist() == [0] * 4
     with refused(f"{name}: has 4 scores, and pairs.txt lists 2 pairs"):
-        be.load(place, trials=put(folder, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n"), **how)
+        be.load(place, trials=put(folder, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n"), **options)
     with refused("pairs.txt: line 3 is 'ann 1'; expected 'name i other j'"):
-        be.load(place, trials=put(folder, "pairs.txt", "1\nann 1 2\nann 1\n"), **how)
+        be.load(place, trials=put(folder, "pairs.txt", "1\nann 1 2\nann 1\n"), **options)
 
 
 def test_pairs_of_embeddings_and_of_a_matrix(folder):
     expected = [np.linalg.norm(X[a] - X[b]) for a, b in ((0, 1), (0, 3), (5, 6), (4, 7))]
     columns = {"scores": "scores", "labels": "labels", "image_number": "number"}
-    called = {"metric": lambda a, b: np.linalg.norm(a[:, None] - b, axis=-1), "kind": "distance"}
-    readings = (("x.npz", {"metric": "l2"}), ("x.npz", called), ("d.npz", {"columns": columns}))
-    for name, how in readings:
-        pairs = be.load(folder / name, trials=folder / "pairs.txt", **how)
+    callable_metric = {
+        "metric": lambda a, b: np.linalg.norm(a[:, None] - b, axis=-1),
+        "kind": "distance",
+    }
+    readings = (
+        ("x.npz", {"metric": "l2"}),
+        ("x.npz", callable_metric),
+        ("d.npz", {"columns": columns}),
+    )
+    for name, options in readings:
+        pairs = be.load(folder / name, trials=folder / "pairs.txt", **options)
         np.testing.assert_allclose(pairs.values, expected)
         assert pairs.genuine.tolist() == [True, False, True, False]
         assert pairs.pair_folds.tolist() == [0, 0, 1, 1]
@@ -306,10 +317,13 @@ def test_pairs_of_embeddings_and_of_a_matrix(folder):
 
 
 def test_missing_images(folder):
-    more, skip = put(folder, "more.txt", LFW.replace("bob 2", "bob 7")), {"missing_pairs": "skip"}
+    more_pairs, skip = (
+        put(folder, "more.txt", LFW.replace("bob 2", "bob 7")),
+        {"missing_pairs": "skip"},
+    )
     with refused(r"line 3: the template 'bob 7' is not .* 1 of 4 pairs .*missing_pairs"):
-        be.load(folder / "x.npz", trials=more)
-    pairs = be.load(folder / "x.npz", trials=more, lists=skip)
+        be.load(folder / "x.npz", trials=more_pairs)
+    pairs = be.load(folder / "x.npz", trials=more_pairs, lists=skip)
     assert (len(pairs.values), pairs.pairs.missing) == (3, 1)
     left_out = arguments(be.verification(pairs), "listed-pairs-missing")
     assert left_out == {"pairs": 1, "listed": 4}
@@ -340,16 +354,16 @@ def test_bad_lists_of_lfw(folder, text, message):
 
 
 def test_what_does_not_go_with_a_list_of_lfw(folder):
-    given, one = {"trials": folder / "pairs.txt"}, np.ones((2, 2))
+    options, ones = {"trials": folder / "pairs.txt"}, np.ones((2, 2))
     with raises_about(be.DataError, "columns.image_number"):
-        be.load(folder / "d.npz", **given)
+        be.load(folder / "d.npz", **options)
     with raises_about(be.DataError, "lists.missing_pairs"):
-        be.load(folder / "x.npz", lists={"missing_pairs": "drop"}, **given)
+        be.load(folder / "x.npz", lists={"missing_pairs": "drop"}, **options)
     with refused("missing_pairs.*expected `trials`"):
         be.load(folder / "x.npz", lists={"missing_pairs": "skip"})
-    sides = {"gallery_embeddings": one, "gallery_labels": ["a", "b"]}
-    np.savez(folder / "g.npz", embeddings=one, labels=["a", "b"], **sides)
-    np.savez(folder / "t.npz", embeddings=one, labels=["a", "a"], image_number=[1, 1])
+    sides = {"gallery_embeddings": ones, "gallery_labels": ["a", "b"]}
+    np.savez(folder / "g.npz", embeddings=ones, labels=["a", "b"], **sides)
+    np.savez(folder / "t.npz", embeddings=ones, labels=["a", "a"], image_number=[1, 1])
     be.save(be.Scores.from_pairs([0.1, 0.2], [0, 1]), folder / "p.npz")
     for name, message in (
         ("g.npz", "has a separate gallery"),
@@ -357,7 +371,7 @@ def test_what_does_not_go_with_a_list_of_lfw(folder):
         ("p.npz", "no meaning for a list of pairs"),
     ):
         with refused(message):
-            be.load(folder / name, **given)
+            be.load(folder / name, **options)
 
 
 # ------------------------------------------------------------------------- IJB
@@ -377,16 +391,24 @@ def ijb(tmp_path):
 
 
 def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys, ijb):
-    x, media, pairs = ijb
-    x, path, files = x.astype(float), tmp_path / "features.npy", {"labels": media, "trials": pairs}
-    templates = {7: ((x[0] + x[1]) / 2 + x[3]) / 2, 3: x[2], 9: (x[4] + x[5]) / 2}
+    features, media, pairs = ijb
+    features, path, files = (
+        features.astype(float),
+        tmp_path / "features.npy",
+        {"labels": media, "trials": pairs},
+    )
+    templates = {
+        7: ((features[0] + features[1]) / 2 + features[3]) / 2,
+        3: features[2],
+        9: (features[4] + features[5]) / 2,
+    }
     expected = [
         1 - a @ b / np.linalg.norm(a) / np.linalg.norm(b)
         for a, b in ((templates[i], templates[j]) for i, j in ((7, 9), (7, 3), (3, 9)))
     ]
-    found = be.load(path, average=BOTH, **files)
-    np.testing.assert_allclose(found.values, expected, rtol=1e-12)
-    assert found.genuine.tolist() == [True, False, False] and found.pair_subjects is None
+    loaded = be.load(path, average=BOTH, **files)
+    np.testing.assert_allclose(loaded.values, expected, rtol=1e-12)
+    assert loaded.genuine.tolist() == [True, False, False] and loaded.pair_subjects is None
     command = ["run", str(path), str(pairs), "--labels", str(media), "--average", "template,media"]
     assert main(command) == 0
     assert "3 pairs" in capsys.readouterr().out
@@ -412,42 +434,45 @@ def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys, ijb):
     ],
 )
 def test_errors_of_the_lists_of_ijb(tmp_path, ijb, options, message):
-    given = {"average": "template"} if {"pairs", "media"} & {*options} else {}
-    given |= {"labels": ijb[1], "trials": ijb[2], **options}
-    for path, text in ((ijb[1], given.pop("media", "")), (ijb[2], given.pop("pairs", ""))):
+    options_of_files = {"average": "template"} if {"pairs", "media"} & {*options} else {}
+    options_of_files |= {"labels": ijb[1], "trials": ijb[2], **options}
+    for path, text in (
+        (ijb[1], options_of_files.pop("media", "")),
+        (ijb[2], options_of_files.pop("pairs", "")),
+    ):
         path.write_text(text or path.read_text())
     with refused(message):
-        be.load(tmp_path / "features.npy", **given)
+        be.load(tmp_path / "features.npy", **options_of_files)
 
 
 def test_subjects_of_the_table_of_ijb(tmp_path, ijb):
     """A header as IJB-C's tables have it, with the subject; genuine follows from it."""
-    whose = {7: 1, 3: 2, 9: 1}
-    lines = [f"{t},{whose[t]},img/{i}.jpg,{m}" for i, (t, m) in enumerate(IMAGES)]
+    subject_of = {7: 1, 3: 2, 9: 1}
+    lines = [f"{t},{subject_of[t]},img/{i}.jpg,{m}" for i, (t, m) in enumerate(IMAGES)]
     head = "TEMPLATE_ID,SUBJECT_ID,FILENAME,MEDIA_ID"
     path, table = (
         tmp_path / "features.npy",
         write(tmp_path / "enroll_templates.csv", [head, *lines]),
     )
-    found = be.load(path, labels=table, trials=put(tmp_path, "t", "7 9\n7 3\n"), average=BOTH)
-    assert found.genuine.tolist() == [True, False]
-    assert found.pair_subjects.tolist() == [["1", "1"], ["1", "2"]]
-    whole = be.load(path, labels=table, average=["TEMPLATE_ID", "MEDIA_ID"])
-    assert whole.probe_labels.tolist() == ["1", "2", "1"]
-    np.testing.assert_allclose(whole.values[0, [2, 1]], found.values, rtol=1e-12)
+    loaded = be.load(path, labels=table, trials=put(tmp_path, "t", "7 9\n7 3\n"), average=BOTH)
+    assert loaded.genuine.tolist() == [True, False]
+    assert loaded.pair_subjects.tolist() == [["1", "1"], ["1", "2"]]
+    averaged = be.load(path, labels=table, average=["TEMPLATE_ID", "MEDIA_ID"])
+    assert averaged.probe_labels.tolist() == ["1", "2", "1"]
+    np.testing.assert_allclose(averaged.values[0, [2, 1]], loaded.values, rtol=1e-12)
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_trials_name_the_templates_of_an_average(tmp_path, order):
     rng = np.random.default_rng(4)
-    who, clip = np.repeat(np.arange(4), 4), np.repeat(np.arange(8), 2)
-    x = rng.normal(size=(16, 5))
+    labels, clip = np.repeat(np.arange(4), 4), np.repeat(np.arange(8), 2)
+    embeddings = rng.normal(size=(16, 5))
     clips = [f"clip{i}" for i in clip]
     shuffled = rng.permutation(16)
     np.savez(
         tmp_path / "x.npz",
-        embeddings=x[shuffled],
-        labels=who[shuffled],
+        embeddings=embeddings[shuffled],
+        labels=labels[shuffled],
         clip=np.array(clips)[shuffled],
         name=[f"{i}.png" for i in shuffled],
         metric="l2",
@@ -456,7 +481,7 @@ def test_trials_name_the_templates_of_an_average(tmp_path, order):
     text = "".join(f"clip{a} clip{b} {same}\n" for a, b, same in listed)
     (tmp_path / "t.txt").write_text(text)
     pairs = be.load(tmp_path / "x.npz", average="clip", trials=tmp_path / "t.txt")
-    means = [x[clip == i].mean(axis=0) for i in range(8)]
+    means = [embeddings[clip == i].mean(axis=0) for i in range(8)]
     distances = [np.linalg.norm(means[a] - means[b]) for a, b, _ in listed]
     np.testing.assert_allclose(pairs.values, distances)
     assert pairs.genuine.tolist() == [bool(same) for *_, same in listed]

@@ -25,8 +25,8 @@ def test_licit_and_spoof_lists_side_by_side(tmp_path, capsys):
     licit = "".join(f"{i} {i + k} s{i}{k} {9 - 5 * k}\n" for i in range(11, 15) for k in (0, 1))
     (tmp_path / "licit.txt").write_text(licit)
     (tmp_path / "spoof.txt").write_text("11 11 s110 9\n11 attack/mask a 7\n12 attack/mask b 3\n")
-    given = [tmp_path / "licit.txt", tmp_path / "spoof.txt", "--kind", "similarity"]
-    result = said(capsys, "vulnerability", *given, "--threshold", "5")
+    arguments = [tmp_path / "licit.txt", tmp_path / "spoof.txt", "--kind", "similarity"]
+    result = said(capsys, "vulnerability", *arguments, "--threshold", "5")
     for name in ("genuine_attempts", "impostor_attempts"):
         assert by_species(result, name) == {None: 4}
     assert by_species(result, "attack_attempts")["pooled"] == 2
@@ -37,10 +37,10 @@ def test_licit_and_spoof_lists_side_by_side(tmp_path, capsys):
     assert left_out["pairs"] == 1
     spoof = "11 11 s110 9\n11 print a 7\n12 replay b 3\n12 attack c 3\n"
     (tmp_path / "spoof.txt").write_text(spoof)
-    result = said(capsys, "vulnerability", *given, "--threshold", "5")
+    result = said(capsys, "vulnerability", *arguments, "--threshold", "5")
     assert [*by_species(result, "presentations")][:3] == ["print", "replay", "spoof"]
     (tmp_path / "spoof.txt").write_text("attack 7\nattack 3\n")
-    result = said(capsys, "vulnerability", *given, "--threshold", "5")
+    result = said(capsys, "vulnerability", *arguments, "--threshold", "5")
     assert [*by_species(result, "presentations")][0] == "spoof"
 
 
@@ -56,8 +56,8 @@ def test_a_list_of_three_classes_names_its_command(tmp_path, capsys):
 def test_limits_are_those_of_the_call(tmp_path, capsys):
     scores = simulated_attacks(12, 3, {"print": 0.5, "mask": 0.9})
     be.save(scores, tmp_path / "s.npz")
-    given = ["--threshold", "3", "--interval", "people"]
-    result = said(capsys, "vulnerability", tmp_path / "s.npz", *given)
+    arguments = ["--threshold", "3", "--interval", "people"]
+    result = said(capsys, "vulnerability", tmp_path / "s.npz", *arguments)
     ds = be.vulnerability(scores, threshold=3.0, interval="people")
     for end in ("low", "high"):
         expected = ds[f"iapar_at_threshold_{end}"].to_series().to_dict()
@@ -97,11 +97,11 @@ KEY = (
 def test_scores_and_classes_in_two_files(scores, tmp_path, capsys):
     (tmp_path / "scores.txt").write_text(scores)
     (tmp_path / "key.txt").write_text(KEY)
-    apart = said(capsys, "pad", tmp_path / "scores.txt", "--key", tmp_path / "key.txt")
+    of_two_files = said(capsys, "pad", tmp_path / "scores.txt", "--key", tmp_path / "key.txt")
     (tmp_path / "list.txt").write_text("- bonafide 2\nA11 spoof -1\nA12 spoof 1\n")
-    whole = said(capsys, "pad", tmp_path / "list.txt")
+    of_list = said(capsys, "pad", tmp_path / "list.txt")
     for name in ("presentations", "bona_fide", "d_eer"):
-        assert by_species(apart, name) == by_species(whole, name)
+        assert by_species(of_two_files, name) == by_species(of_list, name)
 
 
 @pytest.mark.parametrize(

@@ -46,12 +46,16 @@ def test_pad_equals_the_naive_implementation(case, kind, non_response):
         values, attack, kind=kind, non_response=non_response, apcer_targets=targets,
         thresholds=[-1.0, -0.25, 0.25, 0.3, 1.0],
     )  # fmt: skip
-    assert ds.species.values.tolist() == [*sorted(x for x in result if x), "pooled", "largest"]
+    assert ds.species.values.tolist() == [
+        *sorted(species for species in result if species),
+        "pooled",
+        "largest",
+    ]
     for t in ds.threshold.values.tolist():
-        here, there = slow.rates(result, sign * t, non_response), ds.sel(threshold=t)
-        np.testing.assert_array_equal(float(there.bpcer), number(here["bpcer"]))
-        for x, rate in here["apcer"].items():
-            np.testing.assert_array_equal(float(there.apcer.sel(species=x)), number(rate))
+        expected_rates, there = slow.rates(result, sign * t, non_response), ds.sel(threshold=t)
+        np.testing.assert_array_equal(float(there.bpcer), number(expected_rates["bpcer"]))
+        for species, rate in expected_rates["apcer"].items():
+            np.testing.assert_array_equal(float(there.apcer.sel(species=species)), number(rate))
     for target in targets:
         best = slow.at_apcer(result, target, non_response)
         row = ds.sel(apcer_target=target)
@@ -66,15 +70,25 @@ def test_pad_equals_the_naive_implementation(case, kind, non_response):
         ("d_eer", crossing),
     ):
         ds = be.pad(values, attack, kind=kind, non_response=non_response, threshold=rule)
-        at = None if best is None else best[1] if rule == "d_eer" else best[0]
-        assert_threshold(float(ds.threshold_used), best and (at, at), result, sign)
-        here = slow.rates(result, at, non_response)
-        a, b = math.nan, math.nan
+        expected_threshold = None if best is None else best[1] if rule == "d_eer" else best[0]
+        assert_threshold(
+            float(ds.threshold_used),
+            best and (expected_threshold, expected_threshold),
+            result,
+            sign,
+        )
+        expected_rates = slow.rates(result, expected_threshold, non_response)
+        largest_apcer, expected_bpcer = math.nan, math.nan
         if best is not None:
-            a, b = number(here["apcer"]["largest"]), number(here["bpcer"])
-        np.testing.assert_array_equal(float(ds.apcer_at_threshold.sel(species="largest")), a)
-        np.testing.assert_array_equal(float(ds.bpcer_at_threshold), b)
-        np.testing.assert_array_equal(float(ds.acer), (a + b) / 2)
+            largest_apcer, expected_bpcer = (
+                number(expected_rates["apcer"]["largest"]),
+                number(expected_rates["bpcer"]),
+            )
+        np.testing.assert_array_equal(
+            float(ds.apcer_at_threshold.sel(species="largest")), largest_apcer
+        )
+        np.testing.assert_array_equal(float(ds.bpcer_at_threshold), expected_bpcer)
+        np.testing.assert_array_equal(float(ds.acer), (largest_apcer + expected_bpcer) / 2)
 
 
 def assert_threshold(value, best, found, sign):
@@ -82,12 +96,12 @@ def assert_threshold(value, best, found, sign):
     if best is None:
         assert math.isnan(value)
         return
-    at = best[0] if isinstance(best[0], float) or best[0] is None else best[1]
-    if at is None:
-        every = [y for x in found.values() for y in x if y is not None]
-        expected = math.nan if math.inf in every else sign * math.inf
+    tuple_threshold = best[0] if isinstance(best[0], float) or best[0] is None else best[1]
+    if tuple_threshold is None:
+        attack_scores = [y for x in found.values() for y in x if y is not None]
+        expected = math.nan if math.inf in attack_scores else sign * math.inf
     else:
-        expected = sign * at
+        expected = sign * tuple_threshold
     np.testing.assert_array_equal(value, expected)
 
 
@@ -123,9 +137,13 @@ def test_few_presentations_and_few_instruments_are_warned_of():
     (message,) = be.messages(ds)
     assert message.code == "few-instruments"
     assert message.arguments == {"needed": 10, "species": {"mould": 6}}
-    (few,) = be.messages(be.pad(rng.random(700), attack, apcer_targets=(0.1, 0.001, 0.0)))
-    assert few.code == "too-few-presentations"
-    assert few.arguments["needed"] == 3000 and few.arguments["species"] == {"mould": 600}
+    (message_of_targets,) = be.messages(
+        be.pad(rng.random(700), attack, apcer_targets=(0.1, 0.001, 0.0))
+    )
+    assert message_of_targets.code == "too-few-presentations"
+    assert message_of_targets.arguments["needed"] == 3000 and message_of_targets.arguments[
+        "species"
+    ] == {"mould": 600}
 
 
 def test_a_rule_without_an_operating_point_has_no_threshold():
@@ -147,27 +165,34 @@ def test_people_and_instruments_are_each_left_out():
             values, attack, subjects=people, instrument=moulds, interval="people",
             threshold=0.5, thresholds=thresholds,
         )  # fmt: skip
-        for rate, here, units in (("apcer", "mould", [people, moulds]), ("bpcer", "", [people])):
-            own = attack == here
+        for rate, species_name, units in (
+            ("apcer", "mould", [people, moulds]),
+            ("bpcer", "", [people]),
+        ):
+            own = attack == species_name
             limits = slow.limits_of_accepted(
                 values[own].tolist(), [unit[own].tolist() for unit in units], 0.95
             )
-            there = ds.sel(species="largest")
-            value = there[f"{rate}_at_threshold"].item()
-            ends = limits(value) if here else [1 - x for x in limits(1 - value)[::-1]]
-            found = [there[f"{rate}_at_threshold_{end}"] for end in ("low", "high")]
-            np.testing.assert_allclose(found, ends, rtol=1e-9)
+            largest = ds.sel(species="largest")
+            value = largest[f"{rate}_at_threshold"].item()
+            ends = limits(value) if species_name else [1 - x for x in limits(1 - value)[::-1]]
+            limits_found = [largest[f"{rate}_at_threshold_{end}"] for end in ("low", "high")]
+            np.testing.assert_allclose(limits_found, ends, rtol=1e-9)
 
 
 def five_species(seed, instruments=10, presentations=20):
     """Detection scores of five species whose APCER is 10 % at the threshold 0."""
     rng = np.random.default_rng(seed)
-    made = 5 * instruments
-    attacks = 0.7 * rng.normal(size=(made, 1)) + rng.normal(size=(made, presentations))
+    number_of_instruments = 5 * instruments
+    attacks = 0.7 * rng.normal(size=(number_of_instruments, 1)) + rng.normal(
+        size=(number_of_instruments, presentations)
+    )
     attacks -= 1.2816 * math.hypot(0.7, 1)
     attack = np.repeat(list("abcde"), instruments * presentations)
     values = np.concatenate([1 + rng.normal(size=100), attacks.ravel()])
-    units = np.concatenate([np.arange(100), 1000 + np.repeat(np.arange(made), presentations)])
+    units = np.concatenate(
+        [np.arange(100), 1000 + np.repeat(np.arange(number_of_instruments), presentations)]
+    )
     return values, np.concatenate([[""] * 100, attack]), units
 
 
@@ -177,16 +202,18 @@ def test_limits_of_apcer_are_those_of_all_species_at_once():
     ds = be.pad(
         values, attack, instrument=units, interval="people", threshold=0.0, thresholds=[0.0]
     )
-    each = {}
+    limits_by_species = {}
     for name in "abcde":
-        here, row = attack == name, ds.sel(species=name)
-        scores, kinds = values[here].tolist(), [units[here].tolist()]
+        is_species, row = attack == name, ds.sel(species=name)
+        scores, kinds = values[is_species].tolist(), [units[is_species].tolist()]
         rate = row.apcer_at_threshold.item()
-        each[name] = [slow.limits_of_accepted(scores, kinds, x)(rate) for x in (0.95, 0.99)]
-        assert row.apcer_at_threshold_low == pytest.approx(each[name][0][0], rel=1e-9)
-        assert row.apcer_at_threshold_high == pytest.approx(each[name][0][1], rel=1e-9)
-    low = max(x[1][0] for x in each.values())
-    high = max(x[0][1] for x in each.values())
+        limits_by_species[name] = [
+            slow.limits_of_accepted(scores, kinds, x)(rate) for x in (0.95, 0.99)
+        ]
+        assert row.apcer_at_threshold_low == pytest.approx(limits_by_species[name][0][0], rel=1e-9)
+        assert row.apcer_at_threshold_high == pytest.approx(limits_by_species[name][0][1], rel=1e-9)
+    low = max(x[1][0] for x in limits_by_species.values())
+    high = max(x[0][1] for x in limits_by_species.values())
     largest = ds.sel(species="largest")
     assert float(largest.apcer_at_threshold_low) == pytest.approx(low, rel=1e-9)
     assert float(largest.apcer_at_threshold_high) == pytest.approx(high, rel=1e-9)
@@ -230,9 +257,9 @@ def test_a_species_with_one_instrument_shows_no_limits():
     ],
 )
 def test_wrong_input_is_named(change, said):
-    given = {"values": HAND[0], "attack": HAND[1], **change}
+    arguments = {"values": HAND[0], "attack": HAND[1], **change}
     with pytest.raises(be.DataError, match=said):
-        be.pad(given.pop("values"), given.pop("attack"), **given)
+        be.pad(arguments.pop("values"), arguments.pop("attack"), **arguments)
 
 
 MARKS = [

@@ -24,9 +24,9 @@ NAN = math.nan
 
 def listed(scores: be.Scores) -> tuple[np.ndarray, np.ndarray]:
     """Genuine and impostor scores of an all-against-all matrix, in the user's units."""
-    other = ~np.eye(len(scores.values), dtype=bool)
+    is_other_template = ~np.eye(len(scores.values), dtype=bool)
     mates = scores.probe_labels[:, None] == scores.gallery_labels
-    return scores.values[mates & other], scores.values[~mates]
+    return scores.values[mates & is_other_template], scores.values[~mates]
 
 
 @pytest.fixture(scope="module")
@@ -124,9 +124,9 @@ def test_other_kinds_have_the_minima_alone(case):
 
 def test_blocks_are_those_of_isotonic_regression(people):
     genuine, impostor = listed(people)
-    x = np.concatenate([genuine, impostor])
+    all_scores = np.concatenate([genuine, impostor])
     y = np.concatenate([np.ones(len(genuine)), np.zeros(len(impostor))])
-    p = np.unique(IsotonicRegression().fit(x, y).predict(x))[::-1]
+    p = np.unique(IsotonicRegression().fit(all_scores, y).predict(all_scores))[::-1]
     result = be.calibration(people)
     with np.errstate(divide="ignore"):
         expected = np.log(p) - np.log1p(-p) - math.log(len(genuine) / len(impostor))
@@ -145,17 +145,19 @@ def test_the_logistic_map_is_that_of_scikit_learn(people, prior, kind):
     genuine, impostor = listed(scores)
     weights = [prior / len(genuine)] * len(genuine) + [(1 - prior) / len(impostor)] * len(impostor)
     classes = [1] * len(genuine) + [0] * len(impostor)
-    x = np.concatenate([genuine, impostor])[:, None]
-    expected = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(x, classes, weights)
+    all_scores = np.concatenate([genuine, impostor])[:, None]
+    expected = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(
+        all_scores, classes, weights
+    )
     result = be.Calibrator(prior=prior).fit(scores)
     offset = expected.intercept_[0] - math.log(prior / (1 - prior))
     np.testing.assert_allclose(
         [result.slope_, result.offset_], [expected.coef_[0, 0], offset], 1e-6
     )
     assert not result.separable_
-    made = result.transform(scores)
-    np.testing.assert_allclose(made.values, result.slope_ * scores.values + result.offset_)
-    assert made.kind == "llr" and made.probe_labels is scores.probe_labels
+    calibrated = result.transform(scores)
+    np.testing.assert_allclose(calibrated.values, result.slope_ * scores.values + result.offset_)
+    assert calibrated.kind == "llr" and calibrated.probe_labels is scores.probe_labels
 
 
 def test_separable_classes_are_penalised_with_a_warning():
@@ -168,12 +170,12 @@ def test_separable_classes_are_penalised_with_a_warning():
         result = be.Calibrator().fit(scores)
     assert [message.code for message in result.remarks_] == ["training-scores-separable"]
     genuine, impostor = listed(scores)
-    x = np.concatenate([genuine, impostor])
-    z = ((x - x.mean()) / x.std())[:, None]
+    all_scores = np.concatenate([genuine, impostor])
+    z = ((all_scores - all_scores.mean()) / all_scores.std())[:, None]
     weights = [0.5 / len(genuine)] * len(genuine) + [0.5 / len(impostor)] * len(impostor)
     classes = [1] * len(genuine) + [0] * len(impostor)
     expected = LogisticRegression(C=1 / 2e-6, tol=1e-12, max_iter=1000).fit(z, classes, weights)
-    np.testing.assert_allclose(result.slope_, expected.coef_[0, 0] / x.std(), rtol=1e-5)
+    np.testing.assert_allclose(result.slope_, expected.coef_[0, 0] / all_scores.std(), rtol=1e-5)
     assert result.separable_
     new = be.Scores([[-np.inf, -5.0, 5.0, 50.0, np.inf]], [1], range(5), kind="similarity")
     # 12 genuine attempts above 18 others, and one of each class added at each end.
@@ -194,8 +196,8 @@ def test_pav_is_monotone_and_never_nan(case):
             be.Calibrator("pav").fit(scores)
         return
     fitted = be.Calibrator("pav").fit(scores)
-    x = np.sort([*np.linspace(-10, 10, 41), -np.inf, np.inf, -1e308, 1e308, *genuine, *impostor])
-    new = be.Scores(x[None], [0], range(len(x)), kind=case.kind)
+    grid = np.sort([*np.linspace(-10, 10, 41), -np.inf, np.inf, -1e308, 1e308, *genuine, *impostor])
+    new = be.Scores(grid[None], [0], range(len(grid)), kind=case.kind)
     ratios = fitted.transform(new).values[0]
     assert not np.isnan(ratios).any()
     assert np.isfinite(ratios).all()
@@ -209,9 +211,11 @@ def test_pav_is_monotone_and_never_nan(case):
         [-math.inf if s is naive.FAILED else sign * s for s in side] for side in (genuine, impostor)
     ]
     expected = naive_calibration.pav_ratios(*sides, laplace=True)
-    every = [-sign * math.inf if s is naive.FAILED else s for s in (*genuine, *impostor)]
-    at = fitted.transform(be.Scores([every], [0], range(len(every)), kind=case.kind)).values[0]
-    np.testing.assert_allclose(at, [expected[sign * s] for s in every], atol=1e-9)
+    all_scores = [-sign * math.inf if s is naive.FAILED else s for s in (*genuine, *impostor)]
+    at = fitted.transform(
+        be.Scores([all_scores], [0], range(len(all_scores)), kind=case.kind)
+    ).values[0]
+    np.testing.assert_allclose(at, [expected[sign * s] for s in all_scores], atol=1e-9)
 
 
 def test_calibrators_are_clonable():
@@ -281,8 +285,8 @@ def test_infinite_ratios_cost_what_they_say():
     scores = be.Scores(values, ["a", "a", "b"], kind="llr", nan="reject")
     result = be.calibration(scores)
     assert result.cllr == np.inf and np.isfinite(result.min_cllr)
-    found = {message.code: message.arguments for message in be.messages(result)}
-    assert "1 genuine" in found["cllr-infinite"]["where"] and "cllr-above-1" in found
+    by_code = {message.code: message.arguments for message in be.messages(result)}
+    assert "1 genuine" in by_code["cllr-infinite"]["where"] and "cllr-above-1" in by_code
     right = be.calibration(be.Scores([[0, 2, -np.inf]] * 1, ["a"], ["b", "a", "c"], kind="llr"))
     np.testing.assert_allclose(right.cllr, naive_calibration.cllr([2.0], [0.0, -np.inf]))
 
@@ -292,9 +296,9 @@ def test_in_folds_nothing_is_learnt_from_the_test_part(people):
     result = be.cross_evaluate(people, folds, estimator=be.Calibrator(), threshold=0.0)
     subjects = np.unique(people.probe_labels)
     for k, test in enumerate(np.array_split(subjects, 3)):
-        inside = np.isin(people.probe_labels, test)
-        train, held = (people.select(which, which) for which in (~inside, inside))
-        ratios = be.Calibrator().fit(train).transform(held)
+        is_test = np.isin(people.probe_labels, test)
+        train, test_scores = (people.select(which, which) for which in (~is_test, is_test))
+        ratios = be.Calibrator().fit(train).transform(test_scores)
         alone = be.calibration(ratios, [0.5])
         np.testing.assert_allclose(result.cllr[0, k], alone.cllr)
         np.testing.assert_allclose(result.min_cllr[0, k], alone.min_cllr)
@@ -320,7 +324,7 @@ def replicates_by_loop(attempts, weights):
     """Return Cllr in each column of weights; `attempts` are (ratio, probe, claimed)."""
     people = sorted({who for _, *both in attempts for who in both})
     place = {who: i for i, who in enumerate(people)}
-    made = []
+    replicates = []
     for column in weights.T.astype(float):
         sums = {True: [0.0, 0.0], False: [0.0, 0.0]}
         for ratio, probe, claimed in attempts:
@@ -332,10 +336,10 @@ def replicates_by_loop(attempts, weights):
             sums[same][0] += weight * loss
             sums[same][1] += weight
         if sums[True][1] and sums[False][1]:
-            made.append(sum(loss / number for loss, number in sums.values()) / 2)
+            replicates.append(sum(loss / number for loss, number in sums.values()) / 2)
         else:
-            made.append(math.nan)
-    return np.array(made)
+            replicates.append(math.nan)
+    return np.array(replicates)
 
 
 def trials(seed, people=7, dtype=float, holes=False):
@@ -379,8 +383,11 @@ def test_limits_are_those_of_leaving_out_each_person():
     ds = be.calibration(scores, interval="people")
     subjects = np.asarray(scores.pair_subjects)
     people = np.unique(subjects)
-    kept = [np.flatnonzero((subjects != person).all(axis=1)) for person in people]
-    columns = [ds.cllr.item(), *(be.calibration(scores.select(x)).cllr.item() for x in kept)]
+    rows_without = [np.flatnonzero((subjects != person).all(axis=1)) for person in people]
+    columns = [
+        ds.cllr.item(),
+        *(be.calibration(scores.select(x)).cllr.item() for x in rows_without),
+    ]
     low, high, _ = naive_limits.plain(columns)
     expected = max(low, 0.0), high
     assert (ds.cllr_low.item(), ds.cllr_high.item()) == pytest.approx(expected, abs=1e-9)
@@ -439,8 +446,10 @@ def test_few_people_infinite_ratios_and_one_subject():
     )
     assert np.isinf(infinite.cllr) and np.isnan(infinite.cllr_low) and np.isnan(infinite.cllr_high)
     alone = be.Scores.from_pairs([1.0, 2.0], [1, 1], kind="llr", subjects=[["a", "a"]] * 2)
-    one = be.calibration(alone, interval=be.stats.IntervalMethod(METHODS[0], replicates=100))
-    assert np.isnan(one.cllr) and np.isnan(one.cllr_low)
+    of_one_subject = be.calibration(
+        alone, interval=be.stats.IntervalMethod(METHODS[0], replicates=100)
+    )
+    assert np.isnan(of_one_subject.cllr) and np.isnan(of_one_subject.cllr_low)
 
 
 def test_what_is_refused():
@@ -457,7 +466,7 @@ def test_what_is_refused():
 
 def test_the_reference_is_the_entropy_of_the_prior_in_bits(people):
     ds = be.calibration(people)
-    for odds, found in zip(ds.prior_log_odds.values, ds.reference_ece.values, strict=True):
+    for odds, entropy in zip(ds.prior_log_odds.values, ds.reference_ece.values, strict=True):
         prior = 1 / (1 + math.exp(-odds))
         bits = -prior * math.log2(prior) - (1 - prior) * math.log2(1 - prior)
-        assert found == pytest.approx(bits, abs=1e-12)
+        assert entropy == pytest.approx(bits, abs=1e-12)

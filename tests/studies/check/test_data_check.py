@@ -37,15 +37,15 @@ def end_values(finding: Any) -> list[float]:
 
 def test_scores_that_are_not_counted_are_looked_at_nevertheless():
     values = np.random.default_rng(0).integers(0, 1 << 60, (160, 160))
-    found = checked(values, kind="similarity")
-    assert (found["kind"].severity, found["kind"].code) == ("error", "scores-not-counted")
-    assert "exactly in float64" in found["kind"].message
-    assert {x.check for x in found.findings} == SOUND
+    check = checked(values, kind="similarity")
+    assert (check["kind"].severity, check["kind"].code) == ("error", "scores-not-counted")
+    assert "exactly in float64" in check["kind"].message
+    assert {x.check for x in check.findings} == SOUND
 
 
 def test_sound_data_have_no_fault():
-    d = distances()
-    for values, kind in ((d, "distance"), (-d, "similarity")):
+    sound_distances = distances()
+    for values, kind in ((sound_distances, "distance"), (-sound_distances, "similarity")):
         result = checked(values, kind=kind)
         assert {x.check for x in result} == SOUND and not result.misleads
         assert {x.severity for x in result} == {"ok"}
@@ -63,12 +63,15 @@ def test_samples():
     assert unenrolled_probes.severity == "error"
     assert unenrolled_probes.code == "no-mate-in-gallery"
     assert unenrolled_probes.found.arguments["probe_dtype"] == "int64"
-    one = checked(distances()[:4, :4], WHO[:4])["samples"]
-    assert one.severity == "error" and one.code == "labels-doubtful"
+    one_subject = checked(distances()[:4, :4], WHO[:4])["samples"]
+    assert one_subject.severity == "error" and one_subject.code == "labels-doubtful"
     mates_alone = be.check_data(be.Scores.from_pairs(np.arange(9.0), np.ones(9)))
     assert mates_alone["samples"].severity == "error"
-    some = checked(distances()[:80, 40:], WHO[:80], WHO[40:])["samples"]
-    assert some.severity == "ok" and "40 probes of subjects that are not" in some.message
+    some_unenrolled = checked(distances()[:80, 40:], WHO[:80], WHO[40:])["samples"]
+    assert (
+        some_unenrolled.severity == "ok"
+        and "40 probes of subjects that are not" in some_unenrolled.message
+    )
 
 
 def test_layout():
@@ -100,14 +103,16 @@ def test_labels_that_look_alike(one, other, shown):
 
 def test_the_same_list_of_labels_on_both_sides_is_no_fault():
     """The scores on the diagonal say whether the templates are the same."""
-    both = np.concatenate([WHO, WHO])
-    others = be.Scores(distances(1, both)[:160, 160:], WHO, WHO)
-    assert be.check_data(others, far_targets=TARGETS)["layout"].severity == "ok"
-    unread = be.check_data(others, far_targets=TARGETS, read_scores=False)["layout"]
+    labels_of_both = np.concatenate([WHO, WHO])
+    other_templates = be.Scores(distances(1, labels_of_both)[:160, 160:], WHO, WHO)
+    assert be.check_data(other_templates, far_targets=TARGETS)["layout"].severity == "ok"
+    unread = be.check_data(other_templates, far_targets=TARGETS, read_scores=False)["layout"]
     assert unread.severity == "note"
     # With one template a subject but for two, a mate of one's own is nearest anyway.
-    few = np.r_[np.arange(30), 0, 1]
-    single = be.Scores(distances(2, np.concatenate([few, few]))[:32, 32:], few, few)
+    few_labels = np.r_[np.arange(30), 0, 1]
+    single = be.Scores(
+        distances(2, np.concatenate([few_labels, few_labels]))[:32, 32:], few_labels, few_labels
+    )
     assert be.check_data(single, far_targets=TARGETS)["layout"].severity == "ok"
 
 
@@ -129,11 +134,11 @@ def test_names():
     assert checked(distances(), probe_meta={"img_path": names})["names"].severity == "warning"
     result = checked(distances(), probe_meta={"file": names})["names"]
     assert (result.severity, result.count, result.where) == ("warning", 1, "'3.png' (rows 3, 7)")
-    both = be.Scores(
+    named = be.Scores(
         distances()[:80, 80:], WHO[:80], WHO[:80],
         probe_meta={"file": names[:80]}, gallery_meta={"file": names[79:159]},
     )  # fmt: skip
-    assert be.check_data(both.select(probes=np.r_[:3, 4:80]))["names"].where == "'79.png'"
+    assert be.check_data(named.select(probes=np.r_[:3, 4:80]))["names"].where == "'79.png'"
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -161,12 +166,12 @@ def test_failed_and_infinite(kind):
 
 
 def test_sentinels():
-    for at in (np.s_[7], np.s_[:, 7]):
+    for place in (np.s_[7], np.s_[:, 7]):
         values = distances()
-        values[at] = -1
+        values[place] = -1
         result = checked(values)["sentinels"]
         assert result.severity == "error" and result.count == 1
-        assert result.where == ("row 7" if at == 7 else "column 7")
+        assert result.where == ("row 7" if place == 7 else "column 7")
     values = distances()
     values.flat[::97] = 999
     result = checked(values)["sentinels"]
@@ -223,14 +228,16 @@ def test_a_negative_similarity_below_whole_numbers_is_a_failure_code(pairs):
     values = np.where(same, rng.integers(20, 200, (30, 30)), rng.poisson(4, (30, 30))).astype(float)
 
     def found(values, kind="similarity"):
-        made = be.Scores.from_pairs(values.ravel(), same.ravel(), kind=kind)
-        made = made if pairs else be.Scores(values, np.arange(30) // 2, kind=kind)
-        return be.check_data(made)["sentinels"]
+        scores = be.Scores.from_pairs(values.ravel(), same.ravel(), kind=kind)
+        scores = scores if pairs else be.Scores(values, np.arange(30) // 2, kind=kind)
+        return be.check_data(scores)["sentinels"]
 
     assert found(values).severity == "ok"
-    one = found(scattered(values, -1.0))
-    assert one.severity == "warning" and one.code == "values-of-failures"
-    assert end_values(one) == [-1] and one.found.arguments["how"] == "the only value below 0"
+    finding = found(scattered(values, -1.0))
+    assert finding.severity == "warning" and finding.code == "values-of-failures"
+    assert (
+        end_values(finding) == [-1] and finding.found.arguments["how"] == "the only value below 0"
+    )
     assert found(scattered(values, -1.0), "llr").severity == "ok"
 
 
@@ -246,13 +253,13 @@ def copied(values: np.ndarray, one: int, other: int) -> np.ndarray:
 @pytest.mark.parametrize("fill", [0.0, np.nan, 5.0])
 @pytest.mark.cases(1)
 def test_copies_under_one_label_and_under_two(fill):
-    same, other = copied(distances(), 4, 6), copied(distances(), 4, 60)
-    for values in (same, other):
+    same, copied_to_other = copied(distances(), 4, 6), copied(distances(), 4, 60)
+    for values in (same, copied_to_other):
         np.fill_diagonal(values, fill)
     result = checked(same)["duplicates"]
     assert (result.severity, result.count, result.where) == ("warning", 1, "rows 4, 6")
     assert checked(same)["zero-distance"].severity == "warning"
-    result = checked(other)
+    result = checked(copied_to_other)
     assert result["duplicates"].severity == "error"
     assert result["duplicates"].found.arguments["labels"] == " under different labels (1, 15)"
     zero = result["zero-distance"]
@@ -260,7 +267,7 @@ def test_copies_under_one_label_and_under_two(fill):
     assert zero.where == "row 4 column 60 (1, 15), row 60 column 4 (15, 1)"
     assert result.misleads
     # Of similarities the largest.
-    assert checked(1 - other, kind="similarity")["duplicates"].severity == "error"
+    assert checked(1 - copied_to_other, kind="similarity")["duplicates"].severity == "error"
     three = copied(copied(distances(), 4, 60), 4, 90)
     three[60, 90] = three[90, 60] = 0
     assert checked(three)["duplicates"].where == "rows 4, 60, 90"
@@ -270,21 +277,21 @@ def test_copies_under_one_label_and_under_two(fill):
 @pytest.mark.parametrize("off", [1e-4, 1e-5])
 def test_near_copies_under_two_labels(kind, off):
     rng = np.random.default_rng(0)
-    x = 2 * rng.normal(size=(40, 6))[WHO] + rng.normal(size=(160, 6))
+    embeddings = 2 * rng.normal(size=(40, 6))[WHO] + rng.normal(size=(160, 6))
     usual = np.median(distances()[WHO[:, None] != WHO])
     step = rng.normal(size=6)
-    x[60] = x[4] + off * usual * step / np.linalg.norm(step)
+    embeddings[60] = embeddings[4] + off * usual * step / np.linalg.norm(step)
     if kind == "cosine":
-        scores = be.Scores.from_embeddings(x, WHO, metric="cosine")
+        scores = be.Scores.from_embeddings(embeddings, WHO, metric="cosine")
     else:
-        values = np.linalg.norm(x[:, None] - x[None], axis=2)
+        values = np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2)
         values = values if kind == "distance" else 1 - values / 40
         scores = be.Scores(values, WHO, kind=kind)
     result = be.check_data(scores, far_targets=TARGETS)["zero-distance"]
     assert (result.severity, result.count, result.code) == ("warning", 2, "copies-of-two")
     assert "row 4 column 60 (1, 15)" in result.where
-    x[60] = x[4] + 0.02 * usual * step / np.linalg.norm(step)  # near, but no copy
-    scores = be.Scores(np.linalg.norm(x[:, None] - x[None], axis=2), WHO)
+    embeddings[60] = embeddings[4] + 0.02 * usual * step / np.linalg.norm(step)  # near, but no copy
+    scores = be.Scores(np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2), WHO)
     assert be.check_data(scores, far_targets=TARGETS)["zero-distance"].severity == "ok"
 
 
@@ -312,21 +319,24 @@ def test_near_copies_of_a_gallery_and_of_a_list():
     listed = be.Scores.from_pairs(values[off], genuine[off])
     assert be.check_data(listed, far_targets=TARGETS)["zero-distance"].severity == "warning"
     values[10, 60] = -1e-4  # no copy, whatever it is
-    one = be.check_data(be.Scores(values, WHO), far_targets=TARGETS)["zero-distance"]
-    assert one.severity == "warning"
+    finding = be.check_data(be.Scores(values, WHO), far_targets=TARGETS)["zero-distance"]
+    assert finding.severity == "warning"
 
 
 def test_kind():
-    d = distances()
-    for values, kind, other in ((d, "similarity", "distance"), (-d, "distance", "similarity")):
+    sound_distances = distances()
+    for values, kind, other_kind in (
+        (sound_distances, "similarity", "distance"),
+        (-sound_distances, "distance", "similarity"),
+    ):
         result = checked(values, kind=kind)["kind"]
-        assert result.severity == "error" and result.found.arguments["other"] == other
+        assert result.severity == "error" and result.found.arguments["other"] == other_kind
         assert result.code == "kind-wrong"
     shuffled = WHO.copy()
     np.random.default_rng(0).shuffle(shuffled)
-    chance = checked(d, shuffled)["kind"]
+    chance = checked(sound_distances, shuffled)["kind"]
     assert chance.severity in ("note", "warning")
-    against = checked(d[::2, 1::2], WHO[::2], WHO[1::2], kind="similarity")["kind"]
+    against = checked(sound_distances[::2, 1::2], WHO[::2], WHO[1::2], kind="similarity")["kind"]
     assert against.severity == "error"
 
 
@@ -400,14 +410,16 @@ def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, 
 def test_labels_are_doubted_where_a_metric_gave_the_kind():
     """Its distances cannot be given another kind."""
     rng = np.random.default_rng(0)
-    x = np.repeat(rng.normal(size=(20, 1)), 2, axis=0) + np.tile([[0.0], [9.0]], (20, 1))
-    who = np.repeat(np.arange(20), 2)
-    result = be.verification(be.Scores.from_embeddings(x, who, metric="l2"))
+    embeddings = np.repeat(rng.normal(size=(20, 1)), 2, axis=0) + np.tile([[0.0], [9.0]], (20, 1))
+    labels = np.repeat(np.arange(20), 2)
+    result = be.verification(be.Scores.from_embeddings(embeddings, labels, metric="l2"))
     assert result.eer > 0.7
     assert "l2" in arguments(result, "labels-wrong")["metric"]
-    given = be.Scores.from_embeddings(x, who, metric=lambda a, b: abs(a - b.T), kind="distance")
+    from_callable = be.Scores.from_embeddings(
+        embeddings, labels, metric=lambda a, b: abs(a - b.T), kind="distance"
+    )
     with pytest.warns(be.BioevalWarning, match="give similarity as `kind`"):
-        be.verification(given)
+        be.verification(from_callable)
 
 
 @pytest.mark.parametrize("nan", ["exclude", "reject"])
@@ -423,12 +435,14 @@ def test_the_eer_of_a_check_is_that_of_an_evaluation(nan):
 def with_copies(copies, subjects=30, templates=4):
     """Return people of whom some have a near copy of a template, with names of images."""
     rng = np.random.default_rng(0)
-    who = np.repeat(np.arange(subjects), templates)
-    x = rng.normal(size=(subjects, 32))[who] + 0.8 * rng.normal(size=(len(who), 32))
+    subject = np.repeat(np.arange(subjects), templates)
+    embeddings = rng.normal(size=(subjects, 32))[subject] + 0.8 * rng.normal(
+        size=(len(subject), 32)
+    )
     for i in range(copies):
-        x[templates * i + 1] = 1.5 * x[templates * i] + 1e-5 * rng.normal(size=32)
-    names = [f"s{label}/{i % templates}.png" for i, label in enumerate(who)]
-    return be.Scores.from_embeddings(x, who, probe_meta={"image": names})
+        embeddings[templates * i + 1] = 1.5 * embeddings[templates * i] + 1e-5 * rng.normal(size=32)
+    names = [f"s{label}/{i % templates}.png" for i, label in enumerate(subject)]
+    return be.Scores.from_embeddings(embeddings, subject, probe_meta={"image": names})
 
 
 @pytest.mark.parametrize(("subjects", "copies"), [(30, 1), (30, 20), (10, 1)])

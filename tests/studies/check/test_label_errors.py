@@ -16,16 +16,18 @@ import bioeval as be
 def people(rng: np.random.Generator, labels: np.ndarray, within: float = 0.4) -> np.ndarray:
     """Return distances of templates around their people."""
     centres = rng.normal(size=(labels.max() + 1, 8))
-    x = centres[labels] + within * rng.normal(size=(len(labels), 8))
-    return np.linalg.norm(x[:, None] - x[None], axis=2)
+    embeddings = centres[labels] + within * rng.normal(size=(len(labels), 8))
+    return np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2)
 
 
 def planted(rng: np.random.Generator, labels: np.ndarray, number: int) -> tuple[np.ndarray, set]:
     """Return labels of which some are wrong, and where."""
     wrong = rng.choice(len(labels), number, replace=False)
-    given = labels.copy()
-    given[wrong] = (given[wrong] + rng.integers(1, labels.max() + 1, number)) % (labels.max() + 1)
-    return given, set(wrong.tolist())
+    labels_given = labels.copy()
+    labels_given[wrong] = (labels_given[wrong] + rng.integers(1, labels.max() + 1, number)) % (
+        labels.max() + 1
+    )
+    return labels_given, set(wrong.tolist())
 
 
 def case(seed: int, layout: str, kind: str, form: str) -> dict[str, Any]:
@@ -44,18 +46,18 @@ def case(seed: int, layout: str, kind: str, form: str) -> dict[str, Any]:
         values += 0.3 * rng.random(values.shape)
     elif form == "negative":
         values -= 2
-    given: dict[str, Any] = {"values": values, "probe_labels": names, "gallery_labels": None}
+    naive_case: dict[str, Any] = {"values": values, "probe_labels": names, "gallery_labels": None}
     if layout == "probe-against-gallery":
-        given |= {"values": values[::2, 1::2], "probe_labels": names[::2],
+        naive_case |= {"values": values[::2, 1::2], "probe_labels": names[::2],
                   "gallery_labels": names[1::2]}  # fmt: skip
     mask = None
     if form == "masked":
-        p, g = given["probe_labels"], given["gallery_labels"]
-        mask = np.where(p[:, None] == (p if g is None else g), 2, 1)
+        p, gallery = naive_case["probe_labels"], naive_case["gallery_labels"]
+        mask = np.where(p[:, None] == (p if gallery is None else gallery), 2, 1)
         mask[rng.random(mask.shape) < 0.2] = 0
     sign = 1 if kind == "distance" else -1
-    given["values"] = sign * given["values"]
-    return {**given, "mask": mask, "kind": kind, "nan": "exclude"}
+    naive_case["values"] = sign * naive_case["values"]
+    return {**naive_case, "mask": mask, "kind": kind, "nan": "exclude"}
 
 
 @settings(max_examples=examples_of(100))
@@ -66,8 +68,8 @@ def case(seed: int, layout: str, kind: str, form: str) -> dict[str, Any]:
     form=st.sampled_from(["plain", "whole numbers", "failed", "one-way", "negative", "masked"]),
 )
 def test_against_the_definition(layout, kind, seed, form):
-    given = case(seed, layout, kind, form)
-    named = {**given, "labels": given["probe_labels"]}
+    naive_case = case(seed, layout, kind, form)
+    named = {**naive_case, "labels": naive_case["probe_labels"]}
     del named["probe_labels"]
     scores = be.Scores(**named)
     if seed % 2:  # several blocks, and no column kept
@@ -76,16 +78,16 @@ def test_against_the_definition(layout, kind, seed, form):
             check = be.check_data(scores, worst=100)
     else:
         check = be.check_data(scores, worst=100)
-    named = naive_label_errors.on_both_sides(**given)
+    named = naive_label_errors.on_both_sides(**naive_case)
     errors = check.label_errors
-    found = {(x.side, x.template.place, x.nearest_label) for x in errors}
+    errors_found = {(error.side, error.template.place, error.nearest_label) for error in errors}
     # Templates of a person with two names are no errors of labels.
-    assert found <= named if check["two-names"].count else found == named
+    assert errors_found <= named if check["two-names"].count else errors_found == named
     finding = check["label-errors"]
     assert finding.count == len(errors)
     assert finding.severity == ("warning" if errors else "ok")
-    for x in errors:
-        compare_with_loops(given, x)
+    for error in errors:
+        compare_with_loops(naive_case, error)
 
 
 def compare_with_loops(given: dict[str, Any], x: Any) -> None:
@@ -104,7 +106,7 @@ def told_by_loops(x: Any, values: Any, rows: Any, columns: Any, mask: Any, kind:
     """Whether a row of the scores has what is told of its template."""
     i = x.template.place
     sign = 1 if kind == "distance" else -1
-    own, other = [], []
+    own, distances_to_others = [], []
     if i >= len(rows) or x.nearest.place >= len(columns) or x.template.subject != rows[i]:
         return False
     for j, label in enumerate(columns):
@@ -112,13 +114,13 @@ def told_by_loops(x: Any, values: Any, rows: Any, columns: Any, mask: Any, kind:
         if not usable or (x.side == "both" and i == j) or np.isnan(values[i, j]):
             continue
         if label == x.nearest_label:
-            other.append(sign * float(values[i, j]))
+            distances_to_others.append(sign * float(values[i, j]))
         elif label == rows[i]:
             own.append(sign * float(values[i, j]))
-    if columns[x.nearest.place] != x.nearest_label or not other:
+    if columns[x.nearest.place] != x.nearest_label or not distances_to_others:
         return False
-    right = sign * values[i, x.nearest.place] == min(other)
-    for score, distances in ((x.own_score, own), (x.nearest_score, other)):
+    right = sign * values[i, x.nearest.place] == min(distances_to_others)
+    for score, distances in ((x.own_score, own), (x.nearest_score, distances_to_others)):
         finite = sorted(d for d in distances if np.isfinite(d))
         right &= sign * score == finite[(len(finite) - 1) // 2]
     return bool(right)
@@ -130,19 +132,24 @@ def told_by_loops(x: Any, values: Any, rows: Any, columns: Any, mask: Any, kind:
 def test_three_exchanged_labels_of_180_people(side, enrolled, kind):
     rng = np.random.default_rng(enrolled)
     centres = rng.normal(size=(180, 12))
-    who = {"gallery": np.repeat(np.arange(180), enrolled), "probe": np.repeat(np.arange(180), 4)}
-    x = {name: centres[p] + 0.25 * rng.normal(size=(len(p), 12)) for name, p in who.items()}
-    values = np.linalg.norm(x["probe"][:, None] - x["gallery"][None], axis=2)
-    given = {name: people.copy() for name, people in who.items()}
+    subjects = {
+        "gallery": np.repeat(np.arange(180), enrolled),
+        "probe": np.repeat(np.arange(180), 4),
+    }
+    embeddings = {
+        name: centres[p] + 0.25 * rng.normal(size=(len(p), 12)) for name, p in subjects.items()
+    }
+    values = np.linalg.norm(embeddings["probe"][:, None] - embeddings["gallery"][None], axis=2)
+    labels_given = {name: people.copy() for name, people in subjects.items()}
     wrong = {}
     people = rng.choice(180, 6, replace=False).tolist()
     for i in range(3):
-        place = int(np.flatnonzero(who[side] == people[i])[0])
-        given[side][place] = people[3 + i]
+        place = int(np.flatnonzero(subjects[side] == people[i])[0])
+        labels_given[side][place] = people[3 + i]
         wrong[place] = people[i]
     values = values if kind == "distance" else 20 - values
-    files = {"file": [f"{i}.png" for i in range(len(given[side]))]}
-    scores = be.Scores(values, given["probe"], given["gallery"], kind=kind,
+    files = {"file": [f"{i}.png" for i in range(len(labels_given[side]))]}
+    scores = be.Scores(values, labels_given["probe"], labels_given["gallery"], kind=kind,
                        **{f"{side}_meta": files})  # fmt: skip
     check = be.check_data(scores, threshold=None)
     named = {(x.side, x.template.place): x.nearest_label for x in check.label_errors}
@@ -172,32 +179,32 @@ def test_silence_where_nothing_can_be_told():
 def test_streamed_embeddings_and_files(tmp_path):
     rng = np.random.default_rng(3)
     labels = np.repeat(np.arange(30), 5)
-    x = rng.normal(size=(30, 8))[labels] + 0.3 * rng.normal(size=(150, 8))
-    given, wrong = planted(rng, labels, 3)
-    streamed = streaming(x, given, metric="l2")
+    embeddings = rng.normal(size=(30, 8))[labels] + 0.3 * rng.normal(size=(150, 8))
+    labels_given, wrong = planted(rng, labels, 3)
+    streamed = streaming(embeddings, labels_given, metric="l2")
     assert streamed.streams
     result = [x.template.place for x in be.check_data(streamed).label_errors]
     assert set(result) >= wrong
-    shown = ", ".join(map(str, sorted(result)))
-    assert be.check_data(streamed)["label-errors"].where == f"rows {shown}"
-    whole = be.Scores.from_embeddings(x, given, metric="l2")
-    be.save(whole, tmp_path / "s.npz")
-    assert be.check_data(be.load(tmp_path / "s.npz"))["label-errors"].where == f"rows {shown}"
+    rows_text = ", ".join(map(str, sorted(result)))
+    assert be.check_data(streamed)["label-errors"].where == f"rows {rows_text}"
+    in_memory = be.Scores.from_embeddings(embeddings, labels_given, metric="l2")
+    be.save(in_memory, tmp_path / "s.npz")
+    assert be.check_data(be.load(tmp_path / "s.npz"))["label-errors"].where == f"rows {rows_text}"
 
 
 def test_a_failed_capture_is_no_wrong_label():
     """Of similarities, ten probes match nobody, and three have the label of another person."""
     rng = np.random.default_rng(5)
-    who, enrolled = np.repeat(np.arange(60), 5), np.arange(60)
+    subject, enrolled = np.repeat(np.arange(60), 5), np.arange(60)
     values = rng.normal(30, 5, (300, 60))
-    values[np.arange(300), who] = rng.normal(70, 4, 300)
+    values[np.arange(300), subject] = rng.normal(70, 4, 300)
     bad = rng.choice(300, 10, replace=False)
     values[bad] = rng.normal(30, 5, (10, 60))
-    others = rng.choice(np.setdiff1d(np.arange(300), bad), 3, replace=False)
-    given = who.copy()
-    given[others] = (who[others] + 7) % 60
-    check = be.check_data(be.Scores(values, given, enrolled, kind="similarity"), worst=100)
-    assert {x.template.place for x in check.label_errors} == set(others.tolist())
+    mislabelled = rng.choice(np.setdiff1d(np.arange(300), bad), 3, replace=False)
+    labels_given = subject.copy()
+    labels_given[mislabelled] = (subject[mislabelled] + 7) % 60
+    check = be.check_data(be.Scores(values, labels_given, enrolled, kind="similarity"), worst=100)
+    assert {x.template.place for x in check.label_errors} == set(mislabelled.tolist())
     captures = check["failed-captures"]
     assert captures.severity == "warning" and 0 < captures.count <= 10
     assert "failed captures or wrong labels" in captures.message
@@ -212,13 +219,13 @@ def test_probes_are_not_called_wrong_for_the_labels_of_the_gallery():
     enrolled = np.concatenate([np.repeat([0, 1], [5, 3]), np.repeat(np.arange(2, 20), 2)])
     labels = np.concatenate([[0, 0, 1, 1, 1, 0, 0, 0], enrolled[8:]])
     values = people(rng, np.concatenate([probes, enrolled]), within=0.1)[:40, 40:]
-    given: dict[str, Any] = {
+    naive_case: dict[str, Any] = {
         "values": values, "probe_labels": probes, "gallery_labels": labels,
         "mask": None, "kind": "distance", "nan": "exclude",
     }  # fmt: skip
     check = be.check_data(be.Scores(values, probes, labels))
-    found = {(x.side, x.template.place, x.nearest_label) for x in check.label_errors}
-    assert found == naive_label_errors.on_both_sides(**given)
-    assert ("probe", 0, 1) not in found and ("gallery", 5, 1) in found
+    errors_found = {(x.side, x.template.place, x.nearest_label) for x in check.label_errors}
+    assert errors_found == naive_label_errors.on_both_sides(**naive_case)
+    assert ("probe", 0, 1) not in errors_found and ("gallery", 5, 1) in errors_found
     lines = [{*line.split()} for line in as_text(check).splitlines()]
     assert any({"gallery", "5"} <= words for words in lines)

@@ -38,8 +38,8 @@ def _distances(rng: np.random.Generator) -> be.Scores:
 
 def _cosine(rng: np.random.Generator) -> be.Scores:
     labels = _equal()
-    x = templates(rng, labels, dimensions=32)
-    return be.Scores.from_embeddings(x.astype(np.float32), labels, metric="cosine")
+    embeddings = templates(rng, labels, dimensions=32)
+    return be.Scores.from_embeddings(embeddings.astype(np.float32), labels, metric="cosine")
 
 
 def _codes(rng: np.random.Generator) -> be.Scores:
@@ -72,8 +72,8 @@ def _log_likelihood_ratios(rng: np.random.Generator) -> be.Scores:
 
 def _probes_against_gallery(rng: np.random.Generator) -> be.Scores:
     labels = _equal(60, 3)
-    x = templates(rng, np.concatenate([labels, labels]))
-    return be.Scores(euclidean(x[:180], x[180:]), labels, labels)
+    embeddings = templates(rng, np.concatenate([labels, labels]))
+    return be.Scores(euclidean(embeddings[:180], embeddings[180:]), labels, labels)
 
 
 def _unequal(rng: np.random.Generator) -> be.Scores:
@@ -108,8 +108,8 @@ SOUND: dict[str, Callable[[np.random.Generator], be.Scores]] = {
 
 @pytest.mark.slow
 def test_no_check_raises_alarm_in_more_than_2_percent():
-    found = Counter()
+    alarms = Counter()
     for make, seed in itertools.product(SOUND.values(), range(2000, 2012)):
         result = be.check_data(make(np.random.default_rng(seed)))
-        found.update({x.check for x in result.with_severity("warning", "error")})
-    assert len(SOUND) == 10 and all(number <= 0.02 * 120 for number in found.values()), found
+        alarms.update({x.check for x in result.with_severity("warning", "error")})
+    assert len(SOUND) == 10 and all(number <= 0.02 * 120 for number in alarms.values()), alarms

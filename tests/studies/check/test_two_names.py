@@ -18,30 +18,34 @@ def of_definition(**given):
     order = {label: i for i, label in enumerate(sorted(data.gallery_subjects or ()))}
     zero = given.get("kind", "distance") == "distance"
     scaled = math.log if zero else float
-    own, near, other = {}, {}, {}
+    own, nearest_scaled, nearest_label = {}, {}, {}
     for i, row in enumerate(data.rows):
         by_label = medians_of(row)
         mine = by_label.pop(data.probe_labels[i], None)
         if mine is not None:
             own[i] = scaled(mine)
         if by_label:
-            other[i] = min(by_label, key=lambda label: (by_label[label], order[label]))
-            near[i] = scaled(by_label[other[i]])
-    labels = sorted({data.probe_labels[i] for i in near})
-    rows = {s: [i for i in near if data.probe_labels[i] == s] for s in labels}
-    distance = {s: statistics.median(near[i] for i in rows[s]) for s in labels}
+            nearest_label[i] = min(by_label, key=lambda label: (by_label[label], order[label]))
+            nearest_scaled[i] = scaled(by_label[nearest_label[i]])
+    labels = sorted({data.probe_labels[i] for i in nearest_scaled})
+    rows = {s: [i for i in nearest_scaled if data.probe_labels[i] == s] for s in labels}
+    distance = {s: statistics.median(nearest_scaled[i] for i in rows[s]) for s in labels}
     contrast = {
-        s: statistics.median([own[i] - near[i] for i in rows[s] if i in own] or [math.nan])
+        s: statistics.median(
+            [own[i] - nearest_scaled[i] for i in rows[s] if i in own] or [math.nan]
+        )
         for s in labels
     }
     nearest = {}
     for s in labels:
-        for t in {other[i] for i in rows[s]}:
-            if 2 * sum(other[i] == t for i in rows[s]) > len(rows[s]):
+        for t in {nearest_label[i] for i in rows[s]}:
+            if 2 * sum(nearest_label[i] == t for i in rows[s]) > len(rows[s]):
                 nearest[s] = t
     middle = statistics.median(distance.values())
     usual = statistics.median(own.values())
-    usual_contrast = statistics.median(own[i] - near[i] for i in own if i in near)
+    usual_contrast = statistics.median(
+        own[i] - nearest_scaled[i] for i in own if i in nearest_scaled
+    )
     if not (usual < middle and usual_contrast < 0):
         return set()
     small = outlying({s: -x for s, x in distance.items()}, 0.03)
@@ -58,10 +62,10 @@ def of_definition(**given):
             sides.append(t)
         assert len(sides) == 2, "a label of one side has a test of its own"
         way = middle - statistics.mean(distance[x] for x in sides)
-        known = [contrast[x] for x in sides if not math.isnan(contrast[x])]
-        exchanged = known and statistics.mean(known) >= -usual_contrast / 2
-        apart = known and statistics.mean(known) < 0.75 * usual_contrast
-        if way >= 0.85 * (middle - usual) and not (apart or exchanged):
+        known_contrasts = [contrast[x] for x in sides if not math.isnan(contrast[x])]
+        exchanged = known_contrasts and statistics.mean(known_contrasts) >= -usual_contrast / 2
+        is_apart = known_contrasts and statistics.mean(known_contrasts) < 0.75 * usual_contrast
+        if way >= 0.85 * (middle - usual) and not (is_apart or exchanged):
             pairs.add(frozenset((s, t)))
     return pairs
 
@@ -70,15 +74,15 @@ def crowd(layout, seed, people=40, each=6):
     """Return distances and labels of both sides; person 3 has two names, in a half of templates."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(people, 12))
-    who = np.repeat(np.arange(people), each)
-    x = centres[who] + 0.3 * rng.normal(size=(len(who), 12))
-    labels = np.array([f"p{p:02}" for p in who])
-    labels[np.flatnonzero(who == 3)[: each // 2]] = "q"
-    d = np.linalg.norm(x[:, None] - x[None], axis=2)
+    subject = np.repeat(np.arange(people), each)
+    embeddings = centres[subject] + 0.3 * rng.normal(size=(len(subject), 12))
+    labels = np.array([f"p{p:02}" for p in subject])
+    labels[np.flatnonzero(subject == 3)[: each // 2]] = "q"
+    distances = np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2)
     if layout == "all-against-all":
-        return d, labels, None
-    rows = np.arange(len(who)) % 2 == 0
-    return d[np.ix_(rows, ~rows)], labels[rows], labels[~rows]
+        return distances, labels, None
+    rows = np.arange(len(subject)) % 2 == 0
+    return distances[np.ix_(rows, ~rows)], labels[rows], labels[~rows]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -88,29 +92,29 @@ def crowd(layout, seed, people=40, each=6):
 def test_against_the_definition(layout, kind, seed):
     values, labels, gallery = crowd(layout, seed)
     values = values if kind == "distance" else 20 - values
-    for given in (labels, np.random.default_rng(seed).permutation(labels)):
-        case = {"values": values, "probe_labels": given, "gallery_labels": gallery, "kind": kind}
-        found = be.check_data(be.Scores(values, given, gallery, kind=kind), threshold=None)
-        found = found["two-names"]
+    for names in (labels, np.random.default_rng(seed).permutation(labels)):
+        case = {"values": values, "probe_labels": names, "gallery_labels": gallery, "kind": kind}
+        check = be.check_data(be.Scores(values, names, gallery, kind=kind), threshold=None)
+        check = check["two-names"]
         expected = of_definition(**case)
-        assert found.count == len(expected)
+        assert check.count == len(expected)
         for pair in list(expected)[:3]:
-            assert " and ".join(sorted(pair)) in found.where
-        if given is labels and kind == "distance":
+            assert " and ".join(sorted(pair)) in check.where
+        if names is labels and kind == "distance":
             assert frozenset(("p03", "q")) in expected
 
 
 def test_people_who_are_alike_are_two():
     """Two whose own templates are far nearer to each other, as the usual ones of a person are."""
     rng = np.random.default_rng(8)
-    who = np.repeat(np.arange(40), 6)
+    subject = np.repeat(np.arange(40), 6)
     centres, spread = rng.normal(size=(40, 12)), np.full(40, 0.5)
     centres[1], spread[:2] = centres[0] + 0.5 / 12**0.5, 0.02
-    x = centres[who] + spread[who, None] * rng.normal(size=(len(who), 12))
-    values = np.linalg.norm(x[:, None] - x[None], axis=2)
-    check = be.check_data(be.Scores(values, who), threshold=None)
+    embeddings = centres[subject] + spread[subject, None] * rng.normal(size=(len(subject), 12))
+    values = np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2)
+    check = be.check_data(be.Scores(values, subject), threshold=None)
     assert not check["two-names"].count
-    assert of_definition(values=values, probe_labels=who, gallery_labels=None) == set()
+    assert of_definition(values=values, probe_labels=subject, gallery_labels=None) == set()
 
 
 def test_the_labels_of_one_person_are_not_called_wrong():
@@ -132,13 +136,15 @@ def test_a_second_name_may_be_of_probes_or_of_the_gallery_alone(enrolled):
     """Eleven probes under a name that is not enrolled, all accepted as the other name."""
     rng = np.random.default_rng(5)
     centres = rng.normal(size=(60, 12))
-    who = np.repeat(np.arange(60), 11)
-    x = centres[who] + 0.25 * rng.normal(size=(len(who), 12))
+    subject = np.repeat(np.arange(60), 11)
+    embeddings = centres[subject] + 0.25 * rng.normal(size=(len(subject), 12))
     gallery = centres + 0.25 * rng.normal(size=centres.shape)
-    probes = np.array([f"p{p:02}" for p in who])
+    probes = np.array([f"p{p:02}" for p in subject])
     names = np.array([f"p{p:02}" for p in range(60)])
-    (names if enrolled else probes)[np.flatnonzero((np.arange(60) if enrolled else who) == 7)] = "q"
-    values = np.linalg.norm(x[:, None] - gallery[None], axis=2)
+    (names if enrolled else probes)[
+        np.flatnonzero((np.arange(60) if enrolled else subject) == 7)
+    ] = "q"
+    values = np.linalg.norm(embeddings[:, None] - gallery[None], axis=2)
     check = be.check_data(be.Scores(values, probes, names), threshold="far=0.001")
     assert check["two-names"].where == "p07 and q" and check["two-names"].severity == "warning"
     (pair,) = (x for x in check.confusions.listed if {x.probe.subject, x.claimed.subject} == {
@@ -150,8 +156,8 @@ def test_exchanged_names_are_errors_of_labels_and_no_second_name():
     """The gallery templates of two people are exchanged: each is nearest to the other's probes."""
     values, labels, gallery = crowd("probe-against-gallery", 1)
     labels[labels == "q"], gallery[gallery == "q"] = "p03", "p03"
-    one, other = gallery == "p05", gallery == "p09"
-    gallery[one], gallery[other] = "p09", "p05"
+    is_fifth, is_ninth = gallery == "p05", gallery == "p09"
+    gallery[is_fifth], gallery[is_ninth] = "p09", "p05"
     check = be.check_data(be.Scores(values, labels, gallery), threshold=None)
     assert not check["two-names"].count
     named = {x.template.subject for x in check.label_errors}
@@ -161,7 +167,7 @@ def test_exchanged_names_are_errors_of_labels_and_no_second_name():
 def test_nothing_is_told_of_few_or_equal_labels():
     for labels in (["a"] * 4, ["a", "a", "b", "b"]):
         scores = be.Scores(np.ones((4, 4)), labels)
-        found = [x for x in be.check_data(scores) if x.check == "two-names"]
-        assert not any(x.count for x in found)
+        checks = [x for x in be.check_data(scores) if x.check == "two-names"]
+        assert not any(x.count for x in checks)
     alone = be.Scores(1 + np.arange(9.0).reshape(3, 3), ["a", "b", "c"])
     assert not be.check_data(alone)["two-names"].count

@@ -29,37 +29,37 @@ def evaluated(scores):
         scores, thresholds=[11, 12], far_targets=[0.2], frr_targets=[0.2], costs=[(0.3, 1, 1)]
     )
     closed, searched = be.closed_set(scores), be.open_set(scores, far_targets=[0.3])
-    found = [
+    measured = [
         *(single.eer, single.eer_hull, single.auc),
         *(single.frr_at_far[0], single.far_at_frr[0], single.min_dcf[0]),
         *(single.frr.sel(threshold=11), single.far.sel(threshold=12)),
         *(closed.recognition_rate, closed.cms.sel(rank=2), searched.dir_at_far[0, 0]),
     ]
-    return np.array(found, dtype=float)
+    return np.array(measured, dtype=float)
 
 
 def scores_of(seed, layout="square", people=PEOPLE, unsearched=0):
     """Distances in whole steps, so that many are the same: all against all, or half of the
     templates against the other half, of which some are of people who are not searched for.
     """
-    who = np.repeat(np.arange(people), 4)
+    subject = np.repeat(np.arange(people), 4)
     crowd = np.random.default_rng(2).normal(size=(people, 1, 6))
     noise = np.random.default_rng(seed).normal(size=(people, 4, 6))
-    x = (crowd + 0.8 * noise).reshape(-1, 6)
-    values = np.round(4 * np.linalg.norm(x[:, None] - x, axis=-1))
+    embeddings = (crowd + 0.8 * noise).reshape(-1, 6)
+    values = np.round(4 * np.linalg.norm(embeddings[:, None] - embeddings, axis=-1))
     if layout == "square":
-        return be.Scores(values, who)
-    probe, camera = np.arange(len(who)) % 4 < 2, np.arange(len(who)) % 3
-    searched = probe & (who >= unsearched)
+        return be.Scores(values, subject)
+    probe, camera = np.arange(len(subject)) % 4 < 2, np.arange(len(subject)) % 3
+    searched = probe & (subject >= unsearched)
     return be.Scores(
-        values[np.ix_(searched, ~probe)], who[searched], who[~probe],
+        values[np.ix_(searched, ~probe)], subject[searched], subject[~probe],
         probe_meta={"camera": camera[searched]}, gallery_meta={"camera": camera[~probe]},
     )  # fmt: skip
 
 
 def without(scores, person):
-    kept = [np.flatnonzero(x != person) for x in (scores.probe_labels, scores.gallery_labels)]
-    return scores.select(probes=kept[0], gallery=kept[1])
+    remaining = [np.flatnonzero(x != person) for x in (scores.probe_labels, scores.gallery_labels)]
+    return scores.select(probes=remaining[0], gallery=remaining[1])
 
 
 def jackknife(value, others):
@@ -74,23 +74,23 @@ def test_values_and_limits_are_those_of_evaluations_without_each_person(layout):
     """People are left out on both sides; where a threshold is chosen, limits are drawn."""
     pair = [scores_of(seed, layout, unsearched=5 * (layout[0] == "m")) for seed in (3, 4)]
     ds = be.compare(*pair, measures=ALL, interval=FEW)
-    found = by_measure(ds)
-    assert [*found] == ALL
-    values = np.transpose([x.value for x in found.values()])
+    measures = by_measure(ds)
+    assert [*measures] == ALL
+    values = np.transpose([x.value for x in measures.values()])
     np.testing.assert_allclose(values, [evaluated(x) for x in pair], atol=1e-12)
     people = np.union1d(pair[0].probe_labels, pair[0].gallery_labels)
     changes = [np.subtract(*(evaluated(without(x, person)) for x in pair)) for person in people]
-    held = 0
-    for i, row in enumerate(x.isel(system=0, other_system=1) for x in found.values()):
+    compared_limits = 0
+    for i, row in enumerate(x.isel(system=0, other_system=1) for x in measures.values()):
         assert row.value.attrs["interval_for"] == row.difference.attrs["interval_for"]
         assert row.value.attrs["interval_for"] == "new people"
         if row.difference.attrs["interval_method"] == "people" and row.discordant >= 6:
             ends = jackknife(row.difference.item(), np.array(changes)[:, i])
             assert (row.difference_low, row.difference_high) == pytest.approx(ends), ALL[i]
-            held += 1
+            compared_limits += 1
         else:
             assert row.discordant < 6 or i in (0, 3, 4)
-    assert held >= 5
+    assert compared_limits >= 5
 
 
 @pytest.mark.parametrize(
@@ -109,13 +109,13 @@ def test_retrieval_is_counted_anew_without_people(card, people):
     """Each of few people is left out; of more, groups of two or three, so that limits are near."""
     pair = [scores_of(seed, "gallery", people) for seed in (3, 4)]
     compared = be.compare(*pair, protocol=card, interval=FEW).isel(system=0, other_system=1)
-    found = by_measure(compared)
-    about = [x.difference.attrs for x in found.values()]
+    measures = by_measure(compared)
+    about = [x.difference.attrs for x in measures.values()]
     assert {x["interval_for"] for x in about} == {"new people"}
     assert {x["interval_method"] for x in about} == {"people"}
     assert "replicates" not in compared.attrs
-    few = people == PEOPLE
-    left_out = "each person" if few else "each of 100 groups of people"
+    each_person = people == PEOPLE
+    left_out = "each person" if each_person else "each of 100 groups of people"
     assert compared.attrs["jackknifed"] == left_out
     for measure, name in (("mean_ap", "mean_ap"), ("cmc=1", "cmc")):
         change = []
@@ -123,10 +123,10 @@ def test_retrieval_is_counted_anew_without_people(card, people):
             results = [be.reid(without(x, person), card) for x in pair]
             values = [x[name].values.reshape(-1)[0] for x in results]
             change.append(values[0] - values[1])
-        row = found[measure]
+        row = measures[measure]
         ends = jackknife(row.difference.item(), np.array(change))
         measured = row.difference_low.item(), row.difference_high.item()
-        if few:
+        if each_person:
             assert measured == pytest.approx(ends)
         else:
             assert np.diff(measured) == pytest.approx(np.diff(ends), rel=0.5)
@@ -134,9 +134,9 @@ def test_retrieval_is_counted_anew_without_people(card, people):
 
 @pytest.mark.parametrize(("people", "population"), [(2, "this gallery"), (8, "new people")])
 def test_limits_of_too_few_people_to_leave_one_out_are_for_this_gallery(people, population):
-    one = scores_of(1, people=people)
-    other = one.with_values(np.random.default_rng(0).random(one.shape), "distance")
-    ds = be.compare(one, other, interval=FEW)
+    first = scores_of(1, people=people)
+    second = first.with_values(np.random.default_rng(0).random(first.shape), "distance")
+    ds = be.compare(first, second, interval=FEW)
     assert ds.recognition_rate_difference[0, 1] != 0
     assert ds.recognition_rate.attrs["interval_for"] == population
     assert np.isfinite(ds.recognition_rate_low).all()
@@ -149,18 +149,18 @@ def test_values_have_the_limits_of_evaluations():
         {"a": scores, "b": be.simulate(30, 4, random_state=3), "c": scores},
         measures=["eer", "min_dcf=0.01", "auc", "recognition_rate", "cms=3", "dir_at_far=0.1"],
     )
-    how = {"interval": "people"}
-    single = be.verification(scores, costs=[(0.01, 1, 1)], far_targets=[0.1], **how)
-    closed = be.closed_set(scores, **how)
-    opened = be.open_set(scores, far_targets=[0.1], **how)
+    options = {"interval": "people"}
+    single = be.verification(scores, costs=[(0.01, 1, 1)], far_targets=[0.1], **options)
+    closed = be.closed_set(scores, **options)
+    opened = be.open_set(scores, far_targets=[0.1], **options)
     parts = [
         *((single, "eer", ()), (single, "min_dcf", 0), (single, "auc", ())),
         *((closed, "recognition_rate", ()), (closed, "cms", 2), (opened, "dir_at_far", (0, 0))),
     ]
     for (ds, name, place), measured in zip(parts, by_measure(ranking).values(), strict=True):
         for variable, end in (("value", ""), ("low", "_low"), ("high", "_high")):
-            found, expected = measured[variable].sel(system="a"), ds[f"{name}{end}"].values[place]
-            assert float(found) == pytest.approx(float(expected), abs=1e-12), name + end
+            limit, expected = measured[variable].sel(system="a"), ds[f"{name}{end}"].values[place]
+            assert float(limit) == pytest.approx(float(expected), abs=1e-12), name + end
 
 
 def test_a_measure_that_was_not_asked_for_at_a_place_has_no_number():
@@ -187,13 +187,15 @@ def test_a_frame_has_no_system_compared_with_itself():
     assert [*frame["measure"].unique()] == ["eer", "min_dcf", "frr_at_threshold", "cms"]
     assert (frame["system"] != frame["other_system"]).all()
     for row in frame.query("statistic == 'difference'").to_dict("records"):
-        at = {x: row[x] for x in ("system", "other_system")}
+        placed = {x: row[x] for x in ("system", "other_system")}
         if row["measure"] == "min_dcf":
             assert (row["at"], row["point"], row["unit"]) == ("prior", 0.3, "cost")
-            at |= {"cost": 0.3}
-        at |= {"frr_at_threshold": {"threshold": 11.0}, "cms": {"rank": 3}}.get(row["measure"], {})
+            placed |= {"cost": 0.3}
+        placed |= {"frr_at_threshold": {"threshold": 11.0}, "cms": {"rank": 3}}.get(
+            row["measure"], {}
+        )
         for column, end in (("value", ""), ("low", "_low"), ("high", "_high")):
-            expected = ds[f"{row['measure']}_difference{end}"].sel(at)
+            expected = ds[f"{row['measure']}_difference{end}"].sel(placed)
             np.testing.assert_equal(row[column], float(expected))
 
 
@@ -220,14 +222,14 @@ def test_a_ranking_holds_together():
     difference, separated = ranking["difference"].values, ranking["separated"].values
     np.testing.assert_allclose(low, -np.swapaxes(high, 0, 1))
     np.testing.assert_array_equal(separated, -np.swapaxes(separated, 0, 1))
-    there = ~np.isnan(low)
-    assert (low <= difference)[there].all() and (difference <= high)[there].all()
+    has_limits = ~np.isnan(low)
+    assert (low <= difference)[has_limits].all() and (difference <= high)[has_limits].all()
     value = ranking["value"].values
     np.testing.assert_allclose(difference, value[:, None] - value)
     larger = [x.value.attrs["direction"] == "larger" for x in by_measure(ds).values()]
     sign = np.where(larger, 1, -1)
-    apart = (np.minimum(low, high) > 0) | (np.maximum(low, high) < 0)
-    assert (separated != 0)[apart].all()  # Holm's method tells at least these apart
+    is_separate = (np.minimum(low, high) > 0) | (np.maximum(low, high) < 0)
+    assert (separated != 0)[is_separate].all()  # Holm's method tells at least these apart
     np.testing.assert_array_equal(separated != 0, ranking["p_value"].values <= 0.05)
     assert separated.any() and not separated.all()
     assert (separated * difference * sign >= 0).all()
@@ -243,14 +245,14 @@ def test_a_ranking_holds_together():
 
 def test_systems_do_not_differ_by_form():
     """A monotone transformation is the same system, and equal ones are never told apart."""
-    a, b, _ = crowd_systems(people=12, within=0.8).values()
-    similar = be.Scores(-np.exp(b.values), b.probe_labels, kind="similarity")
-    one, other = (by_measure(be.compare(a, x)) for x in (b, similar))
+    first, second, _ = crowd_systems(people=12, within=0.8).values()
+    similar = be.Scores(-np.exp(second.values), second.probe_labels, kind="similarity")
+    of_second, of_similar = (by_measure(be.compare(first, x)) for x in (second, similar))
     for measure, name in itertools.product(
-        one, ("difference_low", "p_value", "separated", "discordant")
+        of_second, ("difference_low", "p_value", "separated", "discordant")
     ):
-        np.testing.assert_allclose(one[measure][name], other[measure][name], atol=1e-9)
-    systems = {"a": b, "b": similar, "c": b}
+        np.testing.assert_allclose(of_second[measure][name], of_similar[measure][name], atol=1e-9)
+    systems = {"a": second, "b": similar, "c": second}
     for alike in by_measure(be.compare(systems, measures=["eer", "auc", "cms=2"])).values():
         assert not alike["separated"].any() and (alike["letters"] == "a").all()
         assert (alike["rank"] == 1).all() and (alike["rank_high"] == 3).all()
@@ -266,8 +268,10 @@ def test_people_who_are_decided_differently_are_counted():
         changed = scores.values.copy()
         for place in places:
             changed[np.ix_(*place)] = value
-        other = be.Scores(changed, scores.probe_labels)
-        ds = be.compare(scores, other, measures=["frr_at_threshold=8", "far_at_threshold=8"])
+        changed_scores = be.Scores(changed, scores.probe_labels)
+        ds = be.compare(
+            scores, changed_scores, measures=["frr_at_threshold=8", "far_at_threshold=8"]
+        )
         of_each = [x.discordant.sel(system="a", other_system="b") for x in by_measure(ds).values()]
         return [*map(int, of_each)]
 
@@ -299,8 +303,8 @@ def test_measures_of_ratios_are_those_of_calibration():
     for name, scores in ratios.items():
         alone = be.calibration(scores, [0.1])
         expected = [float(alone.cllr), float(alone.min_cllr), float(alone.act_dcf[0])]
-        found = [x.value.sel(system=name) for x in by_measure(ranking).values()]
-        np.testing.assert_allclose(found, expected)
+        measured = [x.value.sel(system=name) for x in by_measure(ranking).values()]
+        np.testing.assert_allclose(measured, expected)
 
 
 def test_pairs_are_ranked_by_the_people_of_both_sides():
@@ -338,8 +342,8 @@ def test_data_without_an_attempt_or_of_one_person():
     answer = arguments(ds, "systems-not-concluded")
     assert answer["why"] == "the values are not defined"
     assert "eer" in [x["measure"] for x in answer["measures"]]
-    one = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
-    ds = be.compare(one, one)
+    one_subject = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
+    ds = be.compare(one_subject, one_subject)
     assert ds["recognition_rate"].values.tolist() == [1, 1]
     assert "interval-of-few-subjects" in codes(ds)
 
@@ -356,31 +360,31 @@ def test_systems_are_ranked_on_the_templates_that_all_have():
     less = np.arange(4, systems["l1"].shape[0])[::-1]  # in another order, too
     systems["l1"] = systems["l1"].select(probes=less, gallery=less)
     ranking = be.compare(systems, measures=["eer"])
-    kept = np.arange(4, systems["l2"].shape[0])
+    common = np.arange(4, systems["l2"].shape[0])
     for name in ("l2", "cosine"):
-        part = systems[name].select(probes=kept, gallery=kept)
+        part = systems[name].select(probes=common, gallery=common)
         expected = be.verification(part).eer
         np.testing.assert_allclose(ranking["eer"].sel(system=name), expected)
-    assert ranking.attrs["probes"] == len(kept)
+    assert ranking.attrs["probes"] == len(common)
     assert arguments(ranking, "not-in-common")["left_out"] == {"l2": 4, "cosine": 4}
 
 
 def test_systems_are_read_one_after_another():
     systems, read = crowd_systems(people=12), []
     lazy = {name: lambda name=name: read.append(name) or systems[name] for name in systems}
-    found = be.compare(lazy, measures=["eer"])
+    ranking = be.compare(lazy, measures=["eer"])
     assert read == list(systems)
-    xr.testing.assert_identical(found, be.compare(systems, measures=["eer"]))
+    xr.testing.assert_identical(ranking, be.compare(systems, measures=["eer"]))
 
 
 def test_attempts_that_one_system_lacks_are_left_out_of_all():
     systems = crowd_systems(people=12)
-    values, kept = systems["l1"].values.copy(), np.ones(systems["l1"].shape, dtype=bool)
+    values, has_attempt = systems["l1"].values.copy(), np.ones(systems["l1"].shape, dtype=bool)
     values[3, 7] = values[7, 3] = np.nan
-    kept[3, 7] = kept[7, 3] = False
+    has_attempt[3, 7] = has_attempt[7, 3] = False
     systems["l1"] = be.Scores(values, systems["l1"].probe_labels, nan="exclude")
     ranking = be.compare(systems, measures=["eer"])
-    masked = {name: scores.with_mask(kept) for name, scores in systems.items()}
+    masked = {name: scores.with_mask(has_attempt) for name, scores in systems.items()}
     np.testing.assert_array_equal(ranking.eer, be.compare(masked, measures=["eer"]).eer)
     assert arguments(ranking, "not-in-common")["left_out"] == {"l2": 2, "cosine": 2}
 
@@ -462,19 +466,19 @@ def test_the_last_file_may_have_the_trials_of_all_systems(tmp_path, capsys):
     (tmp_path / "trials").write_text("".join(marks))
     files = [str(tmp_path / f"{name}.txt") for name in ("a", "b", "c")]
     trials = str(tmp_path / "trials")
-    given = ["--kind", "similarity", "--subject-from", r"(s\d+)-", "--measure", "eer"]
-    given += ["--replicates", "200", "--json"]
+    arguments = ["--kind", "similarity", "--subject-from", r"(s\d+)-", "--measure", "eer"]
+    arguments += ["--replicates", "200", "--json"]
     for systems in (files[:2], files):
-        assert main(["compare", *systems, *given, "--trials", trials]) == 0
+        assert main(["compare", *systems, *arguments, "--trials", trials]) == 0
         expected = json.loads(capsys.readouterr().out)
-        assert main(["compare", *systems, trials, *given]) == 0
+        assert main(["compare", *systems, trials, *arguments]) == 0
         assert json.loads(capsys.readouterr().out)["rows"] == expected["rows"]
     for words, says in (
         ([files[0], trials], "one system is given"),
         ([*files, "--name", "x", "--name", "x", "--name", "y"], "'x' is given twice"),
         ([files[0], *files], "is given twice"),
     ):
-        assert main(["compare", *words, *given]) == 2
+        assert main(["compare", *words, *arguments]) == 2
         assert says in capsys.readouterr().err
 
 
@@ -496,15 +500,15 @@ def test_an_area_and_its_own_function_have_one_p_value():
 def test_answers_say_which_systems_are_better():
     """One answer for each outcome, with the measures that have it."""
     crowd = be.simulate_embeddings(60, 4, within=0.8, random_state=1)
-    both = {metric: crowd.scores(metric) for metric in ("l2", "linf")}
-    ds = be.compare(both, measures=["eer", "frr_at_far"], far_targets=[0.1, 1e-4])
+    two_systems = {metric: crowd.scores(metric) for metric in ("l2", "linf")}
+    ds = be.compare(two_systems, measures=["eer", "frr_at_far"], far_targets=[0.1, 1e-4])
     better = arguments(ds, "system-better")
     assert (better["best"], better["worse"]) == ("l2", ["linf"])
     named = [(x["measure"], x.get("target")) for x in better["measures"]]
     assert named == [("eer", None), ("frr_at_far", 0.1)]
     (unsupported,) = arguments(ds, "systems-not-concluded")["measures"]
     assert unsupported["target"] == 1e-4
-    same = be.compare(both["l2"], both["l2"], measures="eer")
+    same = be.compare(two_systems["l2"], two_systems["l2"], measures="eer")
     assert codes(same)[0] == "systems-not-different"
 
 
@@ -515,8 +519,8 @@ def adjusted_by_hand(by_measure_of_pairs, p):
     that are left is told apart; `p` belongs to one of the measures.
     """
     number = len(by_measure_of_pairs)
-    every = {1.0, *(x * k for of in by_measure_of_pairs for x in of for k in range(1, number + 1))}
-    for level in sorted(x for x in every if x <= 1):
+    levels = {1.0, *(x * k for of in by_measure_of_pairs for x in of for k in range(1, number + 1))}
+    for level in sorted(x for x in levels if x <= 1):
         left = list(by_measure_of_pairs)
         while decided := [x for x in left if max(x) <= level / len(left) * (1 + 1e-12)]:
             left = [x for x in left if x not in decided]

@@ -43,15 +43,15 @@ def test_values_are_those_of_the_queries(pair):
     result = be.compare(*pair, protocol="market1501", interval=FEW)
     results = [be.reid(scores, per_query=True) for scores in pair]
     labels = pair[0].probe_labels
-    each = {label: [ds[name].values for ds in results] for label, name in OF_QUERY.items()}
+    by_query = {label: [ds[name].values for ds in results] for label, name in OF_QUERY.items()}
     for rank in (1, 5):
-        each[f"cmc={rank}"] = [ds.first_match_rank.values <= rank for ds in results]
+        by_query[f"cmc={rank}"] = [ds.first_match_rank.values <= rank for ds in results]
     found = by_measure(result)
-    assert [*found] == [*each]
-    for name, (a, b) in each.items():
-        both, change = found[name], a.astype(float) - b
-        assert both.value.values == pytest.approx([a.mean(), b.mean()])
-        row = both.isel(system=0, other_system=1)
+    assert [*found] == [*by_query]
+    for name, (first, second) in by_query.items():
+        measure, change = found[name], first.astype(float) - second
+        assert measure.value.values == pytest.approx([first.mean(), second.mean()])
+        row = measure.isel(system=0, other_system=1)
         assert row.discordant == (np.abs(np.bincount(labels, change)) > 1e-9).sum()
     measures = ["cmc=3", "mean_ap", "mean_inp"]
     chosen = be.compare(*pair, protocol="market1501", measures=measures, interval=FEW)
@@ -64,8 +64,8 @@ def test_values_are_those_of_the_queries(pair):
 @pytest.mark.cases(1)
 def test_fewer_than_six_people_are_no_evidence(noisy):
     """Of five people the most extreme outcome of a sign test is no evidence either."""
-    a, b = system(1, noisy=0), system(4, noisy)
-    result = be.compare(a, b, protocol="market1501", interval=FEW)
+    first, second = system(1, noisy=0), system(4, noisy)
+    result = be.compare(first, second, protocol="market1501", interval=FEW)
     for row in by_measure(result).values():
         assert (row.discordant <= noisy).all() and not row.separated.any()
     row = result.isel(system=0, other_system=1)
@@ -78,29 +78,29 @@ def test_lists_are_compared_as_far_as_they_reach(pair):
             order = np.argsort(scores.values, axis=1)[:, :length]
             yield be.Scores.from_top_k(order, scores.probe_labels, scores.gallery_labels)
 
-    how = {"protocol": "vehicleid", "interval": FEW}
-    compared = (be.compare(*lists(x, x), **how) for x in (40, None))
-    result, whole = map(by_measure, compared)
+    options = {"protocol": "vehicleid", "interval": FEW}
+    compared = (be.compare(*lists(x, x), **options) for x in (40, None))
+    result, of_whole = map(by_measure, compared)
     assert {x.value.attrs["interval_for"] for x in result.values()} == {"this gallery"}
     assert next(iter(result)) == "rank_k_mean_ap=40"
     for name in ("cmc=1", "cmc=5"):
         for part in ("value", "difference_low", "separated"):
-            one, other = (x[name][part].values for x in (result, whole))
-            np.testing.assert_allclose(one, other, atol=1e-12)
-    short = be.compare(*lists(3, 4), measures=["mean_ap", "cmc=1"], **how)
+            short_part, whole_part = (x[name][part].values for x in (result, of_whole))
+            np.testing.assert_allclose(short_part, whole_part, atol=1e-12)
+    short = be.compare(*lists(3, 4), measures=["mean_ap", "cmc=1"], **options)
     assert [*by_measure(short)] == ["cmc=1"]
     assert arguments(short, "measures-not-defined")["measures"] == ["mean_ap"]
     assert "re-identification, vehicleid" in be.to_markdown(short)
     with pytest.raises(be.DataError, match="none of the measures is defined"):
-        be.compare(*lists(3, 4), measures=["mean_ap"], **how)
+        be.compare(*lists(3, 4), measures=["mean_ap"], **options)
 
 
 def moved(scores, card):
     """Compare with the same scores whose probes are seen by other cameras."""
     meta = {"probe_meta": {"camera": scores.probe_meta["camera"][::-1]}}
     meta["gallery_meta"] = scores.gallery_meta
-    other = be.Scores(scores.values, scores.probe_labels, scores.gallery_labels, **meta)
-    return be.compare({"a": scores, "b": scores, "c": other}, protocol=card, interval=FEW)
+    moved_cameras = be.Scores(scores.values, scores.probe_labels, scores.gallery_labels, **meta)
+    return be.compare({"a": scores, "b": scores, "c": moved_cameras}, protocol=card, interval=FEW)
 
 
 FIXED = be.Scores.from_pairs([0.1, 0.2], [1, 0], subjects=[("a", "a"), ("a", "b")])
@@ -120,9 +120,9 @@ NOT_ENROLLED = be.Scores([[1, 2], [2, 1]], ["a", "b"], ["c", "d"])
     ],
 )
 def test_what_has_no_meaning_is_refused(pair, card, options, systems, says):
-    given = pair if systems is None else (systems, systems)
+    compared_systems = pair if systems is None else (systems, systems)
     with pytest.raises(be.BioevalError, match=says):
-        be.compare(*given, protocol=card, **options)
+        be.compare(*compared_systems, protocol=card, **options)
 
 
 def test_cameras_are_the_same_where_they_count(pair):
@@ -138,10 +138,10 @@ def test_worst_queries_have_names_and_a_page_of_gom_no_comparison(pair, tmp_path
         meta = {"probe_meta": {**cameras, "template": names}, "gallery_meta": cameras}
         be.save(be.Scores(scores.values, *[scores.probe_labels] * 2, **meta), file)
     assert main(["run", files[1], "--protocol", "market1501", "--per-query"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    row = shown.partition("Worst queries (rows, from 0): ")[2].split()
+    printed = " ".join(capsys.readouterr().out.split())
+    row = printed.partition("Worst queries (rows, from 0): ")[2].split()
     assert row[1].startswith(f"(image{row[0]})")
     page = tmp_path / "page.html"
-    how = ["--protocol", "gom-market1501", "--interval", "none", "--out", str(page)]
-    assert main(["report", *files, *how]) == 0
+    options = ["--protocol", "gom-market1501", "--interval", "none", "--out", str(page)]
+    assert main(["report", *files, *options]) == 0
     assert "better than" not in page.read_text() and "mReP" in page.read_text()

@@ -9,8 +9,8 @@ from bioeval.cli import main
 
 
 def street(layout="probe-against-gallery"):
-    more = {"probes": 2, "unenrolled": 2} if layout == "probe-against-gallery" else {}
-    return be.simulate(10, 3, layout=layout, within=1.2, cameras=3, random_state=3, **more)
+    counts = {"probes": 2, "unenrolled": 2} if layout == "probe-against-gallery" else {}
+    return be.simulate(10, 3, layout=layout, within=1.2, cameras=3, random_state=3, **counts)
 
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
@@ -19,11 +19,11 @@ def test_each_row_is_the_evaluation_of_its_card(layout):
     ds = be.conventions(scores)
     assert ds.sizes["card"] > 10
     for card in ds.card.values:
-        row, why = ds.sel(card=card), ds.why_not.sel(card=card).item()
+        row, reason = ds.sel(card=card), ds.why_not.sel(card=card).item()
         if card == "sysu-mm01":
-            assert "queries of camera 3" in why, "the data are of other cameras"
+            assert "queries of camera 3" in reason, "the data are of other cameras"
             continue
-        if why:
+        if reason:
             with pytest.raises(be.BioevalError):
                 be.evaluate(scores, card)
             continue
@@ -42,8 +42,8 @@ def test_each_row_is_the_evaluation_of_its_card(layout):
                 expected = tasks[task][name]
                 if name == "dir_at_far":
                     expected = expected.isel(rank=0)
-                for over in row[name].dims:
-                    expected = expected.sel({over: ds[over].values})
+                for dimension in row[name].dims:
+                    expected = expected.sel({dimension: ds[dimension].values})
                 np.testing.assert_array_equal(row[name], expected)
 
 
@@ -54,8 +54,8 @@ def test_rates_that_too_few_people_search_for_are_withheld(capsys, tmp_path):
     )
     be.save(scores, path)
     assert not main(["conventions", str(path), "--out", str(tmp_path / "out")])
-    shown = capsys.readouterr().out
-    assert "DIR at FAR <= 1 %" not in shown and "FRR at FAR <= 1 %" in shown
+    printed = capsys.readouterr().out
+    assert "DIR at FAR <= 1 %" not in printed and "FRR at FAR <= 1 %" in printed
     assert "dir_at_far=0.01" in (tmp_path / "out" / "conventions.csv").read_text()
     said = be.messages(be.conventions(scores))
     expected = be.open_set(scores, far_targets=[0.01, 0.001])

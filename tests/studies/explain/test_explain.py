@@ -102,17 +102,19 @@ def test_ties_have_their_expected_share():
 
 
 def test_why_others_are_left_out():
-    d, who = np.array([[0.0, 1, 2, np.nan, 4, 5]]), list("aabbcc")
+    distances, labels = np.array([[0.0, 1, 2, np.nan, 4, 5]]), list("aabbcc")
     meta = {"probe_meta": {"session": [1]}, "gallery_meta": {"session": [2, 1, 2, 2, 1, 2]}}
     mask = np.array([[2, 2, 0, 1, 1, 1]])
-    scores = be.Scores(d, ["a"], who, nan="exclude", mask=mask, exclude=("session",), **meta)
+    scores = be.Scores(
+        distances, ["a"], labels, nan="exclude", mask=mask, exclude=("session",), **meta
+    )
     row = be.explain(scores, 0, threshold=1)
     assert [e.column for e in row.lists[0].entries if e.role == "left out"] == [1, 2, 3]
     for reason in (
         "same subject and same session (1)", "left out by the mask", "failed comparison (NaN)"
     ):  # fmt: skip
         assert reason in shown(row)
-    rejected = be.Scores(d, ["a"], who, nan="reject")
+    rejected = be.Scores(distances, ["a"], labels, nan="reject")
     failed = next(e for e in be.explain(rejected, 0, threshold=1).lists[0].entries if e.column == 3)
     assert failed.place == 6 and "no threshold accepts" in failed.reason and failed.outcome == "GR"
 
@@ -130,8 +132,8 @@ def test_why_others_are_left_out():
 )
 def test_every_form_of_exclusion_is_explained(exclude, left_out, reasons):
     """By hand: which templates of sessions 1, 1, 2 (mates) and 1, 2, 3 (others) are left out."""
-    d = np.arange(36.0).reshape(6, 6)
-    scores = be.Scores(d, list("aaabbb"), probe_meta={"session": [1, 1, 2, 1, 2, 3]})
+    distances = np.arange(36.0).reshape(6, 6)
+    scores = be.Scores(distances, list("aaabbb"), probe_meta={"session": [1, 1, 2, 1, 2, 3]})
     row = be.explain(scores.excluding(exclude), 0, threshold=3)
     assert sorted(x.column for x in row.lists[0].entries if x.place is None) == [0, *left_out]
     said = shown(row)
@@ -209,8 +211,8 @@ def test_a_long_list_is_shortened(capsys, monkeypatch):
     places = [line.split()[0] for line in text.splitlines() if line.startswith("     ")]
     listed = {int(x) for x in places if x.isdecimal()}
     genuine = {entry.place for entry in row.lists[0].with_role("genuine")}
-    at = sum(entry.accepted for entry in row.lists[0].with_role("genuine", "impostor"))
-    assert {1, 6, at, at + 1} | genuine <= listed and len(listed) < 24
+    accepted = sum(entry.accepted for entry in row.lists[0].with_role("genuine", "impostor"))
+    assert {1, 6, accepted, accepted + 1} | genuine <= listed and len(listed) < 24
     assert "more templates" in text
     for width in (60, 100):
         monkeypatch.setenv("COLUMNS", str(width))

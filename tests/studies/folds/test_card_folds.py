@@ -48,22 +48,22 @@ def test_other_divisions(scores, more, expected):
 
 
 def test_folds_in_a_column(scores):
-    given = be.Scores(
+    with_parts = be.Scores(
         scores.values, scores.probe_labels, probe_meta={"part": np.arange(80) // 4 % 2}
     )
-    made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n')
-    result = be.evaluate(given, made)["verification/single"]
+    fold_card = card('[partition]\nby = "given-folds"\ncolumn = "part"\n')
+    result = be.evaluate(with_parts, fold_card)["verification/single"]
     assert result.sizes["fold"] == 2
     with pytest.raises(be.DataError, match="'part'"):
-        be.evaluate(scores, made)
+        be.evaluate(scores, fold_card)
 
 
 def test_what_folds_do_not_have_is_refused(scores):
-    made = protocol.load("course-kfold")
+    fold_card = protocol.load("course-kfold")
     with pytest.raises(be.ProtocolError, match=r"leave out `interval` .* card.s \[uncertainty\]"):
-        be.evaluate(scores, made, interval="people")
+        be.evaluate(scores, fold_card, interval="people")
     with pytest.raises(be.ProtocolError, match="leave out `n_thresholds` and `max_rank`"):
-        be.evaluate(scores, made, n_thresholds=10, max_rank=3)
+        be.evaluate(scores, fold_card, n_thresholds=10, max_rank=3)
 
 
 def test_shipped_cards_with_folds(scores):
@@ -108,20 +108,22 @@ def test_bad_cards(more, message):
 
 def test_a_card_without_folds_has_none():
     assert not protocol.load("course-all-vs-all").has_folds
-    made = protocol.load("course-kfold")
-    assert made.has_folds
-    assert protocol.parse(made.to_toml()) == made
-    assert "subject-folds" in protocol.explain(made)
+    fold_card = protocol.load("course-kfold")
+    assert fold_card.has_folds
+    assert protocol.parse(fold_card.to_toml()) == fold_card
+    assert "subject-folds" in protocol.explain(fold_card)
 
 
 def test_pairs_carry_their_folds(tmp_path):
     rng = np.random.default_rng(0)
-    d, same, fold = rng.random(40), np.arange(40) % 2, np.repeat(["a", "b"], 20)
-    pairs = be.Scores.from_pairs(d, same, pair_folds=fold)
+    distances, same, fold = rng.random(40), np.arange(40) % 2, np.repeat(["a", "b"], 20)
+    pairs = be.Scores.from_pairs(distances, same, pair_folds=fold)
     assert pairs.select([0, 39]).pair_folds.tolist() == ["a", "b"]
     be.save(pairs, tmp_path / "p.npz")
     assert be.load(tmp_path / "p.npz").pair_folds.tolist() == fold.tolist()
-    lines = [f"{x},{s},{f}" for x, s, f in zip(d.tolist(), same.tolist(), fold, strict=True)]
+    lines = [
+        f"{x},{s},{f}" for x, s, f in zip(distances.tolist(), same.tolist(), fold, strict=True)
+    ]
     (tmp_path / "p.csv").write_text("\n".join(["distance,genuine,fold", *lines]))
     expected = be.evaluate(pairs, "lfw-view2")["verification/single"].accuracy
     for name in ("p.npz", "p.csv"):
@@ -130,19 +132,21 @@ def test_pairs_carry_their_folds(tmp_path):
     be.save(pairs, tmp_path / "q.csv")
     assert be.load(tmp_path / "q.csv").pair_folds.tolist() == fold.tolist()
     with pytest.raises(be.DataError, match="these pairs have none"):
-        be.evaluate(be.Scores.from_pairs(d, same), "lfw-view2")
+        be.evaluate(be.Scores.from_pairs(distances, same), "lfw-view2")
     with pytest.raises(be.DataError, match="folds has 2 values"):
-        be.Scores.from_pairs(d, same, pair_folds=[0, 1])
+        be.Scores.from_pairs(distances, same, pair_folds=[0, 1])
 
 
 def naive_dir(values, probes, enrolled, target):
     """DIR at rank 1 and the largest threshold whose FPIR is at most the target."""
     mated = [(row, list(enrolled).index(who)) for row, who in zip(values, probes, strict=True)
              if who in enrolled]  # fmt: skip
-    others = [min(row) for row, who in zip(values, probes, strict=True) if who not in enrolled]
+    nearest_others = [
+        min(row) for row, who in zip(values, probes, strict=True) if who not in enrolled
+    ]
     best = 0
     for t in {x for row in values for x in row}:
-        if sum(other <= t for other in others) <= target * len(others):
+        if sum(other <= t for other in nearest_others) <= target * len(nearest_others):
             best = max(best, sum(row[j] <= t and row[j] == min(row) for row, j in mated))
     return best / len(mated)
 
@@ -151,8 +155,10 @@ def faces(seed: int = 0, numbers=(9, 7, 5, 4, 3, 3, 2, 2, 2, *[1] * 20)) -> be.S
     """Faces of persons, of most of whom there is but one."""
     rng = np.random.default_rng(seed)
     person = rng.permutation(np.repeat(np.arange(len(numbers)), numbers))
-    x = rng.normal(size=(len(numbers), 5))[person] + 0.6 * rng.normal(size=(len(person), 5))
-    return be.Scores.from_embeddings(x, person, metric="l2")
+    embeddings = rng.normal(size=(len(numbers), 5))[person] + 0.6 * rng.normal(
+        size=(len(person), 5)
+    )
+    return be.Scores.from_embeddings(embeddings, person, metric="l2")
 
 
 def small(name: str, **changes) -> be.Protocol:
@@ -161,21 +167,21 @@ def small(name: str, **changes) -> be.Protocol:
 
 
 def test_lfw_open_set_is_its_definition():
-    scores, who = faces(), faces().probe_labels
+    scores, labels = faces(), faces().probe_labels
     card = small("lfw-open-set", enrolled=6)
     ds = be.evaluate(scores, card)["open_set"].to_dataset()
     experiment = be.partition.Experiment(
         gallery_templates=1, enrolled=6, probe_templates=1, too_few="probe", repeats=3,
         random_state=0,
     )  # fmt: skip
-    for repeat, parts in enumerate(experiment.split(y=who)):
-        enrolled = who[parts.gallery]
+    for repeat, parts in enumerate(experiment.split(y=labels)):
+        enrolled = labels[parts.gallery]
         assert len(set(enrolled)) == len(enrolled) == 6
-        assert np.isin(who[parts.probes], enrolled).sum() == 6
+        assert np.isin(labels[parts.probes], enrolled).sum() == 6
         own = scores.values[np.ix_(parts.probes, parts.gallery)]
         for target in (0.1, 0.01):
             result = float(ds.dir_at_far.sel(far_target=target, rank=1).values[repeat, 0])
-            assert result == pytest.approx(naive_dir(own, who[parts.probes], enrolled, target))
+            assert result == pytest.approx(naive_dir(own, labels[parts.probes], enrolled, target))
     assert ds.genuine_attempts.sel(part="test").values.ravel().tolist() == [6, 6, 6]
     assert not {"threshold", "far", "frr", "dir", "fa"} & set(ds.variables)
     closed = be.evaluate(scores, card)["closed_set"].to_dataset()
@@ -188,17 +194,17 @@ def test_lfw_open_set_is_its_definition():
 
 
 def test_lfw_closed_set_enrols_everybody_once():
-    scores, who = faces(), faces().probe_labels
+    scores, labels = faces(), faces().probe_labels
     card = small("lfw-closed-set")
     ds = be.evaluate(scores, card)["closed_set"].to_dataset()
-    people = len(np.unique(who))
-    assert ds.attempts.sel(part="test").values.ravel().tolist() == [len(who) - people] * 3
+    people = len(np.unique(labels))
+    assert ds.attempts.sel(part="test").values.ravel().tolist() == [len(labels) - people] * 3
     experiment = be.partition.Experiment(
         gallery_templates=1, too_few="enrol", repeats=3, random_state=0
     )
-    for repeat, parts in enumerate(experiment.split(y=who)):
+    for repeat, parts in enumerate(experiment.split(y=labels)):
         own = scores.values[np.ix_(parts.probes, parts.gallery)]
-        first = who[parts.gallery][own.argmin(axis=1)] == who[parts.probes]
+        first = labels[parts.gallery][own.argmin(axis=1)] == labels[parts.probes]
         assert ds.cms.sel(rank=1, part="test")[repeat, 0].item() == pytest.approx(first.mean())
 
 
@@ -209,19 +215,21 @@ def test_a_card_by_sample_is_its_experiment():
         np.asarray(scores.values), scores.probe_labels, probe_meta={"sharpness": sharpness}
     )
     best = {"quality": "sharpness", "number": 1}
-    given = {"unseen": 0.25, "gallery_templates": best}
-    card = small("course-experiment", unit="sample", unenrolled=None, **given)
+    card_options = {"unseen": 0.25, "gallery_templates": best}
+    card = small("course-experiment", unit="sample", unenrolled=None, **card_options)
     tree = be.evaluate(scores, card)
     result = tree["verification/single"].to_dataset()
-    experiment = be.partition.Experiment(0.5, unit="sample", repeats=3, random_state=0, **given)
+    experiment = be.partition.Experiment(
+        0.5, unit="sample", repeats=3, random_state=0, **card_options
+    )
     expected = be.cross_evaluate(scores, experiment, interval="quantile")
     for name in ("fa", "fr", "far", "frr", "threshold"):
         np.testing.assert_array_equal(result[name], expected[name])
     for parts in experiment.split(scores):
-        for one in parts.gallery:
-            own = np.flatnonzero(scores.probe_labels == scores.probe_labels[one])
+        for enrolled in parts.gallery:
+            own = np.flatnonzero(scores.probe_labels == scores.probe_labels[enrolled])
             own = np.intersect1d(own, np.union1d(parts.gallery, parts.probes))
-            assert sharpness[one] == sharpness[own].max()
+            assert sharpness[enrolled] == sharpness[own].max()
 
 
 def test_without_a_threshold_there_must_be_targets():
@@ -242,8 +250,8 @@ def test_a_value_of_a_card_is_that_of_a_column_of_any_type(scores, sessions):
 
 
 def test_a_card_takes_no_more_folds_than_people_fill(capsys):
-    few = be.simulate(9, 3, random_state=1)
-    tree = be.evaluate(few, "course-kfold")
+    few_people = be.simulate(9, 3, random_state=1)
+    tree = be.evaluate(few_people, "course-kfold")
     for node in tree.leaves:
         assert node.sizes["fold"] == 4  # of two or three people
         (message,) = (x for x in be.messages(node) if x.code == "fewer-folds")
@@ -258,6 +266,6 @@ def test_a_card_takes_no_more_folds_than_people_fill(capsys):
 def test_galleries_of_both_parts_are_counted(scores, task):
     folds = be.partition.SubjectKFold(3)
     ds = cross_evaluated(scores, folds, task=task)
-    who = scores.probe_labels
-    expected = [[len(set(who[part])) for part in parts] for parts in folds.split(scores)]
+    labels = scores.probe_labels
+    expected = [[len(set(labels[part])) for part in parts] for parts in folds.split(scores)]
     assert ds.gallery_subjects.values.tolist() == [expected]

@@ -70,10 +70,10 @@ def scores():
 @pytest.mark.parametrize("failed", [0.1, 0.0])
 @pytest.mark.cases(2)
 def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, failed):
-    made = be.simulate(60, 4, random_state=5)
-    gone = np.random.default_rng(1).random(made.shape) < failed
-    values = np.where(gone, np.nan, made.values)
-    scores = be.Scores(values, made.probe_labels, nan="reject" if failed else "raise")
+    simulated = be.simulate(60, 4, random_state=5)
+    is_failed = np.random.default_rng(1).random(simulated.shape) < failed
+    values = np.where(is_failed, np.nan, simulated.values)
+    scores = be.Scores(values, simulated.probe_labels, nan="reject" if failed else "raise")
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     rules = ("hter", "accuracy", "eer", "far=0.01", "frr=0.3")
     plain = [cross_evaluated(scores, splitter, threshold=rule) for rule in rules]
@@ -108,24 +108,24 @@ def test_closed_set_in_folds(scores):
     splitter = be.partition.SubjectKFold(3)
     ds = cross_evaluated(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
     for k, (_, test) in enumerate(splitter.split(scores)):
-        whole = be.closed_set(scores.select(test, test), rank_unit="subject")
+        of_part = be.closed_set(scores.select(test, test), rank_unit="subject")
         of_test = ds.isel(repeat=0, fold=k).sel(part="test")
         for name in ("cms", "cms_count"):
-            np.testing.assert_array_equal(of_test[name], whole[name].sel(rank=[1, 2]))
-        assert of_test.attempts == whole.attempts
+            np.testing.assert_array_equal(of_test[name], of_part[name].sel(rank=[1, 2]))
+        assert of_test.attempts == of_part.attempts
     assert "threshold" not in ds
-    over = "repeat", "fold"
-    pooled = ds.cms_count.sum(over) / ds.attempts.sum(over)
-    np.testing.assert_allclose(be.aggregate(ds, over).cms.sel(statistic="pooled"), pooled)
+    dimensions = "repeat", "fold"
+    pooled = ds.cms_count.sum(dimensions) / ds.attempts.sum(dimensions)
+    np.testing.assert_allclose(be.aggregate(ds, dimensions).cms.sel(statistic="pooled"), pooled)
 
 
 def test_summaries_by_hand(scores):
     splitter = be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=0)
     ds = cross_evaluated(scores, splitter, interval=be.stats.IntervalMethod("nadeau-bengio", 0.9))
-    found, of_test = (x.sel(part="test") for x in (be.aggregate(ds, ("repeat", "fold")), ds))
+    summary, of_test = (x.sel(part="test") for x in (be.aggregate(ds, ("repeat", "fold")), ds))
     for name, count, attempts in (("frr", "fr", "genuine"), ("far", "fa", "impostor")):
         values = of_test[name].values.ravel()
-        statistics = found[name].to_series()
+        statistics = summary[name].to_series()
         assert statistics["mean"] == pytest.approx(values.mean())
         assert statistics["sd"] == pytest.approx(values.std(ddof=1))
         pooled = of_test[count].values.sum() / of_test[f"{attempts}_attempts"].values.sum()
@@ -133,7 +133,7 @@ def test_summaries_by_hand(scores):
         # 20 of 30 subjects are trained on and 10 tested; t(5) at 90 % is 2.015048.
         half = 2.0150483726691575 * np.sqrt((1 / 6 + 10 / 20) * values.var(ddof=1))
         high = min(1.0, values.mean() + half)
-        assert found[f"{name}_high"].item() == pytest.approx(high)
+        assert summary[f"{name}_high"].item() == pytest.approx(high)
         assert statistics["number"] == 6
     np.testing.assert_allclose(ds.hter, (ds.far + ds.frr) / 2)
     np.testing.assert_allclose(
@@ -148,9 +148,9 @@ def test_repeats_have_mean_and_spread_over_the_folds_that_have_a_rate():
     frr = ds.frr.sel(part="test").values
     assert np.isnan(frr).any()
     means = [np.mean([x for x in row if not np.isnan(x)]) for row in frr]
-    found = be.aggregate(ds, ("repeat", "fold")).frr.sel(part="test").to_series()
-    assert found["repeats_mean"] == pytest.approx(np.mean(means))
-    assert found["repeats_sd"] == pytest.approx(np.std(means, ddof=1))
+    summary = be.aggregate(ds, ("repeat", "fold")).frr.sel(part="test").to_series()
+    assert summary["repeats_mean"] == pytest.approx(np.mean(means))
+    assert summary["repeats_sd"] == pytest.approx(np.std(means, ddof=1))
     once = cross_evaluated(scores, be.partition.SubjectKFold(2), threshold=3.0)
     assert "repeats_sd" not in be.aggregate(once, ("repeat", "fold")).statistic
 
@@ -168,9 +168,9 @@ def test_one_fold_has_no_interval():
     split = be.partition.SubjectShuffleSplit(1, test_size=0.5, random_state=0)
     ds = cross_evaluated(scores, split)
     assert dict(ds.sizes) == {"repeat": 1, "fold": 1, "part": 2}
-    found = be.aggregate(ds, ("repeat", "fold")).sel(part="test")
-    assert np.isfinite(found.frr.sel(statistic="mean"))
-    assert np.isnan(found.frr.sel(statistic="sd")) and np.isnan(found.frr_low)
+    summary = be.aggregate(ds, ("repeat", "fold")).sel(part="test")
+    assert np.isfinite(summary.frr.sel(statistic="mean"))
+    assert np.isnan(summary.frr.sel(statistic="sd")) and np.isnan(summary.frr_low)
     assert "one-part" in codes(ds)
 
 
@@ -218,13 +218,13 @@ class Given:
 
 def test_what_a_splitter_yields_is_checked(scores):
     n = len(scores.probe_labels)
-    first, rest = list(range(40)), list(range(40, n))
-    both = cross_evaluated(scores, Given((first, rest), (rest, first)))
-    assert dict(both.sizes) == {"repeat": 1, "fold": 2, "part": 2}
+    first, second = list(range(40)), list(range(40, n))
+    two_folds = cross_evaluated(scores, Given((first, second), (second, first)))
+    assert dict(two_folds.sizes) == {"repeat": 1, "fold": 2, "part": 2}
     for parts, message in (
         ((np.arange(n) < 40, np.arange(n) >= 40), "bool; expected indices"),
-        ((np.arange(40.0), rest), "float64; expected indices"),
-        ((first, [*rest, n]), rf"1 indices out of range, the first is {n}; expected 0..{n - 1}"),
+        ((np.arange(40.0), second), "float64; expected indices"),
+        ((first, [*second, n]), rf"1 indices out of range, the first is {n}; expected 0..{n - 1}"),
         ((first, [-1]), "the first is -1"),
         ((first, []), "an empty test part"),
         (first, "expected pairs"),
@@ -249,9 +249,9 @@ def test_galleries_of_different_sizes_are_said(task):
     fold = np.concatenate([subject[probes], subject[enrolled]]) % 5
     ds = cross_evaluated(scores, be.partition.PredefinedFolds(fold), task=task)
     assert codes(ds).count("galleries-of-different-sizes") == 1
-    whole = be.simulate(21, 3)
+    equal = be.simulate(21, 3)
     halves = be.partition.SubjectShuffleSplit(2, test_size=0.5, random_state=0)
-    alike = cross_evaluated(whole, halves, task=task)
+    alike = cross_evaluated(equal, halves, task=task)
     assert "galleries-of-different-sizes" not in codes(alike)
 
 
@@ -263,11 +263,16 @@ def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
         ds = cross_evaluated(scores, KFold(3, shuffle=True, random_state=0), task=task)
     label = np.asarray(scores.probe_labels)
     parts = list(KFold(3, shuffle=True, random_state=0).split(label))
-    both = [len(set(label[train]) & set(label[test])) for train, test in parts]
-    assert ds.attrs["subjects_in_both_parts"] == max(both) > 0
+    shared_subjects = [len(set(label[train]) & set(label[test])) for train, test in parts]
+    assert ds.attrs["subjects_in_both_parts"] == max(shared_subjects) > 0
     first = be.messages(ds)[0]
     assert first.code == "subjects-in-both-parts"
-    assert first.arguments == {"subjects": max(both), "parts": 3, "number": 3, "unit": "fold"}
+    assert first.arguments == {
+        "subjects": max(shared_subjects),
+        "parts": 3,
+        "number": 3,
+        "unit": "fold",
+    }
     new = cross_evaluated(scores, GroupKFold(3), task=task)
     assert new.attrs["subjects_in_both_parts"] == 0
     assert "subjects-in-both-parts" not in codes(new)
@@ -281,13 +286,13 @@ def test_pairs_of_the_same_people_in_training_and_test_are_named():
     same = subjects[:, 0] == subjects[:, 1]
     values = rng.random(len(same)) + ~same
     splitter = KFold(4, shuffle=True, random_state=0)
-    known = be.Scores.from_pairs(values, same, kind="distance", subjects=subjects)
+    with_subjects = be.Scores.from_pairs(values, same, kind="distance", subjects=subjects)
     with pytest.warns(be.BioevalWarning, match="not those of new people"):
-        ds = cross_evaluated(known, splitter)
+        ds = cross_evaluated(with_subjects, splitter)
     assert ds.attrs["subjects_in_both_parts"] == 8
     unknown = cross_evaluated(be.Scores.from_pairs(values, same, kind="distance"), splitter)
     assert "subjects_in_both_parts" not in unknown.attrs
-    divided = cross_evaluated(known, be.partition.SubjectKFold(2))
+    divided = cross_evaluated(with_subjects, be.partition.SubjectKFold(2))
     assert divided.attrs["subjects_in_both_parts"] == 0
 
 
@@ -297,26 +302,26 @@ FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
 
 def least_costs(scores):
     """minDCF at each prior, by trying every threshold on the comparisons of a part."""
-    who, values = scores.probe_labels, np.asarray(scores.values, dtype=np.float64)
+    labels, values = scores.probe_labels, np.asarray(scores.values, dtype=np.float64)
     sign = 1 if scores.kind == "similarity" else -1  # in naive.py, a larger score is closer
     genuine, impostor = [], []
-    for i in range(len(who)):
-        for j in range(len(who)):
+    for i in range(len(labels)):
+        for j in range(len(labels)):
             if i != j:
-                (genuine if who[i] == who[j] else impostor).append(sign * values[i, j])
+                (genuine if labels[i] == labels[j] else impostor).append(sign * values[i, j])
     return [min_dcf(genuine, impostor, prior, (1, 1)) for prior in PRIORS]
 
 
 def scores_of(kind="distance", dtype=np.float64):
     rng = np.random.default_rng(4)
-    who = np.repeat([f"p{i}" for i in range(9)], rng.integers(1, 5, 9))
-    values = (rng.normal(1 + (who[:, None] != who), 0.8, (len(who),) * 2) * 4).round() / 4
-    return be.Scores((values if kind == "distance" else -values).astype(dtype), who, kind=kind)
+    labels = np.repeat([f"p{i}" for i in range(9)], rng.integers(1, 5, 9))
+    values = (rng.normal(1 + (labels[:, None] != labels), 0.8, (len(labels),) * 2) * 4).round() / 4
+    return be.Scores((values if kind == "distance" else -values).astype(dtype), labels, kind=kind)
 
 
 def parts_of(scores):
-    who = scores.probe_labels
-    return [scores[test] for _, test in FOLDS.split(np.zeros(len(who)), who, who)]
+    labels = scores.probe_labels
+    return [scores[test] for _, test in FOLDS.split(np.zeros(len(labels)), labels, labels)]
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -329,8 +334,8 @@ def test_least_costs_of_folds_are_those_of_loops(kind, dtype, cells):
         by_fold = be.cross_evaluate(scores, FOLDS, priors=PRIORS)
     assert by_fold.min_dcf.dims == ("repeat", "fold", "cost")
     np.testing.assert_allclose(by_fold.min_dcf.values[0], expected, atol=1e-12)
-    over = be.aggregate(by_fold, ("repeat", "fold"))
-    mean, sd = over.min_dcf.sel(statistic=["mean", "sd"]).values
+    aggregated = be.aggregate(by_fold, ("repeat", "fold"))
+    mean, sd = aggregated.min_dcf.sel(statistic=["mean", "sd"]).values
     np.testing.assert_allclose(mean, expected.mean(axis=0))
     np.testing.assert_allclose(sd, expected.std(axis=0, ddof=1))
 
@@ -353,8 +358,8 @@ def test_least_costs_of_listed_pairs():
 
 
 def test_a_part_without_genuine_attempts_has_none():
-    who = np.array([0, 0, 1, 1, 2, 3])  # the last part has single templates alone
-    scores = be.Scores(np.arange(36.0).reshape(6, 6), who)
+    labels = np.array([0, 0, 1, 1, 2, 3])  # the last part has single templates alone
+    scores = be.Scores(np.arange(36.0).reshape(6, 6), labels)
     folds = be.partition.PredefinedFolds(np.array([0, 0, 0, 0, 1, 1]))
     by_fold = be.cross_evaluate(scores, folds, threshold=5.0, priors=PRIORS)
     assert np.isnan(by_fold.min_dcf.values[0, 1]).all()
@@ -372,19 +377,19 @@ def test_priors_are_checked(priors):
 @pytest.fixture(scope="module")
 def sessions() -> tuple[be.Scores, be.Scores, be.Scores]:
     """Twelve subjects in two sessions: same-session pairs left out by `exclude`, by a mask, not."""
-    whole = be.simulate(12, 4, sessions=2, random_state=4)
-    session = whole.probe_meta["session"]
-    own = whole.probe_labels[:, None] == whole.probe_labels
+    simulated = be.simulate(12, 4, sessions=2, random_state=4)
+    session = simulated.probe_meta["session"]
+    own = simulated.probe_labels[:, None] == simulated.probe_labels
     mask = np.where(own, 2, 1).astype(np.uint8)
     mask[own & (session[:, None] == session)] = 0
-    d, labels, meta = whole.values.copy(), whole.probe_labels, whole.probe_meta
-    d[mask == 0] = np.nan  # a NaN in an ignored cell is no failure
-    d[3, 20] = d[20, 3] = np.nan
-    made = {"probe_meta": meta, "nan": "reject"}
+    distances, labels, meta = simulated.values.copy(), simulated.probe_labels, simulated.probe_meta
+    distances[mask == 0] = np.nan  # a NaN in an ignored cell is no failure
+    distances[3, 20] = distances[20, 3] = np.nan
+    options = {"probe_meta": meta, "nan": "reject"}
     return (
-        be.Scores(d, labels, exclude="session", **made),
-        be.Scores(d, labels, mask=mask, **made),
-        whole,
+        be.Scores(distances, labels, exclude="session", **options),
+        be.Scores(distances, labels, mask=mask, **options),
+        simulated,
     )
 
 
@@ -405,15 +410,15 @@ GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
 )
 @pytest.mark.cases(1)
 def test_exclude_and_a_mask_are_the_same(sessions, evaluate):
-    excluding, masked, every = (evaluate(s).drop_attrs(deep=True) for s in sessions)
+    excluding, masked, counting_all = (evaluate(s).drop_attrs(deep=True) for s in sessions)
     assert excluding.identical(masked)
-    assert not excluding.equals(every)
+    assert not excluding.equals(counting_all)
 
 
 def test_each_pair_once():
-    whole = be.simulate(12, 3, random_state=1)
-    own = whole.probe_labels[:, None] == whole.probe_labels
-    scores = be.Scores(whole.values, whole.probe_labels, mask=np.triu(1 + own, 1))
+    simulated = be.simulate(12, 3, random_state=1)
+    own = simulated.probe_labels[:, None] == simulated.probe_labels
+    scores = be.Scores(simulated.values, simulated.probe_labels, mask=np.triu(1 + own, 1))
     ds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
     assert (ds.genuine_attempts.sel(part="test") == 4 * 3).all()
     assert (ds.impostor_attempts.sel(part="test") == 6 * 9).all()

@@ -15,10 +15,10 @@ def drawn(seed):
     subjects = int(rng.integers(10, 14))
     label = np.repeat([f"s{k}" for k in range(subjects)], rng.integers(2, 5, subjects))
     label = label[rng.permutation(len(label))]
-    d = rng.integers(0, 30, (len(label), len(label))) - 8 * (label[:, None] == label)
+    distances = rng.integers(0, 30, (len(label), len(label))) - 8 * (label[:, None] == label)
     kind = ("distance", "similarity")[seed % 2]
     dtype = (np.float32, np.float64, np.int16)[seed % 3]
-    values = (d if kind == "distance" else -d).astype(dtype)
+    values = (distances if kind == "distance" else -distances).astype(dtype)
     galleries = (None, 1, 0.5)[seed % 3]
     experiment = Experiment(
         (0.4, 3)[seed % 2],
@@ -49,56 +49,60 @@ def comparisons_of(scores, probes, gallery):
 def test_every_count_is_that_of_the_definition(seed):
     scores, experiment = drawn(seed)
     ranks = [1, 2, 4]
-    given = {"ranks": ranks, "far_targets": (0.2, 0.01)}
+    options = {"ranks": ranks, "far_targets": (0.2, 0.01)}
     rule = ("eer", "far=0.1")[seed % 2]
     attempts_of = {"single": naive.attempts_single, "multi": naive.attempts_multi}
     results = {
         ("verification", x): cross_evaluated(
-            scores, experiment, templates=x, threshold=rule, **given
+            scores, experiment, templates=x, threshold=rule, **options
         )
         for x in attempts_of
     }
     for task in ("open_set", "closed_set"):
-        results[task, ""] = cross_evaluated(scores, experiment, task=task, threshold=rule, **given)
+        results[task, ""] = cross_evaluated(
+            scores, experiment, task=task, threshold=rule, **options
+        )
     for repeat, parts in enumerate(experiment.split(scores)):
         test = comparisons_of(scores, parts.probes, parts.gallery)
         train = comparisons_of(scores, parts.threshold_probes, parts.threshold_gallery)
         for (task, templates), ds in results.items():
             fold = ds.isel(repeat=repeat, fold=0)
             for name, part in (("test", test), ("train", train)):
-                one = fold.sel(part=name)
+                part_result = fold.sel(part=name)
                 if task == "closed_set":
                     closed = naive.closed_set(**part, unmated="skip", max_rank=4)
-                    assert int(one.attempts) == closed.attempts
-                    assert one.cms_count.values.tolist() == [closed.cms_count[k - 1] for k in ranks]
+                    assert int(part_result.attempts) == closed.attempts
+                    assert part_result.cms_count.values.tolist() == [
+                        closed.cms_count[k - 1] for k in ranks
+                    ]
                     continue
-                tg, ti = int(one.genuine_attempts), int(one.impostor_attempts)
-                t = float(one.threshold)
+                tg, ti = int(part_result.genuine_attempts), int(part_result.impostor_attempts)
+                t = float(part_result.threshold)
                 if task == "verification":
-                    both = attempts_of[templates](**part)
-                    counts = naive.verification_counts(*both, [t], scores.kind)
+                    attempts = attempts_of[templates](**part)
+                    counts = naive.verification_counts(*attempts, [t], scores.kind)
                     names = ("ga", "fr", "fa", "gr")
-                    assert [[int(one[name])] for name in names] == list(counts)
-                    assert (tg, ti) == tuple(map(len, both))
+                    assert [[int(part_result[name])] for name in names] == list(counts)
+                    assert (tg, ti) == tuple(map(len, attempts))
                 else:
                     searched = naive.open_set(**part, thresholds=[t], max_rank=4)
                     counted = searched.genuine_attempts, searched.impostor_attempts, *searched.fa
-                    assert (tg, ti, int(one.fa)) == counted
-                    assert one.di.values.tolist() == [searched.di[0][k - 1] for k in ranks]
-                    detected = np.rint(one.dir.values * tg)
+                    assert (tg, ti, int(part_result.fa)) == counted
+                    assert part_result.di.values.tolist() == [searched.di[0][k - 1] for k in ranks]
+                    detected = np.rint(part_result.dir.values * tg)
                     assert detected.tolist() == [sum(searched.di[0][:k]) for k in ranks]
-                    assert int(one.fr) == tg - detected[0]
+                    assert int(part_result.fr) == tg - detected[0]
             if task == "verification":  # the threshold, and the points of the test part
-                both = (*attempts_of[templates](**train), scores.kind)
-                chosen = naive.eer(*both).threshold
+                attempts = (*attempts_of[templates](**train), scores.kind)
+                chosen = naive.eer(*attempts).threshold
                 if rule != "eer":
-                    chosen = naive.threshold_at_far(*both, 0.1)
+                    chosen = naive.threshold_at_far(*attempts, 0.1)
                 assert float(fold.threshold) == chosen
-                both = (*attempts_of[templates](**test), scores.kind)
-                assert same(fold.eer, naive.eer(*both).value)
-                assert same(fold.auc, naive.auc(*both))
+                attempts = (*attempts_of[templates](**test), scores.kind)
+                assert same(fold.eer, naive.eer(*attempts).value)
+                assert same(fold.auc, naive.auc(*attempts))
                 for k, x in enumerate((0.2, 0.01)):
-                    assert same(fold.frr_at_far[k], naive.frr_at_far(*both, x)[0])
+                    assert same(fold.frr_at_far[k], naive.frr_at_far(*attempts, x)[0])
 
 
 @pytest.mark.slow
@@ -114,15 +118,15 @@ def test_averages_are_over_the_repeats():
             scores, experiment, task=task, interval=be.stats.IntervalMethod("quantile", 0.8)
         )
         assert "same subjects" in ds.attrs["interval"]
-        found = be.aggregate(ds, ("repeat", "fold"))
+        summary = be.aggregate(ds, ("repeat", "fold"))
         for name in names:
-            mean, deviation = (np.ravel(found[name].sel(statistic=x)) for x in ("mean", "sd"))
+            mean, deviation = (np.ravel(summary[name].sel(statistic=x)) for x in ("mean", "sd"))
             values = ds[name].values.reshape(9, -1)
             np.testing.assert_allclose(mean, values.mean(axis=0))
             np.testing.assert_allclose(deviation, values.std(axis=0, ddof=1), atol=1e-15)
             low, high = np.quantile(values, [0.1, 0.9], axis=0)
-            np.testing.assert_allclose(np.ravel(found[f"{name}_low"]), low, atol=1e-15)
-            np.testing.assert_allclose(np.ravel(found[f"{name}_high"]), high, atol=1e-15)
+            np.testing.assert_allclose(np.ravel(summary[f"{name}_low"]), low, atol=1e-15)
+            np.testing.assert_allclose(np.ravel(summary[f"{name}_high"]), high, atol=1e-15)
 
 
 def test_repeat_of_a_gallery_alone_is_that_of_its_splitter():
@@ -131,8 +135,8 @@ def test_repeat_of_a_gallery_alone_is_that_of_its_splitter():
     splitter = EnrolledSplit(
         ProbeGallerySplit(1), unenrolled=0.3, n_repeats=4, random_state=6
     )  # fmt: skip
-    one, other = (be.repeat(scores, s) for s in (experiment, splitter))
-    assert one.identical(other)
+    by_experiment, by_splitter = (be.repeat(scores, s) for s in (experiment, splitter))
+    assert by_experiment.identical(by_splitter)
 
 
 def test_an_estimator_is_fitted_on_the_training_part_alone():
@@ -169,28 +173,28 @@ def test_claims_are_drawn_as_defined(per_probe, share):
     claims = ClaimSampler(per_probe, share, random_state=4).draw(view)
     label, enrolled = view.probe_labels, set(view.gallery_labels.tolist())
     own, unenrolled_probes = set(), 0
-    made: dict[int, list] = {}
-    for probe, subject, known in zip(*claims, strict=True):
+    claims_of_probe: dict[int, list] = {}
+    for probe, subject, is_known in zip(*claims, strict=True):
         assert subject in enrolled
-        assert known == (label[probe] in enrolled)
-        made.setdefault(int(probe), []).append(subject)
+        assert is_known == (label[probe] in enrolled)
+        claims_of_probe.setdefault(int(probe), []).append(subject)
         if subject == label[probe]:
             own.add(int(probe))
-        unenrolled_probes += not known
-    assert all(len(set(x)) == len(x) == per_probe for x in made.values())
-    assert sorted(made) == list(range(len(label)))
-    inside = sum(name in enrolled for name in label)
-    assert len(own) == round(share * per_probe * inside)
-    assert unenrolled_probes == per_probe * (len(label) - inside)
+        unenrolled_probes += not is_known
+    assert all(len(set(x)) == len(x) == per_probe for x in claims_of_probe.values())
+    assert sorted(claims_of_probe) == list(range(len(label)))
+    enrolled_probes = sum(name in enrolled for name in label)
+    assert len(own) == round(share * per_probe * enrolled_probes)
+    assert unenrolled_probes == per_probe * (len(label) - enrolled_probes)
     ds = be.verification(view, templates="multi", claims=ClaimSampler(per_probe, share, 4))
     assert int(ds.genuine_attempts) == len(own)
-    assert int(ds.impostor_attempts) == per_probe * inside - len(own)
+    assert int(ds.impostor_attempts) == per_probe * enrolled_probes - len(own)
     assert int(ds.unenrolled_attempts) == unenrolled_probes
     accepted = [
         sum(
             view.values[probe, view.gallery_labels == subject].min() <= t
-            for probe, subject, known in zip(*claims, strict=True)
-            if not known
+            for probe, subject, is_known in zip(*claims, strict=True)
+            if not is_known
         )
         for t in ds.threshold.values[[100, 500, 900]]
     ]

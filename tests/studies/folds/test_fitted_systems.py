@@ -37,33 +37,33 @@ class Remembering(TransformerMixin, BaseEstimator):
 def faces():
     rng = np.random.default_rng(1)
     subject = np.repeat([f"s{i:02}" for i in range(24)], 4)
-    x = np.repeat(rng.normal(size=(24, 8)), 4, axis=0) + 0.7 * rng.normal(size=(96, 8))
-    return x, subject
+    embeddings = np.repeat(rng.normal(size=(24, 8)), 4, axis=0) + 0.7 * rng.normal(size=(96, 8))
+    return embeddings, subject
 
 
 def test_it_is_fitted_on_the_training_subjects_alone(faces):
-    x, subject = faces
+    embeddings, subject = faces
     Remembering.fitted_on.clear()
     splitter = be.partition.SubjectKFold(4)
-    cross_evaluated(x, splitter, y=subject, estimator=Remembering(), metric="l2")
+    cross_evaluated(embeddings, splitter, y=subject, estimator=Remembering(), metric="l2")
     assert len(Remembering.fitted_on) == 4
-    for (seen, count), (train, _) in zip(
+    for (subjects_seen, count), (train, _) in zip(
         Remembering.fitted_on, splitter.split(y=subject), strict=True
     ):
-        assert seen == set(subject[train].tolist())
+        assert subjects_seen == set(subject[train].tolist())
         assert count == len(train)
 
 
 def test_a_threshold_from_the_validation_part(faces):
-    x, subject = faces
+    embeddings, subject = faces
     Remembering.fitted_on.clear()
     splitter = be.partition.TrainValidationTest(0.25, 0.25, n_splits=2, random_state=0)
-    ds = cross_evaluated(x, splitter, y=subject, estimator=Remembering(), metric="l2")
+    ds = cross_evaluated(embeddings, splitter, y=subject, estimator=Remembering(), metric="l2")
     assert ds.attrs["chosen_on"] == "the validation part of each fold"
     for number, parts in enumerate(splitter.split(y=subject)):
         assert Remembering.fitted_on[number][0] == set(subject[parts.train].tolist())
         part = be.Scores.from_embeddings(
-            x[parts.validation], subject[parts.validation], metric="l2"
+            embeddings[parts.validation], subject[parts.validation], metric="l2"
         )
         chosen = be.verification(part)
         assert ds.threshold[number, 0].item() == pytest.approx(chosen.eer_threshold.item())
@@ -71,15 +71,15 @@ def test_a_threshold_from_the_validation_part(faces):
 
 
 def test_bad_systems_are_refused(faces):
-    x, subject = faces
+    embeddings, subject = faces
     folds = be.partition.SubjectKFold(4)
     with pytest.raises(be.DataError, match="y is missing"):
-        cross_evaluated(x, folds, estimator=PCA(2))
+        cross_evaluated(embeddings, folds, estimator=PCA(2))
     with pytest.raises(be.DataError, match=r"not an object with fit\(\)"):
-        cross_evaluated(x, folds, y=subject, estimator=LinearDiscriminantAnalysis)
+        cross_evaluated(embeddings, folds, y=subject, estimator=LinearDiscriminantAnalysis)
     with pytest.raises(be.DataError, match="95 subjects for 96"):
-        cross_evaluated(x, folds, y=subject[1:], estimator=PCA(2))
-    scores = be.Scores.from_embeddings(x, subject)
+        cross_evaluated(embeddings, folds, y=subject[1:], estimator=PCA(2))
+    scores = be.Scores.from_embeddings(embeddings, subject)
     with pytest.raises(be.DataError, match="features"):
         cross_evaluated(scores, folds, y=subject, estimator=PCA(2))
 
@@ -90,31 +90,37 @@ def test_bad_systems_are_refused(faces):
 )
 @pytest.mark.cases(1)
 def test_more_is_better(faces, measure, sign, name):
-    x, subject = faces
+    embeddings, subject = faces
     scorer = pickle.loads(pickle.dumps(be.make_scorer(measure, metric="l2", far_target=0.1)))
-    result = be.verification(be.Scores.from_embeddings(x, subject, metric="l2"), far_targets=(0.1,))
+    result = be.verification(
+        be.Scores.from_embeddings(embeddings, subject, metric="l2"), far_targets=(0.1,)
+    )
     expected = sign * result[name].values.ravel()[0]
-    assert scorer(Remembering(), x, subject) == pytest.approx(expected)
+    assert scorer(Remembering(), embeddings, subject) == pytest.approx(expected)
     assert measure in repr(scorer)
 
 
 def test_a_search_with_a_scorer_is_cloned_and_pickled():
     for scorer in (be.eer_scorer, be.make_scorer("frr_at_far", metric="l2", far_target=0.01)):
         search = GridSearchCV(PCA(), {"n_components": [1, 4]}, scoring=scorer)
-        for other in (clone(search), pickle.loads(pickle.dumps(search)), copy.deepcopy(search)):
-            assert other.scoring == scorer
-            assert repr(other.scoring) == repr(scorer)
+        for copied_search in (
+            clone(search),
+            pickle.loads(pickle.dumps(search)),
+            copy.deepcopy(search),
+        ):
+            assert copied_search.scoring == scorer
+            assert repr(copied_search.scoring) == repr(scorer)
         assert clone(scorer) == scorer
 
 
 def test_bad_scorers_are_refused(faces):
-    x, subject = faces
+    embeddings, subject = faces
     with pytest.raises(be.DataError, match="Did you mean 'eer'"):
         be.make_scorer("eeer")
     with pytest.raises(be.DataError, match="no transform"):
-        be.eer_scorer(object(), x, subject)
+        be.eer_scorer(object(), embeddings, subject)
     with pytest.raises(be.DataError, match="y is missing"):
-        be.eer_scorer(PCA(), x)
+        be.eer_scorer(PCA(), embeddings)
 
 
 @pytest.mark.parametrize(
@@ -128,36 +134,36 @@ def test_bad_scorers_are_refused(faces):
 @pytest.mark.cases(2)
 def test_classes_of_pairs_are_no_subjects(faces, labels, named, measure):
     """A target of a classifier is refused: no plausible number comes of it."""
-    x, _ = faces
-    y = np.array(labels)[np.arange(len(x)) % 2]
-    how = {"cv": StratifiedKFold(2), "scoring": be.make_scorer(measure)}
+    embeddings, _ = faces
+    y = np.array(labels)[np.arange(len(embeddings)) % 2]
+    options = {"cv": StratifiedKFold(2), "scoring": be.make_scorer(measure)}
     with pytest.raises(be.DataError, match=f"labels {named} of genuine and impostor"):
-        cross_val_score(PCA(4, random_state=0), x, y, error_score="raise", **how)
+        cross_val_score(PCA(4, random_state=0), embeddings, y, error_score="raise", **options)
     with pytest.warns(UserWarning, match="expected the subject of each sample"):
-        result = cross_val_score(PCA(4, random_state=0), x, y, **how)
+        result = cross_val_score(PCA(4, random_state=0), embeddings, y, **options)
     assert np.isnan(result).all()
 
 
 def test_a_label_of_its_own_for_each_sample_is_no_subject(faces):
-    x, subject = faces
-    y = np.arange(len(x)) + 0.5
+    embeddings, subject = faces
+    y = np.arange(len(embeddings)) + 0.5
     with pytest.raises(be.DataError, match="a different label for each of"):
-        be.eer_scorer(Remembering(), x, y)
+        be.eer_scorer(Remembering(), embeddings, y)
     lone = subject == subject[0]
-    assert np.isnan(be.eer_scorer(Remembering(), x[lone], subject[lone]))  # one subject
+    assert np.isnan(be.eer_scorer(Remembering(), embeddings[lone], subject[lone]))  # one subject
 
 
 def test_two_people_named_by_numbers_are_subjects_of_a_system_that_knows_more(faces):
-    x, subject = faces
+    embeddings, subject = faces
     codes = np.unique(subject, return_inverse=True)[1]
-    known = LinearDiscriminantAnalysis().fit(x[codes > 1], codes[codes > 1])
-    assert np.isfinite(be.eer_scorer(known, x[codes < 2], codes[codes < 2]))
+    fitted_system = LinearDiscriminantAnalysis().fit(embeddings[codes > 1], codes[codes > 1])
+    assert np.isfinite(be.eer_scorer(fitted_system, embeddings[codes < 2], codes[codes < 2]))
 
 
 def test_a_callable_metric_states_its_kind(faces):
     """Distances and their negatives have the same rates; neither is taken for the other."""
-    x, subject = faces
-    x = x - x.mean(axis=0)
+    embeddings, subject = faces
+    embeddings = embeddings - embeddings.mean(axis=0)
     splitter, chosen = be.partition.SubjectKFold(2), PCA(4)
 
     def far(a, b):
@@ -166,23 +172,23 @@ def test_a_callable_metric_states_its_kind(faces):
     def near(a, b):
         return -far(a, b)
 
-    given = {"y": subject, "estimator": chosen}
+    options = {"y": subject, "estimator": chosen}
     result = [
-        be.cross_evaluate(x, splitter, metric=metric, kind=kind, **given)
+        be.cross_evaluate(embeddings, splitter, metric=metric, kind=kind, **options)
         for metric, kind in ((far, "distance"), (near, "similarity"), ("l1", None))
     ]
-    for other in result[1:]:
-        np.testing.assert_allclose(other["frr"], result[0]["frr"])
+    for negated in result[1:]:
+        np.testing.assert_allclose(negated["frr"], result[0]["frr"])
     assert result[1].attrs["kind"] == "similarity"
     np.testing.assert_allclose(result[1]["threshold"], -result[0]["threshold"])
     scorers = [be.make_scorer("eer", metric=far, kind="distance"),
                be.make_scorer("eer", metric=near, kind="similarity")]  # fmt: skip
     assert "kind='similarity'" in repr(scorers[1])
-    fitted = chosen.fit(x)
-    assert scorers[0](fitted, x, subject) == scorers[1](fitted, x, subject) > -0.5
+    fitted = chosen.fit(embeddings)
+    assert scorers[0](fitted, embeddings, subject) == scorers[1](fitted, embeddings, subject) > -0.5
     for call in (
         lambda: be.make_scorer("eer", metric=near),
-        lambda: be.cross_evaluate(x, splitter, metric=near, **given),
+        lambda: be.cross_evaluate(embeddings, splitter, metric=near, **options),
     ):
         with pytest.raises(
             be.DataError, match='is a function.*`kind="distance"` or `kind="similarity"`'

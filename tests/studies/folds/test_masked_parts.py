@@ -80,14 +80,14 @@ def test_repeat_counts_by_masks_what_selected_parts_have(seed, monkeypatch):
     if rng.random() < 0.6:
         divides = type(splitter).__name__.startswith(("Probe", "Enrolled", "Experiment"))
         protocol = random_card(rng, "probe-against-gallery" if divides else scores.layout)
-    more = {"auc": False} if rng.random() < 0.2 else {}
-    both = both_ways(monkeypatch, lambda: be.repeat(scores, splitter, protocol, **more))
-    if both is None:
+    options = {"auc": False} if rng.random() < 0.2 else {}
+    two_trees = both_ways(monkeypatch, lambda: be.repeat(scores, splitter, protocol, **options))
+    if two_trees is None:
         return
-    found, expected = both
-    assert [x.path for x in found.leaves] == [x.path for x in expected.leaves]
+    counted, expected = two_trees
+    assert [x.path for x in counted.leaves] == [x.path for x in expected.leaves]
     for node in expected.leaves:
-        assert_same(found[node.path].to_dataset(), node.to_dataset())
+        assert_same(counted[node.path].to_dataset(), node.to_dataset())
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -108,11 +108,11 @@ def test_cross_evaluate_counts_by_masks_what_selected_parts_have(seed, monkeypat
     if task != "closed_set":
         rules = ["eer", "far=0.1", "far=0.01", "hter", "frr=0.05", "accuracy", 0.5]
         options["threshold"] = rules[rng.integers(len(rules))]
-    both = both_ways(
+    two_results = both_ways(
         monkeypatch, lambda: xr.DataTree(be.cross_evaluate(scores, splitter, **options))
     )
-    if both is not None:
-        assert_same(*(x.to_dataset() for x in both))
+    if two_results is not None:
+        assert_same(*(x.to_dataset() for x in two_results))
 
 
 def test_few_parts_are_selected_and_many_are_masks():
@@ -123,10 +123,10 @@ def test_few_parts_are_selected_and_many_are_masks():
 
 def test_thousands_of_parts_are_interrupted_at_once(monkeypatch):
     scores = be.simulate(10, 3, random_state=1)
-    done: list[int] = []
+    steps: list[int] = []
 
     def interrupt(step: int, _: int) -> None:
-        done.append(step)
+        steps.append(step)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(masks, "CELLS_TOGETHER", 1)
@@ -137,7 +137,7 @@ def test_thousands_of_parts_are_interrupted_at_once(monkeypatch):
         pytest.raises(KeyboardInterrupt),
     ):
         be.repeat(scores, splitter)
-    assert done == [1]
+    assert steps == [1]
 
 
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
@@ -145,22 +145,22 @@ def test_folds_by_masks_have_the_points_of_each_task(task, monkeypatch):
     scores = be.simulate(9, (1, 4), within=1.2, random_state=3)
     splitter = be.partition.SampleKFold(3, shuffle=True, random_state=1)
     options = {"task": task, "far_targets": [0.1]}
-    both = both_ways(
+    two_results = both_ways(
         monkeypatch, lambda: xr.DataTree(be.cross_evaluate(scores, splitter, **options))
     )
-    assert both is not None
-    assert_same(*(x.to_dataset() for x in both))
+    assert two_results is not None
+    assert_same(*(x.to_dataset() for x in two_results))
 
 
 def test_each_probe_of_a_part_is_an_impostor_whether_its_person_is_enrolled_or_not(monkeypatch):
     scores = be.simulate(9, (1, 3), within=1.2, random_state=3)
     people = [np.arange(9), np.arange(3), np.flatnonzero(np.bincount(scores.codes.probe) > 1)]
     parts = [np.flatnonzero(np.isin(scores.codes.probe, some)) for some in people]
-    both = both_ways(monkeypatch, lambda: be.repeat(scores, parts))
-    assert both is not None
-    found, expected = (x["open_set"].to_dataset() for x in both)
-    assert_same(found, expected)
-    assert found.impostor_attempts.values.tolist() == [*map(len, parts)]
+    two_trees = both_ways(monkeypatch, lambda: be.repeat(scores, parts))
+    assert two_trees is not None
+    counted, expected = (x["open_set"].to_dataset() for x in two_trees)
+    assert_same(counted, expected)
+    assert counted.impostor_attempts.values.tolist() == [*map(len, parts)]
 
 
 def test_a_mask_makes_a_symmetric_matrix_one_of_two_directions(monkeypatch):
@@ -169,7 +169,7 @@ def test_a_mask_makes_a_symmetric_matrix_one_of_two_directions(monkeypatch):
     mask = np.random.default_rng(0).random(symmetric.shape) < 0.7
     masked = be.Scores(symmetric, scores.probe_labels, mask=mask)
     splitter = be.partition.SubjectShuffleSplit(4, test_size=0.6, random_state=0)
-    both = both_ways(monkeypatch, lambda: be.repeat(masked, splitter))
-    assert both is not None
-    for node in both[1].leaves:
-        assert_same(both[0][node.path].to_dataset(), node.to_dataset())
+    two_trees = both_ways(monkeypatch, lambda: be.repeat(masked, splitter))
+    assert two_trees is not None
+    for node in two_trees[1].leaves:
+        assert_same(two_trees[0][node.path].to_dataset(), node.to_dataset())

@@ -24,10 +24,10 @@ def naive_units(pairs, folds):
     result = []
     for block in blocks:
         train, test, crossing = [], [], 0
-        for i, (a, b) in enumerate(pairs):
-            if a in block and b in block:
+        for i, (first, second) in enumerate(pairs):
+            if first in block and second in block:
                 test.append(i)
-            elif a in block or b in block:
+            elif first in block or second in block:
                 crossing += 1
             else:
                 train.append(i)
@@ -52,7 +52,7 @@ def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
     scores = be.Scores.from_pairs(values, same, kind=kind, subjects=pairs)
     ds = cross_evaluated(scores, be.partition.SubjectKFold(folds))
     for k, (train, test, crossing) in enumerate(naive_units(pairs, folds)):
-        one = ds.isel(repeat=0, fold=k)
+        fold = ds.isel(repeat=0, fold=k)
         attempts = [
             ([values[i] for i in part if same[i]], [values[i] for i in part if not same[i]])
             for part in (train, test)
@@ -61,15 +61,15 @@ def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
         for name, part, (genuine, impostor) in zip(
             ("train", "test"), (train, test), attempts, strict=True
         ):
-            of_part = one.sel(part=name)
+            of_part = fold.sel(part=name)
             assert of_part.genuine_attempts == len(genuine)
             assert of_part.impostor_attempts == len(impostor)
             assert of_part.subjects == len({name for i in part for name in pairs[i]})
             if threshold is not None:
                 _, fr, fa, _ = naive.verification_counts(genuine, impostor, [threshold], kind)
                 assert (of_part.fr, of_part.fa) == (fr[0], fa[0])
-        assert one.crossing_pairs == crossing
-        assert np.isnan(one.threshold) if threshold is None else one.threshold == threshold
+        assert fold.crossing_pairs == crossing
+        assert np.isnan(fold.threshold) if threshold is None else fold.threshold == threshold
     left_out = int(ds.crossing_pairs.sum()) // 2
     across = [x.arguments for x in be.messages(ds) if x.code == "pairs-across-parts"]
     expected = [{"pairs": left_out, "tested": len(pairs) - left_out}] if left_out else []
@@ -80,9 +80,9 @@ def most_disjoint(pairs):
     """Return the size of the largest matching, by trying."""
     if not pairs:
         return 0
-    (a, b), *others = pairs
-    apart = [pair for pair in others if not {a, b} & set(pair)]
-    return max(most_disjoint(others), 1 + most_disjoint(apart))
+    (first, second), *other_pairs = pairs
+    disjoint = [pair for pair in other_pairs if not {first, second} & set(pair)]
+    return max(most_disjoint(other_pairs), 1 + most_disjoint(disjoint))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -98,9 +98,9 @@ def test_disjoint_pairs_are_among_those_compared(seed):
 def two_of_each(n: int = 60, close: float = 0.4):
     """Return pairs: two genuine ones of each of `n` people, and each with the next two people."""
     rng = np.random.default_rng(3)
-    who = np.arange(n)
-    subjects = [(i, i) for i in who for _ in range(2)]
-    subjects += [(i, (i + step) % n) for i in who for step in (1, 2)]
+    subject = np.arange(n)
+    subjects = [(i, i) for i in subject for _ in range(2)]
+    subjects += [(i, (i + step) % n) for i in subject for step in (1, 2)]
     same = np.array([a == b for a, b in subjects])
     return be.Scores.from_pairs(
         np.where(same, close, 1.0) + 0.3 * rng.normal(size=len(same)), same, subjects=subjects
@@ -137,24 +137,26 @@ def left_out(comparison):
 def test_two_systems_are_paired_by_pair():
     """In any order where the subjects identify a pair, else in the same order."""
     pairs = two_of_each(20).select(np.arange(1, 80))
-    kept = [i for i in range(79) if i % 2 == 0 or i >= 39]  # one genuine pair of each
-    a = pairs.select(kept)
-    worse = a.values + np.random.default_rng(0).normal(size=len(kept)) * 0.4
-    b = be.Scores.from_pairs(worse, a.genuine, subjects=a.pair_subjects)
-    few = {"interval": "people"}
-    expected = be.compare(a, b, **few)
+    kept_pairs = [i for i in range(79) if i % 2 == 0 or i >= 39]  # one genuine pair of each
+    first = pairs.select(kept_pairs)
+    worse = first.values + np.random.default_rng(0).normal(size=len(kept_pairs)) * 0.4
+    second = be.Scores.from_pairs(worse, first.genuine, subjects=first.pair_subjects)
+    options = {"interval": "people"}
+    expected = be.compare(first, second, **options)
     assert expected.attrs["subjects"] == 20
-    mixed = np.random.default_rng(1).permutation(len(kept))
-    result = be.compare(a, b.select(mixed), **few)
+    mixed = np.random.default_rng(1).permutation(len(kept_pairs))
+    result = be.compare(first, second.select(mixed), **options)
     assert result.drop_attrs().identical(expected.drop_attrs())
-    other = be.Scores.from_pairs(
-        worse, a.genuine, subjects=[(x, y + 50 * (x != y)) for x, y in a.pair_subjects.tolist()]
+    fewer_scores = be.Scores.from_pairs(
+        worse,
+        first.genuine,
+        subjects=[(x, y + 50 * (x != y)) for x, y in first.pair_subjects.tolist()],
     )
-    fewer = be.compare(a, other, **few)
+    fewer = be.compare(first, fewer_scores, **options)
     assert left_out(fewer) == {"a": 40, "b": 40}
     with pytest.raises(be.DataError, match="differ at .* the same templates in the same order"):
         be.compare(pairs, pairs.select(np.random.default_rng(1).permutation(79)))
-    fewer = be.compare(a, a.select(np.arange(10)), **few)
+    fewer = be.compare(first, first.select(np.arange(10)), **options)
     assert left_out(fewer) == {"a": 50}
     with pytest.raises(be.ProtocolError, match="needs the subjects of both sides of each pair"):
-        be.compare(a, be.Scores.from_pairs(b.values, b.genuine))
+        be.compare(first, be.Scores.from_pairs(second.values, second.genuine))

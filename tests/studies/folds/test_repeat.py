@@ -24,32 +24,42 @@ def check(tree, scores, sets, protocol="auto", over=("partition",), **options) -
     """Compare all variables with those of each partition alone; `sets` are (probes, gallery)."""
     parts = [scores.select(probes, gallery) for probes, gallery in sets]
     alone = [be.evaluate(part, protocol, **options) for part in parts]
-    assert [x.path for x in tree.leaves] == [x.path for x in alone[0].leaves]
+    assert [leaf.path for leaf in tree.leaves] == [leaf.path for leaf in alone[0].leaves]
     for node in tree.leaves:
         of_node = node.to_dataset().stack(place=over)
-        singles = [one[node.path].to_dataset() for one in alone]
+        singles = [dataset[node.path].to_dataset() for dataset in alone]
         if "thresholds" not in options:
-            singles = [one.drop_dims("threshold", errors="ignore") for one in singles]
+            singles = [dataset.drop_dims("threshold", errors="ignore") for dataset in singles]
         assert {*of_node.data_vars} - SIZES == {*singles[0].data_vars}
-        for name, x in of_node.data_vars.items():
+        for name, variable in of_node.data_vars.items():
             if name in SIZES:
-                each = [len(part.gallery_labels) for part in parts]
+                gallery_sizes = [len(part.gallery_labels) for part in parts]
                 if name == "gallery_subjects":
-                    each = [len({*part.gallery_labels.tolist()}) for part in parts]
-                assert x.values.tolist() == each
+                    gallery_sizes = [len({*part.gallery_labels.tolist()}) for part in parts]
+                assert variable.values.tolist() == gallery_sizes
                 continue
             is_whole = True
-            for k, one in enumerate(single[name] for single in singles):
-                found = x if "place" not in x.dims else x.isel(place=k)
-                assert found.dims == one.dims
-                assert found.attrs == one.attrs
-                shared = {d: np.isin(x[d], one[d]) for d in one.dims if d in x.indexes}
-                labels = {d: x[d].values[is_shared] for d, is_shared in shared.items()}
-                np.testing.assert_array_equal(found.isel(shared), one.sel(labels))
-                for d, is_shared in shared.items():
-                    assert found.isel({d: ~is_shared}).isnull().all()
+            for k, expected_value in enumerate(single[name] for single in singles):
+                part_value = variable if "place" not in variable.dims else variable.isel(place=k)
+                assert part_value.dims == expected_value.dims
+                assert part_value.attrs == expected_value.attrs
+                shared = {
+                    dimension: np.isin(variable[dimension], expected_value[dimension])
+                    for dimension in expected_value.dims
+                    if dimension in variable.indexes
+                }
+                labels = {
+                    dimension: variable[dimension].values[is_shared]
+                    for dimension, is_shared in shared.items()
+                }
+                np.testing.assert_array_equal(part_value.isel(shared), expected_value.sel(labels))
+                for dimension, is_shared in shared.items():
+                    assert part_value.isel({dimension: ~is_shared}).isnull().all()
                     is_whole = is_whole and is_shared.all()
-            assert x.dtype == (one.dtype if is_whole else np.float64), (node.path, name)
+            assert variable.dtype == (expected_value.dtype if is_whole else np.float64), (
+                node.path,
+                name,
+            )
 
 
 def scores_of(
@@ -76,9 +86,11 @@ def drawn(scores: be.Scores, number: int = 12, seed: int = 0) -> list[tuple]:
     random, n = np.random.default_rng(seed), scores.shape[0]
     result = []
     for k in range(number):
-        some = random.permutation(n)[: random.integers(2, n)]
-        cut = random.integers(1, len(some))
-        result.append([(some, some), (some[cut:], some[:cut]), (some[:cut], some)][k % 3])
+        chosen = random.permutation(n)[: random.integers(2, n)]
+        cut = random.integers(1, len(chosen))
+        result.append(
+            [(chosen, chosen), (chosen[cut:], chosen[:cut]), (chosen[:cut], chosen)][k % 3]
+        )
     return result
 
 
@@ -103,11 +115,11 @@ def test_ranks_beyond_a_gallery_are_nan_and_counts_then_floats():
 
 def test_the_tree_has_the_nodes_and_descriptions_of_evaluate():
     scores = be.simulate(8, 3, random_state=0)
-    tree, whole = be.repeat(scores, [range(24)]), be.evaluate(scores)
-    assert [x.path for x in tree.leaves] == [x.path for x in whole.leaves]
+    tree, evaluated = be.repeat(scores, [range(24)]), be.evaluate(scores)
+    assert [x.path for x in tree.leaves] == [x.path for x in evaluated.leaves]
     for node in tree.leaves:
         for name in {*node.variables} - {"partition", *SIZES}:
-            assert node[name].attrs == whole[node.path][name].attrs
+            assert node[name].attrs == evaluated[node.path][name].attrs
 
 
 def test_an_asymmetric_matrix_is_judged_by_partition():
@@ -167,7 +179,7 @@ class OwnSplitter:
 
 def test_probes_come_first_in_every_form_of_a_partition():
     scores = scores_of()
-    who = scores.probe_labels
+    labels = scores.probe_labels
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=2, too_few="enrol", random_state=0)
     named = list(galleries.split(scores))
     pairs = [(x.probes, x.gallery) for x in named]
@@ -180,7 +192,7 @@ def test_probes_come_first_in_every_form_of_a_partition():
     ):
         tree = be.repeat(scores, parts, OPEN["other"])
         check(tree, scores, pairs, OPEN["other"])
-        genuine = [sum(who[i] == who[j] for i in p for j in g) for p, g in pairs]
+        genuine = [sum(labels[i] == labels[j] for i in p for j in g) for p, g in pairs]
         assert tree["verification/single"].genuine_attempts.values.tolist() == genuine
 
 
@@ -188,26 +200,26 @@ def test_each_template_is_enrolled_in_turn_by_a_loop(tmp_path, monkeypatch, caps
     monkeypatch.chdir(tmp_path)
     scores = be.simulate(8, 3, random_state=1)
     be.save(scores, "a.npz")
-    who, d = scores.probe_labels, np.asarray(scores.values)
+    labels, distances = scores.probe_labels, np.asarray(scores.values)
     hits, genuine = [], []
     for k in range(3):
-        gallery = [np.flatnonzero(who == x)[k] for x in dict.fromkeys(who.tolist())]
+        gallery = [np.flatnonzero(labels == x)[k] for x in dict.fromkeys(labels.tolist())]
         probes = [i for i in range(24) if i not in gallery]
-        nearest = [gallery[int(np.argmin([d[i, j] for j in gallery]))] for i in probes]
-        hits.append(np.mean([who[i] == who[j] for i, j in zip(probes, nearest, strict=True)]))
-        genuine.append(sum(who[i] == who[j] for i in probes for j in gallery))
+        nearest = [gallery[int(np.argmin([distances[i, j] for j in gallery]))] for i in probes]
+        hits.append(np.mean([labels[i] == labels[j] for i, j in zip(probes, nearest, strict=True)]))
+        genuine.append(sum(labels[i] == labels[j] for i in probes for j in gallery))
     tree = be.repeat(scores, be.partition.GalleryKFold(3))
     assert tree["closed_set"].recognition_rate.values.tolist() == pytest.approx(hits)
     assert tree["verification/single"].genuine_attempts.values.tolist() == genuine
     card = be.protocol.load("course-all-vs-all").to_toml()
-    more = '[partition]\nby = "gallery-folds"\nfolds = 3\n[decision]\nrule = "none"\n'
-    Path("card.toml").write_text(f"{card}\n{more}")
+    partition_text = '[partition]\nby = "gallery-folds"\nfolds = 3\n[decision]\nrule = "none"\n'
+    Path("card.toml").write_text(f"{card}\n{partition_text}")
     assert main(["run", "a.npz", "--protocol", "card.toml", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    found = [row(document, "recognition_rate", partition=i)["value"] for i in range(3)]
+    rates = [row(document, "recognition_rate", partition=i)["value"] for i in range(3)]
     drawn = be.partition.GalleryKFold(3, shuffle=True, random_state=0)
     expected = be.repeat(scores, drawn)["closed_set"].recognition_rate.values.tolist()
-    assert found == expected
+    assert rates == expected
     assert main(["run", "a.npz", "--protocol", "card.toml", "--folds", "4"]) == 2
     assert "give at most 3 folds" in capsys.readouterr().err
     assert main(["run", "a.npz", "--protocol", "card.toml", "--target", "far=0.1"]) == 2
@@ -224,8 +236,8 @@ def test_of_training_and_test_the_test_part_is_evaluated():
     for parts in (folds, named, OwnSplitter(named), [tuple(x) for x in named]):
         ds = be.cross_evaluate(scores, parts)
         alone = [be.verification(scores[x]) for x in named]
-        made = ds.genuine_attempts.isel(repeat=0).sel(part="test")
-        assert made.values.tolist() == [int(x.genuine_attempts) for x in alone]
+        genuine_attempts = ds.genuine_attempts.isel(repeat=0).sel(part="test")
+        assert genuine_attempts.values.tolist() == [int(x.genuine_attempts) for x in alone]
 
 
 def test_pairs_of_an_own_splitter_need_names_where_they_could_be_either():
@@ -237,9 +249,9 @@ def test_pairs_of_an_own_splitter_need_names_where_they_could_be_either():
     for parts in (galleries, OwnSplitter([*galleries.split(scores)]), [*galleries.split(scores)]):
         with pytest.raises(be.DataError, match=r"not training from test; be\.repeat"):
             be.cross_evaluate(scores, parts)
-    other = namedtuple("Other", "gallery probe")([0], [1])
+    foreign_pair = namedtuple("Other", "gallery probe")([0], [1])
     with pytest.raises(be.DataError, match="names gallery, probe; expected probes and gallery"):
-        scores.select(other)
+        scores.select(foreign_pair)
 
 
 def test_pairs_with_the_gallery_first_are_refused_where_they_do_not_fit():
@@ -269,17 +281,17 @@ def test_curves_are_those_of_each_partition(kind):
     if kind == "similarity":
         thresholds = [-4.0, -2.5, -1.0, 3.0]
     halves = be.partition.SubjectShuffleSplit(4, test_size=0.5, random_state=0)
-    how = {"thresholds": thresholds, "max_rank": 30}
-    tree = be.repeat(scores, halves, curves=True, **how)
+    options = {"thresholds": thresholds, "max_rank": 30}
+    tree = be.repeat(scores, halves, curves=True, **options)
     sets = [(test, test) for _, test in halves.split(scores)]
-    check(tree, scores, sets, **how)
+    check(tree, scores, sets, **options)
     assert tree["open_set"]["dir"].dims == ("partition", "threshold", "rank")
     assert {"gar", "grr", "fa", "threshold_next"} <= {*tree["verification/single"].data_vars}
     for node in be.repeat(scores, halves).leaves:  # numbers do not depend on curves
-        for name, x in node.data_vars.items():
-            other = tree[node.path][name]
-            if "rank" not in x.dims:
-                assert x.identical(other)
+        for name, variable in node.data_vars.items():
+            without_curves = tree[node.path][name]
+            if "rank" not in variable.dims:
+                assert variable.identical(without_curves)
 
 
 def test_repeated_folds_are_never_flattened():
@@ -294,11 +306,11 @@ def test_repeated_folds_are_never_flattened():
     assert means.sel(statistic="repeats_sd") == pytest.approx(
         eer.mean("fold").std("repeat", ddof=1)
     )
-    others = be.partition.SampleKFold(3, stratify="subject")
-    assert be.repeat(scores, others)["closed_set"]["cms"].dims == ("repeat", "fold", "rank")
+    sample_folds = be.partition.SampleKFold(3, stratify="subject")
+    assert be.repeat(scores, sample_folds)["closed_set"]["cms"].dims == ("repeat", "fold", "rank")
     unequal = OwnSplitter([*folds.split(scores)][:5])
-    found = be.repeat(scores, unequal)["verification/single"]
-    assert found["eer"].dims == ("partition",)
+    unequal_tree = be.repeat(scores, unequal)["verification/single"]
+    assert unequal_tree["eer"].dims == ("partition",)
 
 
 def test_curves_of_thresholds_over_the_whole_range(tmp_path):
@@ -331,8 +343,8 @@ def test_a_partition_without_impostors_is_in_no_mean_curve():
 @pytest.mark.parametrize(("thresholds", "is_said"), [([-5, 1e6], True), ([-5, 3.0], False)])
 def test_thresholds_beyond_the_scores_of_all_partitions_are_said(thresholds, is_said):
     scores = be.simulate(12, 3, random_state=1)
-    how = {"curves": True, "thresholds": thresholds}
-    tree = be.repeat(scores, be.partition.SubjectKFold(3), **how)
+    options = {"curves": True, "thresholds": thresholds}
+    tree = be.repeat(scores, be.partition.SubjectKFold(3), **options)
     result = tree["verification/single"].to_dataset()
     codes = [x.code for x in be.messages(result)]
     assert ("thresholds-beyond-scores" in codes) == is_said
@@ -365,9 +377,9 @@ def test_every_number_that_is_not_defined_has_a_message():
     message = arguments(tree["reid"], "undefined-in-parts")
     assert (message["missing"], message["number"]) == (1, 2)
     tree = be.repeat(be.simulate(8, 2, random_state=0), [np.arange(4), np.arange(16)])
-    found = {x.code: x.arguments for x in be.messages(tree["closed_set"])}
-    assert found["undefined-in-parts"]["what"] == "cms at rank 5, cms at rank 10"
-    assert found["undefined-in-parts"]["missing"] == 1
+    by_code = {x.code: x.arguments for x in be.messages(tree["closed_set"])}
+    assert by_code["undefined-in-parts"]["what"] == "cms at rank 5, cms at rank 10"
+    assert by_code["undefined-in-parts"]["missing"] == 1
 
 
 def test_ties_that_decide_ranks_are_said():
@@ -377,16 +389,19 @@ def test_ties_that_decide_ranks_are_said():
     closed = be.repeat(tied, splitter)["closed_set"].to_dataset()
     said = {x.code: x.arguments for x in be.messages(closed)}["ties-in-partitions"]
     assert said == {"tied": int(closed.tied.sum()), "probes": 40, "number": 3}
-    without = be.repeat(scores, splitter)["closed_set"].to_dataset()
-    assert "ties-in-partitions" not in codes(without)
+    without_ties = be.repeat(scores, splitter)["closed_set"].to_dataset()
+    assert "ties-in-partitions" not in codes(without_ties)
 
 
 def test_impostors_are_decided_once_for_all_partitions():
     scores = be.simulate(10, 3, random_state=1)
     gallery = np.arange(0, 30, 3)
     probes = np.setdiff1d(np.arange(30), gallery)
-    every = [(probes, gallery), (probes, gallery[:6])]  # four people are not enrolled in the second
-    for chosen, role in ((every, "unenrolled"), (every[:1], "leave-subject-out")):
+    both_galleries = [
+        (probes, gallery),
+        (probes, gallery[:6]),
+    ]  # four people are not enrolled in the second
+    for chosen, role in ((both_galleries, "unenrolled"), (both_galleries[:1], "leave-subject-out")):
         tree = be.repeat(scores, chosen)["open_set"]
         for k, sides in enumerate(chosen):
             alone = be.open_set(scores.select(*sides), impostors=role)
@@ -402,8 +417,8 @@ def test_measures_of_open_world_retrieval_are_shown_over_partitions():
     parts = [(range(24), range(24)), (range(12), range(12))]
     tree = be.repeat(scores, parts, "gom-market1501")
     row = next(x for x in as_text(tree).splitlines() if x.strip().startswith("max mReP"))
-    each = 100 * tree["gom"].max_mrep.values
-    assert row.replace(" %", "").split()[2:4] == [f"{each.mean():.2f}", f"{each.std(ddof=1):.2f}"]
+    rates = 100 * tree["gom"].max_mrep.values
+    assert row.replace(" %", "").split()[2:4] == [f"{rates.mean():.2f}", f"{rates.std(ddof=1):.2f}"]
 
 
 def test_points_of_partitions_end_at_the_last_rank_of_the_card():

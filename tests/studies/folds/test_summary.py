@@ -28,11 +28,11 @@ def layouts(kind: str = "distance") -> dict[str, be.Scores]:
         }
         for side, rows in (("probe", probes), ("gallery", gallery))
     }
-    some = values[np.ix_(probes, gallery)]
+    part = values[np.ix_(probes, gallery)]
     return {
         "all-against-all": be.Scores(values, subjects, kind=kind),
         "probe-against-gallery": be.Scores(
-            some, subjects[probes], subjects[gallery], kind=kind, **sides
+            part, subjects[probes], subjects[gallery], kind=kind, **sides
         ),
         "pairs": be.Scores.from_pairs(values[0], subjects == 0, kind=kind),
     }
@@ -47,8 +47,8 @@ def expected(ds, ranks: list[int]) -> dict:
         if name.endswith("_next"):  # of thresholds
             continue
         if values.dims == ("rank",):
-            there = [r for r in ranks or (1, 5, 10) if r in ds["rank"]]
-            result[name] = {r: float(values.sel(rank=r)) for r in there}
+            ranks_there = [r for r in ranks or (1, 5, 10) if r in ds["rank"]]
+            result[name] = {r: float(values.sel(rank=r)) for r in ranks_there}
         elif "far_target" in values.dims:
             first = values.isel(rank=0) if "rank" in values.dims else values
             result[name] = {float(t): float(first.sel(far_target=t)) for t in ds.far_target}
@@ -67,16 +67,18 @@ def expected(ds, ranks: list[int]) -> dict:
 def check(result: dict, tree, ranks: list[int]) -> None:
     assert set(result) == {node.path.strip("/") for node in tree.leaves}
     for node, scalars in result.items():
-        wanted = expected(tree[node], ranks)
-        assert list(scalars) == list(wanted)
+        expected_scalars = expected(tree[node], ranks)
+        assert list(scalars) == list(expected_scalars)
         for name, value in scalars.items():
-            pairs = [(value, wanted[name])]
+            pairs = [(value, expected_scalars[name])]
             if isinstance(value, dict):
-                assert list(value) == list(wanted[name]), name
-                pairs = list(zip(value.values(), wanted[name].values(), strict=True))
-            for a, b in pairs:
-                assert type(a) in (int, float), name
-                assert a == b or (math.isnan(a) and math.isnan(b)), (node, name)
+                assert list(value) == list(expected_scalars[name]), name
+                pairs = list(zip(value.values(), expected_scalars[name].values(), strict=True))
+            for value_found, value_expected in pairs:
+                assert type(value_found) in (int, float), name
+                assert value_found == value_expected or (
+                    math.isnan(value_found) and math.isnan(value_expected)
+                ), (node, name)
 
 
 @pytest.mark.parametrize("name", CARDS)

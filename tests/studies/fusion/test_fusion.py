@@ -53,12 +53,17 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     weights = {"finger": 2.0, "face": 0.5} if method == "weighted" else None
     train = {"face": system(3, "distance"), "finger": system(4, "similarity")}
     fused = be.fuse(systems, method, normalise=normalise, weights=weights, train=train)
-    known = [similarities(s)[others(s)].tolist() for s in train.values()]
-    given = [similarities(s) for s in systems.values()]
+    train_scores = [similarities(s)[others(s)].tolist() for s in train.values()]
+    similarity_matrices = [similarities(s) for s in systems.values()]
     assert fused.kind == "similarity"
     for i, j in [(0, 1), (0, 2), (1, 3), (4, 9), (15, 3)]:
-        each = [naive.scaled(x[i, j], normalise, t) for x, t in zip(given, known, strict=True)]
-        expected = naive.fused(each, naive.rule_of_values(method, "similarity"), [0.5, 2.0])
+        scaled_scores = [
+            naive.scaled(x[i, j], normalise, t)
+            for x, t in zip(similarity_matrices, train_scores, strict=True)
+        ]
+        expected = naive.fused(
+            scaled_scores, naive.rule_of_values(method, "similarity"), [0.5, 2.0]
+        )
         np.testing.assert_allclose(fused.values[i, j], expected, rtol=1e-12)
     assert fused.probe_labels.tolist() == LABELS
     assert "trained-on-same-scores" not in {x.code for x in fused.remarks}
@@ -85,8 +90,8 @@ def test_of_log_likelihood_ratios_only_the_plain_sum_is_one():
     labels = np.repeat(np.arange(60), 2)
     mates = labels[:, None] == labels
     pair = {}
-    for name, d in (("a", 1.0), ("b", 2.0)):
-        ratios = d * (rng.normal(size=mates.shape) + d * mates - d / 2)
+    for name, separation in (("a", 1.0), ("b", 2.0)):
+        ratios = separation * (rng.normal(size=mates.shape) + separation * mates - separation / 2)
         pair[name] = be.Scores(ratios, labels, kind="llr")
     fused = be.fuse(pair, "weighted", weights={"a": 1, "b": 1})
     assert fused.kind == "llr"
@@ -101,12 +106,14 @@ def test_of_log_likelihood_ratios_only_the_plain_sum_is_one():
 
 @pytest.mark.parametrize(("nan", "expected"), [("reject", -np.inf), ("exclude", np.nan)])
 def test_failed_comparisons(nan, expected):
-    a, b = (system(i, "similarity", nan=nan) for i in (1, 2))
-    a.values[4, 5], b.values[0, 2] = np.nan, -np.inf
-    assert be.fuse({"a": a, "b": b}).values[0, 2] == -np.inf  # the mean of opposite infinities
-    fused = be.fuse({"a": a, "b": b}, "min")
+    first, second = (system(i, "similarity", nan=nan) for i in (1, 2))
+    first.values[4, 5], second.values[0, 2] = np.nan, -np.inf
+    assert (
+        be.fuse({"a": first, "b": second}).values[0, 2] == -np.inf
+    )  # the mean of opposite infinities
+    fused = be.fuse({"a": first, "b": second}, "min")
     np.testing.assert_equal(fused.values[4, 5], expected)
-    assert be.verification(fused).impostor_attempts == be.verification(a).impostor_attempts
+    assert be.verification(fused).impostor_attempts == be.verification(first).impostor_attempts
     raising = {"a": system(1, "similarity"), "b": system(2, "similarity")}
     raising["a"].values[4, 5] = np.nan
     with pytest.raises(be.DataError, match="1 NaN, the first at row 4, column 5"):
@@ -120,17 +127,17 @@ def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
     keep = others(train["a"]) & np.isfinite(train["a"].values) & np.isfinite(train["b"].values)
     columns = []
     for scores in train.values():
-        known = scores.values[others(scores)].tolist()
-        columns.append([naive.scaled(x, normalise, known) for x in scores.values[keep]])
-    x = np.array(columns).T
+        train_scores = scores.values[others(scores)].tolist()
+        columns.append([naive.scaled(x, normalise, train_scores) for x in scores.values[keep]])
+    features = np.array(columns).T
     y = np.equal.outer(LABELS, LABELS)[keep]
-    z = (x - x.mean(axis=0)) / x.std(axis=0)
+    z = (features - features.mean(axis=0)) / features.std(axis=0)
     weights = np.where(y, 0.5 / y.sum(), 0.5 / (~y).sum())
     expected = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(z, y, weights)
     result = be.SystemFusion("logistic", normalise).fit(train)
-    slopes = expected.coef_[0] / x.std(axis=0)
+    slopes = expected.coef_[0] / features.std(axis=0)
     np.testing.assert_allclose(list(result.weights_.values()), slopes, rtol=1e-6)
-    offset = expected.intercept_[0] - slopes @ x.mean(axis=0)
+    offset = expected.intercept_[0] - slopes @ features.mean(axis=0)
     np.testing.assert_allclose(result.offset_, offset, rtol=1e-6)
     fused = be.fuse(data, "logistic", normalise=normalise, train=train)
     entering = [
@@ -142,34 +149,36 @@ def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
 
 
 def test_separable_systems_are_penalised_with_a_warning():
-    a, b = system(1, "similarity"), system(2, "similarity")
-    a.values[np.equal.outer(LABELS, LABELS)] += 100
+    first, second = system(1, "similarity"), system(2, "similarity")
+    first.values[np.equal.outer(LABELS, LABELS)] += 100
     with pytest.warns(be.BioevalWarning, match="separable"):
-        result = be.SystemFusion("logistic").fit({"a": a, "b": b})
+        result = be.SystemFusion("logistic").fit({"a": first, "b": second})
     assert result.separable_ and all(map(math.isfinite, result.weights_.values()))
-    fused = result.transform({"a": a, "b": b})
+    fused = result.transform({"a": first, "b": second})
     assert "training-scores-separable" in codes(be.verification(fused))
     folds = be.partition.SubjectKFold(2)
-    over = cross_evaluated({"a": a, "b": b}, folds, estimator=be.SystemFusion("logistic"))
-    (message,) = [x for x in be.messages(over) if x.code == "training-scores-separable"]
+    folded = cross_evaluated(
+        {"a": first, "b": second}, folds, estimator=be.SystemFusion("logistic")
+    )
+    (message,) = [x for x in be.messages(folded) if x.code == "training-scores-separable"]
     assert message.about == ("in 2 of 2 folds",)
 
 
 def test_pairs_and_selections_and_masks():
-    a, b = system(1, "similarity"), system(2, "similarity")
+    first, second = system(1, "similarity"), system(2, "similarity")
     rows = [0, 4, 5, 9, 12]
-    part = be.fuse({"a": a.select(rows, rows), "b": b.select(rows, rows)})
-    whole = be.fuse({"a": a, "b": b})
-    np.testing.assert_array_equal(part.values, whole.values[np.ix_(rows, rows)])
+    part = be.fuse({"a": first.select(rows, rows), "b": second.select(rows, rows)})
+    fused = be.fuse({"a": first, "b": second})
+    np.testing.assert_array_equal(part.values, fused.values[np.ix_(rows, rows)])
     assert part.layout == "all-against-all"
-    pairs = {k: s.at_pairs([0, 3, 5], [1, 6, 7]) for k, s in (("a", a), ("b", b))}
-    np.testing.assert_array_equal(be.fuse(pairs).values, whole.values[[0, 3, 5], [1, 6, 7]])
+    pairs = {k: s.at_pairs([0, 3, 5], [1, 6, 7]) for k, s in (("a", first), ("b", second))}
+    np.testing.assert_array_equal(be.fuse(pairs).values, fused.values[[0, 3, 5], [1, 6, 7]])
     mask = np.where(np.equal.outer(LABELS, LABELS), 2, 1)
     mask[0] = 0
     np.fill_diagonal(mask, 0)
     masked = {
         k: be.Scores(s.values, LABELS, kind="similarity", mask=mask)
-        for k, s in (("a", a), ("b", b))
+        for k, s in (("a", first), ("b", second))
     }
     result = be.verification(be.fuse(masked))
     assert result.genuine_attempts == (mask == 2).sum()
@@ -237,14 +246,14 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
     result = cross_evaluated(pair, folds, estimator=estimator, threshold="eer")
     labels = pair["a"].probe_labels
     for k, test in enumerate(np.array_split(np.unique(labels), 3)):
-        inside = np.isin(labels, test)
-        train, held = (
+        is_test = np.isin(labels, test)
+        train, test_systems = (
             {name: s.select(which, which) for name, s in pair.items()}
-            for which in (~inside, inside)
+            for which in (~is_test, is_test)
         )
-        fused = be.fuse(held, "logistic", train=train)
-        at = be.verification(fused, thresholds=[result.threshold.values[0, k]])
-        np.testing.assert_array_equal(result.fa.sel(part="test")[0, k], at.fa[0])
+        fused = be.fuse(test_systems, "logistic", train=train)
+        at_threshold = be.verification(fused, thresholds=[result.threshold.values[0, k]])
+        np.testing.assert_array_equal(result.fa.sel(part="test")[0, k], at_threshold.fa[0])
         np.testing.assert_allclose(result.cllr[0, k], be.calibration(fused).cllr)
     chain = make_pipeline(be.SystemFusion(normalise="z"), be.Calibrator())
     assert cross_evaluated(pair, folds, estimator=chain).attrs["kind"] == "llr"
@@ -258,8 +267,8 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         be.save(be.simulate(12, 3, within=1.2, random_state=i), f"{name}.npz")
     files = ["face.npz", "finger.npz"]
     assert main(["fuse", *files, "--normalise", "z", "--out", "fused.npz", "--json"]) == 0
-    found = rows(json.loads(capsys.readouterr().out), "eer")
-    eer = {row["system"]: row["value"] for row in found}
+    eer_rows = rows(json.loads(capsys.readouterr().out), "eer")
+    eer = {row["system"]: row["value"] for row in eer_rows}
     assert list(eer) == ["face", "finger", "fused"]
     assert eer["fused"] == be.verification(be.load("fused.npz")).eer
     assert main(["fuse", *files, "--method", "logistic", "--protocol", "course-kfold"]) == 0
@@ -303,10 +312,10 @@ def test_the_heading_says_the_kind_of_each_system(
         be.save(be.simulate(12, 3, within=1.2, random_state=i), f"{name}.npz")
     assert main(["fuse", "face.npz", "finger.npz", *options, *writer]) == 0
     lines = [x.lstrip("%-: ") for x in capsys.readouterr().out.splitlines()]
-    shown = [x.removeprefix("Scores").lstrip(" :") for x in lines if x.startswith("Scores")]
-    shown = [x.partition("; protocol")[0] for x in shown]
+    headings = [x.removeprefix("Scores").lstrip(" :") for x in lines if x.startswith("Scores")]
+    headings = [x.partition("; protocol")[0] for x in headings]
     expected = [f"face and finger: {WORDS['distance']}", f"fused: {WORDS[kind]}"]
-    assert shown == ([WORDS["distance"]] if kind == "distance" else expected)
+    assert headings == ([WORDS["distance"]] if kind == "distance" else expected)
 
 
 def test_systems_of_two_kinds_are_headed_by_theirs():

@@ -33,7 +33,7 @@ def by_loop(trials, cohort, method, kind, top=None):
     side and T by the other (Auckenthaler and others 2000); S is the mean of both (Kenny 2010); AS
     takes the closest of the cohort of each side (Matejka and others 2017).
     """
-    made = []
+    normalised = []
     for enrolled, test, score in trials:
         parts = []
         for side in (enrolled, test):
@@ -44,8 +44,8 @@ def by_loop(trials, cohort, method, kind, top=None):
                 names = closest(cohort[side], top, kind)
             mean, sd = mean_sd([cohort[side][name] for name in names])
             parts.append((score - mean) / sd)
-        made.append(sum(parts) / len(parts))
-    return made
+        normalised.append(sum(parts) / len(parts))
+    return normalised
 
 
 def data(kind: str, seed: int = 0, holes: bool = True):
@@ -92,11 +92,11 @@ def test_normalised_lists_are_those_of_the_definition(kind, method, options):
     trials, cohort, scores = data(kind)
     expected = by_loop(trials, cohort, method, kind, **options)
     for form, turned in itertools.product((listed, matrix), (False, True)):
-        made = be.normalise(scores, method, form(cohort, kind, turned), **options)
-        assert made.kind == kind
-        np.testing.assert_array_equal(made.pair_templates, scores.pair_templates)
-        np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
-        np.testing.assert_array_equal(made.genuine, scores.genuine)
+        normalised = be.normalise(scores, method, form(cohort, kind, turned), **options)
+        assert normalised.kind == kind
+        np.testing.assert_array_equal(normalised.pair_templates, scores.pair_templates)
+        np.testing.assert_allclose(normalised.values, expected, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(normalised.genuine, scores.genuine)
     ratios = data("llr")[1:]
     assert be.normalise(ratios[1], "s", listed(ratios[0], "llr")).kind == "similarity"
 
@@ -104,9 +104,9 @@ def test_normalised_lists_are_those_of_the_definition(kind, method, options):
 def test_each_side_may_have_a_cohort_of_its_own():
     _, cohort, scores = data("distance")
     first, second = (listed({x: cohort[x] for x in side}, "distance") for side in (ENROLLED, TESTS))
-    both = be.normalise(scores, "s", first, probe_cohort=second)
-    one = be.normalise(scores, "s", listed(cohort, "distance"))
-    np.testing.assert_allclose(both.values, one.values, rtol=0, atol=1e-12)
+    two_cohorts = be.normalise(scores, "s", first, probe_cohort=second)
+    one_cohort = be.normalise(scores, "s", listed(cohort, "distance"))
+    np.testing.assert_allclose(two_cohorts.values, one_cohort.values, rtol=0, atol=1e-12)
     with pytest.raises(be.DataError, match="second names .* has no value .* of 3 of 4"):
         be.normalise(scores, "s", first)
 
@@ -147,8 +147,8 @@ def test_failed_comparisons_of_a_cohort_may_be_left_out():
 
 def test_people_of_the_trials_are_no_cohort():
     names = SCORES.pair_templates.tolist()
-    who = {b: f"q{b[-1]}" for _, b in names} | {a: f"p{a[-1]}" for a, _ in names}
-    sides = [[who[a], who[b]] for a, b in names]
+    subject_of = {b: f"q{b[-1]}" for _, b in names} | {a: f"p{a[-1]}" for a, _ in names}
+    sides = [[subject_of[a], subject_of[b]] for a, b in names]
     scores = be.Scores.from_pairs(
         SCORES.values, np.zeros(len(sides)), subjects=sides, pair_templates=names
     )
@@ -178,17 +178,17 @@ def test_people_of_the_trials_are_no_cohort_in_text_either(tmp_path, capsys):
     refusal = (
         "the cohort shares 1 subject with the trials, the first is 'id2'; expected other people"
     )
-    for given in ({"subject_from": r"(id\d+)/"}, {"labels": table}):
-        scores = be.load(tmp_path / "trials.txt", kind="similarity", **given)
+    for options in ({"subject_from": r"(id\d+)/"}, {"labels": table}):
+        scores = be.load(tmp_path / "trials.txt", kind="similarity", **options)
         with pytest.raises(be.DataError, match=refusal):
-            be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity", **given))
-        ((option, value),) = given.items()
-        given = ["--cohort", cohort, f"--{option.replace('_', '-')}", value]
+            be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity", **options))
+        ((option, value),) = options.items()
+        options = ["--cohort", cohort, f"--{option.replace('_', '-')}", value]
         words = ["normalise", tmp_path / "trials.txt", "--kind", "similarity", "--method", "z"]
-        assert run(*words, *given) == 2
+        assert run(*words, *options) == 2
         assert refusal in capsys.readouterr().err
-    without = be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity"))
-    assert [x.code for x in without.remarks] == ["people-of-cohort-not-known"]
+    normalised = be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity"))
+    assert [x.code for x in normalised.remarks] == ["people-of-cohort-not-known"]
     with pytest.raises(be.DataError, match=r"matches none of its names, such as 'id1/a'"):
         be.read_cohort(cohort, kind="similarity", subject_from="(spk)")
 
@@ -199,10 +199,10 @@ def test_scores_of_a_cohort_that_contradict_each_other_or_are_missing(tmp_path):
     )
     rows = [(x, c, i + j**2 / 8) for i, x in enumerate("abd") for j, c in enumerate(COHORT)]
     path = write_cohort(tmp_path / "c.txt", rows)
-    whole = be.normalise(trials, "s", be.read_cohort(path, kind="similarity"))
+    normalised = be.normalise(trials, "s", be.read_cohort(path, kind="similarity"))
     write_cohort(path, [*rows, rows[4]])  # the same score again changes nothing
     again = be.normalise(trials, "s", be.read_cohort(path, kind="similarity"))
-    assert again.values.tolist() == whole.values.tolist()
+    assert again.values.tolist() == normalised.values.tolist()
     for pair in (("b", "c0"), ("c0", "b")):
         write_cohort(path, [*rows, (*pair, 9.5), rows[0]])
         with pytest.raises(
@@ -227,11 +227,11 @@ def test_one_list_may_have_the_cohorts_of_both_sides(tmp_path):
     trials, cohort, scores = data("distance", holes=False)
     rows = [(a, c, x) for a in ENROLLED if a != "both" for c, x in cohort[a].items()]
     rows += [(b, f"{c}-t", x) for b in TESTS if b != "both" for c, x in cohort[b].items()]
-    kept = [i for i, (a, b, _) in enumerate(trials) if "both" not in (a, b)]
+    kept_trials = [i for i, (a, b, _) in enumerate(trials) if "both" not in (a, b)]
     read = be.read_cohort(write_cohort(tmp_path / "c.txt", rows), kind="distance")
-    made = be.normalise(scores.select(kept), "s", read)
-    expected = by_loop([trials[i] for i in kept], cohort, "s", "distance")
-    np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
+    normalised = be.normalise(scores.select(kept_trials), "s", read)
+    expected = by_loop([trials[i] for i in kept_trials], cohort, "s", "distance")
+    np.testing.assert_allclose(normalised.values, expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -252,18 +252,18 @@ def test_the_trials_decide_who_is_enrolled(tmp_path, capsys, method, unordered):
         "--save", tmp_path / "made.txt",
     )  # fmt: skip
     assert end == 0, capsys.readouterr().err
-    made = be.load(tmp_path / "made.txt")
-    assert made.pair_templates.tolist() == [[a, b] for a, b, _ in trials]
+    normalised = be.load(tmp_path / "made.txt")
+    assert normalised.pair_templates.tolist() == [[a, b] for a, b, _ in trials]
     expected = by_loop(trials, cohort, method, "similarity")
-    np.testing.assert_allclose(made.values, expected, atol=1e-12)
+    np.testing.assert_allclose(normalised.values, expected, atol=1e-12)
     words = ["normalise", tmp_path / "scores", "--kind", "similarity", "--cohort", "c"]
     assert run(*words, "--top", 4, "--method", "s") == 2
     assert "--method as" in capsys.readouterr().err
 
 
 def test_a_file_that_is_no_cohort(tmp_path):
-    x = np.random.default_rng(3).normal(size=(len(COHORT), 5))
-    np.savez(tmp_path / "c.npz", embeddings=x, labels=COHORT, metric="cosine")
+    embeddings = np.random.default_rng(3).normal(size=(len(COHORT), 5))
+    np.savez(tmp_path / "c.npz", embeddings=embeddings, labels=COHORT, metric="cosine")
     with pytest.raises(be.DataError, match="holds embeddings"):
         be.read_cohort(tmp_path / "c.npz")
     (tmp_path / "cohort").write_text("e0 c0\n")
@@ -288,6 +288,6 @@ def test_lines_of_a_cohort_have_their_names_in_either_order(tmp_path, method):
     turned += [(b, a, x) for a, b, x in turned[::5]]
     np.random.default_rng(1).shuffle(turned)
     read = be.read_cohort(write_cohort(tmp_path / "c.txt", turned), kind="distance")
-    made = be.normalise(scores, method, read)
+    normalised = be.normalise(scores, method, read)
     expected = by_loop(trials, cohort, method, "distance")
-    np.testing.assert_allclose(made.values, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(normalised.values, expected, rtol=0, atol=1e-12)

@@ -18,13 +18,16 @@ PROBES, GALLERY, COHORT = (
 def data(request):
     """Scores, gallery against cohort, probes against cohort, and the cohort against itself."""
     rng = np.random.default_rng(3)
-    s, g, p, c = (rng.normal(size=shape) for shape in ((M, N), (N, C), (M, C), (C, C)))
-    g[1, 2], s[0, 0] = np.inf, np.inf
-    np.fill_diagonal(c, np.nan)
+    trial_scores, gallery_cohort, p, between_cohort = (
+        rng.normal(size=shape) for shape in ((M, N), (N, C), (M, C), (C, C))
+    )
+    gallery_cohort[1, 2], trial_scores[0, 0] = np.inf, np.inf
+    np.fill_diagonal(between_cohort, np.nan)
     kind = {"kind": request.param}
     return (
-        be.Scores(s, PROBES, GALLERY, **kind), be.Scores(g, GALLERY, COHORT, **kind),
-        be.Scores(p, PROBES, COHORT, **kind), be.Scores(c, COHORT, **kind),
+        be.Scores(trial_scores, PROBES, GALLERY, **kind),
+        be.Scores(gallery_cohort, GALLERY, COHORT, **kind),
+        be.Scores(p, PROBES, COHORT, **kind), be.Scores(between_cohort, COHORT, **kind),
     )  # fmt: skip
 
 
@@ -36,27 +39,32 @@ def closest(values, top, kind):
 @pytest.mark.parametrize("turned", [False, True])
 def test_normalised_scores_are_those_of_the_definition(data, method, turned):
     scores, gallery, probe, cohort = data
-    given = {"gallery_cohort": gallery, "probe_cohort": probe}
+    cohorts = {"gallery_cohort": gallery, "probe_cohort": probe}
     if turned:  # the cohort as rows
-        given = {
+        cohorts = {
             name: be.Scores(x.values.T, x.gallery_labels, x.probe_labels, kind=x.kind)
-            for name, x in given.items()
+            for name, x in cohorts.items()
         }
     options = {"cohort": cohort} if method == "zt" else {"top": 3} if method == "as" else {}
-    result = be.normalise(scores, method, **given, **options)
+    result = be.normalise(scores, method, **cohorts, **options)
     assert result.kind == scores.kind and result.shape == scores.shape
-    g, p = gallery.values.tolist(), probe.values.tolist()
+    gallery_rows, p = gallery.values.tolist(), probe.values.tolist()
     if method == "as":
-        g, p = ([closest(row, 3, scores.kind) for row in side] for side in (g, p))
+        gallery_rows, p = (
+            [closest(row, 3, scores.kind) for row in side] for side in (gallery_rows, p)
+        )
     if method == "zt":  # a person of the cohort is not compared with himself
-        of = [
+        probe_statistics = [
             naive.mean_sd([cohort.values[j, k] for k in range(C) if COHORT[k] != COHORT[j]])
             for j in range(C)
         ]
-        p = [[(x - mean) / sd for x, (mean, sd) in zip(row, of, strict=True)] for row in p]
+        p = [
+            [(x - mean) / sd for x, (mean, sd) in zip(row, probe_statistics, strict=True)]
+            for row in p
+        ]
     for i in range(M):
         for j in range(N):
-            z = naive.mean_sd(g[j]) if method != "t" else None
+            z = naive.mean_sd(gallery_rows[j]) if method != "t" else None
             t = naive.mean_sd(p[i]) if method != "z" else None
             expected = naive.normalised(scores.values[i, j], z, None if method == "zt" else t)
             if method == "zt":
@@ -66,11 +74,16 @@ def test_normalised_scores_are_those_of_the_definition(data, method, turned):
 
 def test_one_cohort_serves_both_sides_of_a_square_matrix():
     everyone = be.simulate(10, 3, random_state=1)
-    inside, outside = range(18), range(18, 30)
-    scores, cohort = everyone.select(inside, inside), everyone.select(inside, outside)
+    trial_people, outside = range(18), range(18, 30)
+    scores, cohort = (
+        everyone.select(trial_people, trial_people),
+        everyone.select(trial_people, outside),
+    )
     result = be.normalise(scores, "s", cohort)
-    both = be.normalise(scores, "s", cohort, probe_cohort=everyone.select(outside, inside))
-    np.testing.assert_allclose(result.values, both.values)
+    two_cohorts = be.normalise(
+        scores, "s", cohort, probe_cohort=everyone.select(outside, trial_people)
+    )
+    np.testing.assert_allclose(result.values, two_cohorts.values)
     assert be.verification(result).genuine_attempts == be.verification(scores).genuine_attempts
     ratios = be.normalise(be.Calibrator().fit_transform(scores), "z", _as_ratios(cohort))
     assert ratios.kind == "similarity"
@@ -110,10 +123,14 @@ FAILED = {"_3": [0.1, np.nan, 0.3, 0.4, 0.5, 0.6]}
     ],
 )  # fmt: skip
 def test_bad_cohorts_are_refused(data, method, gallery, options, says):
-    scores, made, probe, _ = data
+    scores, gallery_scores, probe, _ = data
     if gallery is not None:
         needs_probes = {"probe_cohort": probe} if method != "z" else {}
-        options = {"gallery_cohort": of_gallery(made, **gallery), **needs_probes, **options}
+        options = {
+            "gallery_cohort": of_gallery(gallery_scores, **gallery),
+            **needs_probes,
+            **options,
+        }
     with pytest.raises(be.DataError, match=says):
         be.normalise(scores, method, **options)
 
@@ -124,6 +141,6 @@ def test_cohorts_of_other_layouts(data):
     assert np.isfinite(be.normalise(scores, "z", excluding).values[1, 3])
     with pytest.raises(be.ProtocolError, match="list of pairs"):
         be.normalise(scores, "z", be.Scores.from_pairs([0.1, 0.2], [1, 0], kind=scores.kind))
-    other = be.Scores(np.ones((2, 3)), ["p", "q"], ["x", "y", "z"], kind=scores.kind)
+    other_people = be.Scores(np.ones((2, 3)), ["p", "q"], ["x", "y", "z"], kind=scores.kind)
     with pytest.raises(be.DataError, match="neither side is the gallery templates"):
-        be.normalise(scores, "z", other)
+        be.normalise(scores, "z", other_people)

@@ -33,8 +33,8 @@ def test_every_smaller_gallery(drawn_case, fusion, impostors):
     options = {"fusion": fusion, "ties": ties, "impostors": impostors, "max_rank": 3}
     scores = be.Scores(**case.scores())
     compared = [len(row) for row in naive.read(**case.naive()).rows]
-    wanted = scores.shape[1] - (case.gallery_labels is None)
-    if any(0 < number < wanted for number in compared):
+    number_needed = scores.shape[1] - (case.gallery_labels is None)
+    if any(0 < number < number_needed for number in compared):
         with pytest.raises(be.ProtocolError, match="part of the gallery"):
             be.gallery_size(scores, list(sizes), thresholds=limits, **options)
         return

@@ -25,19 +25,19 @@ def worse_by_night(people=36, seed=1, by=0.9):
     """Return scores of people with two images by day and two by night, and the light of each."""
     scores = be.simulate(people, 4, random_state=seed)
     light = np.array(["day", "day", "night", "night"] * people)
-    who, values = scores.probe_labels, scores.values.copy()
-    values[(who[:, None] == who) & (light == "night")[:, None]] += by
-    meta = {"light": light, "sex": np.where(who.astype(int) % 2, "f", "m")}
-    return be.Scores(values, who, probe_meta=meta), light
+    labels, values = scores.probe_labels, scores.values.copy()
+    values[(labels[:, None] == labels) & (light == "night")[:, None]] += by
+    meta = {"light": light, "sex": np.where(labels.astype(int) % 2, "f", "m")}
+    return be.Scores(values, labels, probe_meta=meta), light
 
 
 def attempts_of(scores, light):
     """Return each attempt of a matrix: the group of its probe, both people, distance, genuine."""
-    who, itself = scores.probe_labels.tolist(), scores.gallery_ids.tolist()
+    labels, itself = scores.probe_labels.tolist(), scores.gallery_ids.tolist()
     for i, j in np.ndindex(*scores.shape):
         if scores.probe_ids[i] != itself[j]:
-            other = scores.gallery_labels.tolist()[j]
-            yield str(light[i]), who[i], other, scores.values[i, j], who[i] == other
+            claimed = scores.gallery_labels.tolist()[j]
+            yield str(light[i]), labels[i], claimed, scores.values[i, j], labels[i] == claimed
 
 
 def rate_without(made, group, genuine, threshold, person=None):
@@ -62,14 +62,16 @@ def test_rates_by_the_group_of_the_probe_are_those_of_their_definition(data):
     threshold = float(data.draw(st.sampled_from([0.2, 1.0, 3.0])))
     result = be.by_group(scores, (light, None), threshold=threshold)
     ds = without_totals(result)
-    made = {x: [] for x in sorted(set(light))}
-    for i, g in enumerate(light):
-        for c in naive.candidates(data_of, i, "template", "best"):
-            taken = naive.accepted(data_of.user(c.distance), threshold, case.kind)
-            made[g].append((c.mate, taken))
-    assert ds.group.values.tolist() == list(made) and "claimed_group" not in ds.dims
-    for k, own in enumerate(made.values()):
-        genuine, impostor = ([taken for mate, taken in own if mate is x] for x in (True, False))
+    attempts_by_group = {x: [] for x in sorted(set(light))}
+    for i, group_name in enumerate(light):
+        for candidate in naive.candidates(data_of, i, "template", "best"):
+            is_accepted = naive.accepted(data_of.user(candidate.distance), threshold, case.kind)
+            attempts_by_group[group_name].append((candidate.mate, is_accepted))
+    assert ds.group.values.tolist() == list(attempts_by_group) and "claimed_group" not in ds.dims
+    for k, own in enumerate(attempts_by_group.values()):
+        genuine, impostor = (
+            [is_accepted for mate, is_accepted in own if mate is x] for x in (True, False)
+        )
         assert ds.genuine_attempts[k] == len(genuine) and ds.impostor_attempts[k] == len(impostor)
         assert ds.fr[k] == len(genuine) - sum(genuine) and ds.fa[k] == sum(impostor)
     for rate, (errors, attempts) in RATES.items():
@@ -110,8 +112,8 @@ def test_a_column_of_people_gives_the_same_rates_of_probes(form):
 
 def test_subjects_of_a_group_have_a_probe_in_it():
     scores, light = worse_by_night(6)
-    both = be.by_group(scores, (np.where(light == "day", "x", "y"), None))
-    assert both.subjects.values.tolist() == [6, 6, 6]
+    by_two_groups = be.by_group(scores, (np.where(light == "day", "x", "y"), None))
+    assert by_two_groups.subjects.values.tolist() == [6, 6, 6]
     alone = np.where(np.arange(24) == 3, "x", "y")  # one probe of the first subject
     ds = be.by_group(scores, alone, threshold=3.0)
     assert ds.subjects.values.tolist() == [1, 6, 6]
@@ -119,8 +121,8 @@ def test_subjects_of_a_group_have_a_probe_in_it():
     assert arguments(ds, "groups-of-attempts") == about
     half = np.isin(np.arange(24), [3, 7, 11])  # of half of the subjects
     assert "groups-of-attempts" not in codes(be.by_group(scores, np.where(half, "x", "y")))
-    many = be.by_group(scores, "light", threshold=3.0)
-    assert "groups-of-attempts" not in codes(many)
+    by_light = be.by_group(scores, "light", threshold=3.0)
+    assert "groups-of-attempts" not in codes(by_light)
 
 
 @pytest.fixture(scope="module")
@@ -134,21 +136,21 @@ def compared():
 def test_differences_are_paired_over_people(compared, rate):
     """Student's test of the jackknife over people, each of whom leaves both groups at once."""
     scores, light, ds = compared
-    made, genuine = list(attempts_of(scores, light)), rate == "frr"
+    attempts, genuine = list(attempts_of(scores, light)), rate == "frr"
     people = sorted(set(scores.probe_labels.tolist()))
 
     def difference(person=None):
-        terms = [rate_without(made, g, genuine, 4.0, person) for g in ("night", "day")]
+        terms = [rate_without(attempts, g, genuine, 4.0, person) for g in ("night", "day")]
         return terms[0][0] / terms[0][1] - terms[1][0] / terms[1][1]
 
     value = difference()
     low, high, p = naive_limits.plain([value, *map(difference, people)])
-    at = {"group": "night", "other_group": "day"}
-    found = [ds[f"{rate}_{x}"].sel(at).item() for x in
+    pair = {"group": "night", "other_group": "day"}
+    values = [ds[f"{rate}_{x}"].sel(pair).item() for x in
              ("difference", "difference_low", "difference_high", "p_value")]  # fmt: skip
-    np.testing.assert_allclose(found, [value, low, high, p], rtol=1e-9)
-    assert ds[f"{rate}_separated"].sel(at) == (p <= 0.05) * np.sign(value)
-    assert ds[f"{rate}_difference"].sel(group="day", other_group="night") == -found[0]
+    np.testing.assert_allclose(values, [value, low, high, p], rtol=1e-9)
+    assert ds[f"{rate}_separated"].sel(pair) == (p <= 0.05) * np.sign(value)
+    assert ds[f"{rate}_difference"].sel(group="day", other_group="night") == -values[0]
     alike = set(without_totals(ds)[f"{rate}_letters"].values.tolist())
     assert len(alike) == 1 + (p <= 0.05)
 
@@ -157,15 +159,15 @@ def test_differences_are_paired_over_people(compared, rate):
 def test_limits_are_those_of_a_rate_by_leaving_out_each_person(compared, rate):
     scores, light, ds = compared
     genuine = rate == "frr"
-    for g in ("day", "night"):
-        made = [
+    for group_name in ("day", "night"):
+        errors = [
             ((d > 4.0) == genuine, (a,) if genuine else (a, b))
             for h, a, b, d, mated in attempts_of(scores, light)
-            if h == g and mated == genuine
+            if h == group_name and mated == genuine
         ]
-        expected = naive_groups.limits_alone(made, 36 if genuine else 18)
-        found = [ds[f"{rate}_{end}"].sel(group=g) for end in ("low", "high")]
-        np.testing.assert_allclose(found, expected, rtol=1e-9)
+        expected = naive_groups.limits_alone(errors, 36 if genuine else 18)
+        limits = [ds[f"{rate}_{end}"].sel(group=group_name) for end in ("low", "high")]
+        np.testing.assert_allclose(limits, expected, rtol=1e-9)
 
 
 def test_several_pairs_are_adjusted_by_holm():
@@ -176,24 +178,26 @@ def test_several_pairs_are_adjusted_by_holm():
     alone = []
     for pair in pairs:
         rows = np.flatnonzero(np.isin(hour, pair))
-        some = scores.select(probes=rows)
-        two = be.by_group(some, (hour[rows], None), threshold=4.0, **PEOPLE)
+        some_probes = scores.select(probes=rows)
+        two = be.by_group(some_probes, (hour[rows], None), threshold=4.0, **PEOPLE)
         alone.append(two.frr_p_value.sel(group=pair[0], other_group=pair[1]).item())
     order = np.argsort(alone)
     adjusted, largest = {}, 0.0
     for step, k in enumerate(order):
         largest = max(largest, min(1.0, (len(pairs) - step) * alone[k]))
         adjusted[pairs[k]] = largest
-    for (a, b), p in adjusted.items():
-        np.testing.assert_allclose(ds.frr_p_value.sel(group=a, other_group=b), p, rtol=1e-9)
+    for (first, second), p in adjusted.items():
+        np.testing.assert_allclose(
+            ds.frr_p_value.sel(group=first, other_group=second), p, rtol=1e-9
+        )
 
 
 def test_a_column_of_probes_alone_and_unknown_values():
-    who = [1, 1, 2, 2, 3]
-    values = np.where(np.array(who)[:, None] == [1, 2, 3], 0.0, 9.0)
+    labels = [1, 1, 2, 2, 3]
+    values = np.where(np.array(labels)[:, None] == [1, 2, 3], 0.0, 9.0)
     light = np.array(["day", "night", "day", "", None], dtype=object)
-    scores = be.Scores(values, who, [1, 2, 3], probe_meta={"light": light})
-    none = be.Scores(values, who, [1, 2, 3], probe_meta={"light": light},
+    scores = be.Scores(values, labels, [1, 2, 3], probe_meta={"light": light})
+    none = be.Scores(values, labels, [1, 2, 3], probe_meta={"light": light},
                      gallery_meta={"light": [None] * 3})  # fmt: skip
     of_none = be.by_group(none, "light", threshold=5.0)
     assert of_none.genuine_attempts.values.tolist() == [2, 1, 3]
@@ -230,17 +234,17 @@ def test_a_column_of_a_list_is_the_attempts_own(tmp_path):
 
 
 def test_claims_are_grouped_by_their_visit():
-    who = np.repeat(np.arange(8), 4)
+    labels = np.repeat(np.arange(8), 4)
     visit, light = np.tile([0, 0, 1, 1], 8), np.tile(["day", "day", "night", "night"], 8)
     rng = np.random.default_rng(1)
-    values = rng.random((32, 8)) + (who[:, None] != np.arange(8))
-    scores = be.Scores(values, who, np.arange(8), probe_meta={"visit": visit, "light": light})
+    values = rng.random((32, 8)) + (labels[:, None] != np.arange(8))
+    scores = be.Scores(values, labels, np.arange(8), probe_meta={"visit": visit, "light": light})
     ds = be.by_group(be.claim_scores(scores, attempts="visit"), "light", threshold=0.5)
     best = values.reshape(16, 2, 8).min(axis=1)
-    own = best[np.arange(16), who[::2]]
+    own = best[np.arange(16), labels[::2]]
     assert ds.genuine_attempts.values.tolist() == [8, 8, 16]
-    for g, first in (("day", 0), ("night", 1)):
-        assert ds.fr.sel(group=g) == (own[first::2] > 0.5).sum()
+    for group_name, first in (("day", 0), ("night", 1)):
+        assert ds.fr.sel(group=group_name) == (own[first::2] > 0.5).sum()
 
 
 def test_the_command_the_tables_and_the_plot(tmp_path, capsys, compared):

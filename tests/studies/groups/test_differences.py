@@ -24,24 +24,29 @@ def of_people(seed, people=66, each=2, groups="ab"):
 
 
 def at_frr(scores, rate):
-    who = np.asarray(scores.probe_labels)
-    return float(np.quantile(scores.values[who[:, None] == who], 1 - rate))
+    labels = np.asarray(scores.probe_labels)
+    return float(np.quantile(scores.values[labels[:, None] == labels], 1 - rate))
 
 
 @pytest.fixture(scope="module")
 def compared():
     scores, group = of_people(3, people=99, groups="abc")
-    at = at_frr(scores, 0.1)
-    return scores, group, at, without_totals(be.by_group(scores, group, threshold=at, **OPTIONS))
+    threshold = at_frr(scores, 0.1)
+    return (
+        scores,
+        group,
+        threshold,
+        without_totals(be.by_group(scores, group, threshold=threshold, **OPTIONS)),
+    )
 
 
 def made_by(scores, group, at):
     """Return the group of each person, and false rejects and false accepts, each with people."""
     attempts = naive_groups.attempts(naive.read(scores.values, scores.probe_labels))
-    of = dict(zip(scores.probe_labels.tolist(), group.tolist(), strict=True))
+    group_of = dict(zip(scores.probe_labels.tolist(), group.tolist(), strict=True))
     rejects = [(a.score > at, (a.probe,)) for a in attempts if a.genuine]
     accepts = [(a.score <= at, (a.probe, a.claimed)) for a in attempts if not a.genuine]
-    return of, rejects, accepts
+    return group_of, rejects, accepts
 
 
 def limits_of(made, of, g, trials, level):
@@ -55,31 +60,40 @@ def limits_of(made, of, g, trials, level):
 
 def test_limits_of_rates_and_measures_are_those_of_people_left_out(compared):
     """Of one rate of all groups together, of each difference, and of both rates together."""
-    scores, group, at, ds = compared
-    of, rejects, accepts = made_by(scores, group, at)
-    alone, both = {}, {}
-    for name, made, trials in (("far", accepts, 16), ("frr", rejects, 33)):
+    scores, group, threshold, ds = compared
+    group_of, rejects, accepts = made_by(scores, group, threshold)
+    alone, of_two_rates = {}, {}
+    for name, errors, trials in (("far", accepts, 16), ("frr", rejects, 33)):
         rates = np.diag(ds.far) if name == "far" else ds.frr.values
-        alone[name] = [limits_of(made, of, g, trials, 0.95 ** (1 / 3)) for g in "abc"]
-        both[name] = [limits_of(made, of, g, trials, 0.95 ** (1 / 6)) for g in "abc"]
-        found = [ds[f"{name}_simultaneous_{end}"] for end in ("low", "high")]
-        np.testing.assert_allclose(np.transpose(found), alone[name], rtol=1e-9)
+        alone[name] = [limits_of(errors, group_of, g, trials, 0.95 ** (1 / 3)) for g in "abc"]
+        of_two_rates[name] = [
+            limits_of(errors, group_of, g, trials, 0.95 ** (1 / 6)) for g in "abc"
+        ]
+        limits = [ds[f"{name}_simultaneous_{end}"] for end in ("low", "high")]
+        np.testing.assert_allclose(np.transpose(limits), alone[name], rtol=1e-9)
         for i, j in itertools.combinations(range(3), 2):
-            two = [(rates[k], *limits_of(made, of, "abc"[k], trials, 1 - 0.05 / 3)) for k in (i, j)]
+            two = [
+                (rates[k], *limits_of(errors, group_of, "abc"[k], trials, 1 - 0.05 / 3))
+                for k in (i, j)
+            ]
             expected = naive_groups.limits_of_difference(*two)
-            found = [ds[f"{name}_difference_{end}"].values[i, j] for end in ("low", "high")]
-            np.testing.assert_allclose(found, expected, rtol=1e-9)
+            limits = [ds[f"{name}_difference_{end}"].values[i, j] for end in ("low", "high")]
+            np.testing.assert_allclose(limits, expected, rtol=1e-9)
     # The measures have the extremes over all rates within limits.
-    assert_extremes(ds, ("fdr", "garbe"), both)
-    assert_extremes(ds, [f"{x}_max_over_{y}" for x in both for y in ("min", "geomean")], alone)
+    assert_extremes(ds, ("fdr", "garbe"), of_two_rates)
+    assert_extremes(
+        ds, [f"{x}_max_over_{y}" for x in of_two_rates for y in ("min", "geomean")], alone
+    )
 
 
 def assert_extremes(ds, names, limits):
     """Hold limits of measures to rates at their limits, and as near to each other as they go."""
     points = {}
     for name, ends in limits.items():
-        near = [[min(max(x, low), high) for low, high in ends] for x in itertools.chain(*ends)]
-        points[name] = [*itertools.product(*ends), *near]
+        nearest_points = [
+            [min(max(x, low), high) for low, high in ends] for x in itertools.chain(*ends)
+        ]
+        points[name] = [*itertools.product(*ends), *nearest_points]
     measured = [naive_groups.inequity(*x, 0.5) for x in itertools.product(*points.values())]
     for name in names:
         values = [float(x[name]) for x in measured]
@@ -90,14 +104,16 @@ def assert_extremes(ds, names, limits):
 @pytest.mark.slow
 def test_groups_are_tested_by_the_largest_deviation_among_permutations():
     scores, group = of_people(2)
-    at, rng = at_frr(scores, 0.1), np.random.default_rng(1)
-    ds = be.by_group(scores, group, threshold=at, **OPTIONS)
-    of, rejects, accepts = made_by(scores, group, at)
-    for name, made, number, off in (("frr", rejects, 500, 0.07), ("far", accepts, 60, 0.17)):
-        observed, as_large = naive_groups.largest_deviation(made, of), 0
+    threshold, rng = at_frr(scores, 0.1), np.random.default_rng(1)
+    ds = be.by_group(scores, group, threshold=threshold, **OPTIONS)
+    group_of, rejects, accepts = made_by(scores, group, threshold)
+    for name, errors, number, off in (("frr", rejects, 500, 0.07), ("far", accepts, 60, 0.17)):
+        observed, as_large = naive_groups.largest_deviation(errors, group_of), 0
         for _ in range(number):
-            drawn = dict(zip(of, rng.permutation(list(of.values())).tolist(), strict=True))
-            as_large += naive_groups.largest_deviation(made, drawn) >= observed * (1 - 1e-9)
+            drawn = dict(
+                zip(group_of, rng.permutation(list(group_of.values())).tolist(), strict=True)
+            )
+            as_large += naive_groups.largest_deviation(errors, drawn) >= observed * (1 - 1e-9)
         assert 0.1 < ds[f"{name}_groups_p"] < 0.9
         assert ds[f"{name}_groups_p"] == pytest.approx(as_large / number, abs=off)
 
@@ -127,19 +143,19 @@ def test_small_groups_are_not_concluded_about():
         assert (ds[f"{rate}_separated"].sel(group="c") == 0).all()
         assert not np.isnan(ds[f"{rate}_difference_low"].sel(group="a", other_group="b"))
     chosen = np.flatnonzero(small <= 50)
-    few = be.Scores(scores.values[np.ix_(chosen, chosen)], small[chosen])
-    few = be.by_group(few, group[chosen], **OPTIONS)
-    assert "groups-not-compared" in codes(few)
-    assert np.isnan(few.frr_groups_p) and np.isnan(few.fdr_low)
+    few_people = be.Scores(scores.values[np.ix_(chosen, chosen)], small[chosen])
+    few_people = be.by_group(few_people, group[chosen], **OPTIONS)
+    assert "groups-not-compared" in codes(few_people)
+    assert np.isnan(few_people.frr_groups_p) and np.isnan(few_people.fdr_low)
 
 
 def test_many_people_have_no_test_of_far(monkeypatch, compared):
     monkeypatch.setattr("bioeval.studies.groups.differences.MOST_TESTED", 60)
-    scores, group, at, whole = compared
-    ds = be.by_group(scores, group, threshold=at, **OPTIONS)
-    assert np.isnan(ds.far_groups_p) and ds.frr_groups_p == whole.frr_groups_p
+    scores, group, threshold, complete = compared
+    ds = be.by_group(scores, group, threshold=threshold, **OPTIONS)
+    assert np.isnan(ds.far_groups_p) and ds.frr_groups_p == complete.frr_groups_p
     assert "groups-not-compared" in codes(ds)
-    assert without_totals(ds).far_simultaneous_low.equals(whole.far_simultaneous_low)
+    assert without_totals(ds).far_simultaneous_low.equals(complete.far_simultaneous_low)
 
 
 @pytest.mark.parametrize("rate", ["frr", "far"])
@@ -147,30 +163,30 @@ def test_many_people_have_no_test_of_far(monkeypatch, compared):
 def test_pairs_are_told_apart_step_by_step(rate):
     """As by Holm: at the level of so many pairs as are not told apart yet."""
     scores, group = of_people(0, people=160, groups="abcd")
-    values, who = scores.values.copy(), np.asarray(scores.probe_labels)
-    for g, worse in (("b", 0.5), ("c", 1.0), ("d", 1.5)):
-        mine = group == g
+    values, labels = scores.values.copy(), np.asarray(scores.probe_labels)
+    for group_name, worse in (("b", 0.5), ("c", 1.0), ("d", 1.5)):
+        mine = group == group_name
         values[mine[:, None] & mine] += worse if rate == "frr" else -worse
-    scores, at = be.Scores(values, who), 4.0
-    ds = without_totals(be.by_group(scores, group, threshold=at, **OPTIONS))
+    scores, threshold = be.Scores(values, labels), 4.0
+    ds = without_totals(be.by_group(scores, group, threshold=threshold, **OPTIONS))
 
     def limits(i, j, left):
         rows = np.flatnonzero((group == i) | (group == j))
         method = be.stats.IntervalMethod("people", confidence=1 - 0.05 / left)
         pair = be.by_group(
-            scores.select(rows, rows), (group[rows],) * 2, threshold=at, interval=method
+            scores.select(rows, rows), (group[rows],) * 2, threshold=threshold, interval=method
         )
         place = {"group": i, "other_group": j}
         return [pair[f"{rate}_difference_{end}"].sel(place).item() for end in ("low", "high")]
 
     pairs = list(itertools.combinations("abcd", 2))
-    told, more = {}, True
-    while more and len(told) < len(pairs):
+    told, newly_told = {}, True
+    while newly_told and len(told) < len(pairs):
         left = len(pairs) - len(told)
         ends = {pair: limits(*pair, left) for pair in pairs if pair not in told}
-        more = {pair: (low > 0) - (high < 0) for pair, (low, high) in ends.items()}
-        more = {pair: sign for pair, sign in more.items() if sign}
-        told |= more
+        newly_told = {pair: (low > 0) - (high < 0) for pair, (low, high) in ends.items()}
+        newly_told = {pair: sign for pair, sign in newly_told.items() if sign}
+        told |= newly_told
     later, letters = 0, dict(zip("abcd", ds[f"{rate}_letters"].values, strict=True))
     for i, j in pairs:
         place = {"group": i, "other_group": j}
@@ -191,7 +207,7 @@ def test_measures_of_groups_that_differ_have_the_extremes_within_limits():
         "frr": [(0.2, 0.22), (0.05, 0.06), (0.3, 0.35)],
     }
     of_rates = [tuple(np.transpose(x)) for x in limits.values()]
-    found = {}
+    measures = {}
     for name, (low, high) in measure_limits(of_rates, of_rates, 0.5).items():
-        found |= {f"{name}_low": low, f"{name}_high": high}
-    assert_extremes(found, ("fdr", "garbe"), limits)
+        measures |= {f"{name}_low": low, f"{name}_high": high}
+    assert_extremes(measures, ("fdr", "garbe"), limits)

@@ -59,24 +59,24 @@ def test_groups_are_those_of_their_definition(data):
     rule = data.draw(st.sampled_from(RULES))
     scores = be.Scores(**case.scores())
     ds = be.by_group(scores, of_templates(case, group), threshold=rule, alpha=0.25)
-    made = naive_groups.attempts(naive.read(**case.naive()), "single", "best")
-    genuine, impostor = ([a.score for a in made if a.genuine is x] for x in (True, False))
+    attempts = naive_groups.attempts(naive.read(**case.naive()), "single", "best")
+    genuine, impostor = ([a.score for a in attempts if a.genuine is x] for x in (True, False))
     threshold = naive.threshold_of(rule, genuine, impostor, case.kind)
     if threshold is None:
         assert math.isnan(ds.threshold) and np.isnan(ds.frr).all() and np.isnan(ds.far).all()
         return
     np.testing.assert_array_equal(ds.threshold, float(threshold))
-    assert_groups(ds, naive_groups.by_group(made, group, threshold, case.kind), group, 0.25)
+    assert_groups(ds, naive_groups.by_group(attempts, group, threshold, case.kind), group, 0.25)
     of_groups = [sum(x == g for x in group.values()) for g in sorted(set(group.values()))]
     assert ds.subjects.values.tolist() == [*of_groups, len(group)]
 
 
 @pytest.fixture(scope="module")
 def scores():
-    made = be.simulate(30, 4, random_state=5)
-    sex = np.array(["fm"[x % 2] for x in made.probe_labels.tolist()])
+    simulated = be.simulate(30, 4, random_state=5)
+    sex = np.array(["fm"[x % 2] for x in simulated.probe_labels.tolist()])
     meta = {"sex": sex, "height": np.arange(120.0)}
-    return be.Scores(made.values, made.probe_labels, probe_meta=meta)
+    return be.Scores(simulated.values, simulated.probe_labels, probe_meta=meta)
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +89,10 @@ def disjoint_pairs(pairs, within):
     probes, claimed = (sorted({pair[side] for pair in pairs}) for side in (0, 1))
     if within:
         return min(len(probes), len(claimed), len({*probes, *claimed}) // 2)
-    among = np.zeros((len(probes), len(claimed)), dtype=np.int8)
-    for one, other in pairs:
-        among[probes.index(one), claimed.index(other)] = 1
-    match = scipy.sparse.csgraph.maximum_bipartite_matching(scipy.sparse.csr_array(among))
+    is_pair = np.zeros((len(probes), len(claimed)), dtype=np.int8)
+    for probe, claimed_person in pairs:
+        is_pair[probes.index(probe), claimed.index(claimed_person)] = 1
+    match = scipy.sparse.csgraph.maximum_bipartite_matching(scipy.sparse.csr_array(is_pair))
     return int((match >= 0).sum())
 
 
@@ -101,7 +101,7 @@ def test_rates_of_groups_have_limits_by_leaving_out_each_person(scores, layout):
     """Of both groups, on all sides; the rates of pairs of groups too, with one error or none."""
     labels = np.asarray(scores.probe_labels)
     group = np.where(labels % 3, "m", "f")
-    given, group_of = group, dict(zip(labels.tolist(), group.tolist(), strict=True))
+    groups_given, group_of = group, dict(zip(labels.tolist(), group.tolist(), strict=True))
     rows, columns = np.nonzero(~np.eye(len(labels), dtype=bool))
     of_scores = scores
     if layout == "gallery":  # other templates of most people, and more people
@@ -110,28 +110,38 @@ def test_rates_of_groups_have_limits_by_leaving_out_each_person(scores, layout):
         of_scores = be.Scores(
             scores.values[np.ix_(probes, gallery)], labels[probes], labels[gallery]
         )
-        given = group[probes], group[gallery]
+        groups_given = group[probes], group[gallery]
     elif layout == "pairs":
         rows, columns = rows[rows < columns], columns[rows < columns]
-        of_scores, given = scores.at_pairs(rows, columns), (group[rows], group[columns])
-    made = list(zip(labels[rows].tolist(), labels[columns].tolist(), strict=True))
+        of_scores, groups_given = scores.at_pairs(rows, columns), (group[rows], group[columns])
+    pair_labels = list(zip(labels[rows].tolist(), labels[columns].tolist(), strict=True))
     values = scores.values[rows, columns]
-    for at in (2.0, 3.0, 3.5):
-        ds = be.by_group(of_scores, given, threshold=at, interval="people")
-        for g in "fm":
-            mates = [(bool(x > at), (p,)) for x, (p, c) in zip(values, made, strict=True)
-                     if p == c and group_of[p] == g]  # fmt: skip
+    for threshold in (2.0, 3.0, 3.5):
+        ds = be.by_group(of_scores, groups_given, threshold=threshold, interval="people")
+        for probe_group in "fm":
+            mates = [
+                (bool(x > threshold), (p,))
+                for x, (p, c) in zip(values, pair_labels, strict=True)
+                if p == c and group_of[p] == probe_group
+            ]
             people = len({p for _, (p,) in mates})
-            ends = [float(ds[f"frr_{end}"].sel(group=g)) for end in ("low", "high")]
+            ends = [float(ds[f"frr_{end}"].sel(group=probe_group)) for end in ("low", "high")]
             np.testing.assert_allclose(ends, naive_groups.limits_alone(mates, people), rtol=1e-9)
-            for h in "fm":
-                others = [(bool(x <= at), (p, c)) for x, (p, c) in zip(values, made, strict=True)
-                          if p != c and (group_of[p], group_of[c]) == (g, h)]  # fmt: skip
-                disjoint = disjoint_pairs([people for _, people in others], g == h)
-                cell = ds.sel(group=g, claimed_group=h)
-                expected = naive_groups.limits_alone(others, disjoint)
+            for claimed_group in "fm":
+                impostors = [
+                    (bool(x <= threshold), (p, c))
+                    for x, (p, c) in zip(values, pair_labels, strict=True)
+                    if p != c and (group_of[p], group_of[c]) == (probe_group, claimed_group)
+                ]
+                disjoint = disjoint_pairs(
+                    [people for _, people in impostors], probe_group == claimed_group
+                )
+                cell = ds.sel(group=probe_group, claimed_group=claimed_group)
+                expected = naive_groups.limits_alone(impostors, disjoint)
                 ends = [float(cell[f"far_{end}"]) for end in ("low", "high")]
-                np.testing.assert_allclose(ends, expected, rtol=1e-9, err_msg=f"{at} {g} {h}")
+                np.testing.assert_allclose(
+                    ends, expected, rtol=1e-9, err_msg=f"{threshold} {probe_group} {claimed_group}"
+                )
 
 
 def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
@@ -156,15 +166,15 @@ def test_no_error_is_no_certainty(scores):
 
 def test_groups_too_small_to_rank_are_flagged(scores, drawn):
     assert drawn.few_subjects.to_series().to_dict() == {"f": 1, "m": 1, "all": 0}
-    few = {"needed": 30, "groups": ["f", "m"]}
-    assert arguments(drawn, "groups-of-few-subjects") == few
-    one = be.by_group(scores, ["x"] * 120, threshold=1e9)
-    assert (one.few_subjects == 0).all()
+    few_subjects = {"needed": 30, "groups": ["f", "m"]}
+    assert arguments(drawn, "groups-of-few-subjects") == few_subjects
+    one_group = be.by_group(scores, ["x"] * 120, threshold=1e9)
+    assert (one_group.few_subjects == 0).all()
     # FRR is 0: no false reject is expected; each pair of a symmetric matrix is counted once.
-    assert (one.frr_flagged == 1).all() and (one.far_flagged == 0).all()
-    assert (one.expected_fa == 120 * 116 // 2).all()
-    assert arguments(one, "inequity-undefined")["groups"] == ["x"] and np.isnan(one.fdr)
-    expected = [x for x in be.messages(one) if x.code == "few-expected-errors-in-groups"]
+    assert (one_group.frr_flagged == 1).all() and (one_group.far_flagged == 0).all()
+    assert (one_group.expected_fa == 120 * 116 // 2).all()
+    assert arguments(one_group, "inequity-undefined")["groups"] == ["x"] and np.isnan(one_group.fdr)
+    expected = [x for x in be.messages(one_group) if x.code == "few-expected-errors-in-groups"]
     assert [(x.arguments["rate"], x.arguments["groups"]) for x in expected] == [("frr", ["x"])]
     assert "inequity-undefined" not in codes(drawn)
 

@@ -23,8 +23,8 @@ def by_pairs(tables, symmetric):
             if table[i][j] == table[i][j] and (i < j or not symmetric)
         ]
         subjects.append(cells)
-    every = [y for cells in subjects for *_, y in cells]
-    rate = sum(every) / len(every)
+    all_errors = [y for cells in subjects for *_, y in cells]
+    rate = sum(all_errors) / len(all_errors)
     across = [
         x[2] * y[2]
         for a, b in itertools.permutations(range(len(subjects)), 2)
@@ -32,17 +32,17 @@ def by_pairs(tables, symmetric):
         for y in subjects[b]
     ]
     squared = sum(across) / len(across) if across else rate**2
-    shared, apart = [], []
+    shared, products_apart = [], []
     for cells in subjects:
         for (i, j, x), (k, m, y) in itertools.permutations(cells, 2):
             share = {i, j} & {k, m} if symmetric else (i == k) or (j == m)
-            (shared if share else apart).append(x * y)
-    total = max(0, sum(y * y for y in every) / len(every) - squared)
+            (shared if share else products_apart).append(x * y)
+    total = max(0, sum(y * y for y in all_errors) / len(all_errors) - squared)
     joint = sum(shared) / len(shared) - squared if shared else None
-    own = sum(apart) / len(apart) - squared if apart else joint
+    own = sum(products_apart) / len(products_apart) - squared if products_apart else joint
     between = 0 if own is None else min(max(0, own), total)
     template = 0
-    if joint is not None and apart:
+    if joint is not None and products_apart:
         template = min(max(0, joint - between), (total - between) / 2)
     return rate, between, template, total
 
@@ -75,8 +75,8 @@ def test_the_variance_of_a_subject_is_that_of_its_effects():
     rng = np.random.default_rng(1)
     templates, n = 4, 20_000
     subject, own = rng.normal(size=(n, 1, 1)), 0.7 * rng.normal(size=(n, templates, 1))
-    rest = np.triu(0.5 * rng.normal(size=(n, templates, templates)), 1)
-    total = subject + own + own.swapaxes(1, 2) + rest + rest.swapaxes(1, 2)
+    residual = np.triu(0.5 * rng.normal(size=(n, templates, templates)), 1)
+    total = subject + own + own.swapaxes(1, 2) + residual + residual.swapaxes(1, 2)
     total[:, np.eye(templates, dtype=bool)] = np.nan
     parts = planning.Components(0, 1.0, 0.49, 1 + 2 * 0.49 + 0.25)
     means = np.nanmean(total, axis=(1, 2))
@@ -104,21 +104,21 @@ def test_the_jackknife_of_a_pilot_leaves_out_each_subject(symmetric):
             np.fill_diagonal(table, np.nan)
     left = planning.components_without_each(tables, symmetric=symmetric)
     variances = []
-    for k, one in enumerate(left):
-        rest = tables[:k] + tables[k + 1 :]
-        rate, _, _, total = by_pairs([x.tolist() for x in rest], symmetric)
-        assert (one.rate, one.total) == pytest.approx((rate, total), abs=1e-12)
-        cut = planning.components_of(rest, symmetric=symmetric)
-        if one.between >= 0 and one.template >= 0:
-            assert one.between == pytest.approx(cut.between, abs=1e-12)
-        variances.append(one.subject_variance(5, 10))
-    whole = planning.components_of(tables, symmetric=symmetric)
-    errors = planning.GenuineErrors(whole, np.array([5]), left)
+    for k, pilot in enumerate(left):
+        remaining = tables[:k] + tables[k + 1 :]
+        rate, _, _, total = by_pairs([x.tolist() for x in remaining], symmetric)
+        assert (pilot.rate, pilot.total) == pytest.approx((rate, total), abs=1e-12)
+        cut = planning.components_of(remaining, symmetric=symmetric)
+        if pilot.between >= 0 and pilot.template >= 0:
+            assert pilot.between == pytest.approx(cut.between, abs=1e-12)
+        variances.append(pilot.subject_variance(5, 10))
+    complete = planning.components_of(tables, symmetric=symmetric)
+    errors = planning.GenuineErrors(complete, np.array([5]), left)
     middle = sum(variances) / 8
     spread = (7 / 8 * sum((x - middle) ** 2 for x in variances)) ** 0.5
     z = statistics.NormalDist().inv_cdf(planning.ASSURANCE)
-    variance = whole.subject_variance(5, 10) + planning.OF_PILOT * z * spread
-    tails = planning.kurtosis(whole.rate, variance)
+    variance = complete.subject_variance(5, 10) + planning.OF_PILOT * z * spread
+    tails = planning.kurtosis(complete.rate, variance)
     expected = planning.subjects_for_width(variance, tails, 0.01, 0.95)
     assert errors.people(5, 0.01, 0.95) == expected
 
@@ -147,17 +147,17 @@ def test_the_assumptions_that_a_pilot_shows_make_its_plan():
 
 def test_a_pilot_of_probes_and_gallery_in_any_order():
     scores = be.simulate(40, 5, random_state=5)
-    values, who = np.asarray(scores.values), np.asarray(scores.probe_labels)
-    order = np.random.default_rng(0).permutation(len(who))
+    values, labels = np.asarray(scores.values), np.asarray(scores.probe_labels)
+    order = np.random.default_rng(0).permutation(len(labels))
     options = {"threshold": 3.0, "frr_width": 0.05, "n_templates": 5}
     square = be.sample_size(scores, **options)
-    mixed = be.sample_size(be.Scores(values[np.ix_(order, order)], who[order]), **options)
+    mixed = be.sample_size(be.Scores(values[np.ix_(order, order)], labels[order]), **options)
     assert square.subjects.equals(mixed.subjects)
     probe, gallery = np.arange(200) % 5 < 2, np.arange(200) % 5 >= 2
-    part = be.Scores(values[np.ix_(probe, gallery)], who[probe], who[gallery])
+    part = be.Scores(values[np.ix_(probe, gallery)], labels[probe], labels[gallery])
     plan = be.sample_size(part, **options)
     similar = be.Scores(
-        -values[np.ix_(probe, gallery)], who[probe], who[gallery], kind="similarity"
+        -values[np.ix_(probe, gallery)], labels[probe], labels[gallery], kind="similarity"
     )
     assert plan.subjects.equals(be.sample_size(similar, **{**options, "threshold": -3.0}).subjects)
     assert 0.5 < float(plan.subject_sd[0] / square.subject_sd[0]) < 2
@@ -166,9 +166,9 @@ def test_a_pilot_of_probes_and_gallery_in_any_order():
 def test_more_of_anything_takes_more_people():
     base = {"far": 1e-3, "frr": 0.02, "icc": 0.2, "frr_width": 0.01, "n_templates": 5}
     n = int(be.sample_size(**base).subjects[0])
-    for more in ({"icc": 0.3}, {"frr": 0.03}, {"frr_width": 0.008}, {"confidence": 0.99},
+    for changed in ({"icc": 0.3}, {"frr": 0.03}, {"frr_width": 0.008}, {"confidence": 0.99},
                  {"n_templates": 4}):  # fmt: skip
-        assert int(be.sample_size(**{**base, **more}).subjects[0]) > n
+        assert int(be.sample_size(**{**base, **changed}).subjects[0]) > n
     rules = be.sample_size(**base)
     assert rules.pairs_for_far.to_series().to_dict() == {3: 3000, 30: 30_000}
     assert rules.subjects_for_far.to_series().to_dict() == {3: 78, 30: 246}
@@ -200,8 +200,8 @@ def test_what_is_refused():
 
 
 def test_doubts_are_said():
-    few = be.sample_size(be.simulate(15, 3, random_state=1), far=0.01, frr_width=0.2)
-    assert codes(few).count("plan-uncertain") == 2
+    few_people = be.sample_size(be.simulate(15, 3, random_state=1), far=0.01, frr_width=0.2)
+    assert codes(few_people).count("plan-uncertain") == 2
     wide = be.sample_size(frr=0.02, icc=0.2, frr_width=0.05)
     answers = ["people-for-interval", "people-needed"]
     assert codes(wide) == [*answers, "plan-uncertain"]

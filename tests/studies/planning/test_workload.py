@@ -56,10 +56,10 @@ def test_without_an_error_the_bound_has_its_confidence():
     # At 95 % the FAR is at most 0.001 of 150,000 impostors.
     assert 150 <= float(ds.predicted_high[0, 0]) < 250
     # The other way round, where nobody is genuine.
-    ones = {"far": 1.0, "far_low": 0.999, "far_high": 1.0, "frr": 0.1}
+    result = {"far": 1.0, "far_low": 0.999, "far_high": 1.0, "frr": 0.1}
     all_day = {"people_per_day": 1000, "impostor_share": 1, "days": 150}
-    most = be.workload(zero, **all_day).predicted_high[0, 0]
-    assert be.workload(ones, **all_day).predicted_low[0, 0] == 150_000 - most
+    highest = be.workload(zero, **all_day).predicted_high[0, 0]
+    assert be.workload(result, **all_day).predicted_low[0, 0] == 150_000 - highest
 
 
 USE = {"people_per_day": 1000, "impostor_share": 0.1}
@@ -68,11 +68,11 @@ USE = {"people_per_day": 1000, "impostor_share": 0.1}
 def test_a_result_gives_its_rates():
     scores = be.simulate(40, 4, random_state=1)
     ds = be.verification(scores, thresholds=[3.0, 4.0], interval="subject-bootstrap")
-    for result, at in (
+    for result, place in (
         (be.workload(ds, **USE, threshold=4.0), 1),
         (be.workload(be.verification(scores, thresholds=[3.0], interval="wilson"), **USE), 0),
     ):
-        rates = [[float(ds[x][at]) for x in ("far", "frr")], result.rate.values.tolist()]
+        rates = [[float(ds[x][place]) for x in ("far", "frr")], result.rate.values.tolist()]
         assert rates[0] == rates[1]
     assert float(result.rate_low[1]) > 0 and (result.predicted_high >= result.expected_high).all()
     assert result.attrs["confidence"] == 0.95
@@ -127,20 +127,20 @@ def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
     result = be.workload(be.verification(scores), alarms_per_day=85, **day)
     assert float(result.rate[0]) == pytest.approx(0.4)
     be.save(scores, tmp_path / "s.npz")
-    given = ["--people", "2000", "--impostors", "0.1", "--alarms-per-day"]
-    assert main(["workload", str(tmp_path / "s.npz"), *given, "85", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert rows(shown, "rate")[0]["value"] == pytest.approx(0.4)
-    expected = rows(shown, "expected")
+    arguments = ["--people", "2000", "--impostors", "0.1", "--alarms-per-day"]
+    assert main(["workload", str(tmp_path / "s.npz"), *arguments, "85", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert rows(document, "rate")[0]["value"] == pytest.approx(0.4)
+    expected = rows(document, "expected")
     periods = [(row["event"], row["days"]) for row in expected]
     assert periods == [("false-alarm", 1), ("false-alarm", 30), ("false-alarm", 365),
                        ("rejected", 1), ("rejected", 30), ("rejected", 365)]  # fmt: skip
     assert expected[1]["value"] == pytest.approx(30 * 200 * 0.4)
-    assert main(["workload", *given, "0.7"]) == 0
+    assert main(["workload", *arguments, "0.7"]) == 0
     text = capsys.readouterr().out
     assert "Expected errors per day among 2,000 people: 0.7 impostors accepted." in text
     assert "0.7 a day, expected at a FAR of 0.35 %" in text and "nan" not in text
-    assert main(["workload", *given, "1000"]) == 2
+    assert main(["workload", *arguments, "1000"]) == 2
     assert "200 people a day can cause a false alarm" in capsys.readouterr().err
-    assert main(["workload", *given, "3", "--far", "0.1"]) == 2
+    assert main(["workload", *arguments, "3", "--far", "0.1"]) == 2
     assert "give it alone" in capsys.readouterr().err

@@ -19,9 +19,9 @@ def unequal(seed: int = 0, people: int = 12, kind: str = "distance", dtype: str 
     labels = np.repeat([f"p{k}" for k in range(people)], rng.integers(1, 4, people))
     points = rng.normal(size=(people, 3))[[int(x[1:]) for x in labels]]
     points = points + 0.5 * rng.normal(size=points.shape)
-    d = np.round(((points[:, None] - points[None]) ** 2).sum(axis=2), 1)
-    d += np.round(0.1 * rng.random(d.shape), 1)  # the two directions differ
-    values = (d if kind == "distance" else -d).astype(dtype)
+    distances = np.round(((points[:, None] - points[None]) ** 2).sum(axis=2), 1)
+    distances += np.round(0.1 * rng.random(distances.shape), 1)  # the two directions differ
+    values = (distances if kind == "distance" else -distances).astype(dtype)
     return be.Scores(values, labels, kind=kind)
 
 
@@ -60,48 +60,52 @@ def test_a_promise_has_the_limits_of_an_interval(layout, confidence):
     """Each end of an interval is missed half as often as both."""
     scores = LAYOUTS[layout]
     interval = be.stats.IntervalMethod("people", confidence=2 * confidence - 1)
-    for at in np.quantile(scores.values, [0.02, 0.1, 0.3, 0.6]).tolist():
-        ds = be.verification(scores, thresholds=[at], interval=interval).isel(threshold=0)
+    for threshold in np.quantile(scores.values, [0.02, 0.1, 0.3, 0.6]).tolist():
+        ds = be.verification(scores, thresholds=[threshold], interval=interval).isel(threshold=0)
         if {float(ds.far), float(ds.frr)} == {0.0, 1.0}:
             continue  # outside all scores
         rates = ["far=0.1"] + ["frr=0.1"] * (layout in ("all against all", "similarities", "list"))
-        found = be.check_promise(scores, at, rates, confidence=confidence)
+        promises = be.check_promise(scores, threshold, rates, confidence=confidence)
         for rate in (x[:3] for x in rates):
-            assert found[rate] == ds[rate]
+            assert promises[rate] == ds[rate]
             if 0 < ds[rate] < 1:
                 for end in ("low", "high"):
                     limit = ds[f"{rate}_{end}"].item()
-                    assert found[f"{rate}_{end}"].item() == pytest.approx(limit, rel=1e-9), end
+                    assert promises[f"{rate}_{end}"].item() == pytest.approx(limit, rel=1e-9), end
 
 
 def world(seed):
     """People who differ, some of whom are wolves, of a few templates each, in one of two kinds."""
     rng = np.random.default_rng(seed)
-    people, each = int(rng.integers(8, 45)), int(rng.integers(1, 5))
-    who = np.repeat(np.arange(people), rng.integers(1, each + 2, people) + (np.arange(people) < 4))
+    people, templates = int(rng.integers(8, 45)), int(rng.integers(1, 5))
+    labels = np.repeat(
+        np.arange(people), rng.integers(1, templates + 2, people) + (np.arange(people) < 4)
+    )
     wolf = rng.normal(size=people) * 0.5 - 1.5 * (rng.random(people) < 0.05)
     goat = rng.normal(size=people) * 0.5 + 1.5 * (rng.random(people) < 0.1)
-    same = who[:, None] == who
-    values = np.where(same, goat[who][:, None], 4 + wolf[who][:, None] + wolf[who])
+    same = labels[:, None] == labels
+    values = np.where(same, goat[labels][:, None], 4 + wolf[labels][:, None] + wolf[labels])
     values = values + rng.normal(size=values.shape)
     if rng.random() < 0.3:
         values = np.round(values, 1)
     kind = "similarity" if rng.random() < 0.5 else "distance"
-    return be.Scores(values if kind == "distance" else -values, who, kind=kind)
+    return be.Scores(values if kind == "distance" else -values, labels, kind=kind)
 
 
 def never_contradict(seed):
     """Limits of intervals and of promises, each asked for alone, along some thresholds."""
     scores = world(seed)
-    at = np.quantile(scores.values, np.random.default_rng(seed).random(8) ** 2)
-    at = np.append(at, np.quantile(scores.values, [0.001, 0.01, 0.05, 0.3, 0.9]))
-    at = np.unique(at)
+    thresholds = np.quantile(scores.values, np.random.default_rng(seed).random(8) ** 2)
+    thresholds = np.append(thresholds, np.quantile(scores.values, [0.001, 0.01, 0.05, 0.3, 0.9]))
+    thresholds = np.unique(thresholds)
     interval = be.stats.IntervalMethod("people", confidence=0.9)
-    together = be.verification(scores, thresholds=at, interval=interval).sortby("threshold")
+    together = be.verification(scores, thresholds=thresholds, interval=interval).sortby("threshold")
     together = together.isel(threshold=np.abs(together.far - together.frr).values < 1)
-    at = together.threshold.values
-    alone = [be.verification(scores, thresholds=[x], interval=interval) for x in at.tolist()]
-    promised = [be.check_promise(scores, x, ["far=0.1", "frr=0.1"]) for x in at.tolist()]
+    thresholds = together.threshold.values
+    alone = [
+        be.verification(scores, thresholds=[x], interval=interval) for x in thresholds.tolist()
+    ]
+    promised = [be.check_promise(scores, x, ["far=0.1", "frr=0.1"]) for x in thresholds.tolist()]
     stricter_first = slice(None) if scores.kind == "distance" else slice(None, None, -1)
     for rate, sign in (("far", 1), ("frr", -1)):
         for end in ("low", "high"):
@@ -151,14 +155,14 @@ def test_what_cannot_be_promised_is_refused(scores, promise, says):
 def test_each_of_several_promises_is_tested():
     scores = unequal()
     alone = [be.check_promise(scores, 1.0, rule) for rule in ("far=0.3", "frr=0.01", "far=0.001")]
-    both = be.check_promise(scores, 1.0, ["far=0.3", "frr=0.01", "far=0.001", "far=0.3"])
-    assert both.promise.values.tolist() == ["far=0.3", "frr=0.01", "far=0.001"]
+    three_promises = be.check_promise(scores, 1.0, ["far=0.3", "frr=0.01", "far=0.001", "far=0.3"])
+    assert three_promises.promise.values.tolist() == ["far=0.3", "frr=0.01", "far=0.001"]
     for name in ("verdict", "promised", "people", "people_to_settle"):
         of_each = [found[name].item() for found in alone]
-        np.testing.assert_array_equal(both[name].values, of_each)
+        np.testing.assert_array_equal(three_promises[name].values, of_each)
     for name in ("far", "far_low", "far_high"):
-        assert both[name] == alone[0][name] == alone[2][name]
-    assert both.frr_high == alone[1].frr_high
+        assert three_promises[name] == alone[0][name] == alone[2][name]
+    assert three_promises.frr_high == alone[1].frr_high
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -167,26 +171,26 @@ def test_the_threshold_is_the_loosest_at_which_the_promise_is_shown(layout):
     """Every attainable threshold is looked at in turn."""
     scores, target = LAYOUTS[layout], 0.5
     study = be.study_threshold(scores, f"far={target}", assure=0.8, folds=2, repeats=1)
-    shown = {}
-    for at in np.unique(scores.values).tolist():
+    shown_results = {}
+    for threshold in np.unique(scores.values).tolist():
         try:
-            found = be.check_promise(scores, at, f"far={target}", confidence=0.8)
+            promise = be.check_promise(scores, threshold, f"far={target}", confidence=0.8)
         except be.BioevalError:  # outside all scores
             continue
-        if found.verdict == "shown":
-            shown[at] = found
-    best = (max if scores.kind == "distance" else min)(shown)
+        if promise.verdict == "shown":
+            shown_results[threshold] = promise
+    best = (max if scores.kind == "distance" else min)(shown_results)
     assert study.assured_threshold == best
-    assert study.assured_far == shown[best].far == study.assured_far_attempts
-    assert study.assured_far_high == pytest.approx(shown[best].far_high.item(), rel=1e-9)
+    assert study.assured_far == shown_results[best].far == study.assured_far_attempts
+    assert study.assured_far_high == pytest.approx(shown_results[best].far_high.item(), rel=1e-9)
 
 
 def by_hand() -> be.Scores:
     """Sixty people with one template each on either side of a line: genuine 1, impostors 2 or 9."""
-    d = np.full((60, 60), 9.0)
-    d[0, 1] = d[2, 3] = 2.0
-    np.fill_diagonal(d, 1.0)
-    return be.Scores(d, range(60), range(60))
+    distances = np.full((60, 60), 9.0)
+    distances[0, 1] = distances[2, 3] = 2.0
+    np.fill_diagonal(distances, 1.0)
+    return be.Scores(distances, range(60), range(60))
 
 
 @pytest.mark.parametrize("assure", [0, 1, 1.5, -0.1, math.nan, "0.95", True, [0.95]])
@@ -232,10 +236,10 @@ def test_a_threshold_between_ties_is_not_attainable():
     A target of 30 % would allow some of those at 2.0, but there is no threshold that does.
     """
     n = 80
-    d = np.full((n, n), 2.0)
+    distances = np.full((n, n), 2.0)
     for k in range(0, n, 5):
-        d[k, (k + 7) % n] = d[(k + 7) % n, k] = 1.0
-    scores = be.Scores(np.kron(d, np.ones((2, 2))), np.repeat(range(n), 2))
+        distances[k, (k + 7) % n] = distances[(k + 7) % n, k] = 1.0
+    scores = be.Scores(np.kron(distances, np.ones((2, 2))), np.repeat(range(n), 2))
     scores.values[np.kron(np.eye(n), np.ones((2, 2))) > 0] = 1.5
     result = be.study_threshold(scores, "far=0.3", assure=0.9, **STUDY)
     assert result.assured_threshold == 1.5  # the loosest score before 2.0, of genuine attempts
@@ -279,8 +283,8 @@ def wolves(seed: int, people: int) -> be.Scores:
     points = rng.normal(size=(people, 8))
     points[rng.random(people) < 0.02] *= 0.5
     labels = np.repeat(np.arange(people), 3)
-    e = points[labels] + 0.35 * rng.normal(size=(people * 3, 8))
-    return be.Scores(np.linalg.norm(e[:, None] - e[None], axis=2), labels)
+    embeddings = points[labels] + 0.35 * rng.normal(size=(people * 3, 8))
+    return be.Scores(np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2), labels)
 
 
 @pytest.mark.parametrize(("seed", "people"), [(0, 40), (1, 80), (3, 80)])
@@ -292,9 +296,11 @@ def test_the_limit_never_rises_towards_stricter_thresholds(seed, people):
     assert (np.diff(study.point_threshold) > 0).all()
     assert (np.diff(high) >= 0).all()
     if refused(study) is None:
-        at = study.point_threshold.values.searchsorted(study.assured_threshold.item(), "right") - 1
+        place = (
+            study.point_threshold.values.searchsorted(study.assured_threshold.item(), "right") - 1
+        )
         # A threshold between two that are drawn has a limit between theirs.
-        assert high[at] <= study.assured_far_high <= 0.002 < high[at + 1 :].min(initial=1)
+        assert high[place] <= study.assured_far_high <= 0.002 < high[place + 1 :].min(initial=1)
 
 
 def strong_wolves():
@@ -310,20 +316,20 @@ def strong_wolves():
 def test_promise_is_settled_by_more_people_of_whom_one_errs_in_many_pairs():
     """3 / 0.0001 = 30,000 pairs are those of 246 people, without an error."""
     assert 245 * 244 // 2 < 30_000 <= 246 * 245 // 2
-    found = be.check_promise(be.simulate(60, 4, random_state=2), 2.2, "far=0.0001")
+    promise = be.check_promise(be.simulate(60, 4, random_state=2), 2.2, "far=0.0001")
     # At other thresholds enough people err to show how much the attempts of one are alike.
-    assert 60 < found.people_to_settle.item() < 246
-    assert arguments(found, "promise-open")["people_to_settle"] == found.people_to_settle
+    assert 60 < promise.people_to_settle.item() < 246
+    assert arguments(promise, "promise-open")["people_to_settle"] == promise.people_to_settle
     wolves = be.check_promise(strong_wolves(), 0.5, "far=0.0001")
     assert wolves.far == 0 and wolves.people_to_settle.item() > 246
 
 
 def test_fewer_people_may_refute_a_promise_than_the_rule_of_3_asks_for():
     """A rate above the promise: more people refute it, and show nothing."""
-    found = be.check_promise(be.simulate(60, 4, random_state=2), 3.4, "far=0.00035")
-    assert found.verdict == "open" and found.far > found.promised
+    promise = be.check_promise(be.simulate(60, 4, random_state=2), 3.4, "far=0.00035")
+    assert promise.verdict == "open" and promise.far > promise.promised
     pairs_of_rule = 3 / 0.00035
-    settling = found.people_to_settle.item()
+    settling = promise.people_to_settle.item()
     assert settling * (settling - 1) / 2 < pairs_of_rule
 
 

@@ -21,10 +21,10 @@ def files(tmp_path, monkeypatch):
 
 
 def test_a_claim_is_shown_refuted_or_open(files, capsys):
-    for at, verdict in (("3", "Shown"), ("6", "Refuted")):
-        end = main(["threshold", "b.npz", "--threshold", at, "--promise", "far=10%"])
+    for threshold, verdict in (("3", "Shown"), ("6", "Refuted")):
+        end = main(["threshold", "b.npz", "--threshold", threshold, "--promise", "far=10%"])
         assert end == (verdict == "Refuted")
-        assert f"\n{verdict}: the FAR at {at} is " in capsys.readouterr().out
+        assert f"\n{verdict}: the FAR at {threshold} is " in capsys.readouterr().out
     promise = ["threshold", "b.npz", "--threshold", "4", "--promise", "frr=0.2", "--json"]
     assert main(promise) == 0
     result = json.loads(capsys.readouterr().out)
@@ -64,15 +64,15 @@ def test_scores_of_the_wrong_kind_are_doubted_before_any_answer(files, capsys):
         scores = be.simulate(30, 3, random_state=seed)
         np.save(f"{name}.npy", -np.asarray(scores.values))
         np.savetxt("who.csv", scores.probe_labels, "%d", header="subject", comments="")
-    given = ["--labels", "who.csv"]
+    arguments = ["--labels", "who.csv"]
     for words, answer in (
         (["threshold", "x.npy", "--target", "far=1%", "--repeats", "1"], "all data"),
         (["compare", "x.npy", "y.npy", "--replicates", "100"], "FRR at FAR"),
     ):
-        assert main([*words, *given]) == 0
-        shown = capsys.readouterr().out
-        assert "probably of the other kind" in " ".join(shown.split())
+        assert main([*words, *arguments]) == 0
+        printed = capsys.readouterr().out
+        assert "probably of the other kind" in " ".join(printed.split())
         warning = re.compile(r"^Warning( \(.*\))?: ", re.M)  # of two systems with their names
-        assert warning.search(shown).start() < shown.index(answer)
-        assert main([*words, *given, "--kind", "similarity"]) == 0
+        assert warning.search(printed).start() < printed.index(answer)
+        assert main([*words, *arguments, "--kind", "similarity"]) == 0
         assert not warning.search(capsys.readouterr().out)

@@ -30,9 +30,12 @@ def lists(seed, number=300, dtype=float, kind="similarity", decimals=2):
     genuine = rng.random(number) < 0.3
     values = (rng.normal(size=number) + 1.5 * genuine).round(decimals)
     values = values if kind != "distance" else -values
-    a, b = rng.integers(0, 30, (2, number)).tolist()
-    who = [[f"p{a[i]}", f"p{a[i]}" if genuine[i] else f"q{b[i]}"] for i in range(number)]
-    return be.Scores.from_pairs(values.astype(dtype), genuine, kind=kind, subjects=who)
+    first_number, second_number = rng.integers(0, 30, (2, number)).tolist()
+    subjects = [
+        [f"p{first_number[i]}", f"p{first_number[i]}" if genuine[i] else f"q{second_number[i]}"]
+        for i in range(number)
+    ]
+    return be.Scores.from_pairs(values.astype(dtype), genuine, kind=kind, subjects=subjects)
 
 
 @pytest.mark.parametrize("kind", ["similarity", "distance", "llr"])
@@ -60,9 +63,9 @@ def test_rates_and_costs_are_those_of_the_definition(kind, costs):
 
 def test_the_prior_of_min_dcf_is_a_cost_of_1():
     train, test = lists(1), lists(2)
-    one = be.judge_threshold(train, test, "min-dcf=0.01")
+    by_prior = be.judge_threshold(train, test, "min-dcf=0.01")
     for target in ("cost=0.01,1,1", "min_dcf=0.01,1,1"):
-        assert be.judge_threshold(train, test, target).identical(one)
+        assert be.judge_threshold(train, test, target).identical(by_prior)
 
 
 def test_limits_of_the_cost_are_those_of_a_sum():
@@ -117,9 +120,9 @@ def write(folder, name, scores):
     """Write a list of pairs as scores and as trials, as of Kaldi."""
     words = [f"{name}{i}a {name}{i}b" for i in range(len(scores.values))]
     lines = zip(words, scores.values, scores.genuine, strict=True)
-    kept = [(pair, float(x), "target" if g else "nontarget") for pair, x, g in lines]
-    (folder / f"{name}.scores").write_text("".join(f"{p} {x!r}\n" for p, x, _ in kept))
-    (folder / f"{name}.txt").write_text("".join(f"{p} {g}\n" for p, _, g in kept))
+    listed = [(pair, float(x), "target" if g else "nontarget") for pair, x, g in lines]
+    (folder / f"{name}.scores").write_text("".join(f"{p} {x!r}\n" for p, x, _ in listed))
+    (folder / f"{name}.txt").write_text("".join(f"{p} {g}\n" for p, _, g in listed))
     return [str(folder / f"{name}.scores"), str(folder / f"{name}.txt")]
 
 
@@ -131,47 +134,47 @@ def files(tmp_path):
 def test_the_command(files, tmp_path, capsys):
     (train, train_trials), (test, trials) = files
     plain = ["threshold", train, "--kind", "similarity", "--trials", train_trials]
-    given = [*plain, "--on", test, "--on", trials, "--target", "min-dcf=0.01"]
+    arguments = [*plain, "--on", test, "--on", trials, "--target", "min-dcf=0.01"]
     out = tmp_path / "o"
-    assert main([*given, "--out", str(out), "--report", str(tmp_path / "p.html")]) == 0
+    assert main([*arguments, "--out", str(out), "--report", str(tmp_path / "p.html")]) == 0
     printed = capsys.readouterr().out
-    found = json.loads((out / "summary.json").read_text())
+    document = json.loads((out / "summary.json").read_text())
     ds = be.judge_threshold(lists(1), lists(2), "min-dcf=0.01", interval="wilson")
     for name in ("threshold", "min_dcf"):
-        assert value(found, name) == pytest.approx(ds[name].item())
+        assert value(document, name) == pytest.approx(ds[name].item())
     for part in ("train", "test"):
         for name in ("far", "frr", "fa", "dcf"):
             expected = ds[name].sel(part=part).item()
-            assert value(found, name, part=part) == pytest.approx(expected)
+            assert value(document, name, part=part) == pytest.approx(expected)
     dcf = f"{ds.dcf.sel(part='test').item():.4f}"
     assert dcf in printed
     assert dcf in (tmp_path / "p.html").read_text()
     frr = ds.frr.sel(part="test").item()
     for above, code in ((frr - 1e-6, 1), (frr + 1e-6, 0)):
-        assert main([*given, "--fail-if", f"frr@part=test > {above}"]) == code
-    for on, says in (
+        assert main([*arguments, "--fail-if", f"frr@part=test > {above}"]) == code
+    for test_files, says in (
         ((trials, test), "without scores"),  # exchanged
         ((test, train_trials), "none of the names"),  # of the other set
     ):
-        assert main([*plain, "--on", on[0], "--on", on[1]]) == 2
+        assert main([*plain, "--on", test_files[0], "--on", test_files[1]]) == 2
         assert says in capsys.readouterr().err
 
 
 def test_calibration_is_learnt_on_one_set_and_applied_to_the_other(files, tmp_path, capsys):
     train, test = files
     saved = str(tmp_path / "eval-llr.txt")
-    given = ["calibration", *test, "--kind", "similarity", "--calibrate", "logistic", "--json"]
+    arguments = ["calibration", *test, "--kind", "similarity", "--calibrate", "logistic", "--json"]
     of_train = ["--train", train[0], "--train", train[1]]
-    assert main([*given, *of_train, "--save", saved]) == 0
-    found = json.loads(capsys.readouterr().out)
-    made = be.Calibrator("logistic").fit(lists(1)).transform(lists(2))
-    assert value(found, "cllr", system="eval, calibrated") == pytest.approx(
-        be.calibration(made).cllr.item()
+    assert main([*arguments, *of_train, "--save", saved]) == 0
+    document = json.loads(capsys.readouterr().out)
+    calibrated = be.Calibrator("logistic").fit(lists(1)).transform(lists(2))
+    assert value(document, "cllr", system="eval, calibrated") == pytest.approx(
+        be.calibration(calibrated).cllr.item()
     )
-    np.testing.assert_allclose(be.load(saved).values, made.values)
-    assert main([*given, *of_train, "--train", train[1]]) == 2
+    np.testing.assert_allclose(be.load(saved).values, calibrated.values)
+    assert main([*arguments, *of_train, "--train", train[1]]) == 2
     assert "is a third file" in capsys.readouterr().err
-    assert main([*given, "--train", test[0], "--train", test[1]]) == 0
+    assert main([*arguments, "--train", test[0], "--train", test[1]]) == 0
     codes = [x["code"] for x in json.loads(capsys.readouterr().out)["messages"]]
     assert "trained-on-same-scores" in codes
 
@@ -180,15 +183,15 @@ def test_people_of_both_sets_are_named_wherever_one_set_judges_the_other(tmp_pat
     paths = [str(tmp_path / f"{name}.npz") for name in ("train", "test")]
     for path, seed in zip(paths, (1, 2), strict=True):
         be.save(lists(seed), path)
-    both, people = shared_people(lists(1), lists(2))
+    shared, people = shared_people(lists(1), lists(2))
     for command in (
         ["threshold", paths[0], "--target", "eer", "--on", paths[1]],
         ["calibration", paths[1], "--train", paths[0], "--calibrate", "pav"],
     ):
         assert main([*command, "--json"]) == 0, capsys.readouterr().err
         messages = json.loads(capsys.readouterr().out)["messages"]
-        (found,) = (x for x in messages if x["code"] == "people-of-both-sets")
-        assert found["who"] == f"{both} of {people} subjects"
+        (message,) = (x for x in messages if x["code"] == "people-of-both-sets")
+        assert message["who"] == f"{shared} of {people} subjects"
 
 
 def test_a_cost_above_1_is_said_of_a_calibration():
@@ -205,17 +208,17 @@ def test_a_cost_above_1_is_said_of_a_calibration():
 
 def test_min_dcf_is_an_option_of_run(files, capsys):
     train, _ = files
-    given = ["run", *train, "--kind", "similarity"]
-    assert main([*given, "--min-dcf", "0.05,0.01", "--min-dcf", "0.01,0.1", "--json"]) == 0
-    found = rows(json.loads(capsys.readouterr().out), "min_dcf")
-    assert [x["point"] for x in found] == [0.05, 0.01, 0.1]
-    assert main([*given, "--min-dcf", "0.01,5%"]) == 0
+    arguments = ["run", *train, "--kind", "similarity"]
+    assert main([*arguments, "--min-dcf", "0.05,0.01", "--min-dcf", "0.01,0.1", "--json"]) == 0
+    min_dcf_rows = rows(json.loads(capsys.readouterr().out), "min_dcf")
+    assert [x["point"] for x in min_dcf_rows] == [0.05, 0.01, 0.1]
+    assert main([*arguments, "--min-dcf", "0.01,5%"]) == 0
     printed = capsys.readouterr().out
     for prior in (0.01, 0.05):
         value = least(lists(1), prior, 1, 1)[0]
         assert f"minDCF at prior {prior}" in printed and f"{value:.4f}" in printed
     for wrong in ("1", "0.1,0.1", "x"):
-        assert main([*given, "--min-dcf", wrong]) == 2
+        assert main([*arguments, "--min-dcf", wrong]) == 2
         assert "between 0 and 1" in capsys.readouterr().err
 
 
@@ -237,5 +240,5 @@ def test_intervals_of_unknown_people_name_an_option_that_there_is():
     unknown = be.Scores.from_pairs(test.values, test.genuine, kind=test.kind)
     ds = be.judge_threshold(train, unknown, "eer")
     assert "wilson-without-subjects" in codes(ds) and "dependent-attempts" not in codes(ds)
-    asked = be.judge_threshold(train, test, "eer", interval="wilson")
-    assert "dependent-attempts" in codes(asked)
+    judged = be.judge_threshold(train, test, "eer", interval="wilson")
+    assert "dependent-attempts" in codes(judged)

@@ -22,41 +22,41 @@ def searched(seed: int = 0, kind: str = "distance") -> be.Scores:
     probes = np.repeat(np.arange(32), rng.integers(1, 5, 32))
     points = rng.normal(size=(32, 3))
     sides = [points[x] + 0.3 * rng.normal(size=(len(x), 3)) for x in (probes, gallery)]
-    d = np.round(np.linalg.norm(sides[0][:, None] - sides[1][None], axis=2), 1)
-    return be.Scores(d if kind == "distance" else -d, probes, gallery, kind=kind)
+    distances = np.round(np.linalg.norm(sides[0][:, None] - sides[1][None], axis=2), 1)
+    return be.Scores(distances if kind == "distance" else -distances, probes, gallery, kind=kind)
 
 
 class Loops:
     """Searches by plain loops, of templates."""
 
     def __init__(self, scores: be.Scores):
-        d = scores.values if scores.kind == "distance" else -scores.values
+        distances = scores.values if scores.kind == "distance" else -scores.values
         gallery = scores.gallery_labels.tolist()
         self.alarms: dict[int, list[float]] = {}
         self.mates: dict[int, list[float]] = {}
-        for row, person in zip(d.tolist(), scores.probe_labels.tolist(), strict=True):
+        for row, person in zip(distances.tolist(), scores.probe_labels.tolist(), strict=True):
             own = [x for x, g in zip(row, gallery, strict=True) if g == person]
-            others = [x for x, g in zip(row, gallery, strict=True) if g != person]
+            other_distances = [x for x, g in zip(row, gallery, strict=True) if g != person]
             if own:  # with ties the mate is last
-                first = min(own) < min(others)
+                first = min(own) < min(other_distances)
                 self.mates.setdefault(person, []).append(min(own) if first else math.inf)
             else:
-                self.alarms.setdefault(person, []).append(min(others))
+                self.alarms.setdefault(person, []).append(min(other_distances))
 
     def far(self, t: float, people: list | None = None) -> float:
-        found = [x <= t for p in people or self.alarms for x in self.alarms.get(p, [])]
-        return sum(found) / len(found)
+        is_accepted = [x <= t for p in people or self.alarms for x in self.alarms.get(p, [])]
+        return sum(is_accepted) / len(is_accepted)
 
     def frr(self, t: float) -> float:
-        found = [not x <= t for own in self.mates.values() for x in own]
-        return sum(found) / len(found)
+        is_rejected = [not x <= t for own in self.mates.values() for x in own]
+        return sum(is_rejected) / len(is_rejected)
 
     def own(self, t: float) -> dict[int, float]:
         return {p: sum(x <= t for x in own) / len(own) for p, own in self.alarms.items()}
 
     def points(self) -> list[float]:
-        found = {x for own in (*self.alarms.values(), *self.mates.values()) for x in own}
-        return [-math.inf, *sorted(x for x in found if math.isfinite(x))]
+        distances = {x for own in (*self.alarms.values(), *self.mates.values()) for x in own}
+        return [-math.inf, *sorted(x for x in distances if math.isfinite(x))]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -152,13 +152,13 @@ def test_what_is_no_fixed_gallery_is_refused():
     scores = searched()
     enrolled = scores.select(np.flatnonzero(scores.probe_labels < 12), np.arange(24))
     listed = be.Scores.from_pairs([0.1, 0.2], [1, 0], subjects=[(1, 1), (1, 2)])
-    for given, match in (
+    for no_gallery, match in (
         (all_against_all, "depends on all who are enrolled at once"),
         (enrolled, "all people of these probes are enrolled"),
         (listed, "of pairs the FAR depends"),
     ):
         with pytest.raises(be.ProtocolError, match=match) as result:
-            be.study_threshold(given, "far=0.1", task="open_set", assure=0.9)
+            be.study_threshold(no_gallery, "far=0.1", task="open_set", assure=0.9)
         assert "\n" not in str(result.value)
     with raises_about(be.DataError, "task"):
         be.study_threshold(scores, "far=0.1", task="closed_set")
@@ -170,11 +170,11 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     be.save(searched(), "a.npz")
     study = ["threshold", "a.npz", "--task", "open_set", "--target", "far=40%", "--repeats", "1"]
     assert main([*study, "--assure", "0.9", "--folds", "3", "--terms", "iso", "--verbose"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "With 90 % confidence, the FPIR" in shown
-    assert "against this gallery" in shown
-    assert "FPIR(N, T)" in shown
-    assert "FMR," not in shown
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "With 90 % confidence, the FPIR" in printed
+    assert "against this gallery" in printed
+    assert "FPIR(N, T)" in printed
+    assert "FMR," not in printed
     claim = [*study[:2], "--task", "open_set", "--promise", "far=1%", "--threshold", "3"]
     assert main(claim) == 2
     assert "leave out --task open_set" in capsys.readouterr().err
@@ -195,13 +195,13 @@ def of_watch_list(unenrolled: int, seed: int = 0) -> be.Scores:
 def test_the_interval_is_that_of_open_set_and_of_the_workload():
     scores = of_watch_list(100)
     study = be.study_threshold(scores, "far=0.01", **SHORT)
-    there = be.open_set(scores, thresholds=[study.threshold.item()], interval="people")
-    day = be.workload(there, people_per_day=100, impostor_share=0.5)
+    opened = be.open_set(scores, thresholds=[study.threshold.item()], interval="people")
+    day = be.workload(opened, people_per_day=100, impostor_share=0.5)
     for rate, event in (("far", "false-alarm"), ("frr", "rejected")):
-        assert study[f"rates/{rate}"].sel(part="all") == there[rate].item()
+        assert study[f"rates/{rate}"].sel(part="all") == opened[rate].item()
         for end in ("low", "high"):
             limit = study[f"rates/{rate}_{end}"].sel(part="all").item()
-            assert limit == there[f"{rate}_{end}"].item()
+            assert limit == opened[f"{rate}_{end}"].item()
             assert limit == day[f"rate_{end}"].sel(event=event).item()
 
 

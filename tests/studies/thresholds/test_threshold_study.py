@@ -42,13 +42,13 @@ def test_the_interval_by_subject_is_that_of_the_rates_there(scores, kind):
     sign = 1 if kind == "distance" else -1
     turned = be.Scores(sign * scores.values, scores.probe_labels, kind=kind)
     ds = be.study_threshold(turned, "eer", folds=4, repeats=1)
-    whole = be.verification(
+    verified = be.verification(
         turned, thresholds=[ds.threshold.item()], auc=False,
         interval="people",
     )  # fmt: skip
     for rate in ("far", "frr"):
         for end in ("low", "high"):
-            assert on_all(ds)[f"{rate}_{end}"].item() == whole[f"{rate}_{end}"].item()
+            assert on_all(ds)[f"{rate}_{end}"].item() == verified[f"{rate}_{end}"].item()
     assert on_all(ds).hter_low < on_all(ds).hter < on_all(ds).hter_high
     again = be.study_threshold(
         turned,
@@ -62,9 +62,9 @@ def test_the_interval_by_subject_is_that_of_the_rates_there(scores, kind):
 
 def test_pairs_with_folds_have_no_others():
     rng = np.random.default_rng(0)
-    same, who = np.arange(200) % 2, np.arange(200) // 10
-    fold = who // 5
-    subjects = np.column_stack([who, np.where(same, who, (who + 1) % 5 + 5 * fold)])
+    same, person = np.arange(200) % 2, np.arange(200) // 10
+    fold = person // 5
+    subjects = np.column_stack([person, np.where(same, person, (person + 1) % 5 + 5 * fold)])
     pairs = be.Scores.from_pairs(rng.normal(2 - same), same, pair_folds=fold, subjects=subjects)
     ds = be.study_threshold(pairs, "accuracy")
     assert dict(ds["folds"].sizes) == {"repeat": 1, "fold": 4, "part": 2}
@@ -80,11 +80,11 @@ def test_pairs_with_folds_have_no_others():
 
 def test_only_a_promise_says_install(shown):
     people = be.simulate(60, 4, random_state=1)
-    known = people.at_pairs(*np.triu_indices(240, 1))
-    unknown = be.Scores.from_pairs(known.values, known.genuine)
+    with_subjects = people.at_pairs(*np.triu_indices(240, 1))
+    unknown = be.Scores.from_pairs(with_subjects.values, with_subjects.genuine)
     for word, scores, target, assure in (
         ("Chosen: ", people, "far=0.05", None),
-        ("Chosen: ", known, "far=0.05", None),
+        ("Chosen: ", with_subjects, "far=0.05", None),
         ("Given: ", unknown, 3.0, None),
         ("Provisional: ", people, "far=0.0001", None),
         ("Provisional: ", unknown, "far=0.05", None),
@@ -94,7 +94,7 @@ def test_only_a_promise_says_install(shown):
         text = shown(study, 100)
         assert word in text and ("Install" in text) == (word == "Install ")
         assert ("the people are unknown" in text) == (word == "Provisional: " and scores is unknown)
-    assert "pairs of 60 subjects" in shown(be.verification(known), 100)
+    assert "pairs of 60 subjects" in shown(be.verification(with_subjects), 100)
     assert "28,680 pairs; subjects unknown" in shown(be.verification(unknown), 100)
 
 
@@ -110,11 +110,14 @@ def test_how_far_the_data_reach_by_hand(scores):
     enough = be.study_threshold(scores, "far=0.1", folds=4, repeats=1)["needs"]
     assert enough.impostors_missing.values.tolist() == [0, 0]
     # A pair of people counts once, however many templates they have: N (N - 1) / 2 >= wanted.
-    for rule, wanted in ((3, 3000), (30, 30_000)):
-        n = next(n for n in range(2, 1000) if n * (n - 1) / 2 >= wanted)
+    for rule, pairs_needed in ((3, 3000), (30, 30_000)):
+        n = next(n for n in range(2, 1000) if n * (n - 1) / 2 >= pairs_needed)
         assert needs.subjects_needed.sel(rule=rule) == n
-    shown = arguments(ds, "target-not-shown")
-    assert shown["needed"] == {"people": 78, "pairs of people": 3000} and shown["target"] == 0.001
+    message_arguments = arguments(ds, "target-not-shown")
+    assert (
+        message_arguments["needed"] == {"people": 78, "pairs of people": 3000}
+        and message_arguments["target"] == 0.001
+    )
     measured = be.study_threshold(scores, "far=0.01", folds=4, repeats=1)
     uncertain = arguments(measured, "threshold-uncertain")
     assert uncertain["needed"] == {"people": 78, "pairs of people": 3000}
@@ -143,16 +146,16 @@ def test_a_study_is_read_from_its_file_as_a_tree(scores, shown, tmp_path):
 
 
 def test_nothing_to_choose_on():
-    one = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
+    one_score = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
     lone = be.Scores(np.ones((3, 3)), ["a", "b", "c"])  # no genuine attempt at all
     ds = be.study_threshold(lone, "eer", folds=3, repeats=1)
     assert math.isnan(ds.threshold.item())
     assert math.isnan(on_all(ds).far.item())
     assert "no attempts of both classes" in arguments(ds, "nothing-to-install")["why"]
     with pytest.raises(be.DataError, match="only 2 subjects"):
-        be.study_threshold(one, folds=3)
+        be.study_threshold(one_score, folds=3)
     with raises_about(be.DataError, "target"):
-        be.study_threshold(one, "faar")
+        be.study_threshold(one_score, "faar")
     order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
     with pytest.raises(be.ProtocolError, match="order"):
         be.study_threshold(order)
@@ -202,9 +205,9 @@ def test_the_hter_is_not_surer_than_its_parts(swap):
         values[i, j] = values[j, i] = 1.0 * same[i, j]
     scores = be.Scores(values, subject)
     study = be.study_threshold(scores, 0.5, folds=4, repeats=1)
-    none, some = ("far", "frr") if swap else ("frr", "far")
+    none, with_errors = ("far", "frr") if swap else ("frr", "far")
     rates = on_all(study)
-    assert rates[none] == 0 < rates[some]
+    assert rates[none] == 0 < rates[with_errors]
     ends = {
         end: [rates[f"{rate}_{end}"].item() for rate in ("far", "frr")] for end in ("low", "high")
     }
@@ -226,8 +229,10 @@ def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     assert alone["impostor_pairs"] == result[0]["impostor_pairs"]
     people = [x["needs"].subjects_needed.sel(rule=30) for x in (alone, result[0])]
     # Where few people are compared, the same number of people has to be, all with each other.
-    few = listed.select(np.flatnonzero(abs(np.diff(listed.pair_subjects, axis=1)[:, 0]) <= 1))
-    sparse = be.study_threshold(few, "far=0.001", **options)
+    some_pairs = listed.select(
+        np.flatnonzero(abs(np.diff(listed.pair_subjects, axis=1)[:, 0]) <= 1)
+    )
+    sparse = be.study_threshold(some_pairs, "far=0.001", **options)
     assert [*people, sparse["needs"].subjects_needed.sel(rule=30)] == [246] * 3
 
 
@@ -258,12 +263,12 @@ def test_a_rule_keeps_its_digits_in_the_folds():
     study = be.study_threshold(scores, "far=1/3", folds=3, repeats=1, random_state=0)
     assert study.attrs["threshold_rule"] == "far=0.3333333333333333"
     splitter = be.partition.SubjectKFold(3, n_repeats=1, shuffle=True, random_state=0)
-    who = scores.probe_labels
-    for k, (train, _) in enumerate(splitter.split(range(len(who)), who)):
+    labels = scores.probe_labels
+    for k, (train, _) in enumerate(splitter.split(range(len(labels)), labels)):
         part = be.verification(scores.select(train), far_targets=[1 / 3])
         assert study["folds"].threshold.values[0, k] == part.threshold_at_far.item()
-    given = be.study_threshold(scores, 0.1234567890123, folds=3, repeats=1)
-    assert given.attrs["threshold_rule"] == "fixed=0.1234567890123"
+    at_threshold = be.study_threshold(scores, 0.1234567890123, folds=3, repeats=1)
+    assert at_threshold.attrs["threshold_rule"] == "fixed=0.1234567890123"
     judged = be.judge_threshold(scores, scores, "cost=1/3,1,1".replace("1/3", repr(1 / 3)))
     assert judged.attrs["threshold_rule"] == "cost=0.3333333333333333,1,1"
 
@@ -280,21 +285,21 @@ def test_a_given_threshold_beyond_all_scores_is_remarked(kind):
     drawn = be.simulate(12, 3, random_state=1)
     sign = 1 if kind == "distance" else -1
     scores = be.Scores(sign * np.asarray(drawn.values), drawn.probe_labels, kind=kind)
-    for at, does in ((1000.0, "accepts"), (-1000.0, "rejects"), (3.0, None)):
-        given = sign * at
+    for distance_threshold, does in ((1000.0, "accepts"), (-1000.0, "rejects"), (3.0, None)):
+        threshold = sign * distance_threshold
         results = [
-            be.study_threshold(scores, given, folds=3, repeats=1),
-            be.zoo(scores, threshold=given, permutations=10),
-            be.verification(scores, thresholds=[given]),
+            be.study_threshold(scores, threshold, folds=3, repeats=1),
+            be.zoo(scores, threshold=threshold, permutations=10),
+            be.verification(scores, thresholds=[threshold]),
         ]
         for result in results:
-            found = [x for x in be.messages(result) if x.code == "threshold-beyond-scores"]
-            expected = [] if does is None else [{"threshold": given, "does": does}]
-            assert [{k: x.arguments[k] for k in ("threshold", "does")} for x in found] == expected
-            assert all(x.arguments["outside"] for x in found)
+            remarks = [x for x in be.messages(result) if x.code == "threshold-beyond-scores"]
+            expected = [] if does is None else [{"threshold": threshold, "does": does}]
+            assert [{k: x.arguments[k] for k in ("threshold", "does")} for x in remarks] == expected
+            assert all(x.arguments["outside"] for x in remarks)
         if does is not None:
             with pytest.raises(be.BioevalError, match=f"{does} all attempts of both classes"):
-                be.check_promise(scores, given, "far=0.5")
+                be.check_promise(scores, threshold, "far=0.5")
 
 
 @pytest.mark.slow
@@ -302,9 +307,9 @@ def test_a_given_threshold_beyond_all_scores_is_remarked(kind):
 def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
     claims = be.claim_scores(scores, templates=templates)
     ds = be.study_threshold(claims, "far=0.01", folds=4, repeats=3)
-    whole = be.verification(scores, templates=templates, far_targets=(0.01,))
-    assert ds.threshold == whole.threshold_at_far.item()
-    assert on_all(ds).frr == whole.frr_at_far.item()
+    verified = be.verification(scores, templates=templates, far_targets=(0.01,))
+    assert ds.threshold == verified.threshold_at_far.item()
+    assert on_all(ds).frr == verified.frr_at_far.item()
     splitter = be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=0)
     by_fold = cross_evaluated(scores, splitter, threshold="far=0.01", templates=templates)
     assert ds["folds"].to_dataset().drop_attrs().identical(by_fold.drop_attrs())

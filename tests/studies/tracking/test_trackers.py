@@ -24,15 +24,17 @@ def four() -> tuple[dict[str, Rows], dict[str, dict[str, Rows]]]:
 
 def left_out(truths, results, measure: str) -> tuple[dict, dict]:
     """The measure of each tracker on all sequences, and without each of them."""
-    whole, without = {}, {}
-    for tracker, of in results.items():
-        whole[tracker] = float(be.tracking(truths, of)[measure])
-        without[tracker] = []
+    on_all, on_others = {}, {}
+    for tracker, tracks in results.items():
+        on_all[tracker] = float(be.tracking(truths, tracks)[measure])
+        on_others[tracker] = []
         for name in truths:
-            kept = [x for x in truths if x != name]
-            one = be.tracking({x: truths[x] for x in kept}, {x: of[x] for x in kept})
-            without[tracker].append(float(one[measure]))
-    return whole, without
+            other_sequences = [x for x in truths if x != name]
+            without_one = be.tracking(
+                {x: truths[x] for x in other_sequences}, {x: tracks[x] for x in other_sequences}
+            )
+            on_others[tracker].append(float(without_one[measure]))
+    return on_all, on_others
 
 
 @pytest.mark.parametrize("measure", ["mota", "motp_distance"])
@@ -41,42 +43,50 @@ def test_trackers_as_a_loop_over_sequences(four, measure):
     """Student's test of each pair, and Holm's method; limits that hold for all pairs together."""
     truths, results = four
     ds = by_measure(be.tracking(truths, results, measures=[measure]))[measure]
-    whole, without = left_out(truths, results, measure)
-    for tracker, value in whole.items():
-        at = ds.sel(system=tracker)
-        assert at["value"].item() == pytest.approx(value, abs=1e-12)
+    on_all, on_others = left_out(truths, results, measure)
+    for tracker, value in on_all.items():
+        row = ds.sel(system=tracker)
+        assert row["value"].item() == pytest.approx(value, abs=1e-12)
         if measure == "mota":  # which has no lower bound
-            low, high, _ = naive_limits.plain([value, *without[tracker]])
-            ends = at.low.item(), at.high.item()
+            low, high, _ = naive_limits.plain([value, *on_others[tracker]])
+            ends = row.low.item(), row.high.item()
             assert ends == pytest.approx((low, min(high, 1)), abs=1e-12)
     pairs = list(itertools.combinations(results, 2))
     larger, p = {}, {}
-    for a, b in pairs:
-        apart = [x - y for x, y in zip(without[a], without[b], strict=True)]
-        columns, at = [whole[a] - whole[b], *apart], ds.sel(system=a, other_system=b)
-        low, high, p[a, b] = naive_limits.plain(columns, 1 - 0.05 / len(pairs))
-        found = at.difference.item(), at.difference_low.item(), at.difference_high.item()
-        assert found == pytest.approx((columns[0], low, high), abs=1e-9)
-        larger[a, b] = larger[b, a] = 0
-    for step, (a, b) in enumerate(sorted(pairs, key=p.__getitem__)):
-        if p[a, b] > 0.05 / (len(pairs) - step):
+    for first, second in pairs:
+        differences = [x - y for x, y in zip(on_others[first], on_others[second], strict=True)]
+        columns, row = (
+            [on_all[first] - on_all[second], *differences],
+            ds.sel(system=first, other_system=second),
+        )
+        low, high, p[first, second] = naive_limits.plain(columns, 1 - 0.05 / len(pairs))
+        values_found = row.difference.item(), row.difference_low.item(), row.difference_high.item()
+        assert values_found == pytest.approx((columns[0], low, high), abs=1e-9)
+        larger[first, second] = larger[second, first] = 0
+    for step, (first, second) in enumerate(sorted(pairs, key=p.__getitem__)):
+        if p[first, second] > 0.05 / (len(pairs) - step):
             break
-        larger[a, b] = 1 if whole[a] > whole[b] else -1
-        larger[b, a] = -larger[a, b]
+        larger[first, second] = 1 if on_all[first] > on_all[second] else -1
+        larger[second, first] = -larger[first, second]
     sign = -1 if measure == "motp_distance" else 1
     assert any(larger.values()), "nothing was at stake"
-    for a in results:
-        better = sum(sign * larger[a, b] < 0 for b in results if b != a)
-        worse = sum(sign * larger[a, b] > 0 for b in results if b != a)
-        of = ds.sel(system=a)
-        assert of.rank_low.item() == 1 + better
-        assert of.rank_high.item() == len(results) - worse
-        assert of["rank"].item() == 1 + sum(sign * whole[b] > sign * whole[a] for b in results)
-        for b in results:
-            if a != b:
-                assert of.separated.sel(other_system=b).item() == sign * larger[a, b]
-                shared = set(of.letters.item()) & set(ds.letters.sel(system=b).item())
-                assert bool(shared) == (larger[a, b] == 0)
+    for first in results:
+        better = sum(sign * larger[first, second] < 0 for second in results if second != first)
+        worse = sum(sign * larger[first, second] > 0 for second in results if second != first)
+        of_system = ds.sel(system=first)
+        assert of_system.rank_low.item() == 1 + better
+        assert of_system.rank_high.item() == len(results) - worse
+        assert of_system["rank"].item() == 1 + sum(
+            sign * on_all[second] > sign * on_all[first] for second in results
+        )
+        for second in results:
+            if first != second:
+                assert (
+                    of_system.separated.sel(other_system=second).item()
+                    == sign * larger[first, second]
+                )
+                shared = set(of_system.letters.item()) & set(ds.letters.sel(system=second).item())
+                assert bool(shared) == (larger[first, second] == 0)
 
 
 def test_trackers_that_differ_in_few_sequences_are_not_told_apart():
@@ -132,9 +142,9 @@ def test_sequences_that_some_tracker_lacks(four, tmp_path):
     (places["C"] / "seq-03.txt").unlink()
     (places["C"] / "seq-07.txt").unlink()
     ds = be.tracking(gt, places)
-    kept = {name: rows for name, rows in truths.items() if name not in ("seq-03", "seq-07")}
-    fewer = {tracker: {x: of[x] for x in kept} for tracker, of in results.items()}
-    expected = be.tracking(kept, fewer)
+    common = {name: rows for name, rows in truths.items() if name not in ("seq-03", "seq-07")}
+    fewer = {tracker: {x: of[x] for x in common} for tracker, of in results.items()}
+    expected = be.tracking(common, fewer)
     for name in ("hota", "mota", "idf1"):
         limit = f"{name}_difference_low"
         np.testing.assert_allclose(ds[limit].values, expected[limit].values)
@@ -227,15 +237,17 @@ def fourteen() -> tuple[dict[str, Rows], dict[str, Rows]]:
 
 def leave_one_out(truths, results, confidence: float) -> dict[str, tuple[float, float]]:
     """By its definition: evaluate the others, without each of the sequences."""
-    whole = be.tracking(truths, results)
+    on_all = be.tracking(truths, results)
     values = []
-    for without in truths:
-        kept = [name for name in truths if name != without]
-        one = be.tracking({x: truths[x] for x in kept}, {x: results[x] for x in kept})
-        values.append({name: float(one[name]) for name in MEASURES})
+    for left_sequence in truths:
+        other_sequences = [name for name in truths if name != left_sequence]
+        without_one = be.tracking(
+            {x: truths[x] for x in other_sequences}, {x: results[x] for x in other_sequences}
+        )
+        values.append({name: float(without_one[name]) for name in MEASURES})
     limits = {}
     for name in MEASURES:
-        columns, bounds = [float(whole[name]), *(x[name] for x in values)], INFINITE.get(name)
+        columns, bounds = [float(on_all[name]), *(x[name] for x in values)], INFINITE.get(name)
         if bounds is None:  # on the scale of logits
             limits[name] = naive_limits.student(columns, len(values), confidence, (0, 1))
             continue
@@ -282,10 +294,10 @@ def test_sequences_of_one_video_are_left_out_together(tmp_path):
     single = be.tracking(truths, results["A"], **JACKKNIFE)
     for name in ("mota", "hota", "idf1"):  # each counts three times: nothing is learnt
         assert ds[f"{name}_low"].item() == pytest.approx(single[f"{name}_low"].item())
-    few = sequences(7, TRACKER)
-    gt, places = write_benchmark(tmp_path / "MOT17", *few, detectors=detectors)
-    found = codes(be.tracking(gt, places["A"], **JACKKNIFE))
-    assert found == ["sequences-of-one-video", "few-sequences"]
+    seven_sequences = sequences(7, TRACKER)
+    gt, places = write_benchmark(tmp_path / "MOT17", *seven_sequences, detectors=detectors)
+    message_codes = codes(be.tracking(gt, places["A"], **JACKKNIFE))
+    assert message_codes == ["sequences-of-one-video", "few-sequences"]
 
 
 def test_no_interval_claims_certainty(fourteen):

@@ -83,8 +83,8 @@ def test_a_side_without_boxes_is_told():
 
 def test_the_classes_that_are_evaluated_are_listed_and_0_is_one_beside_others():
     """Whatever file has the others: classes 0 and 1 are those of YOLO."""
-    zero, one = [(1, 1, *BOX, 1, 0)], [(1, 1, *BOX, 1, 1), (1, 2, 50, 0, 10, 10, 1, -1)]
-    truth = {"a": zero, "b": one}
+    zero, other_class = [(1, 1, *BOX, 1, 0)], [(1, 1, *BOX, 1, 1), (1, 2, 50, 0, 10, 10, 1, -1)]
+    truth = {"a": zero, "b": other_class}
     ds = be.tracking(truth, truth)
     assert ds.sequence_targets.values.tolist() == [0, 2]
     assert arguments(ds, "class-0-ignored") == {"boxes": 1}
@@ -235,12 +235,14 @@ def write(path: Path, rows: list[Any], sep: str = ",") -> Path:
 
 def test_sequences_are_summed_up(folders):
     ds = be.tracking(*folders)
-    walk, b = be.tracking(TRUTH, RESULT), be.tracking(TRUTH[:2], RESULT[:1], frames=10)
+    walk, first_sequence = be.tracking(TRUTH, RESULT), be.tracking(TRUTH[:2], RESULT[:1], frames=10)
     assert ds.sequence.values.tolist() == ["b", "walk"]
     for name in numbers_of(ds):
-        assert ds[f"sequence_{name}"].values == pytest.approx([float(b[name]), float(walk[name])])
+        assert ds[f"sequence_{name}"].values == pytest.approx(
+            [float(first_sequence[name]), float(walk[name])]
+        )
         if ds[name].dtype == np.int64:
-            assert int(ds[name]) == int(b[name]) + int(walk[name])
+            assert int(ds[name]) == int(first_sequence[name]) + int(walk[name])
     # Of sums, not a mean of rates: 5 boxes, 2 missed, 2 false positives.
     assert float(ds.mota) == pytest.approx(1 - 4 / 5)
     assert float(ds.motp) == pytest.approx((1 + 1 + 2 / 3) / 3)
@@ -481,17 +483,20 @@ def arranged() -> list[list[tuple[float, ...]]]:
     """Rows of a crowd by arithmetic alone: with switches, misses and false positives."""
     truth, result = [], []
     for frame in range(1, 61):
-        for who in range(1, 8):
-            left = 29 * who % 97 + 2.25 * ((frame * (who % 3 + 1)) % 53)
-            top, wide, high = 13.5 * who % 41, 37 + 1.7 * who, 71 + 2.3 * who
-            if (frame + 11 * who) % 29 > 3:
-                truth.append((frame, who, left, top, wide, high))
-            aside, down = 0.9 * ((7 * frame + 3 * who) % 17) - 6, 1.1 * ((5 * frame * who) % 13) - 7
-            if (5 * frame + 3 * who) % 13 > 1:
-                identity = 1 + (who + (frame + 9 * who) // 37) % 9
+        for target in range(1, 8):
+            left = 29 * target % 97 + 2.25 * ((frame * (target % 3 + 1)) % 53)
+            top, wide, high = 13.5 * target % 41, 37 + 1.7 * target, 71 + 2.3 * target
+            if (frame + 11 * target) % 29 > 3:
+                truth.append((frame, target, left, top, wide, high))
+            aside, down = (
+                0.9 * ((7 * frame + 3 * target) % 17) - 6,
+                1.1 * ((5 * frame * target) % 13) - 7,
+            )
+            if (5 * frame + 3 * target) % 13 > 1:
+                identity = 1 + (target + (frame + 9 * target) // 37) % 9
                 result.append((frame, identity, left + aside, top + down, wide + 3, high - 5))
-    seen = {row[:2]: row for row in result}  # of two boxes with one id, the last
-    return [truth, list(seen.values())]
+    last_boxes = {row[:2]: row for row in result}  # of two boxes with one id, the last
+    return [truth, list(last_boxes.values())]
 
 
 def assert_as_trackeval(ds: xr.Dataset, name: str, prefix: str = "", **at: str) -> None:
@@ -533,9 +538,11 @@ def test_the_table(in_folder, capsys):
     output = capsys.readouterr()
     assert output.err == ""
     lines = output.out.splitlines()
-    shown = {line.split()[0]: line.split()[1] for line in lines if line.endswith("%")}
-    assert (shown["MOTA"], shown["MOTP"]) == ("20.00", "88.89")
-    assert float(shown["HOTA"]) == round(100 * float(be.tracking("truth", "tracks").hota), 2)
+    printed_values = {line.split()[0]: line.split()[1] for line in lines if line.endswith("%")}
+    assert (printed_values["MOTA"], printed_values["MOTP"]) == ("20.00", "88.89")
+    assert float(printed_values["HOTA"]) == round(
+        100 * float(be.tracking("truth", "tracks").hota), 2
+    )
     assert any(line.split()[:3] == ["walk/1", "3", "2"] for line in lines)
 
 

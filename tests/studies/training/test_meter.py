@@ -26,9 +26,9 @@ def flat(by_task) -> dict:
             if not isinstance(value, dict):
                 numbers[f"{task}/{name}"] = value
                 continue
-            for at, number in value.items():
+            for rank_name, number in value.items():
                 rank = "rank_" * (name in AT_RANKS)
-                numbers[f"{task}/{name}_{rank}{at}"] = number
+                numbers[f"{task}/{name}_{rank}{rank_name}"] = number
     return numbers
 
 
@@ -69,9 +69,9 @@ def test_with_an_index_the_numbers_are_those_of_the_data_set(order, cuts, given_
 @given(ORDERS, CUTS, DTYPES)
 def test_without_an_index_no_batch_decides_the_numbers(order, cuts, given_in):
     meter = fill(be.Meter(), order, cuts, index=False, dtype=given_in)
-    whole = fill(be.Meter(), order, index=False, dtype=given_in)
+    filled = fill(be.Meter(), order, index=False, dtype=given_in)
     numbers = meter.compute()
-    assert same(numbers, whole.compute())
+    assert same(numbers, filled.compute())
     # In another order, sums of floats have other last digits.
     assert numbers == pytest.approx(flat(be.summary(scores_of(given_in))), rel=1e-9, nan_ok=True)
 
@@ -103,9 +103,9 @@ def test_the_tree_is_that_of_evaluate():
     meter = fill(be.Meter(far_targets=[0.1]), range(NUMBER), [10])
     expected = be.evaluate(scores_of(), far_targets=[0.1])
     assert meter.result().identical(expected)
-    few = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    expected = be.evaluate(scores_of(), far_targets=[0.1], interval=few)
-    assert meter.result(interval=few).identical(expected)
+    interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    expected = be.evaluate(scores_of(), far_targets=[0.1], interval=interval)
+    assert meter.result(interval=interval).identical(expected)
 
 
 def test_what_is_given_may_change_afterwards():

@@ -19,16 +19,16 @@ PEOPLE = be.simulate_embeddings(8, 4, random_state=2)
 
 def code_of(name: str) -> str:
     """The block of the page that defines a name."""
-    every = [block.code for block in blocks(ROOT / "docs/training.md", all_of_them=True)]
-    (code,) = [x for x in every if re.search(rf"^(def|class) {name}\b", x, re.M)]
+    code_blocks = [block.code for block in blocks(ROOT / "docs/training.md", all_of_them=True)]
+    (code,) = [x for x in code_blocks if re.search(rf"^(def|class) {name}\b", x, re.M)]
     return code
 
 
 def defined(*names: str) -> dict:
-    found = {"be": be}
+    namespace = {"be": be}
     for name in names:
-        exec(code_of(name), found)
-    return found
+        exec(code_of(name), namespace)
+    return namespace
 
 
 def expected() -> dict:
@@ -38,8 +38,8 @@ def expected() -> dict:
 
 
 def test_examples_are_short():
-    most = {"computed_on_all": 16, "Numbers": 30, "ProtocolNumbers": 30}
-    assert all(len(code_of(name).splitlines()) <= lines for name, lines in most.items())
+    max_lines = {"computed_on_all": 16, "Numbers": 30, "ProtocolNumbers": 30}
+    assert all(len(code_of(name).splitlines()) <= lines for name, lines in max_lines.items())
 
 
 PROCESSES = """
@@ -71,9 +71,9 @@ def test_two_processes_have_the_numbers_of_all_templates(tmp_path):
     script = tmp_path / "processes.py"
     script.write_text(PROCESSES.format(code=code_of("computed_on_all")), encoding="utf-8")
     command = [sys.executable, "-W", "ignore", str(script), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    assert eval(done.stdout, {"nan": np.nan}) == expected()
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+    assert process.returncode == 0, process.stderr
+    assert eval(process.stdout, {"nan": np.nan}) == expected()
 
 
 def test_a_metric_of_torchmetrics():

@@ -21,8 +21,8 @@ def naive_rates(rows, threshold, k):
     """
     tries, claims = defaultdict(list), defaultdict(set)
     for person, visit, claimed, distances in rows:
-        known = [x for x in distances if x is not None]
-        tries[person, claimed].append(bool(known) and min(known) <= threshold)
+        known_distances = [x for x in distances if x is not None]
+        tries[person, claimed].append(bool(known_distances) and min(known_distances) <= threshold)
         claims[person, claimed].add(visit)
     total, accepted, left_out = np.zeros((3, 2))
     for pair, decisions in tries.items():
@@ -86,8 +86,8 @@ def test_they_are_those_of_all_choices(seed, kind):
             far, frr, total, left_out = naive_rates(rows, threshold, k)
             np.testing.assert_allclose([ds.far[i], ds.frr[i]], [far, frr], rtol=1e-12)
             assert [ds.impostor_attempts[i], ds.genuine_attempts[i]] == total.tolist()
-            found = [ds.impostor_pairs_left_out[i], ds.genuine_pairs_left_out[i]]
-            assert found == left_out.tolist()
+            left_out_pairs = [ds.impostor_pairs_left_out[i], ds.genuine_pairs_left_out[i]]
+            assert left_out_pairs == left_out.tolist()
 
 
 def test_rates_are_compared_only_where_both_are_defined():
@@ -153,13 +153,13 @@ def test_limits_are_of_people_and_of_one_rule():
 def ending(scores, threshold):
     """Return the tries of visits that end when one of them is accepted."""
     own = np.where(scores.probe_labels[:, None] == scores.gallery_labels, scores.values, np.inf)
-    accepted, kept = set(), []
+    accepted, kept_rows = set(), []
     for i, visit in enumerate(zip(scores.probe_labels, scores.probe_meta["session"], strict=True)):
         if visit not in accepted:
-            kept.append(i)
+            kept_rows.append(i)
         if own[i].min() <= threshold:
             accepted.add(visit)
-    return scores.select(probes=kept)
+    return scores.select(probes=kept_rows)
 
 
 def test_limits_of_people_who_are_never_claimed_are_for_this_gallery():
@@ -170,9 +170,9 @@ def test_limits_of_people_who_are_never_claimed_are_for_this_gallery():
 
 
 def test_the_heading_says_that_visits_end_when_accepted():
-    whole = be.claim_scores(door(), attempts="session")
+    all_claims = be.claim_scores(door(), attempts="session")
     ended = be.claim_scores(ending(door(), 3.0), attempts="session")
-    for claims, said in ((whole, False), (ended, True)):
+    for claims, said in ((all_claims, False), (ended, True)):
         text = " ".join(be.to_markdown(be.verification(claims)).split())
         assert ("visits seem to end at the first accepted try" in text) == said
         assert "Verification, visits, best of their tries; all templates" in text
@@ -217,10 +217,10 @@ def test_commands_show_several_tries(tmp_path, monkeypatch, capsys):
         assert main([*words, "--tries", "2"]) == 0
         document = json.loads(capsys.readouterr().out)
         for tries in (1, 2):
-            one = ds.sel(tries=tries)
+            of_tries = ds.sel(tries=tries)
             (frr,) = rows(document, "frr", tries=tries)
-            assert value(document, "far", tries=tries) == one.far
-            assert frr["high"] == one.frr_high
+            assert value(document, "far", tries=tries) == of_tries.far
+            assert frr["high"] == of_tries.frr_high
     assert main(["run", "door.npz", "--tries", "2"]) == 2
     assert main(["threshold", "door.npz", "--tries", "2"]) == 2
     promise = ["threshold", *use, "--threshold", "3.3", "--promise", "frr=1%", "--tries", "1"]

@@ -35,9 +35,11 @@ def test_against_the_definition(data):
 
 
 def test_excluded_pairs_are_no_attempts():
-    x = np.array([0, 1 + 1j, 1, 1j, 9, 9.5])
+    points = np.array([0, 1 + 1j, 1, 1j, 9, 9.5])
     meta = {"session": [1, 1, 2, 2, 1, 2]}
-    scores = be.Scores(abs(x[:, None] - x), list("aabbee"), probe_meta=meta, exclude="session")
+    scores = be.Scores(
+        abs(points[:, None] - points), list("aabbee"), probe_meta=meta, exclude="session"
+    )
     ds = be.worst_pairs(scores, 9)
     assert ds.row[ds.comparison == "genuine"].values.tolist() == [4]
 
@@ -60,57 +62,57 @@ def test_bad_input(scores, options, error, message):
 
 def test_columns_whose_names_differ_by_a_slash_stay_two(tmp_path):
     """A name of netCDF has no slash; the column keeps its name as an attribute."""
-    d = [[0, 6, 2, 3], [6, 0, 1, 4], [2, 1, 0, 5], [3, 4, 5, 0]]
+    distances = [[0, 6, 2, 3], [6, 0, 1, 4], [2, 1, 0, 5], [3, 4, 5, 0]]
     meta = {"a/b": [1, 2, 3, 4], "a_b": [5, 6, 7, 8], "a_b_": [9, 10, 11, 12]}
-    ds = be.worst_pairs(be.Scores(d, ["ann", "ann", "bob", "bob"], probe_meta=meta), 1)
+    ds = be.worst_pairs(be.Scores(distances, ["ann", "ann", "bob", "bob"], probe_meta=meta), 1)
     ds.to_netcdf(tmp_path / "worst.nc")  # the pairs are (1, 2) and (0, 1)
-    found = {}
+    read_columns = {}
     for name, variable in ds.data_vars.items():
         if name.startswith("probe_meta_"):
             column = variable.attrs.get("column", name.removeprefix("probe_meta_"))
-            found[column] = variable.values.tolist()
-    assert found == {"a/b": [2, 1], "a_b": [6, 5], "a_b_": [10, 9]}
+            read_columns[column] = variable.values.tolist()
+    assert read_columns == {"a/b": [2, 1], "a_b": [6, 5], "a_b_": [10, 9]}
 
 
 @pytest.mark.parametrize("enrol", [None, "first:1"])
 @pytest.mark.parametrize("most", [4, 10**6])  # a block of few rows, and one of all
 def test_of_claims_the_try_that_decided_is_named(enrol, most):
     """Three tries a visit: the nearest to the claimed subject, the first of equal ones."""
-    people, each = 5, 7
-    who = np.repeat(np.arange(people), each)
+    people, templates = 5, 7
+    labels = np.repeat(np.arange(people), templates)
     rng = np.random.default_rng(2)
-    values = rng.integers(0, 40, (people * each,) * 2).astype(float)
+    values = rng.integers(0, 40, (people * templates,) * 2).astype(float)
     values += values.T
-    meta = {"visit": np.tile([0, 1, 1, 1, 2, 2, 2], people), "image": np.arange(len(who)) + 100}
-    order = rng.permutation(len(who))
-    values, who = values[np.ix_(order, order)], who[order]
-    scores = be.Scores(values, who, probe_meta={k: x[order] for k, x in meta.items()})
+    meta = {"visit": np.tile([0, 1, 1, 1, 2, 2, 2], people), "image": np.arange(len(labels)) + 100}
+    order = rng.permutation(len(labels))
+    values, labels = values[np.ix_(order, order)], labels[order]
+    scores = be.Scores(values, labels, probe_meta={k: x[order] for k, x in meta.items()})
     enrolled = {}
-    for j in range(len(who)):
-        enrolled.setdefault(who[j], []).append(j)
+    for j in range(len(labels)):
+        enrolled.setdefault(labels[j], []).append(j)
     if enrol:
         by_name = scores.probe_meta["image"]  # the names of templates, whose order is that of tries
         enrolled = {s: [min(places, key=by_name.__getitem__)] for s, places in enrolled.items()}
     claims = be.claim_scores(scores, attempts="visit", enrol=enrol)
-    some = claims.select(probes=np.arange(0, claims.shape[0], 2))
-    for made in (claims, some):
+    some_claims = claims.select(probes=np.arange(0, claims.shape[0], 2))
+    for claim_scores in (claims, some_claims):
         with blocks_of(most):
-            ds = be.worst_pairs(made, 6)
+            ds = be.worst_pairs(claim_scores, 6)
         assert (ds.comparison == "impostor").sum() == 6 and len(ds.pair) > 9
         for pair in ds.pair.values:
             row = {k: ds[k].values[pair] for k in ds.data_vars}
             subject, claimed = row["probe_label"], row["gallery_label"]
-            visit = made.probe_meta["visit"][row["row"]]
+            visit = claim_scores.probe_meta["visit"][row["row"]]
             used = {j for places in enrolled.values() for j in places} if enrol else set()
             tries = [
-                i for i in range(len(who)) if who[i] == subject and i not in used
+                i for i in range(len(labels)) if labels[i] == subject and i not in used
                 and scores.probe_meta["visit"][i] == visit
             ]  # fmt: skip
-            others = enrolled[claimed]
+            enrolled_templates = enrolled[claimed]
             if not enrol:  # a matrix of all against all does not compare a visit with itself
-                others = [j for j in others if who[j] != subject
+                enrolled_templates = [j for j in enrolled_templates if labels[j] != subject
                           or scores.probe_meta["visit"][j] != visit]  # fmt: skip
-            best = {i: min(values[i, j] for j in others) for i in tries}
+            best = {i: min(values[i, j] for j in enrolled_templates) for i in tries}
             nearest = min(best.values())
             assert row["score"] == nearest
             assert row["try"] == min(i for i in tries if best[i] == nearest)

@@ -60,15 +60,15 @@ def test_every_variable_is_that_of_the_loops(data):
     assert ds.subject.values.tolist() == people
     assert ds.threshold.item() == threshold
     for name, values in expected.items():
-        found = ds[name] if isinstance(name, str) else ds[name[0]].sel(error=name[1])
-        if found.dtype == np.int64:
-            assert found.values.tolist() == values, name
+        variable = ds[name] if isinstance(name, str) else ds[name[0]].sel(error=name[1])
+        if variable.dtype == np.int64:
+            assert variable.values.tolist() == values, name
         elif name in NAMES:
             np.testing.assert_allclose(
-                found, np.multiply(sign, values), 1e-9, 1e-12, err_msg=str(name)
+                variable, np.multiply(sign, values), 1e-9, 1e-12, err_msg=str(name)
             )
         else:
-            np.testing.assert_allclose(found, values, rtol=1e-12, err_msg=str(name))
+            np.testing.assert_allclose(variable, values, rtol=1e-12, err_msg=str(name))
     # By the means as they were summed: those of loops are rounded once.
     means = (sign * ds[name].values for name in ("genuine_mean", "impostor_mean"))
     animals = naive_zoo.animals(*map(np.ndarray.tolist, means), str(quantile))
@@ -92,8 +92,8 @@ def test_halves_are_those_of_the_loops(data):
         ("wolf", attempts.as_probe.means),
         ("lamb", attempts.as_claimed.means),
     ):
-        wanted = np.reshape(expected[name], means.shape)
-        np.testing.assert_allclose(means, wanted, 1e-9, 1e-12, err_msg=name)
+        expected_means = np.reshape(expected[name], means.shape)
+        np.testing.assert_allclose(means, expected_means, 1e-9, 1e-12, err_msg=name)
 
 
 def faces(**given) -> be.Scores:
@@ -106,8 +106,8 @@ def faces(**given) -> be.Scores:
 def test_a_rule_chooses_on_the_same_attempts(rule):
     scores = faces()
     ds = be.zoo(scores, threshold=rule, permutations=1)
-    whole = be.study_threshold(scores, rule, folds=2, repeats=1)
-    assert ds.threshold.item() == whole.threshold.item()
+    chosen = be.study_threshold(scores, rule, folds=2, repeats=1)
+    assert ds.threshold.item() == chosen.threshold.item()
     result = be.verification(scores, thresholds=[ds.threshold.item()])
     number = float(result.fr[0]), float(result.fa[0]), float(result.fa[0])
     assert tuple(ds.errors.sum("subject").values) == tuple(ds.all_errors.values) == number
@@ -175,14 +175,16 @@ def test_a_part_of_a_square_matrix_shares_no_template_between_halves():
 def test_the_test_of_halves_against_all_permutations(sizes):
     """Sizes of fewer than four subjects are permuted together with the next."""
     rng = np.random.default_rng(2)
-    a, b = rng.integers(0, 5, (2, 8)).astype(float)  # with ties
+    first_half, second_half = rng.integers(0, 5, (2, 8)).astype(float)  # with ties
     sizes = np.array(sizes)
     exact = [
-        stats.spearmanr(a, np.concatenate([b[list(x)], b[list(y)]])).statistic
+        stats.spearmanr(
+            first_half, np.concatenate([second_half[list(x)], second_half[list(y)]])
+        ).statistic
         for x in itertools.permutations(range(4)) for y in itertools.permutations(range(4, 8))
     ]  # fmt: skip
-    observed = stats.spearmanr(a, b).statistic
-    result = goat_test(np.c_[a, b], sizes, 20_000, stream())
+    observed = stats.spearmanr(first_half, second_half).statistic
+    result = goat_test(np.c_[first_half, second_half], sizes, 20_000, stream())
     assert result.correlation == pytest.approx(observed)
     p = np.mean(np.array(exact) >= observed - 1e-12)
     assert result.p == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 20_000))
@@ -194,38 +196,45 @@ def test_the_test_of_opponents_against_loops():
     first, second = rng.normal(size=(2, 9, 5))
     first[2, 1] = second[5, 3] = np.nan
     sizes = np.array([2, 2, 2, 2, 3, 3, 3, 3, 3])
-    a, b = (_deviations(x) for x in (first, second))
-    assert max(np.abs(a).max(), np.abs(b).max()) == 2**18 and (a[2, 1], b[5, 3]) == (0, 0)
+    first_deviations, second_deviations = (_deviations(x) for x in (first, second))
+    assert max(np.abs(first_deviations).max(), np.abs(second_deviations).max()) == 2**18 and (
+        first_deviations[2, 1],
+        second_deviations[5, 3],
+    ) == (0, 0)
     means = first - np.nanmean(first, axis=0)
-    np.testing.assert_allclose(a / 2**18, np.nan_to_num(means / np.nanmax(abs(means))), atol=1e-5)
-    observed = naive_zoo.products_of_opponents(a, b, [1] * 5)
-    x, y = a.sum(axis=1).tolist(), b.sum(axis=1).tolist()
+    np.testing.assert_allclose(
+        first_deviations / 2**18, np.nan_to_num(means / np.nanmax(abs(means))), atol=1e-5
+    )
+    observed = naive_zoo.products_of_opponents(first_deviations, second_deviations, [1] * 5)
+    first_sums, y = first_deviations.sum(axis=1).tolist(), second_deviations.sum(axis=1).tolist()
     result = opponents_test(np.stack([first, second], axis=1), sizes, 20_000, stream())
-    spread = math.sqrt(sum(u * u for u in x) * sum(u * u for u in y))
+    spread = math.sqrt(sum(u * u for u in first_sums) * sum(u * u for u in y))
     assert result.correlation == pytest.approx(5 / 4 * observed / spread)
     flips = [
-        naive_zoo.products_of_opponents(a, b, signs)
+        naive_zoo.products_of_opponents(first_deviations, second_deviations, signs)
         for signs in itertools.product([-1, 1], repeat=5)
     ]
     permuted = []
     for _ in range(2000):
         order = [*rng.permutation(4), *(4 + rng.permutation(5))]
-        permuted.append(sum(u * y[k] for u, k in zip(x, order, strict=True)))
+        permuted.append(sum(u * y[k] for u, k in zip(first_sums, order, strict=True)))
     p = np.mean(np.add.outer(permuted, flips) >= observed)
     assert result.p == pytest.approx(p, abs=0.03)
 
 
 def test_the_least_p_value_and_subjects_left_out():
-    a = np.arange(9.0)
+    means = np.arange(9.0)
     size = np.full(9, 4)
-    assert goat_test(np.c_[a, 2 * a], size, 99, stream()).p == pytest.approx(0.01, abs=0.011)
-    a[0] = np.nan
-    assert goat_test(np.c_[a, a], size, 99, stream()).subjects == 8
-    a[1] = np.nan
-    few = goat_test(np.c_[a, a], size, 99, stream())
-    assert math.isnan(few.p) and math.isnan(few.correlation)
-    few = opponents_test(np.stack([np.c_[a, a]] * 2, axis=1), size, 99, stream())
-    assert math.isnan(few.p) and few.subjects == 7
+    assert goat_test(np.c_[means, 2 * means], size, 99, stream()).p == pytest.approx(
+        0.01, abs=0.011
+    )
+    means[0] = np.nan
+    assert goat_test(np.c_[means, means], size, 99, stream()).subjects == 8
+    means[1] = np.nan
+    too_few = goat_test(np.c_[means, means], size, 99, stream())
+    assert math.isnan(too_few.p) and math.isnan(too_few.correlation)
+    too_few = opponents_test(np.stack([np.c_[means, means]] * 2, axis=1), size, 99, stream())
+    assert math.isnan(too_few.p) and too_few.subjects == 7
     for alike in (
         opponents_test(np.ones((9, 2, 3)), size, 99, stream()),
         goat_test(np.c_[np.ones(9), np.arange(9.0)], size, 99, stream()),
@@ -238,8 +247,8 @@ def test_too_few_templates_are_said():
     assert np.isnan(ds.p).values.tolist() == [True, False, False]
     untested = arguments(ds, "animals-not-tested")
     assert untested["animals"] == "goats" and "4 templates" in untested["why"]
-    one = be.simulate(10, 1, layout="probe-against-gallery", probes=2, random_state=1)
-    ds = be.zoo(one)
+    single_templates = be.simulate(10, 1, layout="probe-against-gallery", probes=2, random_state=1)
+    ds = be.zoo(single_templates)
     assert np.isnan(ds.p).values.tolist() == [True, False, True]
     assert any("2 probes and 2 gallery templates" in x.sentence for x in be.messages(ds))
 
@@ -247,10 +256,10 @@ def test_too_few_templates_are_said():
 def test_kruskal_is_that_of_scipy_over_single_genuine_scores():
     scores = faces()
     groups = {}
-    for a in naive_zoo.attempts(values=scores.values.tolist(),
+    for attempt in naive_zoo.attempts(values=scores.values.tolist(),
                                 probe_labels=scores.probe_labels.tolist()):  # fmt: skip
-        if a.probe == a.claimed:
-            groups.setdefault(a.probe, []).append(a.distance)
+        if attempt.probe == attempt.claimed:
+            groups.setdefault(attempt.probe, []).append(attempt.distance)
     expected = stats.kruskal(*groups.values()).pvalue
     assert be.zoo(scores, permutations=1).kruskal_p == pytest.approx(expected)
 
@@ -287,18 +296,18 @@ def test_who_fails_most_is_by_rate_and_not_by_count():
 
     Distances of mates, both ways: ann's pair is far, of bob's three pairs and cy's one some.
     """
-    d = np.full((9, 9), 9.0)
+    distances = np.full((9, 9), 9.0)
     mates = {(0, 1): 8.0, (2, 3): 8.0, (2, 4): 8.0, (3, 4): 1.0, (5, 6): 1.0, (7, 8): 1.0}
     for (i, j), distance in mates.items():
-        d[i, j] = d[j, i] = distance
+        distances[i, j] = distances[j, i] = distance
     labels = ["ann"] * 2 + ["bob"] * 3 + ["cy"] * 2 + ["dee"] * 2
-    ds = be.zoo(be.Scores(d, labels), threshold=2.0)
+    ds = be.zoo(be.Scores(distances, labels), threshold=2.0)
     rejects = ds.sel(error="fr")
-    of = {
+    counts_of = {
         x: (int(rejects.errors.sel(subject=x)), int(rejects.attempts.sel(subject=x)))
         for x in labels
     }
-    assert of == {"ann": (2, 2), "bob": (4, 6), "cy": (0, 2), "dee": (0, 2)}
+    assert counts_of == {"ann": (2, 2), "bob": (4, 6), "cy": (0, 2), "dee": (0, 2)}
     frame = be.to_frame(ds).query("measure == 'rate' and error == 'fr'").set_index("subject")
     assert frame.loc[["ann", "bob"], "value"].tolist() == pytest.approx([1, 4 / 6])
     answer = arguments(ds, "most-errors")

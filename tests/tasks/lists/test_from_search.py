@@ -34,12 +34,12 @@ def naive_cmc(rows, k):
 
 def test_positions_of_the_queries_in_the_index():
     rows = np.array([30, 4, 17, 9])
-    d, i = search(rows, 8)
-    lists = be.Scores.from_top_k(i, WHO[rows], WHO, distances=d, query_positions=rows)
+    distances, i = search(rows, 8)
+    lists = be.Scores.from_top_k(i, WHO[rows], WHO, distances=distances, query_positions=rows)
     np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(rows, 7))
     assert lists.probe_ids.tolist() == rows.tolist()
-    some = np.array([30, -1, 17, -1])
-    half = be.Scores.from_top_k(i, WHO[rows], WHO, distances=d, query_positions=some)
+    positions = np.array([30, -1, 17, -1])
+    half = be.Scores.from_top_k(i, WHO[rows], WHO, distances=distances, query_positions=positions)
     assert half.depth == 8
     assert half.indices[0].tolist() == [*i[0, 1:], -1]
     assert half.indices[1].tolist() == i[1].tolist()
@@ -48,9 +48,9 @@ def test_positions_of_the_queries_in_the_index():
 
 
 def test_missing_entries_are_put_at_the_end():
-    d = np.array([[-3.4e38, 0.9, 0.5], [0.8, 0.7, -3.4e38]])
+    similarities = np.array([[-3.4e38, 0.9, 0.5], [0.8, 0.7, -3.4e38]])
     i = np.array([[-1, 0, 2], [1, 2, -1]])
-    lists = be.Scores.from_top_k(i, ["a", "b"], [*"aba"], distances=d, kind="similarity")
+    lists = be.Scores.from_top_k(i, ["a", "b"], [*"aba"], distances=similarities, kind="similarity")
     assert lists.indices.tolist() == [[0, 2, -1], [1, 2, -1]]
     assert lists.distances[0, :2].tolist() == [0.9, 0.5]
     assert be.Scores.from_top_k(i, [*"ab"], [*"aba"]).indices.tolist() == lists.indices.tolist()
@@ -60,11 +60,13 @@ def test_missing_entries_are_put_at_the_end():
 
 
 def test_batches_of_a_search_are_joined():
-    d, i = search(np.arange(36), 8)
-    parts = be.Scores.from_top_k([i[:20], i[20:]], [WHO[:20], WHO[20:]], distances=[d[:20], d[20:]])
-    whole = be.Scores.from_top_k(i, WHO, distances=d)
-    np.testing.assert_array_equal(parts.indices, whole.indices)
-    np.testing.assert_array_equal(parts.distances, whole.distances)
+    distances, i = search(np.arange(36), 8)
+    parts = be.Scores.from_top_k(
+        [i[:20], i[20:]], [WHO[:20], WHO[20:]], distances=[distances[:20], distances[20:]]
+    )
+    lists = be.Scores.from_top_k(i, WHO, distances=distances)
+    np.testing.assert_array_equal(parts.indices, lists.indices)
+    np.testing.assert_array_equal(parts.distances, lists.distances)
 
 
 @pytest.mark.parametrize(
@@ -79,21 +81,22 @@ def test_batches_of_a_search_are_joined():
 def test_positions_that_do_not_fit(positions, more, match):
     with pytest.raises(be.DataError, match=match):
         be.Scores.from_top_k([[0, 1], [1, 2]], [*"ab"], [*"aba"], query_positions=positions, **more)
-    d, i = search(np.arange(36), 8)
+    distances, i = search(np.arange(36), 8)
     with pytest.raises(be.DataError, match="their scores are `distances`"):  # they are exchanged
-        be.Scores.from_top_k(d, WHO, distances=i)
+        be.Scores.from_top_k(distances, WHO, distances=i)
 
 
 def test_files_name_one_set_or_the_positions_of_queries(tmp_path):
-    d, i = search(np.arange(36), 8)
-    np.savez(tmp_path / "own.npz", indices=i, distances=d, labels=WHO)
+    distances, i = search(np.arange(36), 8)
+    np.savez(tmp_path / "own.npz", indices=i, distances=distances, labels=WHO)
     np.testing.assert_array_equal(
-        be.load(tmp_path / "own.npz").indices, be.Scores.from_top_k(i, WHO, distances=d).indices
+        be.load(tmp_path / "own.npz").indices,
+        be.Scores.from_top_k(i, WHO, distances=distances).indices,
     )
     rows = np.array([30, 4, 17, 9])
-    d, i = search(rows, 8)
+    distances, i = search(rows, 8)
     names = {"probe_labels": WHO[rows], "gallery_labels": WHO, "query_positions": rows}
-    np.savez(tmp_path / "some.npz", indices=i, distances=d, **names)
+    np.savez(tmp_path / "some.npz", indices=i, distances=distances, **names)
     lists = be.load(tmp_path / "some.npz")
     np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(rows, 7))
 
@@ -101,14 +104,14 @@ def test_files_name_one_set_or_the_positions_of_queries(tmp_path):
 def of_faiss():
     index = pytest.importorskip("faiss").IndexFlatL2(4)
     index.add(X.astype(np.float32))
-    d, i = index.search(X.astype(np.float32), 8)
-    return be.Scores.from_top_k(i, WHO, distances=d)
+    similarities, i = index.search(X.astype(np.float32), 8)
+    return be.Scores.from_top_k(i, WHO, distances=similarities)
 
 
 def of_torch():
     torch = pytest.importorskip("torch")
-    d, i = torch.topk(-torch.as_tensor(FULL).requires_grad_(), 8)
-    return be.Scores.from_top_k(i, WHO, distances=d, kind="similarity")
+    similarities, i = torch.topk(-torch.as_tensor(FULL).requires_grad_(), 8)
+    return be.Scores.from_top_k(i, WHO, distances=similarities, kind="similarity")
 
 
 @pytest.mark.parametrize("search", [of_faiss, of_torch])
@@ -118,9 +121,9 @@ def test_libraries_themselves(search):
 
 @pytest.mark.parametrize("name", ["similarities", "scores"])
 def test_files_of_inner_products_are_lists_of_similarities(name, tmp_path, capsys):
-    d, i = search(np.arange(36), 8)
+    distances, i = search(np.arange(36), 8)
     path = tmp_path / "topk.npz"
-    np.savez(path, **{name: -d}, indices=i, labels=WHO)
+    np.savez(path, **{name: -distances}, indices=i, labels=WHO)
     if name == "scores":  # whose kind the file does not state
         assert main(["run", str(path)]) == 2
         assert "(or these are of --kind similarity)" in capsys.readouterr().err
@@ -142,18 +145,20 @@ def test_a_matrix_beside_indices_of_another_shape_is_a_matrix(tmp_path):
 def test_lists_of_some_templates_of_the_index_begin_at_zero(shift):
     """Without names or positions, distances of 0 show that queries are in the gallery."""
     rows = np.random.default_rng(3).permutation(36)[:20]
-    d, i = search(rows, 8)
-    d[:, 0] += shift
+    distances, i = search(rows, 8)
+    distances[:, 0] += shift
     with pytest.warns(be.BioevalWarning, match="20 of 20 lists may begin with their own query"):
-        lists = be.Scores.from_top_k(i, WHO[rows], WHO, distances=d)
+        lists = be.Scores.from_top_k(i, WHO[rows], WHO, distances=distances)
     assert "lists-begin-with-query" in codes(be.reid(lists, "top-k"))
-    stated = be.Scores.from_top_k(i, WHO[rows], WHO, distances=d, query_positions=rows)
+    stated = be.Scores.from_top_k(i, WHO[rows], WHO, distances=distances, query_positions=rows)
     assert "lists-begin-with-query" not in codes(be.reid(stated, "top-k"))
     np.testing.assert_allclose(be.reid(stated, "top-k").cmc.values, naive_cmc(rows, 7))
-    none = be.Scores.from_top_k(i, WHO[rows], WHO, distances=d, leave_out_query=False)
+    none = be.Scores.from_top_k(i, WHO[rows], WHO, distances=distances, leave_out_query=False)
     assert "lists-begin-with-query" not in codes(be.reid(none, "top-k"))
-    others = be.Scores.from_top_k(i[:, 1:], WHO[rows], WHO, distances=d[:, 1:])  # which are far
-    assert "lists-begin-with-query" not in codes(be.reid(others, "top-k"))
+    without_first = be.Scores.from_top_k(
+        i[:, 1:], WHO[rows], WHO, distances=distances[:, 1:]
+    )  # which are far
+    assert "lists-begin-with-query" not in codes(be.reid(without_first, "top-k"))
 
 
 # ------------------------------------------------------------ an index searched with its own
@@ -164,8 +169,8 @@ ONE_ALONE = np.where(np.arange(36) == 35, 12, WHO)
 
 def searched(depth, **options):
     """Return the lists of an index that is searched with its own vectors, and the matrix."""
-    d, i = search(np.arange(36), depth)
-    lists = be.Scores.from_top_k(i, ONE_ALONE, ONE_ALONE, distances=d, **options)
+    distances, i = search(np.arange(36), depth)
+    lists = be.Scores.from_top_k(i, ONE_ALONE, ONE_ALONE, distances=distances, **options)
     return lists, be.Scores(FULL, ONE_ALONE)
 
 
@@ -189,14 +194,17 @@ def test_rates_are_those_of_the_matrix(depth):
 def test_lists_that_seem_to_begin_with_their_query_are_a_warning():
     with pytest.warns(
         be.BioevalWarning, match="36 of 36 lists may begin with .*leave_out_query"
-    ) as w:
+    ) as caught:
         lists, _ = searched(6)
-    assert w[0].filename == __file__
+    assert caught[0].filename == __file__
     assert "lists-begin-with-query" in codes(be.reid(lists, "top-k"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for seen, enrolled in (([1, 2, 3], [1, 2, 3]), ([2, 1, 1], [1, 1, 2])):  # one each; others
-            be.Scores.from_top_k([[0, 1], [1, 0], [2, 1]], seen, enrolled)
+        for queried, enrolled in (
+            ([1, 2, 3], [1, 2, 3]),
+            ([2, 1, 1], [1, 1, 2]),
+        ):  # one each; others
+            be.Scores.from_top_k([[0, 1], [1, 0], [2, 1]], queried, enrolled)
         be.Scores.from_top_k([[1, 0], [0, 1], [2, 1]], [1, 1, 2], [1, 1, 2])
 
 
@@ -217,11 +225,11 @@ def test_selected_lists_know_their_queries():
 def test_a_rule_of_cameras_counts_a_query_once():
     meta = {"camera": np.arange(36) % 2}
     options = {"probe_meta": meta, "gallery_meta": meta}
-    kept, _ = searched(36, leave_out_query=False, **options)
+    with_query, _ = searched(36, leave_out_query=False, **options)
     left_out, _ = searched(36, leave_out_query=True, **options)
     for removed in ("same-id-same-camera", "same-camera"):
         result, expected = (
-            be.reid(x, "top-k", removed=removed, max_rank=5) for x in (left_out, kept)
+            be.reid(x, "top-k", removed=removed, max_rank=5) for x in (left_out, with_query)
         )
         for name in ("cmc", "mean_ap", "mean_inp", "skipped"):
             np.testing.assert_array_equal(result[name], expected[name], err_msg=name)

@@ -29,10 +29,10 @@ def test_lists_give_what_the_whole_ranking_gives(
     seed, k, removed, junk, unmatched, over, precision_over, text
 ):
     rng = np.random.default_rng(seed)
-    q, n = 7, 12
-    query, gallery = rng.integers(-1, 5, q), rng.integers(-1, 5, n)
-    q_cam, g_cam = rng.integers(0, 3, q), rng.integers(0, 3, n)
-    distances = rng.integers(0, 9, (q, n)) / 8
+    number_of_queries, n = 7, 12
+    query, gallery = rng.integers(-1, 5, number_of_queries), rng.integers(-1, 5, n)
+    q_cam, g_cam = rng.integers(0, 3, number_of_queries), rng.integers(0, 3, n)
+    distances = rng.integers(0, 9, (number_of_queries, n)) / 8
     labels = [x.astype(str) if text else x for x in (query, gallery)]
     lists = be.Scores.from_top_k(
         lists_of(distances, k),
@@ -65,9 +65,9 @@ def test_lists_give_what_the_whole_ranking_gives(
     if not expected.queries:
         return
     for name in ("precision_at_k", "recall_at_k", "interpolated_precision"):
-        known = ~np.isnan(result[name].values)
+        is_defined = ~np.isnan(result[name].values)
         values = floats(getattr(expected, name))
-        np.testing.assert_allclose(result[name].values[known], values[known], atol=1e-12)
+        np.testing.assert_allclose(result[name].values[is_defined], values[is_defined], atol=1e-12)
     assert not np.isnan(result.precision_at_k.values[: int(result.rank_k)]).any()
     complete = not np.isnan(result.mean_ap)
     assert complete or k < n  # the whole gallery is listed
@@ -93,8 +93,8 @@ def test_what_is_removed_shortens_what_a_list_tells():
 def test_a_shorter_list_tells_less_unless_the_gallery_ends():
     lists = be.Scores.from_top_k([[1, 2], [0, -1]], ["ann", "bob"], ["ann", "bob", "eve"])
     assert be.reid(lists, "top-k").sizes["rank"] == 1
-    whole = be.Scores.from_top_k([[0, 1]], ["ann"], ["bob", "ann"])
-    result = be.reid(whole, "top-k")
+    complete = be.Scores.from_top_k([[0, 1]], ["ann"], ["bob", "ann"])
+    result = be.reid(complete, "top-k")
     assert (float(result.mean_ap), float(result.mean_inp)) == (0.5, 0.5)
 
 

@@ -11,12 +11,12 @@ CARD = "gom-market1501"
 def searched(**options) -> be.Scores:
     """Queries of 12 subjects, of whom 4 are not in the gallery, under three cameras."""
     people = 12
-    made = be.simulate(people, 6, random_state=0)
+    simulated = be.simulate(people, 6, random_state=0)
     subject = np.repeat(np.arange(1, people + 1), 6)
     camera = np.tile([0, 1, 2], 2 * people)
     query = np.tile([True, True, True, False, False, False], people)
     enrolled = ~query & (subject <= people - 4)
-    values = np.asarray(made.values)[np.ix_(query, enrolled)]
+    values = np.asarray(simulated.values)[np.ix_(query, enrolled)]
     return be.Scores(
         values,
         subject[query],
@@ -51,10 +51,10 @@ def test_gom_from_curves_by_hand():
     assert {name: ds[name].values.tolist() for name in curves} == curves
     assert ds.cmc.sel(rank=2) == 0.6
     assert ds.attrs["system"] == "A"
-    few = be.gom_from_curves([0.0, 0.5], mrep=[0, 1], mfr=[np.nan] * 2, mrp=[0, 1])
-    assert not {"mean_ap", "max_mvp", "mvp", "cmc"} & set(few)  # the curves end below 1
-    assert few.mrep_area == 0.25
-    assert np.isnan([few.mfr_area, few.tau_nz]).all()
+    measures = be.gom_from_curves([0.0, 0.5], mrep=[0, 1], mfr=[np.nan] * 2, mrp=[0, 1])
+    assert not {"mean_ap", "max_mvp", "mvp", "cmc"} & set(measures)  # the curves end below 1
+    assert measures.mrep_area == 0.25
+    assert np.isnan([measures.mfr_area, measures.tau_nz]).all()
 
 
 @pytest.mark.parametrize("variant", ["paper", "reference"])
@@ -95,15 +95,15 @@ def test_thresholds_and_limits_of_similarities_are_in_their_unit():
     sides = {"probe_meta": distances.probe_meta, "gallery_meta": distances.gallery_meta}
     labels = distances.probe_labels, distances.gallery_labels
     similar = be.Scores(-distances.values, *labels, kind="similarity", **sides)
-    few = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
-    options = {"scaled": False, "budget": 5, "interval": few}
+    interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    options = {"scaled": False, "budget": 5, "interval": interval}
     expected = be.gom(distances, thresholds=taus, **options)
-    found = be.gom(similar, thresholds=-taus[::-1], **options)
-    assert found.threshold.values.tolist() == (-taus[::-1]).tolist()
+    of_similarities = be.gom(similar, thresholds=-taus[::-1], **options)
+    assert of_similarities.threshold.values.tolist() == (-taus[::-1]).tolist()
     for name, values in expected.data_vars.items():
         turned = values.values[::-1] if "threshold" in values.dims else values.values
         turned = 0.0 - turned if name.startswith("tau_") else turned
-        np.testing.assert_array_equal(found[name], turned, err_msg=name)
+        np.testing.assert_array_equal(of_similarities[name], turned, err_msg=name)
 
 
 # --------------------------------------------------------------------------------------- card
@@ -155,11 +155,11 @@ def test_every_field_of_the_section_has_its_effect():
 
 def test_gom_beside_other_tasks():
     """Verification is over what a query sees; thresholds are those of verification."""
-    both = card(before='[verification]\ntemplates = ["single"]\n[reid]\nties = "expected"')
+    two_tasks = card(before='[verification]\ntemplates = ["single"]\n[reid]\nties = "expected"')
     scores = searched()
-    tree = be.evaluate(scores, both, thresholds=[2.0, 4.0])
-    seen = be.verification(searched(exclude=["camera"]), thresholds=[2.0, 4.0])
-    assert tree["verification/single"].far.equals(seen.far)
+    tree = be.evaluate(scores, two_tasks, thresholds=[2.0, 4.0])
+    filtered = be.verification(searched(exclude=["camera"]), thresholds=[2.0, 4.0])
+    assert tree["verification/single"].far.equals(filtered.far)
     assert tree["gom"].to_dataset().equals(be.gom(scores))
     assert tree["reid"].ds.attrs["ties"] == "expected"
 
@@ -198,9 +198,11 @@ def test_options_without_effect_are_refused(options, error, says):
 
 def test_queries_with_one_match_are_in_the_curve_of_ranks():
     """The mates are at ranks 1, 1, 2 and 3; all have another camera."""
-    d = np.array([[0, 1, 2, 3], [1, 0, 5, 1.5], [2, 5, 0, 4], [3, 1.5, 4, 0]])
+    distances = np.array([[0, 1, 2, 3], [1, 0, 5, 1.5], [2, 5, 0, 4], [3, 1.5, 4, 0]])
     camera = {"camera": [0, 1, 0, 1]}
-    scores = be.Scores(d, list("aabb"), list("aabb"), probe_meta=camera, gallery_meta=camera)
+    scores = be.Scores(
+        distances, list("aabb"), list("aabb"), probe_meta=camera, gallery_meta=camera
+    )
     ds = be.gom(scores, thresholds=[1.0, 3.0], budget=1, max_rank=3, scaled=False)
     assert ds.cmc.values.tolist() == [0.5, 0.75, 1.0]
     crowd = be.simulate(12, 2, within=0.9, random_state=1)

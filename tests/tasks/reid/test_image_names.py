@@ -31,9 +31,9 @@ def test_published_names(pattern, name, label, camera, other_fields):
         assert result.camera.dtype == np.int64 and result.camera.tolist() == [camera]
     for key, value in other_fields.items():
         assert result.meta[key].tolist() == [value]
-    for other in {x[0] for x in CASES} - {pattern}:
+    for other_pattern in {x[0] for x in CASES} - {pattern}:
         with pytest.raises(be.DataError, match=f"It has the form of {pattern}"):
-            be.parse_names([name], other)
+            be.parse_names([name], other_pattern)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def test_lists_of_names_label_embeddings(features, gallery):
     assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
     assert ("weather" in scores.gallery_meta) == gallery.endswith(".csv")
     columns = {"embeddings": "x", "gallery_embeddings": "g", "labels": "q_names"}
-    inside = be.load(
+    loaded = be.load(
         features, names_of="market1501", columns=columns | {"gallery_labels": "g_names"}
     )
-    assert inside.gallery_labels.tolist() == [2, 2, -1]
+    assert loaded.gallery_labels.tolist() == [2, 2, -1]
 
 
 def test_names_beside_a_matrix(tmp_path):

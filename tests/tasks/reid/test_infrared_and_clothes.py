@@ -46,10 +46,10 @@ def images(cameras, people=9, each=3, **columns):
 
 def compared(queries, gallery):
     """Return scores of two lists of images."""
-    (rows, x), (columns, y) = queries, gallery
+    (rows, query_features), (columns, y) = queries, gallery
     sides = [{name: [row[name] for row in side] for name in side[0]} for side in (rows, columns)]
     labels = [side.pop("who") for side in sides]
-    distances = np.linalg.norm(x[:, None] - y, axis=2)
+    distances = np.linalg.norm(query_features[:, None] - y, axis=2)
     return be.Scores(distances, *labels, probe_meta=sides[0], gallery_meta=sides[1])
 
 
@@ -83,8 +83,8 @@ def test_sysu_mm01(search, shots):
         count = {}
         for row in chosen:
             count[row["who"], row["camera"]] = count.get((row["who"], row["camera"]), 0) + 1
-        there = {(row["who"], row["camera"]) for row in gallery[0] if row["camera"] in search}
-        assert set(count) >= {x for x in there if x[0] < 9}
+        enrolled = {(row["who"], row["camera"]) for row in gallery[0] if row["camera"] in search}
+        assert set(count) >= {x for x in enrolled if x[0] < 9}
         assert all(n == shots for (who, _), n in count.items() if who < 9), k
         expected = evaluated(
             scores.values[:, columns],
@@ -102,9 +102,9 @@ def test_sysu_mm01(search, shots):
 def drawn(scores, splitter):
     """Return the columns of each gallery that a splitter draws of both sides, probes first."""
     m, n = scores.shape
-    both = np.append(scores.probe_labels, scores.gallery_labels)
+    all_labels = np.append(scores.probe_labels, scores.gallery_labels)
     camera = np.append(scores.probe_meta["camera"], scores.gallery_meta["camera"])
-    for pair in splitter.split(y=both, meta={"camera": camera}):
+    for pair in splitter.split(y=all_labels, meta={"camera": camera}):
         yield pair.gallery[pair.gallery >= m] - m
 
 
@@ -135,9 +135,12 @@ def test_prcc(card, camera):
 
     queries, gallery = images("BC", clothes=clothes), images("A", each=1, clothes=clothes)
     scores = compared(queries, gallery)
-    some = [i for i, query in enumerate(queries[0]) if query["camera"] == camera]
+    of_camera = [i for i, query in enumerate(queries[0]) if query["camera"] == camera]
     expected = evaluated(
-        scores.values[some], [queries[0][i] for i in some], gallery[0], lambda query, image: True
+        scores.values[of_camera],
+        [queries[0][i] for i in of_camera],
+        gallery[0],
+        lambda query, image: True,
     )
     check(be.reid(scores, card), expected)
     check(be.evaluate(scores, card)["reid"], expected)
@@ -151,10 +154,10 @@ def test_conventions_have_what_the_cards_leave_out():
 
     queries, gallery = images([3, 6], each=1, clothes=clothes), images([1, 2], clothes=clothes)
     scores = compared(queries, gallery)
-    found = be.conventions(scores)
+    conventions = be.conventions(scores)
     for card in ("sysu-mm01", "ltcc-cc", "prcc", "prcc-same-clothes"):
         expected = float(be.reid(scores, card).mean_ap)
-        assert found.mean_ap.sel(card=card) == pytest.approx(expected, abs=1e-12)
-    others = [i for i, query in enumerate(queries[0]) if query["camera"] == 6]
-    found = be.conventions(scores.select(probes=others))
-    assert found.why_not.sel(card="sysu-mm01").item()
+        assert conventions.mean_ap.sel(card=card) == pytest.approx(expected, abs=1e-12)
+    of_camera = [i for i, query in enumerate(queries[0]) if query["camera"] == 6]
+    conventions = be.conventions(scores.select(probes=of_camera))
+    assert conventions.why_not.sel(card="sysu-mm01").item()

@@ -46,14 +46,14 @@ def replicates(scores, cameras, case, counted, evaluate):
     people = np.unique(scores.codes.probe[counted]).tolist()
     weights = people_drawn(len(people), REPLICATES)
     owners = [people.index(x) if x in people else None for x in scores.codes.probe.tolist()]
-    every = naive_reid.queries
+    queries_of = naive_reid.queries
     for column in weights.T.astype(int):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 naive_reid, "queries",
                 lambda *args, column=column, **options: [
                     query
-                    for query, owner in zip(every(*args, **options), owners, strict=True)
+                    for query, owner in zip(queries_of(*args, **options), owners, strict=True)
                     for _ in range(0 if owner is None else column[owner])
                 ],
             )  # fmt: skip
@@ -67,13 +67,13 @@ def assert_percentiles(result, name, drawn, counted):
     numbers = [counted.count(x) for x in set(counted)]
     people = naive_limits.kish(numbers) if len(numbers) > 1 else 0
     for end, share in (("low", 0.025), ("high", 0.975)):
-        kept = [x[~np.isnan(x)] for x in drawn.reshape(len(drawn), -1).T]
-        ends = np.array([np.quantile(x, share) if len(x) else np.nan for x in kept])
+        defined = [x[~np.isnan(x)] for x in drawn.reshape(len(drawn), -1).T]
+        ends = np.array([np.quantile(x, share) if len(x) else np.nan for x in defined])
         ends = np.where(np.isnan(value), np.nan, ends.reshape(value.shape))
         bound = 1 - 0.05 ** (1 / people) if people else np.nan  # of a rate of exactly 0 or 1
-        none, every = value <= 1e-12, value >= 1 - 1e-12
-        sure = none if end == "low" else every
-        expected = np.where(none | every, np.where(none, bound, 1 - bound), ends)
+        none, is_one = value <= 1e-12, value >= 1 - 1e-12
+        sure = none if end == "low" else is_one
+        expected = np.where(none | is_one, np.where(none, bound, 1 - bound), ends)
         expected = np.where(sure, float(end == "high"), expected)
         expected = np.where(people > 0, expected, np.nan)
         np.testing.assert_allclose(result[f"{name}_{end}"].values, expected, atol=1e-12)
@@ -89,9 +89,9 @@ def assert_percentiles(result, name, drawn, counted):
 def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
     case, cameras = drawn
     scores = scores_of(case, cameras)
-    found = naive_reid.queries(case.naive(), cameras, "same-id-same-camera")
-    included = np.array([q.matches > 0 or unmatched == "zero" for q in found])
-    if not any(q.matches for q in found):
+    listed = naive_reid.queries(case.naive(), cameras, "same-id-same-camera")
+    included = np.array([q.matches > 0 or unmatched == "zero" for q in listed])
+    if not any(q.matches for q in listed):
         return
     result = be.reid(
         scores, cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep", interval=OPTIONS
@@ -117,9 +117,9 @@ def test_intervals_are_those_of_resampled_queries(drawn, cmc, unmatched):
 def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
     case, cameras = drawn
     scores, taus = scores_of(case, cameras), np.array([0.1, 0.5, 2.0])
-    found = naive_reid.queries(case.naive(), cameras, "same-id-same-camera")
-    matched = np.array([q.matches > 0 for q in found])
-    unknown = np.array([not q.enrolled for q in found])
+    listed = naive_reid.queries(case.naive(), cameras, "same-id-same-camera")
+    matched = np.array([q.matches > 0 for q in listed])
+    unknown = np.array([not q.enrolled for q in listed])
     if not matched.any():
         return
     result = be.gom(
@@ -138,11 +138,11 @@ def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
         assert_percentiles(result, name, [getattr(x, name) for x in expected], counted)
     for name in ("mfr", "far"):
         assert_percentiles(result, name, [getattr(x, name) for x in expected], opened)
-    for of, name in (("mrep", "max_mrep"), ("mvp", "max_mvp")):
-        assert_percentiles(result, name, [max(getattr(x, of)) for x in expected], counted)
+    for curve_name, name in (("mrep", "max_mrep"), ("mvp", "max_mvp")):
+        assert_percentiles(result, name, [max(getattr(x, curve_name)) for x in expected], counted)
     width = taus[-1] - taus[0]
-    for of, name, people in (("mrep", "mrep_area", counted), ("mfr", "mfr_area", opened)):
-        areas = [np.trapezoid(getattr(x, of), taus) / width for x in expected]
+    for curve_name, name, people in (("mrep", "mrep_area", counted), ("mfr", "mfr_area", opened)):
+        areas = [np.trapezoid(getattr(x, curve_name), taus) / width for x in expected]
         shares = result[[name, f"{name}_low", f"{name}_high"]] / width
         assert_percentiles(shares, name, areas, people)
 

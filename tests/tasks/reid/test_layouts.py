@@ -50,18 +50,18 @@ def pair_list() -> be.Scores:
 
 @functools.cache
 def layouts() -> dict[str, be.Scores]:
-    whole = be.Scores(DISTANCES, WHO, probe_meta=COLUMNS)
-    some = DISTANCES[np.ix_(PROBES, GALLERY)]
+    square = be.Scores(DISTANCES, WHO, probe_meta=COLUMNS)
+    part = DISTANCES[np.ix_(PROBES, GALLERY)]
     sides = WHO[PROBES], WHO[GALLERY]
     meta = {"probe_meta": of(PROBES), "gallery_meta": of(GALLERY)}
-    order = np.argsort(some, axis=1)[:, :20]
-    near = np.take_along_axis(some, order, axis=1)
+    order = np.argsort(part, axis=1)[:, :20]
+    nearest = np.take_along_axis(part, order, axis=1)
     return {
-        SQUARE: whole,
-        FROM_GALLERY: whole.select(PROBES, range(96)),
-        RECTANGLE: be.Scores(some, *sides, **meta),
+        SQUARE: square,
+        FROM_GALLERY: square.select(PROBES, range(96)),
+        RECTANGLE: be.Scores(part, *sides, **meta),
         PAIRS: pair_list(),
-        LISTS: be.Scores.from_top_k(order, *sides, distances=near, **meta),
+        LISTS: be.Scores.from_top_k(order, *sides, distances=nearest, **meta),
     }
 
 

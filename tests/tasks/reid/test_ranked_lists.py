@@ -43,10 +43,10 @@ def test_similarities_and_removed_entries():
 
 
 def test_wrong_input():
-    many = be.Scores(np.ones((31, 3)), np.arange(31), [1, 2, 3])
+    scores = be.Scores(np.ones((31, 3)), np.arange(31), [1, 2, 3])
     with pytest.raises(
         be.DataError, match=r"ranked lists of 31 queries; expected at most 30: .*select"
     ):
-        plot.ranked_lists(many, thresholds=[1], convention="vehicleid")
+        plot.ranked_lists(scores, thresholds=[1], convention="vehicleid")
     with pytest.raises(be.DataError, match="expected bioeval.Scores"):
         plot.ranked_lists(LISTS, thresholds=[1])

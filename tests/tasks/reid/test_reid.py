@@ -81,8 +81,8 @@ def test_each_list_has_its_own_queries(drawn, removed, removed_for_ap, counts, u
     assert_close(ds.cmc, expected.cmc)
     assert_close(ds.mean_ap, [expected.mean_ap])
     assert_close(ds.recall_at_k, expected.recall_at_k)
-    seen = naive_reid.queries(case.naive(), cameras, removed)
-    assert np.isnan(ds.first_match_rank).values.tolist() == [not q.matches for q in seen]
+    listed = naive_reid.queries(case.naive(), cameras, removed)
+    assert np.isnan(ds.first_match_rank).values.tolist() == [not q.matches for q in listed]
     assert not (ds.cmc > 1).any()
 
 
@@ -109,16 +109,16 @@ def test_measures_are_those_of_the_sorted_lists(
         ids[junk] = (100,)
     nobody = {"junk_ids": ids["remove"], "kept_ids": ids["keep"] + ids["distractors"]}
     options = {"ties": ties, "ap": ap, "unmatched": unmatched, "max_rank": 5}
-    over, precision_over = divisors
+    divisor, precision_over = divisors
     options["precision_over"] = precision_over
     expected = naive_reid.reid(
-        case.naive(), cameras, removed=removed, counts=counts, over=over, **nobody, **options
+        case.naive(), cameras, removed=removed, counts=counts, over=divisor, **nobody, **options
     )
     scores = as_scores(case, cameras)
     keywords: dict[str, Any] = {
         **options, "removed": removed, "cmc": counts, "junk": "keep" if ids["keep"] else "remove",
         "junk_ids": ids["remove"] + ids["keep"], "distractor_ids": ids["distractors"],
-        "rank_k": 3, "rank_k_over": over, "per_query": True,
+        "rank_k": 3, "rank_k_over": divisor, "per_query": True,
     }  # fmt: skip
     if not expected.queries:
         with pytest.raises(
@@ -133,30 +133,30 @@ def test_measures_are_those_of_the_sorted_lists(
     assert ds.not_in_gallery == expected.not_in_gallery
     for name in ("cmc", "precision_at_k", "recall_at_k"):
         assert_close(ds[name], getattr(expected, name))
-    seen = naive_reid.queries(case.naive(), cameras, removed, **nobody)
-    assert ds.left_out == sum(q.left_out for q in seen)
-    counted = [not q.left_out and (unmatched == "zero" or q.matches > 0) for q in seen]
+    listed = naive_reid.queries(case.naive(), cameras, removed, **nobody)
+    assert ds.left_out == sum(q.left_out for q in listed)
+    counted = [not q.left_out and (unmatched == "zero" or q.matches > 0) for q in listed]
     assert ds.subjects == len({x for x, c in zip(case.probe_labels, counted, strict=True) if c})
-    assert ds.matches.values.tolist() == [q.matches for q in seen]
-    assert ds.removed_entries.values.tolist() == [q.removed for q in seen]
+    assert ds.matches.values.tolist() == [q.matches for q in listed]
+    assert ds.removed_entries.values.tolist() == [q.removed for q in listed]
     if ties == "expected" and ds.tied > 0:
         of_ranks = [("r_precision", "query_r_precision"), ("ndcg", "query_ndcg")]
-        for mean, each in of_ranks:
-            tied = naive_reid.tie_averaged(seen, naive_reid.OF_LISTS[mean, each])
-            assert_close(ds[each], tied)
+        for mean, per_query in of_ranks:
+            tied = naive_reid.tie_averaged(listed, naive_reid.OF_LISTS[mean, per_query])
+            assert_close(ds[per_query], tied)
             total = sum(x for x in tied if x is not None)
             assert_close(ds[mean], [float(total) / expected.queries])
-        others = [names for names in naive_reid.OF_LISTS if names not in of_ranks]
-        undefined = [ds[name] for names in others for name in names]
+        other_names = [names for names in naive_reid.OF_LISTS if names not in of_ranks]
+        undefined = [ds[name] for names in other_names for name in names]
         assert np.isnan(np.concatenate([x.values.ravel() for x in undefined])).all()
         assert np.isnan(ds.interpolated_precision).all()
         assert "expected-ties" in [message.code for message in be.messages(ds)]
         return
     assert_close(ds.interpolated_precision, expected.interpolated_precision)
     assert_close(ds.average_precision, expected.average_precision)
-    for mean, each in naive_reid.OF_LISTS:
+    for mean, per_query in naive_reid.OF_LISTS:
         assert_close(ds[mean], [getattr(expected, mean)])
-        assert_close(ds[each], getattr(expected, each))
+        assert_close(ds[per_query], getattr(expected, per_query))
     for name in ("mean_ap", "rank_k_mean_ap"):
         assert_close(ds[name], [getattr(expected, name)])
 
@@ -172,8 +172,8 @@ def test_ndcg_of_expected_ties_is_that_of_scikit_learn(kind):
     scores = be.Scores(values if kind == "similarity" else -values, query, gallery, kind=kind)
     ds = be.reid(scores, "vehicleid", ties="expected", per_query=True)
     assert ds.ndcg.item() == pytest.approx(ndcg_score(relevant, values), abs=1e-12)
-    each = [ndcg_score(relevant[[i]], values[[i]]) for i in range(12)]
-    np.testing.assert_allclose(ds.query_ndcg, each, atol=1e-12)
+    ndcg = [ndcg_score(relevant[[i]], values[[i]]) for i in range(12)]
+    np.testing.assert_allclose(ds.query_ndcg, ndcg, atol=1e-12)
 
 
 @few_and_many
@@ -183,13 +183,13 @@ def test_ranks_of_tied_matches(ties, cmc):
     """Two matches and two others are equal, behind one of each."""
     case = {"values": [[1, 2, 2, 2, 2, 3, 1]], "probe_labels": [1], "kind": "distance"}
     case["gallery_labels"] = [1, 1, 2, 1, 3, 1, 2]
-    found = be.reid(
+    result = be.reid(
         be.Scores(*(case[x] for x in ("values", "probe_labels", "gallery_labels"))), "viper",
         cmc=cmc, ties=ties, max_rank=7,
     )  # fmt: skip
     expected = naive_reid.reid(case, None, removed="none", counts=cmc, ties=ties, max_rank=7)
-    assert_close(found.cmc, expected.cmc)
-    assert_close(found.precision_at_k, expected.precision_at_k)
+    assert_close(result.cmc, expected.cmc)
+    assert_close(result.precision_at_k, expected.precision_at_k)
 
 
 @few_and_many
@@ -357,15 +357,17 @@ def test_gom_of_a_card_with_expected_ties(tmp_path):
 
 def test_cameras_have_their_usual_names_on_both_sides():
     """A rule of cameras that could never apply is an error."""
-    d, q, g = [[1, 2, 3]], [1], [1, 2, 1]
+    distances, queries, gallery = [[1, 2, 3]], [1], [1, 2, 1]
     for name in ("camera", "cam", "camid", "cam_id", "CameraID", "camids"):
         meta = {"probe_meta": {name: [1]}, "gallery_meta": {name: [1, 2, 3], "x": [1, 1, 1]}}
-        assert be.reid(be.Scores(d, q, g, **meta)).mean_ap == 0.5
-        listed = be.Scores.from_top_k([[0, 1, 2]], q, g, **meta)
+        assert be.reid(be.Scores(distances, queries, gallery, **meta)).mean_ap == 0.5
+        listed = be.Scores.from_top_k([[0, 1, 2]], queries, gallery, **meta)
         assert be.reid(listed, "top-k", removed="same-id-same-camera").mean_ap == 0.5
-    one = be.Scores(d, q, g, probe_meta={"camera": [1]}, gallery_meta={"where": [1, 2, 3]})
+    one_side = be.Scores(
+        distances, queries, gallery, probe_meta={"camera": [1]}, gallery_meta={"where": [1, 2, 3]}
+    )
     with pytest.raises(be.ProtocolError, match=r"in gallery_meta \(gallery_meta has 'where'\)"):
-        be.reid(one)
+        be.reid(one_side)
 
 
 def test_nan_is_an_error_only_where_it_is_read():
@@ -384,9 +386,9 @@ def population() -> be.Scores:
     """Queries against a gallery, four cameras, some identities unknown to the gallery."""
     rng = np.random.default_rng(0)
     gallery, probes = rng.permutation(np.repeat(np.arange(1, 13), 6)), rng.integers(1, 15, 40)
-    d = rng.normal(size=(40, len(gallery))) - 1.5 * (probes[:, None] == gallery[None])
+    distances = rng.normal(size=(40, len(gallery))) - 1.5 * (probes[:, None] == gallery[None])
     return be.Scores(
-        d, probes, gallery, probe_meta={"camera": rng.integers(0, 4, 40)},
+        distances, probes, gallery, probe_meta={"camera": rng.integers(0, 4, 40)},
         gallery_meta={"camera": rng.integers(0, 4, len(gallery))},
     )  # fmt: skip
 
@@ -408,7 +410,7 @@ RUN = ("run", "reid.npz", "--protocol", "market1501")
 
 def test_a_run_by_a_convention(on_disk, capsys):
     assert main([*RUN, "--verbose"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    printed = " ".join(capsys.readouterr().out.split())
     ds = be.reid(on_disk)
     ranks = ("CMC(1)", "CMC(5)", "CMC(10)", "CMC(20)")
     counts = (
@@ -417,10 +419,10 @@ def test_a_run_by_a_convention(on_disk, capsys):
         f"comparisons removed {int(ds.removed):,}",
     )
     for text in ("mAP", "mINP", *ranks, f"{ds.mean_ap:.1%}"[:4], *counts):
-        assert text in shown
+        assert text in printed
     assert main(["run", "reid.npz", "--protocol", "cuhk03"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "removed for the CMC: entries of the same camera; for all other measures" in shown
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "removed for the CMC: entries of the same camera; for all other measures" in printed
     file = np.load("reid.npz")
     np.savez("reid.npz", **{name: file[name] for name in ("distmat", "q_pids", "g_pids")})
     assert main([*RUN]) == 2
@@ -447,8 +449,8 @@ def test_arrays_under_their_usual_names(matrix, names, tmp_path):
     arrays = {matrix: scores.values, **dict(zip(names, columns, strict=True))}
     np.savez(place, **arrays)
     assert be.reid(be.load(place)).mean_ap == be.reid(scores).mean_ap
-    other = be.load(place, columns={"probe_camera": names[0], "gallery_camera": names[1]})
-    np.testing.assert_array_equal(other.probe_meta["camera"], scores.probe_labels)
+    with_columns = be.load(place, columns={"probe_camera": names[0], "gallery_camera": names[1]})
+    np.testing.assert_array_equal(with_columns.probe_meta["camera"], scores.probe_labels)
     np.savez(place, **arrays, who=scores.probe_labels + 1)
     result = be.load(place, columns={"labels": "who"})
     np.testing.assert_array_equal(result.probe_labels, scores.probe_labels + 1)
@@ -530,23 +532,27 @@ def test_missing_scores_are_no_entries_however_many_mates(ties):
     values = rng.random((3, len(labels))).round(2)
     missing = rng.random(len(labels)) < 0.1
     values[:, missing] = np.nan
-    known = ~missing
+    is_scored = ~missing
     result = be.reid(be.Scores(values, [1] * 3, labels, nan="exclude"), "viper", ties=ties)
-    expected = be.reid(be.Scores(values[:, known], [1] * 3, labels[known]), "viper", ties=ties)
+    expected = be.reid(
+        be.Scores(values[:, is_scored], [1] * 3, labels[is_scored]), "viper", ties=ties
+    )
     for name in ("cmc", "mean_ap", "mean_inp", "mrr", "r_precision", "mean_ap_at_r", "ndcg"):
         np.testing.assert_array_equal(result[name], expected[name], err_msg=name)
 
 
 def test_what_a_result_says_of_its_queries(capsys):
     """Why there is none for the CMC; and that single shots are the CMC's alone."""
-    who, camera = np.repeat(np.arange(4), 2), {"camera": [1] * 8}
+    subject, camera = np.repeat(np.arange(4), 2), {"camera": [1] * 8}
     values = np.random.default_rng(0).random((8, 8))
-    same = be.Scores(values, who, who.copy(), probe_meta=camera, gallery_meta=camera)
+    same = be.Scores(values, subject, subject.copy(), probe_meta=camera, gallery_meta=camera)
     result = be.reid(same, removed="same-camera", removed_for_ap="none")
     assert np.isnan(result.cmc).all() and not np.isnan(result.mean_ap)
     assert "(same-camera)" in arguments(result, "no-query-with-match")["why"]
-    other = {"camera": [2] * 8}
-    result = be.reid(be.Scores(values, who, who, probe_meta=camera, gallery_meta=other), "cuhk03")
+    other_camera = {"camera": [2] * 8}
+    result = be.reid(
+        be.Scores(values, subject, subject, probe_meta=camera, gallery_meta=other_camera), "cuhk03"
+    )
     assert "other measures on all" in result.cmc.long_name
     be.show(result)
     assert "other measures all" in " ".join(capsys.readouterr().out.split())

@@ -150,7 +150,7 @@ def split(key: str) -> tuple[str, str, dict[str, str]]:
 def test_rankers(folder, name):
     scores, result = load(folder, name)
     ours = Ours(scores)
-    held = 0
+    compared_keys = 0
     for key, reference in result.items():
         function, output, settings = split(key)
         if function not in SAME or output not in OUTPUT or "cuhk03/cmc" in key:
@@ -176,8 +176,8 @@ def test_rankers(folder, name):
         backwards = function.startswith("layumi") and bool(settings)
         unsure = settings.get("sort") == "default" or backwards
         hold(results, OUTPUT[output], reference, key, unsure=unsure)
-        held += 1
-    assert held >= 3
+        compared_keys += 1
+    assert compared_keys >= 3
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -230,12 +230,12 @@ def test_cut_lists(folder, name):
                 scores, "cityflow", rank_k=length, max_rank=length, junk="keep", ties=ties,
                 per_query=True, unmatched="zero",
             )  # fmt: skip
-            each = ds["rank_k_average_precision"]
+            precision = ds["rank_k_average_precision"]
             matched = ds["matches"].values > 0
             if output == "all_AP":
-                return {"x": each[matched]}
+                return {"x": precision[matched]}
             if output.endswith("per_query"):
-                return {"x": each.fillna(0.0)}
+                return {"x": precision.fillna(0.0)}
             share = matched.mean() if matched.any() else 1.0
             name = {"mAP": "rank_k_mean_ap", "cmc": "cmc"}[output]
             return {"x": ds[name] / share}
@@ -269,8 +269,8 @@ def test_gom_program(folder, name):
         elif key.startswith("gom/evaluate_open"):
             # It takes every query for one that is not in the gallery, and removes all the same.
             budget = int(key.partition("B=")[2].partition("|")[0])
-            gone = (kept(scores) == 0) | (scores.gallery_labels == -1)
-            values = np.where(gone, 1.0, scores.values)
+            is_removed = (kept(scores) == 0) | (scores.gallery_labels == -1)
+            values = np.where(is_removed, 1.0, scores.values)
             unknown = 10**6 + np.arange(len(values))
             strangers = be.Scores(values, unknown, scores.gallery_labels)
             ds = be.gom(strangers, scaled=False, convention="vehicleid", budget=budget)
@@ -296,12 +296,14 @@ def test_roc_of_the_pairs_that_are_kept(folder, name):
     present = pairs.mask > 0
     false, true, thresholds = roc_curve(pairs.mask[present] == 1, scores.values[present])
     for target, rate in zip((1e-4, 1e-3, 1e-2), reference, strict=True):
-        at = int(np.argmin(np.abs(false - target)))
-        assert true[at] == pytest.approx(rate, abs=1e-12)
-        if np.isfinite(thresholds[at]):  # what is not closer is rejected there
-            ours = be.verification(pairs, thresholds=[np.nextafter(thresholds[at], -1)], auc=False)
+        nearest = int(np.argmin(np.abs(false - target)))
+        assert true[nearest] == pytest.approx(rate, abs=1e-12)
+        if np.isfinite(thresholds[nearest]):  # what is not closer is rejected there
+            ours = be.verification(
+                pairs, thresholds=[np.nextafter(thresholds[nearest], -1)], auc=False
+            )
             assert ours.grr[0] == pytest.approx(rate, abs=1e-12)
-            assert ours.frr[0] == pytest.approx(false[at], abs=1e-12)
+            assert ours.frr[0] == pytest.approx(false[nearest], abs=1e-12)
 
 
 # ------------------------------------------------------------------------------------ GOM
