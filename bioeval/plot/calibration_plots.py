@@ -11,8 +11,14 @@ from matplotlib.figure import Figure
 from scipy.special import expit
 
 from bioeval.plot.display import Curve, Curves, curves_of, numbered
-from bioeval.plot.plot_style import SQUARE, Style, styled
+from bioeval.plot.plot_style import SQUARE, THIN, Style, styled
 from bioeval.plot.systems import pick
+
+# Proportions that are nearly 0 or 1; the least and the largest end of the axis of logarithms.
+NEARLY, LIMITS = 0.002, (4.0, 20.0)
+
+# The largest error on an axis, and the factor between the largest one and its end.
+MOST, ABOVE = 2.0, 1.05
 
 
 @styled
@@ -67,11 +73,11 @@ def tippett(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     words = {"genuine_above": "genuine", "impostor_above": "impostor"}
     plot = Curves("tippett", curves_of(data, "tippett", "llr", words), ax, style, marked=False)
     # The axis ends where both curves are nearly 0 or 1.
-    partial = [c.x[(c.y > 0.002) & (c.y < 0.998)] for c in plot.defined]
+    partial = [c.x[(c.y > NEARLY) & (c.y < 1 - NEARLY)] for c in plot.defined]
     farthest = np.abs(np.concatenate([np.zeros(1), *partial])).max()
-    limit = min(20.0, max(4.0, math.ceil(farthest)))
+    limit = float(np.clip(math.ceil(farthest), *LIMITS))
     plot.draw(xlim=(-limit, limit))
-    plot.ax_.axvline(0.0, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
+    plot.ax_.axvline(0.0, color=Style.rule, linewidth=THIN, linestyle=":", zorder=1)
     x_label = "Natural log of the likelihood ratio"
     y_label = "Proportion of the class with a larger ratio"
     return plot.end("Tippett plot", x_label, y_label)
@@ -85,7 +91,7 @@ def _draw_over_priors(error: str, data: Any, ax: Any, style: Any, title: str, y:
     first = plot.systems[0].dataset
     priors = first["prior_log_odds"].values
     worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in plot.defined]
-    plot.draw(xlim=priors[[0, -1]], ylim=(0, min(2.0, 1.05 * max([1.0, *worst]))))
+    plot.draw(xlim=priors[[0, -1]], ylim=(0, min(MOST, ABOVE * max([1.0, *worst]))))
     plot.reference(priors, first["reference_ece"] if error == "ece" else np.ones(len(priors)))
     caption = ["dotted: the prior alone, without any score"]
     return plot.end(title, "Natural log of prior odds of a genuine attempt", y, caption=caption)

@@ -18,7 +18,7 @@ from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.plot import plot_style
-from bioeval.plot.plot_style import SIZE, Style
+from bioeval.plot.plot_style import CURVE, DASHES, RATES, SIZE, THIN, Style
 from bioeval.plot.systems import (
     System,
     agreed,
@@ -36,6 +36,10 @@ from bioeval.showing.sizes import candidates_in_words
 from bioeval.showing.terms import rate_of_term
 from bioeval.showing.text import Phrase, Term, Text, parts
 from bioeval.showing.writers.lines import written
+
+# Hollow marks: where the first of a line is, how much later those of the next line are, and the
+# distance of two, in diagonals of the axes.
+FIRST_MARK, NEXT_MARK, MARKS = 0.03, 0.05, 0.35
 
 # If several systems have more curves than this, the legend names each system and each kind of
 # curve once, instead of each curve.
@@ -284,7 +288,7 @@ class Curves(Display):
         for curve in self.defined:
             self.line(curve, curve.x, curve.y, drawstyle="default")
             self.band(curve)
-        self.ax_.set(**{"xlim": (-0.015, 1.015), "ylim": (-0.015, 1.015), **limits})
+        self.ax_.set(**{"xlim": RATES, "ylim": RATES, **limits})
 
     def over_thresholds(self, log: bool = False) -> str:
         """Draw rates in steps over the thresholds, with their bands; return the axis label.
@@ -294,7 +298,7 @@ class Curves(Display):
         kind = kind_of(self.systems, self.plot)
         # Counts change just past a threshold of distances, just before one of similarities.
         steps = "steps-pre" if kind in LARGER_IS_CLOSER else "steps-post"
-        self.ax_.set_ylim(-0.015, 1.015)
+        self.ax_.set_ylim(RATES)
         for curve in self.defined:
             is_drawn = np.isfinite(curve.x) & (curve.y > 0 if log else np.isfinite(curve.y))
             self.line(curve, curve.x[is_drawn], curve.y[is_drawn], drawstyle=steps)
@@ -304,7 +308,7 @@ class Curves(Display):
     def line(self, curve: Curve, x: np.ndarray, y: np.ndarray, **properties: Any) -> None:
         """Draw one curve in steps; where a curve has few points, all of them are marked."""
         marked = len(x) <= plot_style.FEW_POINTS if self.marked is None else self.marked
-        defaults: dict[str, Any] = {"color": self._colours[curve.name], "linewidth": 1.6}
+        defaults: dict[str, Any] = {"color": self._colours[curve.name], "linewidth": CURVE}
         defaults |= {"drawstyle": "steps-post", "solid_joinstyle": "miter"}
         look = {**defaults, **self._marks(curve.dash, marked), **properties, **self.style}
         (self.lines_[curve.name],) = self.ax_.plot(x, y, **look)
@@ -321,7 +325,11 @@ class Curves(Display):
         if marked:
             return look
         hollow: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.2}
-        return {**look, **hollow, "markevery": (0.03 + 0.05 * (dash % 7), 0.35)}
+        return {
+            **look,
+            **hollow,
+            "markevery": (FIRST_MARK + NEXT_MARK * (dash % len(DASHES)), MARKS),
+        }
 
     def reference(self, x: Any, y: Any) -> None:
         """Draw a thin line to compare the curves with."""
@@ -354,7 +362,7 @@ class Curves(Display):
     def cloud(self, curve: Curve, lines: Iterable[tuple[Any, Any]], **style: Any) -> None:
         """Draw curves of folds behind their mean; a curve of a single point is a dot."""
         properties: dict[str, Any] = {"color": self._colours[curve.name], "alpha": 0.45}
-        properties |= {"linewidth": 0.8, "zorder": 1.5}
+        properties |= {"linewidth": THIN, "zorder": 1.5}
         for line in lines:
             dot = {"marker": "."} if len(line[0]) == 1 else {}
             self.ax_.plot(*line, **{**properties, **dot, **style})

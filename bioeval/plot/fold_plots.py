@@ -16,7 +16,7 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, Display, threshold_label
-from bioeval.plot.plot_style import Style, in_per_cent, note, styled, ticks_across
+from bioeval.plot.plot_style import CURVE, THIN, Style, in_per_cent, note, styled, ticks_across
 from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.results.words import percent
 from bioeval.showing.cells import threshold_of
@@ -33,8 +33,12 @@ from bioeval.studies.thresholds.answers import folds_of, new_people, refusal_of
 
 # ------------------------------------------------------------------------ points of the folds
 
-# Letters of a rate on an axis, with the space to the next.
-LETTERS_OF_RATE = 10
+# Letters of a rate on an axis, with the space to the next, and the most rates on it.
+LETTERS_OF_RATE, MOST_TICKS = 10, 8
+
+# The room before 0 and after the largest rate, in parts of the axis, and the part of it beyond
+# which the words about the target are at its left.
+BEFORE, BEYOND, TO_THE_RIGHT = 0.03, 1.1, 0.8
 
 
 @styled
@@ -113,17 +117,17 @@ def _draw_folds(
     ]
     for (label, point), look in zip(points.items(), looks, strict=True):
         _draw_point(plot, point, label, **look)
-    ax.set_xlim(left=-0.03 * ax.get_xlim()[1])
-    ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
+    ax.set_xlim(left=-BEFORE * ax.get_xlim()[1])
+    ax.set_ylim(bottom=-BEFORE * ax.get_ylim()[1], top=BEYOND * ax.get_ylim()[1])
     rule = threshold_rule(ds.attrs)
     if rule.name == "far":
         (target,) = rule.values
-        ax.axvline(target, color=Style.text, linewidth=0.8, linestyle=":", zorder=1)
-        ax.set_xlim(right=max(ax.get_xlim()[1], 1.03 * target))
-        right = target > 0.8 * ax.get_xlim()[1]
+        ax.axvline(target, color=Style.text, linewidth=THIN, linestyle=":", zorder=1)
+        ax.set_xlim(right=max(ax.get_xlim()[1], (1 + BEFORE) * target))
+        right = target > TO_THE_RIGHT * ax.get_xlim()[1]
         step, side = ((-4, -3), "right") if right else ((4, -3), "left")
         note(ax, f"target {percent(target, '.3g')}", (target, 1), step, va="top", ha=side)
-    ax.locator_params("x", nbins=min(8, int(ticks_across(ax, LETTERS_OF_RATE))))
+    ax.locator_params("x", nbins=min(MOST_TICKS, int(ticks_across(ax, LETTERS_OF_RATE))))
     ax.xaxis.set_major_formatter(in_per_cent)
     ax.yaxis.set_major_formatter(in_per_cent)
     if not np.isfinite(far + frr).any():
@@ -138,7 +142,7 @@ def _draw_point(plot: Display, point: xr.Dataset, label: str, **style: Any) -> N
         middle[axis] = value = float(point[rate])
         bars[f"{axis}err"] = np.maximum([[value - low], [high - value]], 0)
     properties: dict[str, Any] = {"color": Style.colour(Style.text), "markersize": 7}
-    properties |= {"linewidth": 1.6, **style}
+    properties |= {"linewidth": CURVE, **style}
     drawn = plot.ax_.errorbar(**middle, **bars, zorder=4, **properties)
     drawn.lines[0].set_label(label)  # the legend shows the point without its bars
 
@@ -213,7 +217,7 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
             plot.band(curve, is_defined)
         elif curve.low is not None and curve.high is not None:
             ends = (x[is_defined] for x in (curve.x, curve.low, curve.high))
-            plot.ax_.vlines(*ends, color=plot.lines_[curve.name].get_color(), linewidth=1.6)
+            plot.ax_.vlines(*ends, color=plot.lines_[curve.name].get_color(), linewidth=CURVE)
     last = max(int(curve.x[-1]) for curve in plot.curves.values())
     if all((np.diff(c.x) == 1).all() for c in plot.defined):  # of folds: chosen ranks
         last = plot_style.last_change(arrays, last)
@@ -255,6 +259,17 @@ def _mean_rates(dataset: xr.Dataset) -> xr.Dataset:
 
 # --------------------------------------------------------------------- scalars of each fold
 
+# Inches: the width, the height without rows and of each row, of which there is room for some.
+WIDTH, HEIGHT_WITHOUT_ROWS, HEIGHT_OF_ROW, FEWEST_ROWS = 7.2, 1.7, 0.52, 3
+
+# In rows: the room above the first and below the last; of a row, downwards, where its axis, its
+# mean and the values at its ends are, and the height of the highest bar above its axis.
+ABOVE_FIRST, BELOW_LAST = 0.7, 0.45
+AXIS_AT, MEAN_AT, ENDS_AT, HIGHEST_BAR = 0.1, 0.22, 0.3, 0.62
+
+# Bars of a row, and the ends of the horizontal axis, on which 0 and 1 are the ends of each row.
+BARS, SCALE = 30, (-0.02, 1.02)
+
 
 @styled
 def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
@@ -274,10 +289,10 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     ds = systems[0].dataset
     rows = _spreads_of_measures(ds)
     number = len(rows)
-    size = 7.2, 1.7 + 0.52 * max(number, 3)
+    size = WIDTH, HEIGHT_WITHOUT_ROWS + HEIGHT_OF_ROW * max(number, FEWEST_ROWS)
     plot = Display(systems, ax, style, size, drawn={row.label: row.each for row in rows})
     ax = plot.ax_
-    ax.set(xlim=(-0.02, 1.02), ylim=(max(number, 1) - 0.45, -0.7), xticks=[])
+    ax.set(xlim=SCALE, ylim=(max(number, 1) - BELOW_LAST, -ABOVE_FIRST), xticks=[])
     ax.grid(False)
     ax.spines[["left", "bottom"]].set_visible(False)
     for place, row in enumerate(rows):
@@ -345,20 +360,26 @@ def _draw_row(ax: Axes, place: int, row: _Spread, style: Mapping[str, Any]) -> N
     least, width = np.nanmin(numbers), np.nanmax(numbers) - np.nanmin(numbers)
     ends = {0.0: least, 1.0: least + width} if width else {0.5: least}
     mean, low, high, *values = (numbers - least) / width if width else 0 * numbers + 0.5
-    counts, edges = np.histogram(values, 30, (0, 1))
-    heights = 0.62 * counts / counts.max()
+    counts, edges = np.histogram(values, BARS, (0, 1))
+    heights = HIGHEST_BAR * counts / counts.max()
     bars: dict[str, Any] = {"color": Style.rule, "alpha": 0.6, "align": "edge", **style}
-    ax.bar(edges[:-1], heights, 1 / 30, bottom=place + 0.1 - heights, **bars)
+    ax.bar(edges[:-1], heights, 1 / BARS, bottom=place + AXIS_AT - heights, **bars)
     colour = Style.colour(Style.hues.get(row.name, plot_style.BOTH))
     properties: dict[str, Any] = {"color": colour, "zorder": 3}
-    ax.plot([low, high], [place + 0.22] * 2, marker="|", markersize=8, linewidth=2.4, **properties)
-    ax.plot(mean, place + 0.22, "o", markersize=6, markeredgecolor="white", **properties)
-    ax.plot([0, 1], [place + 0.1] * 2, color=Style.rule, linewidth=0.8, zorder=1)  # the axis
+    ax.plot(
+        [low, high], [place + MEAN_AT] * 2, marker="|", markersize=8, linewidth=2.4, **properties
+    )
+    ax.plot(mean, place + MEAN_AT, "o", markersize=6, markeredgecolor="white", **properties)
+    ax.plot([0, 1], [place + AXIS_AT] * 2, color=Style.rule, linewidth=THIN, zorder=1)  # the axis
     sides = {0.0: "left", 0.5: "center", 1.0: "right"}
     for place_on_axis, value in ends.items():
         text: dict[str, Any] = {"ha": sides[place_on_axis], "va": "top", "color": Style.text}
         ax.text(
-            place_on_axis, place + 0.3, _in_decimals(row, value), fontsize=Style.look.small, **text
+            place_on_axis,
+            place + ENDS_AT,
+            _in_decimals(row, value),
+            fontsize=Style.look.small,
+            **text,
         )
 
 
@@ -376,6 +397,9 @@ def _in_decimals(row: _Spread, value: float) -> str:
 
 
 # --------------------------------------------------------------------------------------- promises
+
+# The factor between a rate and the end of the logarithmic axis.
+AROUND = 1.3
 
 
 @styled
@@ -431,7 +455,9 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
             ax.axvline(value, color=Style.text, linewidth=1.2, linestyle=line, label=text)
     rates_drawn = np.concatenate(arrays)
     positive = rates_drawn[np.isfinite(rates_drawn) & (rates_drawn > 0)]
-    plot_style.log_axis(ax, "y", float(positive.min()) / 1.3, min(1.0, 1.3 * float(positive.max())))
+    plot_style.log_axis(
+        ax, "y", float(positive.min()) / AROUND, min(1.0, AROUND * float(positive.max()))
+    )
     labels = threshold_label(ds.attrs["kind"]), say("Error rate: {far}, {frr}")
     caption = [f"estimated, for {ds.attrs['assured_for']}"]
     plot.finish(plot.of_system("Assured threshold"), caption, *labels)

@@ -14,7 +14,17 @@ from matplotlib.figure import Figure
 
 from bioeval.base.errors import short_name
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import LETTER, Style, colour_bar, in_per_cent, note, room, styled
+from bioeval.plot.plot_style import (
+    CURVE,
+    LETTER,
+    THIN,
+    Style,
+    colour_bar,
+    in_per_cent,
+    note,
+    room,
+    styled,
+)
 from bioeval.plot.systems import as_plot_text, pick
 from bioeval.results.words import percent
 from bioeval.showing.header import rule_of
@@ -38,6 +48,10 @@ PANELS_IN_COLUMN = 1.8  # height of two panels one below the other, in heights o
 # Lines from one name to the next, and the part of the height that the title leaves.
 LINE_SPACING = 1.25
 WITHOUT_TITLE = 0.75
+
+# The width of the pairs by the width of the rates; the end of the axis of rates by the largest; the
+# part of the axis beyond which words are at the left of a line; the ends of a scale with one rate.
+PAIRS_TO_RATES, BEYOND, TO_THE_RIGHT, AROUND = 1.15, 1.06, 0.6, 1.5
 
 # Colours of a FAR of 0 and of one that is not defined.
 ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
@@ -70,7 +84,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     ds = ds.isel({dim: slice(-1) for dim in ("group", "claimed_group") if dim in ds.dims})
     plot = Display(systems, ax, style, _size_in_inches(ds.sizes["group"]))
     left = plot.ax_
-    right = plot.divide(2, 1) if is_narrow else plot.divide(1, 2, width_ratios=(1, 1.15))
+    right = plot.divide(2, 1) if is_narrow else plot.divide(1, 2, width_ratios=(1, PAIRS_TO_RATES))
     ticks, names = _named_groups(ds["group"].values.tolist(), room(left)[1])
     _draw_rates(left, ds, "frr", overall_frr, style)
     subjects = ds["subjects"].values[ticks].tolist()
@@ -132,16 +146,16 @@ def _draw_rates(
     colour = Style.colour(Style.hues[rate])
     if f"{rate}_low" in ds:
         ends = ds[f"{rate}_low"], ds[f"{rate}_high"]
-        ax.hlines(places, *ends, color=colour, linewidth=1.6, zorder=2)
+        ax.hlines(places, *ends, color=colour, linewidth=CURVE, zorder=2)
     for members, face in ((~flagged, colour), (flagged, "white")):
         points: dict[str, Any] = {"color": colour, "markerfacecolor": face, "markersize": 6.5}
         values = ds[rate].values[members]
         ax.plot(values, places[members], "o", **{"zorder": 3, **points, **style})
-    ax.set_xlim(0, 1.06 * ax.get_xlim()[1])
+    ax.set_xlim(0, BEYOND * ax.get_xlim()[1])
     ax.set_ylim(len(places) - 0.5, -0.5)
     if overall == overall:
-        ax.axvline(overall, color=Style.rule, linewidth=0.8, linestyle=":", zorder=1)
-        away, side = (-4, "right") if overall > 0.6 * ax.get_xlim()[1] else (4, "left")
+        ax.axvline(overall, color=Style.rule, linewidth=THIN, linestyle=":", zorder=1)
+        away, side = (-4, "right") if overall > TO_THE_RIGHT * ax.get_xlim()[1] else (4, "left")
         text = f"all: {percent(overall, 'fine')}"
         note(ax, text, (overall, 1), (away, -2), va="top", ha=side)
     ax.xaxis.set_major_formatter(in_per_cent)
@@ -154,7 +168,7 @@ def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
     far = ds["far"].values
     positive = far[far > 0]
     low, high = (positive.min(), positive.max()) if len(positive) else (0.5, 1.0)
-    norm = LogNorm(low / 1.5, high * 1.5) if low == high else LogNorm(low, high)
+    norm = LogNorm(low / AROUND, high * AROUND) if low == high else LogNorm(low, high)
     in_range = np.where(far == 0, low / 2, far)
     image = ax.imshow(in_range, colours, norm, aspect="auto", interpolation="nearest")
     if in_cells:

@@ -55,6 +55,13 @@ MARKERS = ("s", "^", "D", "v", "P", "X", "<")
 GRID, SHADE = "#e8e8e8", "#f3f3f3"
 SIZE, SQUARE = (6.4, 4.8), (5.8, 6.0)
 
+# Widths of lines, in points: of a curve and an interval, of a histogram, of a reference.
+CURVE, OUTLINE, THIN = 1.6, 1.4, 0.8
+
+# The part of an axis of rates that is left free at either end, so that a curve at 0 or 1 is seen.
+FREE = 0.015
+RATES = -FREE, 1 + FREE
+
 # Of a curve with no more points, each is marked.
 FEW_POINTS = 40
 
@@ -69,8 +76,14 @@ LEGEND_KEY, LEGEND_ROW, LEAST_AXES = 6, 1.4, 0.35
 # grows with the letters.
 MARGINS = 44, 36, 8, 34
 
+# Letters of the shortest lines into which a text is folded.
+FEWEST_LETTERS = 16
+
 # The width of the numbers at an axis, by the height of a letter.
 NUMBERS = 24 / 8.5
+
+# Inches by which a figure of a fixed width is higher than wide figures of its shape: for the words.
+HEIGHT_OF_WORDS = 0.8
 
 # Inches by which a figure is higher, so that its axes are not smaller, if its letters are twice as
 # large.
@@ -335,7 +348,7 @@ def axes_for(
                 lambda x: len(x) == 2 and ((x >= 1) & (x <= 100)).all(),
             ).tolist()
         elif look.width is not None:  # room for the words, larger on paper
-            size = look.width, look.height or look.width * size[1] / size[0] + 0.8
+            size = look.width, look.height or look.width * size[1] / size[0] + HEIGHT_OF_WORDS
         else:
             size = size[0], size[1] + (look.factor - 1) * HEIGHT_OF_LETTERS
         ax.set_size_inches(size)
@@ -346,11 +359,11 @@ def axes_for(
     elif figsize is not None:
         raise DataError("figsize is the size of a new figure; leave out figsize, or ax")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set(color=Style.rule, linewidth=0.8)
-    ticks: dict[str, Any] = {"color": Style.rule, "labelcolor": Style.text, "width": 0.8}
+    ax.spines[["left", "bottom"]].set(color=Style.rule, linewidth=THIN)
+    ticks: dict[str, Any] = {"color": Style.rule, "labelcolor": Style.text, "width": THIN}
     ax.tick_params(which="both", labelsize=look.small, pad=TICK_PAD * look.factor, **ticks)
     ax.tick_params(which="minor", length=2)
-    ax.grid(True, which="major", color=GRID, linewidth=0.8)
+    ax.grid(True, which="major", color=GRID, linewidth=THIN)
     ax.set_axisbelow(True)
     return ax
 
@@ -382,7 +395,7 @@ def room(ax: Axes) -> tuple[float, float]:
 def folded(text: str, length: float, size: float, letter: float = LETTER) -> str:
     """Break a text into lines of about `length` points; ``95 %`` and ``FAR < 1`` stay together."""
     text = re.sub(r" (?=%|[<>=≤≥/] )|(?<= [<>=≤≥/]) ", "\u00a0", text)
-    columns = max(16, int(length / (letter * size)))
+    columns = max(FEWEST_LETTERS, int(length / (letter * size)))
     return textwrap.fill(text, columns, break_on_hyphens=False).replace("\u00a0", " ")
 
 
@@ -546,10 +559,10 @@ def rate_axis(ax: Axes, low: float) -> None:
     An axis that does not begin at 0 has a mark at its foot.
     """
     if not 0.5 < low < 1.0:
-        ax.set_ylim(-0.015, 1.015)
+        ax.set_ylim(RATES)
         return
     step = 10.0 ** np.floor(np.log10((1 - low) / 2))
     start = np.floor(low / step - 0.2) * step
-    ax.set_ylim(start - 0.015 * (1 - start), 1 + 0.015 * (1 - start))
+    ax.set_ylim(start - FREE * (1 - start), 1 + FREE * (1 - start))
     mark: dict[str, Any] = {"marker": [(-1.0, -0.6), (1.0, 0.6)], "s": 36, "color": Style.text}
     ax.scatter([0, 0], [0.02, 0.05], transform=ax.transAxes, clip_on=False, zorder=5, **mark)

@@ -12,10 +12,22 @@ from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import short_name
 from bioeval.plot import plot_style
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import Style, styled
+from bioeval.plot.plot_style import CURVE, Style, styled
 from bioeval.plot.systems import as_plot_text, labels_of, pick
 from bioeval.showing.text import Text, say
 from bioeval.studies.compare.outcomes import measures_of
+
+# Inches: the width, the height without rows and of each row, and its least and largest value.
+WIDTH, HEIGHT_WITHOUT_ROWS, HEIGHT_OF_ROW = 9.6, 1.9, 0.36
+LEAST_HEIGHT, MOST_HEIGHT = 3.0, 14.0
+
+# The width of the values by the width of the ranks, and letters of the longest name, by whether the
+# figure is narrow.
+VALUES_TO_RANKS, LONGEST_NAME = 1.9, {False: 28, True: 14}
+
+# Of the axis of ranks: the width of a bar of one rank, of a letter behind it as a part of the axis,
+# and the most numbers.
+WIDTH_OF_RANK, WIDTH_OF_LETTER, MOST_TICKS = 0.7, 0.06, 6
 
 
 @styled
@@ -48,8 +60,9 @@ def ranking(
     ranked = by_name[measure or next(iter(by_name))]
     order = [i for i in ranked.order if not np.isnan(ranked.number("", i))]
     number, narrow = len(order), Style.look.is_narrow
-    plot = Display(results, ax, style, (9.6, float(np.clip(1.9 + 0.36 * number, 3.0, 14.0))))
-    left, right = plot.ax_, plot.divide(1, 2, width_ratios=(1.9, 1))
+    height = np.clip(HEIGHT_WITHOUT_ROWS + HEIGHT_OF_ROW * number, LEAST_HEIGHT, MOST_HEIGHT)
+    plot = Display(results, ax, style, (WIDTH, float(height)))
+    left, right = plot.ax_, plot.divide(1, 2, width_ratios=(VALUES_TO_RANKS, 1))
     if not order:
         plot.empty(say("{measure} is not defined", measure=ranked.name))
         right.set_axis_off()
@@ -62,14 +75,14 @@ def ranking(
     labels = labels_of(ranked.systems, ranked.systems)
     of_systems = [Style.colour(i, names=(name,)) for i, name in enumerate(ranked.systems)]
     colours = [of_systems[i] for i in order]
-    longest = 14 if narrow else 28
+    longest = LONGEST_NAME[narrow]
     shown = [labels.get(ranked.systems[i], ranked.systems[i]) for i in order]
     names = [as_plot_text(short_name(name, longest)) for name in shown]
     for axes, row_names in ((left, names), (right, [""] * number)):
         axes.set(ylim=(number - 0.5, -0.5))
         axes.set_yticks(range(number), row_names)
         axes.tick_params(axis="y", length=0)
-    left.hlines(range(number), value_low, value_high, color=colours, linewidth=1.6, zorder=2)
+    left.hlines(range(number), value_low, value_high, color=colours, linewidth=CURVE, zorder=2)
     points: dict[str, Any] = {"color": colours, "s": 42, "zorder": 3, **style}
     left.scatter(value, range(number), **points)
     left.margins(x=0.04)
@@ -78,12 +91,12 @@ def ranking(
     of_bars: Any = [
         colour if low == 1 else Style.rule for low, colour in zip(rank_low, colours, strict=True)
     ]
-    wide, start = rank_high - rank_low + 0.7, rank_low - 0.35
+    wide, start = rank_high - rank_low + WIDTH_OF_RANK, rank_low - WIDTH_OF_RANK / 2
     bars = right.barh(range(number), wide, 0.5, start, color=of_bars, zorder=2)
     letters = [ranked.letters(i) for i in order]
     right.bar_label(bars, letters, padding=4, fontsize=Style.look.small, color=Style.text)
-    right.set_xlim(0.5, number + 0.5 + 0.06 * number * max(map(len, letters)))
-    right.set_xticks(range(1, number + 1, -(-number // 6)))
+    right.set_xlim(0.5, number + 0.5 + WIDTH_OF_LETTER * number * max(map(len, letters)))
+    right.set_xticks(range(1, number + 1, -(-number // MOST_TICKS)))
     better = "larger" if ranked.scalar.larger_is_better else "smaller"
     label = say("{measure} ({better} is better)", measure=ranked.name, better=better)
     level: Text = ""

@@ -18,7 +18,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, counted
 from bioeval.plot import plot_style
 from bioeval.plot.display import Curve, Curves, curves_by_rank, curves_of, legend_text
-from bioeval.plot.plot_style import SIZE, SQUARE, Style, styled
+from bioeval.plot.plot_style import RATES, SIZE, SQUARE, THIN, Style, styled
 from bioeval.plot.systems import System, attempts, joined, value_or_nan
 from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS
@@ -148,6 +148,13 @@ def shade_below(axis: Axis, floor: float) -> bool:
     return True
 
 
+# The square ROC with its words, in inches.
+SQUARE_ROC = 5.6, 5.7
+
+# The factors between the smallest rate and the foot of a logarithmic axis, and between 1 and its
+# top; its foot where no rate is known.
+BELOW, ABOVE, NO_FLOOR = 1.8, 1.3, 1e-3
+
 _SHADED = "shaded: below one attempt"
 _FAR = say("{False accept rate, far}")
 
@@ -166,13 +173,13 @@ def _draw_against_far(plot: Curves, log: bool) -> list[str]:
         plot.band(curve, floor=floor)
     caption = folds_in_words(plot.systems)
     if log:
-        low = min(0.1, least(floors) / 1.8) or 1e-3  # room for what is shaded below
+        low = min(0.1, least(floors) / BELOW) or NO_FLOOR  # room for what is shaded below
         plot_style.log_axis(ax, "x", low)
         plot_style.rate_axis(ax, lowest if plot.defined else 0.0)
         if shade_below(ax.xaxis, least(floors)):
             caption.append(_SHADED)
     else:
-        ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015))
+        ax.set(xlim=RATES, ylim=RATES)
     return caption
 
 
@@ -215,7 +222,7 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
     """
     log = require_flag("log", log)
     curves = curves_of(mean_curves(data), "roc", "far", {"gar": ""})
-    plot = Curves("roc", curves, ax, style, SIZE if log else (5.6, 5.7), solid=True)
+    plot = Curves("roc", curves, ax, style, SIZE if log else SQUARE_ROC, solid=True)
     last = _draw_against_far(plot, log)
     if not log:
         plot.reference([0, 1], [0, 1])  # a system that decides at random
@@ -444,7 +451,7 @@ def error_rates(
     label = plot.over_thresholds(log)
     if log:
         smallest = (floor for system in plot.systems for floor in floors(system))
-        plot_style.log_axis(plot.ax_, "y", least((0.1, *smallest)) / 1.8, 1.3)
+        plot_style.log_axis(plot.ax_, "y", least((0.1, *smallest)) / BELOW, ABOVE)
     for number, system in enumerate(plot.systems):  # its EER, where the result has it
         eer = value_or_nan(system.dataset, "eer")
         threshold = value_or_nan(system.dataset, "eer_threshold")
@@ -455,7 +462,7 @@ def error_rates(
         if len(plot.systems) == 1:
             threshold_words = written(threshold_of(system.dataset, "eer_threshold"))
             colour, text = Style.text, f"EER {percent(eer, 'fine')} at {threshold_words}"
-        plot.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
+        plot.ax_.axvline(threshold, color=colour, linewidth=THIN, linestyle=":", zorder=1)
         point: dict[str, Any] = {"markersize": 5, "color": colour, "zorder": 4}
         plot.ax_.plot(threshold, eer, "o", label=legend_text(text), **point)
     return plot.end("Error rates", label, plot.named("Error rate", "far", "frr"))

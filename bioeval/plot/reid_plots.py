@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bioeval.plot.display import Curve, Curves, Display, curves_of
-from bioeval.plot.plot_style import Style, label_rows, styled
+from bioeval.plot.plot_style import CURVE, OUTLINE, Style, label_rows, styled
 from bioeval.plot.rank_plots import convention as convention_of
 from bioeval.plot.systems import System, agreed, labelled
 from bioeval.showing.writers.numbers import threshold_text
@@ -80,6 +80,9 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
 WIDTH_OF_ENTRY, WIDTH_OF_MEASURES, WIDTH_OF_QUERY = 0.42, 2.2, 0.8
 HEIGHT_OF_LIST, HEIGHT_WITHOUT_LISTS, NARROW_LISTS = 0.5, 1.4, (1.0, 0.3)
 
+# In places and in lists: the box of an entry, the line of a threshold, the room around all lists.
+WIDTH_OF_BOX, HEIGHT_OF_BOX, HEIGHT_OF_LINE, AROUND = 0.84, 0.72, 0.92, 0.6
+
 
 @styled
 def ranked_lists(
@@ -124,14 +127,14 @@ def ranked_lists(
     matched, unmatched = (Style.colour(Style.hues[x]) for x in ("frr", "far"))
     for kind, edge, face in ((1, matched, matched), (0, unmatched, "white")):
         row, place = np.nonzero(match == kind)
-        box: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": 1.4, **style}
-        ax.barh(row, 0.84, 0.72, place + 0.58, **box)
+        box: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": OUTLINE, **style}
+        ax.barh(row, WIDTH_OF_BOX, HEIGHT_OF_BOX, place + 1 - WIDTH_OF_BOX / 2, **box)
     for k, threshold in enumerate(ds["threshold"].values):  # of distances
-        low = np.arange(rows) - 0.46
+        low = np.arange(rows) - HEIGHT_OF_LINE / 2
         line: dict[str, Any] = {"color": Style.text, "linestyle": Style.dash(k)}
         line["label"] = f"retrieved at {threshold_text(threshold)}"
-        ax.vlines(within[:, k] + 0.5, low, low + 0.92, linewidth=1.6, zorder=3, **line)
-    ax.set(xlim=(0.4, places + 0.6), ylim=(rows - 0.4, -0.6))
+        ax.vlines(within[:, k] + 0.5, low, low + HEIGHT_OF_LINE, linewidth=CURVE, zorder=3, **line)
+    ax.set(xlim=(1 - AROUND, places + AROUND), ylim=(rows - 1 + AROUND, -AROUND))
     ax.set_yticks(np.arange(rows), [f"query {i}" for i in range(rows)])
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     ax.tick_params(length=0)

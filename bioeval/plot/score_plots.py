@@ -17,7 +17,7 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.plot import plot_style
 from bioeval.plot.display import MOST_NAMED, Display, legend_text
-from bioeval.plot.plot_style import LOOKS, SIZE, Style, styled
+from bioeval.plot.plot_style import LOOKS, OUTLINE, SIZE, Style, styled
 from bioeval.plot.systems import (
     System,
     agreed,
@@ -75,6 +75,11 @@ def score_distributions(
 
 # Systems that have a panel each, and the size of their figure by the size of one.
 PANELS, PANEL_WIDTH, PANEL_HEIGHT = 2, 1.6, 1.7
+
+
+# Opacity of a filled histogram. The foot of a logarithmic axis by the smallest density, or without
+# any; the top of both axes by the largest.
+FILL, FOOT, NO_DENSITY, LOG_TOP, TOP = 0.18, 0.6, 1e-3, 3, 1.1
 
 
 def draw_histograms(
@@ -162,10 +167,14 @@ def _draw_outlines(
                 continue
             densities.append(histogram.density)
             bins = histogram.density, histogram.edges
-            outline: dict[str, Any] = {"linestyle": Style.dash(i), "linewidth": 1.4, "zorder": 3}
+            outline: dict[str, Any] = {
+                "linestyle": Style.dash(i),
+                "linewidth": OUTLINE,
+                "zorder": 3,
+            }
             outline |= {"color": colour, **style}
             if not several:
-                ax.stairs(*bins, fill=True, color=outline["color"], alpha=0.18, zorder=2)
+                ax.stairs(*bins, fill=True, color=outline["color"], alpha=FILL, zorder=2)
             if is_abridged:
                 text = "" if i else label
             ax.stairs(*bins, label=legend_text(text), **outline)
@@ -180,10 +189,10 @@ def _draw_outlines(
 def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
     top = float(densities.max(initial=0.0)) or 1.0
     if log:
-        low = 0.6 * min(densities[densities > 0], default=1e-3)
-        plot_style.log_axis(ax, "y", low, 3 * top)
+        low = FOOT * min(densities[densities > 0], default=NO_DENSITY)
+        plot_style.log_axis(ax, "y", low, LOG_TOP * top)
     else:
-        ax.set_ylim(0, 1.1 * top)
+        ax.set_ylim(0, TOP * top)
 
 
 def _score_label(kind: str) -> str:

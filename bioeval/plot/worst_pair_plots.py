@@ -37,6 +37,9 @@ PICTURE, BESIDE = 36, 0.94
 # Lines of words below a pair, around it, and the fewest lines that a pair takes with its pictures.
 LINES_BELOW, LINES_OF_WORDS, LEAST_LINES = 2.3, 3.5, 4.8
 
+# Inches of the width, and letters of the longest name, by whether the style has a fixed width.
+WIDTH, LONGEST_NAME = 7.2, {False: 50, True: 16}
+
 # Height of the words above all pairs, by the height of a letter.
 HEADING = 6
 
@@ -96,7 +99,7 @@ def worst_pairs(
     pictures = [x for _, of_row in lines for pair in of_row for x in pair.pictures if x]
     across = max(1, *(len(of_row) for _, of_row in lines))
     shape = pictures[0].size if pictures else (1, 1)
-    wide = Style.look.width or 7.2
+    wide = Style.look.width or WIDTH
     picture = PICTURE * wide / across * shape[1] / shape[0]
     high = len(lines) * (picture + LINES_OF_WORDS * LINE * small) + HEADING * small
     plot = Display(systems, ax, style, (wide, high / 72), drawn=by_system)
@@ -137,7 +140,7 @@ def _lines_with_headings(
         for row, text in _ROWS.items():
             heading = plot_style.sentence(text)
             if len(by_system) > 1:
-                heading = f"{short_name(name, 16 if Style.look.width else 50)}: {text}"
+                heading = f"{short_name(name, LONGEST_NAME[Style.look.width is not None])}: {text}"
             lines.append((heading if rows[row] else f"{heading}: none", rows[row]))
     return lines
 

@@ -13,12 +13,21 @@ from matplotlib.text import Annotation
 from bioeval.base.errors import counted
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import Style, note, styled
+from bioeval.plot.plot_style import THIN, Style, note, styled
 from bioeval.plot.systems import as_plot_text, pick
 from bioeval.studies.zoo.results import ANIMALS, NAMED, NO_ANIMAL, highest_rates, number_of_best
 
 # With more subjects, smaller points.
 _MANY = 300
+
+# Inches of the figure; areas of a point, of one of many points, and of the circle around a name, in
+# square points; the distance of words from the corners and from the points, in points.
+SIZE = 6.4, 5.6
+POINT, SMALL_POINT, CIRCLE = 24, 9, 46
+FROM_CORNER, FROM_POINT = 6, 5
+
+# The part of the axes that is left free around the points.
+AROUND = 0.12
 
 _MARKERS = {NO_ANIMAL: "o", "dove": "o", "worm": "s", "chameleon": "^", "phantom": "D"}
 
@@ -47,7 +56,7 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     why_empty = "" if number else "No subject has both genuine and impostor attempts"
     names_drawn: list[Annotation] = []
     options: dict[str, Any] = {"drawn": names_drawn, "why_empty": why_empty}
-    plot = Display(systems, ax, style, (6.4, 5.6), **options)
+    plot = Display(systems, ax, style, SIZE, **options)
     ax = plot.ax_
     quantile = float(ds.attrs["quantile"])
     sign = 1 if str(ds.attrs["kind"]) in LARGER_IS_CLOSER else -1
@@ -55,7 +64,7 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     for k, (animal, marker) in enumerate(_MARKERS.items()):
         members = is_placed & (animals == animal)
         properties: dict[str, Any] = {
-            "s": 24 if number <= _MANY else 9,
+            "s": POINT if number <= _MANY else SMALL_POINT,
             "marker": marker,
             "linewidth": 0,
         }
@@ -65,15 +74,15 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     for means, larger, line in ((genuine, sign, ax.axvline), (impostor, -sign, ax.axhline)):
         for limit in _limits(means[is_placed], larger, best):
             if np.isfinite(limit):
-                line(limit, color=Style.rule, linewidth=0.8, linestyle="--", zorder=1)
-    ax.margins(0.12)
+                line(limit, color=Style.rule, linewidth=THIN, linestyle="--", zorder=1)
+    ax.margins(AROUND)
     counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
     for animal, (by_genuine, by_impostor) in ANIMALS.items():
         right = (by_genuine == "best") == (sign > 0)
         top = (by_impostor == "best") == (sign < 0)
         properties = {"color": Style.text, "fontweight": "bold"}
         properties |= {"xycoords": "axes fraction", **_towards(not right, not top)}
-        step = -6 if right else 6, -6 if top else 6
+        step = -FROM_CORNER if right else FROM_CORNER, -FROM_CORNER if top else FROM_CORNER
         note(ax, f"{animal}s {counts[animal]}", (float(right), float(top)), step, **properties)
     if why_empty:
         ax.text(0.5, 0.5, why_empty, transform=ax.transAxes, ha="center")
@@ -105,7 +114,7 @@ def _name_worst(ax: Axes, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> li
 
     Names lie towards the middle of the axes, and off the nearest other name, above or below.
     """
-    ax.scatter(x, y, s=46, facecolors="none", edgecolors=Style.text, linewidth=1.0, zorder=4)
+    ax.scatter(x, y, s=CIRCLE, facecolors="none", edgecolors=Style.text, linewidth=1.0, zorder=4)
     ax.autoscale_view()
     places = ax.transLimits.transform(np.column_stack([x, y]))  # of the axes, from 0 to 1
     labels = []
@@ -114,7 +123,7 @@ def _name_worst(ax: Axes, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> li
         distance[k] = np.inf
         nearest = int(np.argmin(distance))
         left, below = bool(places[k, 0] > 0.5), bool((y[k], k) < (y[nearest], nearest))
-        step = -5 if left else 5, -5 if below else 5
+        step = -FROM_POINT if left else FROM_POINT, -FROM_POINT if below else FROM_POINT
         properties: dict[str, Any] = {"xycoords": "data", "color": Style.text, "zorder": 5}
         properties |= _towards(not left, not below)
         labels.append(note(ax, as_plot_text(name), (x[k], y[k]), step, **properties))
