@@ -38,15 +38,17 @@ def require_rates(
     At given thresholds a rate of one class of attempts is a result, too.
     """
     from bioeval.showing.nodes import nodes_of
-    from bioeval.showing.rows import rows_of
+    from bioeval.showing.rows import NumbersOfDataset
 
-    nodes = nodes_of(tree)
-    rows = (row for node in nodes for row in rows_of(node) if "direction" in row.about)
-    defined = {row.measure for row in rows if row.is_defined}
-    if not at_given_thresholds:
-        defined.discard("far")
-    if not defined:
-        _refuse([scores], protocol, [node.dataset for node in nodes])
+    results = [node.dataset for node in nodes_of(tree)]
+    rates = []
+    for dataset in results:
+        for name in NumbersOfDataset(dataset, curves=False).names:
+            about = dataset[name].attrs
+            is_shown = "direction" in about and about.get("detail") != "data"
+            if is_shown and (at_given_thresholds or about.get("measure", name) != "far"):
+                rates.append(dataset[name])
+    require_defined(rates, [scores], protocol, results)
 
 
 def _refuse(
