@@ -158,8 +158,7 @@ def _worst_pairs_of_row(system: System, row: str, limit: int, images: Images) ->
     dataset = system.dataset
     of_row = dataset.isel(pair=dataset["comparison"].values == row)
     names: Any = ()
-    if column := images.column_of_pairs(dataset):
-        columns = Images(column).columns(dataset, ("probe", "gallery"))
+    if columns := images.columns_of_pairs(dataset):
         names = list(zip(*(map(str, of_row[x].values.tolist()) for x in columns), strict=True))
     first_seen: dict[Any, ShownPair] = {}
     for i in range(of_row.sizes["pair"]):

@@ -11,13 +11,7 @@ import xarray as xr
 
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import escaped
-from bioeval.showing.frame import (
-    RECORDS,
-    attributes_of,
-    frame_of,
-    message_as_data,
-    records_of,
-)
+from bioeval.showing.frame import RECORDS, attributes_of, frame_of, message_as_data, records_of
 from bioeval.showing.nodes import OVER, Node, nodes_of, report_ranks
 from bioeval.showing.printing import Shown
 from bioeval.showing.rows import CURVES

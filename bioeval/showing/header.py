@@ -246,10 +246,7 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
     (
         "No response",
         "non_response",
-        {
-            "exclude": "left out of APCER and BPCER",
-            "reject": "rejected at every threshold",
-        },
+        {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"},
     ),
     (
         "Groups",
@@ -295,11 +292,7 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
         },
     ),
     ("MT", "mostly_tracked", {"more-than": "covered for more than 80 % of the frames"}),
-    (
-        "Animals",
-        "quantile",
-        "the best and the worst {quantile:rate} of the subjects by each mean",
-    ),
+    ("Animals", "quantile", "the best and the worst {quantile:rate} of the subjects by each mean"),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,21 +59,31 @@ class Images:
                 self.missing[name] = str(error)
         return self._images[name]
 
-    def columns(self, dataset: xr.Dataset, sides: Iterable[str]) -> list[str]:
-        """Return the variables of the images of each side; none where no column names any.
+    def columns_of_pairs(self, dataset: xr.Dataset) -> list[str]:
+        """Return the variables of the images of probe and gallery; none where no column names any.
 
-        Without a name for the column, it is one with the faces that come with bioeval.
+        Without a name for the column, it is one with the faces that come with bioeval, or else
+        ``image`` if a file exists.
         """
-        column = self.column or shipped_column(dataset, sides)
-        columns_of_sides = [meta_columns(dataset, side) for side in sides]
-        if all(column in names for names in columns_of_sides):
-            return [names[column] for names in columns_of_sides]
-        if self.column:
-            have = ", ".join(meta_columns(dataset, "probe")) or "none"
+        probe, gallery = (meta_columns(dataset, side) for side in ("probe", "gallery"))
+        if self.column and self.column not in probe.keys() & gallery.keys():
             raise DataError(
                 f"the worst pairs have no metadata column {self.column!r} of images; they have "
-                f"{have}"
+                f"{', '.join(probe) or 'none'}"
             )
+        if self.column:
+            return [probe[self.column], gallery[self.column]]
+        names_of = {}
+        for column in (x for x in probe if x in gallery):
+            sides = [dataset[x] for x in (probe[column], gallery[column])]
+            texts = [x.values.tolist() for x in sides if x.dtype.kind in "OUT"]
+            names_of[column] = {str(name) for names in texts for name in names}
+        for column, names in names_of.items():
+            if any(image_of(name) is not None for name in names):
+                return [probe[column], gallery[column]]
+        files = Images(folder=self.folder)
+        if any(files.find(name) is not None for name in sorted(names_of.get(COLUMN, ()))):
+            return [probe[COLUMN], gallery[COLUMN]]
         return []
 
     def column_of(self, names: Mapping[str, Any]) -> str:
@@ -95,14 +105,6 @@ class Images:
         if not self.column:
             return image_of(name) is not None
         return Images(self.column, self.folder).find(name) is not None
-
-    def column_of_pairs(self, dataset: xr.Dataset) -> str:
-        """Return the column to show: as given, of shipped faces, or ``image`` if files exist."""
-        column = self.column or shipped_column(dataset)
-        names = _named(dataset, ["probe", "gallery"]).get(COLUMN, ())
-        if not column and any(Images("", self.folder).find(name) is not None for name in names):
-            return COLUMN
-        return column
 
     def remark(self) -> str:
         """Return a sentence on the names without a picture; empty if no picture is missing."""
@@ -154,28 +156,3 @@ def _opened(path: Path) -> Any:
         os.close(number)
         raise NoImageError("it is not a regular file")
     return os.fdopen(number, "rb")
-
-
-def shipped_column(dataset: xr.Dataset, sides: Iterable[str] = ("probe", "gallery")) -> str:
-    """Return the metadata column with names of the faces that come with bioeval; else nothing."""
-    for column, names in _named(dataset, [*sides]).items():
-        if any(image_of(name) is not None for name in names):
-            return column
-    return ""
-
-
-def _named(dataset: xr.Dataset, sides: list[str]) -> Mapping[str, list[str]]:
-    """Return the metadata columns of text that all sides have, with their distinct values."""
-    columns = {}
-    first, *other_columns = (meta_columns(dataset, side) for side in sides)
-    for column in first:
-        if not all(column in names for names in other_columns):
-            continue
-        variables = [names[column] for names in (first, *other_columns)]
-        values: dict[str, None] = {}
-        for variable in variables:
-            if dataset[variable].dtype.kind in "OUT":
-                values |= dict.fromkeys(map(str, dataset[variable].values.tolist()))
-        if values:
-            columns[column] = [*values]
-    return columns

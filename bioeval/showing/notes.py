@@ -6,9 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import xarray as xr
-
 from bioeval.results.words import method_in_words
 from bioeval.showing.blocks import Section, Table
 from bioeval.showing.cells import Quantity
@@ -28,33 +25,51 @@ _STATISTICS = {
 
 def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]:
     """Yield what explains the numbers that are shown in the tables of sections."""
-    tables = [x for section in sections for x in section.blocks if isinstance(x, Table)]
     headings: set[str] = set()
-    if any(row.statistic in ("mean", "pooled") for row in rows):
-        headings = {str(column.heading) for table in tables for column in table.columns}
-    yield from (text for heading, text in _STATISTICS.items() if heading in headings)
-    if any(_is_chosen_here(row) for row in rows):
+    cells: list[Quantity] = []
+    for section in sections:
+        for table in section.blocks:
+            if isinstance(table, Table):
+                headings.update(str(column.heading) for column in table.columns)
+                cells += (x for row in table.rows for x in row if isinstance(x, Quantity))
+    is_chosen_here, has_statistics = False, False
+    of_test: list[Row] = []
+    lettered: dict[str, None] = {}
+    differences: list[Row] = []
+    for row in rows:
+        attrs, over_parts = row.node.dataset.attrs, "part" in row.node.dataset.dims
+        has_statistics |= row.statistic in ("mean", "pooled")
+        if row.threshold_cell is not None and "part" not in row.places:
+            is_of_rule = row.about.get("threshold") in _CHOSEN_BY_RULE
+            is_chosen_here |= not is_of_rule or "chosen_on" not in attrs
+        is_rate = row.about.get("units") == "proportion"
+        if row.statistic == "mean" and over_parts and "part" not in row.places and is_rate:
+            of_test += [row] if row.supported is not False else []
+        if row.name.endswith("_letters") and row.text:
+            lettered["Groups" if row.places.get("group") else "Systems"] = None
+        if row.statistic == "difference":
+            differences.append(row)
+    if has_statistics:
+        yield from (text for heading, text in _STATISTICS.items() if heading in headings)
+    if is_chosen_here:
         yield "Thresholds were chosen on these data, so the rates at them are optimistic."
-    of_test = [row for row in rows if row.supported is not False and _is_of_test_alone(row)]
     if of_test:
-        labels = _labels_of(of_test)
-        yield say(
-            "{labels}: at thresholds chosen on the same test part (optimistic).", labels=labels
-        )
-    cells = [x for table in tables for row in table.rows for x in row if isinstance(x, Quantity)]
+        text = "{labels}: at thresholds chosen on the same test part (optimistic)."
+        yield say(text, labels=_labels_of(of_test))
     if any(x.flagged for x in cells):
         yield "*: fewer than 30 subjects or 30 expected errors, too few to rank groups."
-    lettered = [row for row in rows if row.name.endswith("_letters") and row.text]
-    for of_what in dict.fromkeys(
-        "Groups" if row.places.get("group") else "Systems" for row in lettered
-    ):
+    for of_what in lettered:
         yield (
             f"{of_what} that share a letter in a column are not significantly different; a: the "
             "best value."
         )
     if any(x.interval for x in cells):
-        yield from _intervals({row.node.name: row.node.dataset for row in rows}.values())
-    yield from _of_differences([row for row in rows if row.statistic == "difference"])
+        yield from _intervals(rows)
+    yield from _of_differences(differences)
+
+
+#: Thresholds of which the attribute ``chosen_on`` says where they are from.
+_CHOSEN_BY_RULE = ("threshold", "threshold_used", "assured_threshold", "bayes_threshold")
 
 
 def _labels_of(rows: Iterable[Row]) -> Enumeration:
@@ -72,15 +87,13 @@ def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
     methods: list[Text] = []
     for method, of_method in by_method.items():
         attrs = of_method[0].node.dataset.attrs
-        text = "{method} ({labels}{drawn})"
         is_drawn = method == "subject-bootstrap" and "replicates" in attrs
         drawn = f"; {attrs['replicates']:,} replicates, seed {attrs['seed']}" if is_drawn else ""
-        words = method_in_words(method)
-        methods.append(say(text, method=words, labels=_labels_of(of_method), drawn=drawn))
+        words, labels = method_in_words(method), _labels_of(of_method)
+        methods.append(say("{method} ({labels}{drawn})", method=words, labels=labels, drawn=drawn))
     if methods:
-        yield say(
-            "Limits and p values of differences: {methods}.", methods=Enumeration(methods, ";")
-        )
+        every = Enumeration(methods, ";")
+        yield say("Limits and p values of differences: {methods}.", methods=every)
     if any(row.other_system for row in rows):
         yield (
             "A system that is chosen because it has the best value looks better than it is: report "
@@ -88,53 +101,23 @@ def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
         )
 
 
-#: Thresholds of which the attribute ``chosen_on`` says where they are from.
-_CHOSEN_BY_RULE = ("threshold", "threshold_used", "assured_threshold", "bayes_threshold")
-
-
-def _is_chosen_here(row: Row) -> bool:
-    """Whether the threshold of a number was chosen on the data that the number is of."""
-    if row.threshold_cell is None or "part" in row.places:
-        return False
-    is_of_rule = row.about.get("threshold") in _CHOSEN_BY_RULE
-    return not is_of_rule or "chosen_on" not in row.node.dataset.attrs
-
-
-def _is_of_test_alone(row: Row) -> bool:
-    is_rate = row.about.get("units") == "proportion"
-    is_over_parts = "part" in row.node.dataset.dims
-    return row.statistic == "mean" and is_over_parts and "part" not in row.places and is_rate
-
-
-def _intervals(datasets: Iterable[xr.Dataset]) -> Iterator[Text]:
+def _intervals(rows: Sequence[Row]) -> Iterator[Text]:
     """Yield the methods of the intervals of results, with their tasks where they differ."""
-    of_tasks = [dataset for dataset in datasets if "interval_method" in dataset.attrs]
-    tasks_of: dict[str, tuple[Text, list[str]]] = {}
-    for dataset in of_tasks:
-        method = _interval_method(dataset.attrs)
-        tasks = tasks_of.setdefault(repr(method), (method, []))[1]
-        tasks.append(str(dataset.attrs.get("task", "")))
+    tasks_of: dict[str, tuple[Text, dict[str, None]]] = {}
+    for dataset in {row.node.name: row.node.dataset for row in rows}.values():
+        if "interval_method" in dataset.attrs:
+            method = _interval_method(dataset.attrs)
+            tasks = tasks_of.setdefault(repr(method), (method, {}))[1]
+            tasks[str(dataset.attrs.get("task", ""))] = None
     methods: list[Text] = []
     for words, tasks in tasks_of.values():
-        named = Enumeration(list(dict.fromkeys(filter(None, tasks))))
-        of_others = say("of {tasks}: {method}", method=words, tasks=named)
-        methods.append(of_others if methods else words)
+        named = Enumeration([task for task in tasks if task])
+        text = "of {tasks}: {method}" if methods else "{method}"
+        methods.append(say(text, method=words, tasks=named))
     if methods:
-        end = " At 0 or 100 % it is one-sided." if any(map(_is_one_sided, of_tasks)) else ""
+        is_one_sided = any(row.value in (0, 1) and not math.isnan(row.low) for row in rows)
+        end = " At 0 or 100 % it is one-sided." if is_one_sided else ""
         yield say("In brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
-
-
-def _is_one_sided(dataset: xr.Dataset) -> bool:
-    """Whether a number with limits is 0 or 1."""
-    for name, value in dataset.data_vars.items():
-        if f"{name}_low" not in dataset or {"threshold", "rank"} & {*value.dims}:
-            continue
-        if not {*value.dims} <= {*dataset[f"{name}_low"].dims}:
-            continue  # of statistics, the mean has limits
-        low = dataset[f"{name}_low"].transpose(*value.dims).values
-        if (np.isin(value.values, [0, 1]) & ~np.isnan(low)).any():  # isin would import dask
-            return True
-    return False
 
 
 #: What else attributes say of intervals, with the words before it.

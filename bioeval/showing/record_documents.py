@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import messages_of
 from bioeval.results.dataset import meta_columns
-from bioeval.results.support import is_supported
-from bioeval.results.variables import VARIABLES
 from bioeval.showing.blocks import (
     Block,
     Column,
@@ -22,11 +21,13 @@ from bioeval.showing.blocks import (
     Section,
     Table,
 )
-from bioeval.showing.cells import Count, Label, Number, Picture, Score, cell_of
+from bioeval.showing.cells import Count, Label, Picture, cell_of
 from bioeval.showing.header import data_fact, header_of, scores_in_words
 from bioeval.showing.nodes import Node
+from bioeval.showing.rows import rows_of
 from bioeval.showing.sizes import sides_in_words
-from bioeval.showing.text import Enumeration, Text, labelled, say
+from bioeval.showing.tables import tables_of
+from bioeval.showing.text import Enumeration, Text, say
 
 #: The measures of each task that a card may have, and the dimension that they are over.
 MEASURES_OF_CARDS = {
@@ -89,41 +90,24 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
 _LISTED = 20
 
 
+_RANKS = {
+    "probe": "probe",
+    "subject": "subject",
+    "identification_rank": "rank",
+    "mate_distance": "best mate",
+    "nearest_other": "nearest other",
+}
+
+
 def ranks_section(ds: xr.Dataset, _: Detail) -> Section:
     """Return the rank of the best mate of each probe, the worst first, and the scores beside it."""
-    rows: list[tuple[Text | None, ...]] = []
-    probes, ranks = ds["probe"].values.tolist(), ds["identification_rank"].values
-    named = "subject" in ds
-    for i in np.argsort(-ranks, kind="stable").tolist():  # probes without a rank (NaN) are last
-        subject = [Label(ds["subject"].values[i].item())] if named else []
-        rows.append(
-            (
-                Label(probes[i]),
-                *subject,
-                Number(float(ranks[i]), digits=6),
-                Score(float(ds["mate_distance"][i])),
-                Score(float(ds["nearest_other"][i])),
-            )
-        )
-    left = len(rows) - _LISTED
-    table = Table(
-        "ranks",
-        (
-            Column("probe", "probe"),
-            *([Column("subject", "subject")] if named else []),
-            Column("identification_rank", "rank"),
-            Column("mate_distance", "best mate"),
-            Column("nearest_other", "nearest other"),
-        ),
-        rows[:_LISTED],
-        title="Probes, the worst rank first",
-        notes=(f"... and {left:,} more",) if left > 0 else (),
-    )
-    blocks = (
-        header_of([Node("", "", "", ds)], verbose=False),
-        table,
-        Messages(messages_of(ds.attrs)),
-    )
+    columns = [Column(name, heading) for name, heading in _RANKS.items() if name in ds]
+    order = np.argsort(-ds["identification_rank"].values, kind="stable")  # NaN, no rank, is last
+    rows = [[cell_of(ds, x.name, {"probe": i}) for x in columns] for i in order[:_LISTED].tolist()]
+    more = [f"... and {order.size - _LISTED:,} more"] if order.size > _LISTED else []
+    table = Table("ranks", columns, rows, title="Probes, the worst rank first", notes=more)
+    header = header_of([Node("", "", "", ds)], verbose=False)
+    blocks = (header, table, Messages(messages_of(ds.attrs)))
     return Section("ranks", "Ranks of the best mates", blocks, task="identification")
 
 
@@ -139,55 +123,20 @@ def conventions_section(ds: xr.Dataset, detail: Detail) -> Section:
     """Return a table for each task, and the cards that could not be evaluated."""
     data = data_fact([str(ds.attrs.get("system", ""))], sides_in_words(ds.attrs))
     scores = Fact("Scores", scores_in_words(str(ds.attrs.get("kind", ""))))
-    blocks: list[Block] = [Facts([data, scores]), *_tables(ds, detail)]
+    blocks: list[Block] = [Facts([data, scores])]
+    rows = [*rows_of(Node("", "", "", ds), data=True)]
+    for task, measures in MEASURES_OF_CARDS.items():
+        of_task = [row for row in rows if row.measure in measures]
+        shown = [row for row in of_task if detail == "all" or row.supported is not False]
+        tables = [replace(x, title=_TASKS[task]) for x in tables_of(shown, task)]
+        rates_of = "verification" if task == "verification" else "identification"
+        blocks.append(Section(task, "", tables, task=rates_of))
     for why in dict.fromkeys(filter(None, ds["why_not"].values.tolist())):
         cards = ", ".join(ds["card"].values[ds["why_not"].values == why])
         text = say("Not evaluated: {cards:name} ({why:name}).", cards=cards, why=why)
         blocks.append(Paragraph(text, "note"))
     blocks.append(Messages(messages_of(ds.attrs)))
     return Section("conventions", "Conventions", blocks, task="verification")
-
-
-def _tables(ds: xr.Dataset, detail: Detail) -> Iterator[Table]:
-    """Yield a table of the cards with each task."""
-    for task, measures in MEASURES_OF_CARDS.items():
-        shown = [
-            (name, over, k, place)  # a target or a rank; None where there is none
-            for name, over in measures.items()
-            if name in ds
-            for k, place in enumerate(ds[over].values.tolist() if over else [None])
-        ]
-        if not shown:
-            continue
-        names = list(dict.fromkeys(name for name, *_ in shown))
-        rows: list[list[Text | None]] = []
-        for i, card in enumerate(ds["card"].values):
-            if not any(np.isfinite(ds[name].values[i]).any() for name in names):
-                continue  # the card has no such task
-            row: list[Text | None] = [Label(str(card))]
-            for name, over, k, place in shown:
-                at = {"card": card, over: place}
-                is_shown = detail == "all" or is_supported(ds, name, at)
-                row.append(cell_of(ds, name, {"card": i, over: k}) if is_shown else None)
-            if any(row[1:]):
-                rows.append(row)
-        columns = [_column(name, over, place, task) for name, over, _, place in shown]
-        columns = [Column("card", "card"), *columns]
-        yield Table(f"{task}_by_card", columns, rows, title=_TASKS[task])
-
-
-def _column(name: str, over: str, place: float | None, task: str) -> Column:
-    """Return the column of a measure at a place."""
-    if name == "queries":
-        return Column("queries", "queries")
-    scalar = VARIABLES[name]
-    of_task = "verification" if task == "verification" else "identification"
-    if place is None:
-        return Column(name, labelled(scalar.label, {}, of_task))
-    if name == "cms":
-        return Column(f"cms={place}", say("{cms} at rank {rank}", task=of_task, rank=place))
-    where = {"target" if over == "far_target" else "rank": place}
-    return Column(f"{name}={place:g}", labelled(scalar.label, where, of_task))
 
 
 #: The documents by the type of their result.

@@ -48,6 +48,14 @@ RATES: dict[str, Mapping[str, Variable]] = {
 }
 
 
+#: Abbreviations of rates.
+_RATE_OF = {name: name for rates in RATES.values() for name in rates}
+
+
+def _capital(name: str) -> str:
+    return f"{name[0].upper()}{name[1:]}"
+
+
 def _words_of(task: str) -> dict[str, tuple[str, str]]:
     """Return the lecture's and the standard's words for each term of a task."""
     words = {}
@@ -63,7 +71,9 @@ def _words_of(task: str) -> dict[str, tuple[str, str]]:
             words[our_noun] = our_noun, their_noun
             plural = f"{their_noun}es" if their_noun.endswith("ch") else f"{their_noun}s"
             words[f"{our_noun}s"] = f"{our_noun}s", plural
-    return words
+    # A name with a capital letter is a term with one.
+    capitals = {_capital(x): (_capital(a), _capital(b)) for x, (a, b) in words.items()}
+    return capitals | words
 
 
 _WORDS = {task: _words_of(task) for task in RATES}
@@ -72,7 +82,7 @@ _WORDS[TRANSACTIONS] = {x: (ours, ours) for x, (ours, _) in _WORDS["verification
 _ALL = _WORDS["identification"] | _WORDS["verification"]
 
 #: The terms in the lecture's words, with their names; a name such as FAR-net is none.
-_NAMES = {ours: name for name, (ours, _) in _ALL.items() if "," not in name}
+_NAMES = {ours: name for name, (ours, _) in _ALL.items() if "," not in name and name[0].islower()}
 _IN_PROSE = re.compile(rf"(?<![\w-])({'|'.join(sorted(_NAMES, key=len, reverse=True))})(?![\w-])")
 
 
@@ -97,20 +107,18 @@ def in_lecture_words(template: str, **places: Any) -> str:
 
 def is_term(name: str) -> bool:
     """Whether a name in a template is a term, perhaps with a capital letter."""
-    return _first_lower(name) in _ALL
+    return name in _ALL
 
 
 def rate_of_term(name: str) -> str:
     """Return the rate that an abbreviation stands for; empty of a term in words alone."""
-    name = name.lower().rpartition(", ")[2]
-    return name if any(name in rates for rates in RATES.values()) else ""
+    return _RATE_OF.get(name.lower().rpartition(", ")[2], "")
 
 
 def word_for(name: str, task: str, vocabulary: str) -> str:
     """Return a term in a vocabulary; the other task gives a term that the task lacks."""
-    pair = _WORDS[task or "verification"].get(_first_lower(name)) or _ALL[_first_lower(name)]
-    word = pair[vocabulary == "iso"]
-    return word if name[0].islower() else f"{word[0].upper()}{word[1:]}"
+    pair = _WORDS[task or "verification"].get(name) or _ALL[name]
+    return pair[vocabulary == "iso"]
 
 
 def in_other_vocabulary(shown: Mapping[str, set[str]], vocabulary: str) -> str:
@@ -133,10 +141,6 @@ def in_other_vocabulary(shown: Mapping[str, set[str]], vocabulary: str) -> str:
     if vocabulary == "lecture":
         where = f"in {STANDARD}, "
     return where + "; ".join(tasks)
-
-
-def _first_lower(name: str) -> str:
-    return f"{name[:1].lower()}{name[1:]}"
 
 
 TERMS = VOCABULARIES
