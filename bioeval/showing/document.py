@@ -98,8 +98,8 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
     notes = notes_of([row for task in tasks for row in task.rows], sections)
     blocks = [*alarms, header_of(nodes, verbose=detail != "brief")]
     for answer in answers:
-        text = "{about:names}: {answer}" if answer.about else "{answer}"
-        blocks.append(Paragraph(say(text, about=answer.about, answer=answer), "answer"))
+        of_some = say("{about:names}: {answer}", about=answer.about, answer=answer)
+        blocks.append(Paragraph(of_some if answer.about else answer, "answer"))
     blocks += sections
     if detail != "brief":
         blocks.append(Legend(_explained(tasks)))
@@ -206,8 +206,8 @@ def _why_undefined(task: _Task) -> list[Text]:
             classes = " and ".join(lacking(row.node.dataset))
             if why := classes or str(row.about.get("undefined", "")):
                 labels.setdefault(why, []).append(label_of(row))
-    text = "n/a: {why:template}" if len(labels) == 1 else "n/a, {labels}: {why:template}"
-    return [say(text, labels=Enumeration(x), why=why) for why, x in labels.items()]
+    text = "n/a: {why}" if len(labels) == 1 else "n/a, {labels}: {why}"
+    return [say(text, labels=Enumeration(x), why=say(why)) for why, x in labels.items()]
 
 
 def _explained(tasks: Sequence[_Task]) -> list[tuple[Text, Text]]:

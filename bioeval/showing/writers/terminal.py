@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
-from typing import Any, Literal, NamedTuple
+from itertools import takewhile
+from typing import Any, Literal
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -23,15 +23,8 @@ from bioeval.showing.writers.pieces import Grid, GridColumn, Line, Pairs, Piece,
 _GAP, _INDENT = 2, 2
 
 
-class _Least(NamedTuple):
-    """Widths to which a heading, and a text of a table, may be broken."""
-
-    heading: int
-    text: int
-
-
-#: From the first on, until the columns fit that stand together; numbers are never broken.
-_LEAST = (_Least(24, 24), _Least(1, 24), _Least(1, 12))
+#: Letters to which the texts of a column may be broken; numbers are never broken.
+_BROKEN = 24
 
 #: A console of rich that finds no marks in text.
 AS_IT_IS: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
@@ -112,7 +105,10 @@ class TerminalDocument:
         for piece in pieces_of(self.section, lines, lines):
             if above is not None and _stands_apart(piece, above):
                 yield RichText("")
-            width = max(options.max_width, _least_width_of(piece))
+            width = options.max_width  # rich would cut numbers, the terminal breaks such lines
+            if isinstance(piece, Grid):
+                parts = _parts(piece, width - _INDENT)
+                width = max(width, _INDENT + max(map(_least_width, parts)))
             for renderable in _printed(piece, width):
                 yield from console.render(renderable, options.update(width=width))
             above = piece
@@ -143,16 +139,8 @@ def _printed(piece: Piece, width: int) -> Iterator[RenderableType]:
         case Points():
             yield _indented(_pairs([("-", x) for x in piece.sentences], 1))
         case Grid():
-            yield from map(_indented, _tables(piece, width - _INDENT))
-
-
-def _least_width_of(piece: Piece) -> int:
-    """Return the width below which rich would cut numbers; the terminal breaks such lines."""
-    if not isinstance(piece, Grid):
-        return 0
-    names, columns = piece.columns[: piece.names], piece.columns[piece.names :]
-    parts = [[*names, column] for column in columns if column.is_numeric]
-    return _INDENT + max((_taken(part, _LEAST[-1]) for part in parts), default=0)
+            for part in _parts(piece, width - _INDENT):
+                yield _indented(_table(part, piece.has_headings, width - _INDENT))
 
 
 def _indented(renderable: RenderableType) -> Padding:
@@ -168,30 +156,17 @@ def _pairs(pairs: Sequence[tuple[str, str]], gap: int) -> RichTable:
     return grid
 
 
-def _tables(grid: Grid, width: int) -> Iterator[RichTable]:
-    """Yield a grid as tables that fit a width, each with the names of the rows."""
+def _parts(grid: Grid, width: int) -> list[list[GridColumn]]:
+    """Return the columns that fit a width together, each time with the names of the rows."""
     names, columns = grid.columns[: grid.names], grid.columns[grid.names :]
-    together: list[list[GridColumn]] = []
-    for column in columns:
-        if column.is_attached and together:
-            together[-1].append(column)
-        else:
-            together.append([column])
-    unbroken = _Least(width, _LEAST[0].text)
-    smallest = [[*names, *attached] for attached in together] or [names]
-    whole = (x for x in (unbroken, *_LEAST[:2]) if _taken(grid.columns, x) <= width)
-    parts = (x for x in _LEAST if all(_taken(part, x) <= width for part in smallest))
-    least = next(chain(whole, parts), None)
-    if least is None:  # not even a column beside the one that it is attached to
-        least = _LEAST[-1]
-        together = [[column] for column in columns]
-    beside: list[GridColumn] = []
-    for attached in together:
-        if beside and _taken([*names, *beside, *attached], least) > width:
-            yield _table(_with_values(names, beside), least, grid.has_headings, width)
-            beside = []
-        beside += attached
-    yield _table(_with_values(names, beside), least, grid.has_headings, width)
+    parts: list[list[GridColumn]] = [[]]
+    for i, column in enumerate(columns):
+        attached = takewhile(lambda x: x.is_attached, columns[i + 1 :])
+        together = [*names, *parts[-1], column, *attached]
+        if parts[-1] and not column.is_attached and _least_width(together) > width:
+            parts.append([])
+        parts[-1].append(column)
+    return [_with_values(names, part) for part in parts]
 
 
 def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> list[GridColumn]:
@@ -204,35 +179,30 @@ def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> 
     return [column._replace(texts=[column.texts[i] for i in rows]) for column in every]
 
 
-def _taken(columns: Sequence[GridColumn], least: _Least) -> int:
-    return sum(_least_width(column, least) + _GAP for column in columns) - _GAP
+def _least_width(columns: Sequence[GridColumn]) -> int:
+    return sum(map(_least_of, columns)) + _GAP * (len(columns) - 1)
 
 
-def _least_width(column: GridColumn, least: _Least) -> int:
+def _least_of(column: GridColumn) -> int:
     """Return the width of a column whose heading and texts are broken as far as they may be."""
-    whole, *words = map(cell_len, (column.heading, *column.heading.split()))
-    longest = max(map(cell_len, column.texts), default=0)
-    text = longest if column.is_numeric else min(longest, least.text)
-    return max([text, min(whole, least.heading), *words])
+    text = max(map(cell_len, column.texts), default=0)
+    if not column.is_numeric:
+        text = min(text, _BROKEN)
+    return max([text, *map(cell_len, column.heading.split())])
 
 
-def _widths(columns: Sequence[GridColumn], least: _Least, width: int) -> list[int]:
-    """Return the widths of columns; the widest texts are broken until a table fits."""
-    narrowest = [_least_width(column, least) for column in columns]
-    widths = []
-    for column, needed in zip(columns, narrowest, strict=True):
-        whole = max(map(cell_len, (column.heading, *column.texts)))
-        widths.append(needed if column.is_numeric else max(needed, whole))
+def _widths(columns: Sequence[GridColumn], width: int) -> list[int]:
+    """Return the widths of columns; the widest are broken until a table fits."""
+    least = list(map(_least_of, columns))
+    widths = [max(map(cell_len, (column.heading, *column.texts))) for column in columns]
     room = width - _GAP * (len(columns) - 1)
-    while sum(widths) > room and widths != narrowest:
-        broken = [full if full > few else 0 for full, few in zip(widths, narrowest, strict=True)]
+    while sum(widths) > room and widths != least:
+        broken = [full if full > few else 0 for full, few in zip(widths, least, strict=True)]
         widths[broken.index(max(broken))] -= 1
     return widths
 
 
-def _table(
-    columns: Sequence[GridColumn], least: _Least, has_headings: bool, width: int
-) -> RichTable:
+def _table(columns: Sequence[GridColumn], has_headings: bool, width: int) -> RichTable:
     """Return columns as a table without lines, numbers at the right and never broken.
 
     Texts are broken where they do not fit beside the numbers.
@@ -242,7 +212,7 @@ def _table(
         box=None, pad_edge=False, padding=padding, header_style="dim", show_header=has_headings
     )
     cells = []
-    for column, needed in zip(columns, _widths(columns, least, width), strict=True):
+    for column, needed in zip(columns, _widths(columns, width), strict=True):
         is_numeric = column.is_numeric
         justify: Literal["right", "left"] = "right" if is_numeric else "left"
         table.add_column(
