@@ -16,7 +16,7 @@ from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.words import excluded_in_words
 from bioeval.scores.fusion_rules import parse_fusion
 from bioeval.showing.blocks import Fact, Facts, Vocabulary
-from bioeval.showing.cells import Label, Number, Threshold
+from bioeval.showing.cells import Label
 from bioeval.showing.nodes import Node
 from bioeval.showing.sizes import candidates_in_words, parts_in_words, sides_in_words
 from bioeval.showing.terms import is_term, rates_are_of
@@ -425,25 +425,21 @@ _POINTS = {
     "eer": "the equal error rate",
     "far": "the smallest {frr} with {far} at most {value:rate}",
     "frr": "the smallest {far} with {frr} at most {value:rate}",
-    "cost": "the least cost, prior {prior}, c_miss {miss}, c_fa {false_accept}",
+    "cost": "the least cost, prior {prior:digits 6}, c_miss {miss:digits 6}, c_fa {fa:digits 6}",
     "accuracy": "the largest accuracy",
     "apcer": "the smallest BPCER with APCER at most {value:rate}",
     "bpcer": "the smallest APCER with BPCER at most {value:rate}",
     "d_eer": "the detection equal error rate",
-    "fixed": "the threshold {value}",
+    "fixed": "the threshold {value:threshold}",
     "none": "no threshold",
 }
 
 
 def rule_in_words(rule: Rule) -> Text:
     """Return the point that a rule chooses."""
-    template, values = _POINTS[rule.name], rule.values
-    if rule.name == "cost":
-        prior, miss, false_accept = (Number(x, digits=6) for x in values)
-        return say(template, prior=prior, miss=miss, false_accept=false_accept)
-    if rule.name == "fixed":
-        return say(template, value=Threshold(values[0]))
-    return say(template, value=values[0]) if values else say(template)
+    template = _POINTS[rule.name]
+    names = [name for name in fields_of(template) if not is_term(name)]
+    return say(template, **dict(zip(names, rule.values, strict=True)))
 
 
 def threshold_rule(attrs: Mapping[Any, Any]) -> Rule:

@@ -173,10 +173,20 @@ TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "g
 def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
     """Yield the path and the dataset of each task, in the order of display.
 
-    A threshold study is one dataset: see :func:`study_in_one`. Several galleries, and their mean,
-    are as systems.
+    A threshold study is one dataset: see :func:`study_in_one`. Each of several galleries, and their
+    mean, is as a system.
     """
-    yield from _galleries_as_systems(dict(_datasets(tree))).items()
+    found: list[tuple[str, xr.Dataset]] = []
+    for path, dataset in _datasets(tree):
+        if "gallery" not in dataset.dims:
+            found.append((path, dataset))
+            continue
+        system = system_of(path)
+        for name, of_gallery in each_gallery(dataset).items():
+            names = system, name, path.removeprefix(system).strip("/")
+            found.append(("/".join(filter(None, names)), of_gallery))
+    order = list(dict.fromkeys(system_of(path) for path, _ in found))
+    yield from sorted(found, key=lambda item: order.index(system_of(item[0])))
 
 
 def _datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
@@ -189,27 +199,9 @@ def _datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]
         return
     if tree.data_vars:
         yield tree.path.strip("/"), tree.to_dataset()
-    children = list(tree.children.values())
     place = {name: i for i, name in enumerate(TASKS)}
-    for node in sorted(children, key=lambda node: place.get(str(node.name), -1)):
+    for node in sorted(tree.children.values(), key=lambda x: place.get(str(x.name), -1)):
         yield from _datasets(node)
-
-
-def _galleries_as_systems(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Return results by path; every gallery of several, and their mean, is a system."""
-    if not any("gallery" in dataset.dims for dataset in results.values()):
-        return dict(results)
-    by_path = {}
-    for path, dataset in results.items():
-        if "gallery" not in dataset.dims:
-            by_path[path] = dataset
-            continue
-        system = system_of(path)
-        for name, of_gallery in each_gallery(dataset).items():
-            names = system, name, path.removeprefix(system).strip("/")
-            by_path["/".join(filter(None, names))] = of_gallery
-    order = list(dict.fromkeys(map(system_of, by_path)))
-    return dict(sorted(by_path.items(), key=lambda item: order.index(system_of(item[0]))))
 
 
 def system_of(path: str) -> str:

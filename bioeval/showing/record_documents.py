@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -21,7 +23,7 @@ from bioeval.showing.blocks import (
     Section,
     Table,
 )
-from bioeval.showing.cells import Count, Label, Picture, cell_of
+from bioeval.showing.cells import Count, Label, Number, Picture, Score, cell_of
 from bioeval.showing.header import data_fact, header_of, scores_in_words
 from bioeval.showing.nodes import Node
 from bioeval.showing.rows import rows_of
@@ -90,20 +92,25 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
 _LISTED = 20
 
 
-_RANKS = {
-    "probe": "probe",
-    "subject": "subject",
-    "identification_rank": "rank",
-    "mate_distance": "best mate",
-    "nearest_other": "nearest other",
+#: Columns of ranks: the heading, and what a value is.
+_RANKS: Mapping[str, tuple[str, Callable[[Any], Text]]] = {
+    "probe": ("probe", Label),
+    "subject": ("subject", Label),
+    "identification_rank": ("rank", partial(Number, digits=6)),
+    "mate_distance": ("best mate", Score),
+    "nearest_other": ("nearest other", Score),
 }
 
 
 def ranks_section(ds: xr.Dataset, _: Detail) -> Section:
     """Return the rank of the best mate of each probe, the worst first, and the scores beside it."""
-    columns = [Column(name, heading) for name, heading in _RANKS.items() if name in ds]
     order = np.argsort(-ds["identification_rank"].values, kind="stable")  # NaN, no rank, is last
-    rows = [[cell_of(ds, x.name, {"probe": i}) for x in columns] for i in order[:_LISTED].tolist()]
+    columns, cells = [], []
+    for name, (heading, kind) in _RANKS.items():
+        if name in ds:
+            columns.append(Column(name, heading))
+            cells.append(map(kind, ds[name].values[order[:_LISTED]].tolist()))
+    rows = [*zip(*cells, strict=True)]
     more = [f"... and {order.size - _LISTED:,} more"] if order.size > _LISTED else []
     table = Table("ranks", columns, rows, title="Probes, the worst rank first", notes=more)
     header = header_of([Node("", "", "", ds)], verbose=False)

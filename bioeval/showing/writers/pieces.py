@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from bioeval.showing.blocks import (
-    Column,
     Fact,
     Facts,
     Legend,
@@ -17,7 +16,7 @@ from bioeval.showing.blocks import (
     Vocabulary,
     walk,
 )
-from bioeval.showing.cells import Label, Quantity
+from bioeval.showing.cells import Quantity
 from bioeval.showing.terms import in_other_vocabulary
 from bioeval.showing.text import Text
 from bioeval.showing.writers.lines import Lines
@@ -152,27 +151,26 @@ def grid_of(table: Table, lines: Lines) -> Grid:
     names = 0
     for i, column in enumerate(table.columns):
         cells = [row[i] for row in table.rows]
-        if all(_is_empty(cell, lines) for cell in cells):
+        if i < table.names - 1:  # a name stands once
+            cells = [None if k and x == cells[k - 1] else x for k, x in enumerate(cells)]
+        quantities = [x for x in cells if isinstance(x, Quantity)]
+        texts = ["" if isinstance(x, Quantity) else lines.write(x) for x in cells]
+        is_numeric = not any(texts)
+        if is_numeric and not quantities:
             continue
-        if i < table.names - 1:
-            cells = list(_once(cells))
+        numbers = iter(printed_column(quantities))
+        printed = [next(numbers) if isinstance(x, Quantity) else None for x in cells]
+        if is_numeric:
+            texts = list(map(lines.number, aligned(printed)))
+        else:
+            pairs = zip(printed, texts, strict=True)
+            texts = [
+                text if number is None else lines.number(number.text) for number, text in pairs
+            ]
         names += i < table.names
-        columns.append(_column(column, cells, lines))
+        heading = lines.write(column.heading)
+        columns.append(GridColumn(heading, texts, is_numeric, column.is_attached))
     return Grid(columns, names if len(table.rows) > 1 else 0)
-
-
-def _column(column: Column, cells: Sequence[Text | None], lines: Lines) -> GridColumn:
-    heading = lines.write(column.heading)
-    quantities = [cell for cell in cells if isinstance(cell, Quantity)]
-    numbers = printed_column(quantities)
-    if len(numbers) == sum(cell not in (None, "") for cell in cells):
-        places = iter(numbers)
-        each = [next(places) if isinstance(cell, Quantity) else None for cell in cells]
-        return GridColumn(heading, list(map(lines.number, aligned(each))), True, column.is_attached)
-    printed = {id(x): lines.number(y.text) for x, y in zip(quantities, numbers, strict=True)}
-    return GridColumn(
-        heading, [printed.get(id(x)) or lines.write(x) for x in cells], False, column.is_attached
-    )
 
 
 def aligned(numbers: Sequence[Printed | None]) -> list[str]:
@@ -180,17 +178,3 @@ def aligned(numbers: Sequence[Printed | None]) -> list[str]:
     parts = [("", "", "") if number is None else number.parts for number in numbers]
     head, tail, limits = (max(map(len, each)) for each in zip(*parts, strict=True))
     return [a.rjust(head) + b.ljust(tail) + c.ljust(limits) for a, b, c in parts]
-
-
-def _is_empty(cell: Text | None, lines: Lines) -> bool:
-    if isinstance(cell, Quantity):
-        return False
-    return cell is None or (isinstance(cell, Label) and cell.value == "") or not lines.write(cell)
-
-
-def _once(cells: Sequence[Text | None]) -> Iterator[Text | None]:
-    """Yield cells, an empty one in place of each that repeats the one above."""
-    above: Text | None = None
-    for cell in cells:
-        yield None if cell == above else cell
-        above = cell
