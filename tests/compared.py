@@ -6,7 +6,7 @@ import xarray as xr
 
 
 def by_measure(ds: xr.Dataset) -> dict[str, xr.Dataset]:
-    """The numbers of each measure without its name, by what it is asked for as: ``cms=5``."""
+    """Map each measure, named as in ``cms=5``, to its numbers without the name."""
     results = {}
     for name in (x for x in ds.data_vars if f"{x}_separated" in ds):
         own = {"value": ds[name]}

@@ -40,7 +40,7 @@ def everything(config: pytest.Config) -> bool:
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Bytes are named after their argument: those of a zip file hold the time of its making."""
+    """Bytes are named after their argument: the bytes of a zip file hold the time of its making."""
     if isinstance(val, bytes):
         return argname
     return None
@@ -48,7 +48,8 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw the same examples in every run, or those of a seed; where CI is set, ten times as many.
+    """Draw the same examples in every run, or the examples of a seed; where CI is set, ten times
+    as many.
 
     So what is judged is the change, and not the draw. The option is what the workers of
     pytest-xdist and the plugin of hypothesis receive.
@@ -96,7 +97,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[Any]:
-    """In a new checkout, one process collects before the others: it compiles modules for all."""
+    """In a new checkout, one process collects first and compiles the modules for all processes."""
     new = not (ROOT / "tests" / "tasks" / "__pycache__").is_dir()  # which is the last
     if not (new and hasattr(session.config, "workerinput")) or sys.platform == "win32":
         return (yield)
@@ -231,7 +232,7 @@ def shared() -> Path:
 
 @pytest.fixture(autouse=True)
 def options_are_restored() -> Iterator[None]:
-    """Set back what a test, or an example of a docstring or a page, set by be.set_options."""
+    """Undo be.set_options after a test, or an example of a docstring or a page."""
     from bioeval.base.options import OPTIONS
 
     before = dict(OPTIONS)
@@ -241,7 +242,7 @@ def options_are_restored() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def measures_are_forgotten():
-    """Forget what be.scalar added, in a test or in an example of a docstring or a page."""
+    """Remove the measures of be.scalar after a test, or an example of a docstring or a page."""
     from bioeval.results.variables import ADDED
 
     before = dict(ADDED)

@@ -156,7 +156,7 @@ def _definition(file: Path, name: str) -> tuple[Path, ast.stmt] | None:
 
 @functools.cache
 def _statements(file: Path) -> list[ast.stmt]:
-    """Return the statements of a module, those for type checkers among them."""
+    """Return the statements of a module, including statements for type checkers."""
     if not file.exists():
         return []
     body = ast.parse(file.read_text(encoding="utf-8")).body

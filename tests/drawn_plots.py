@@ -35,7 +35,7 @@ _result = functools.cache(lambda make, i: make(i))
 
 
 def made_for(name: str, system: int = 0) -> Any:
-    """Return what a plot draws of the system of a number."""
+    """Return the data that a plot draws of the system of a number."""
     return _result(_RESULTS[name], system)
 
 
@@ -71,7 +71,7 @@ def overlap(a, b) -> bool:
 
 
 def holds(figure: Figure, name: str) -> None:
-    """Hold that texts are inside the figure, apart from each other, and off the axes."""
+    """Check that texts are inside the figure, do not overlap, and are off the axes."""
     renderer = figure.canvas.get_renderer()
     boxes = {text: Text.get_window_extent(text, renderer) for text in texts(figure)}
     picture = figure.bbox.padded(2)
@@ -85,7 +85,11 @@ def holds(figure: Figure, name: str) -> None:
         for frame in frames:
             if text in boxes:
                 assert not overlap(boxes[text], frame), f"{text.get_text()!r} lies on axes"
-    for (a, one), (second_text, second_box) in itertools.combinations(boxes.items(), 2):
-        if name in INSIDE and a.axes is not None and a.axes is second_text.axes:
+    for (first_text, first_box), (second_text, second_box) in itertools.combinations(
+        boxes.items(), 2
+    ):
+        if name in INSIDE and first_text.axes is not None and first_text.axes is second_text.axes:
             continue
-        assert not overlap(one, second_box), f"{a.get_text()!r} lies on {second_text.get_text()!r}"
+        assert not overlap(first_box, second_box), (
+            f"{first_text.get_text()!r} lies on {second_text.get_text()!r}"
+        )

@@ -96,7 +96,7 @@ class World:
         return counted((self.is_genuine(p, g), score(p, g)) for p, g in self.attempts(is_left_out))
 
     def is_same_session(self, probe: Name, template: Name) -> bool:
-        """Whether both are of one person and of one session, which ``exclude`` leaves out."""
+        """Whether both templates are of a person and of a session that ``exclude`` leaves out."""
         return self.is_genuine(probe, template) and self.session[probe] == self.session[template]
 
     @property
@@ -172,7 +172,7 @@ def drawn_world(seed: int, layout: str = "square", naming: str = "any") -> World
 
 
 def spelled(name: Name, spelling: str) -> Any:
-    """A name in another type that means the same; a text is no number in any spelling."""
+    """Write a name in another type with the same meaning; a text is no number in any spelling."""
     if spelling == "bytes":
         return str(name).encode()
     if spelling == "paths":
@@ -190,7 +190,7 @@ def same_text(name: Any) -> str:
 
 
 def respelled(names: Sequence[Name | None], spelling: str, rng: random.Random) -> list[Any]:
-    """All names in a spelling, or each in another one; None stays."""
+    """Write all names in a spelling, or each name in a random spelling; None stays."""
     chosen_spellings = [
         rng.choice(SPELLINGS[:-1]) if spelling == "mixed" else spelling for _ in names
     ]
@@ -260,14 +260,14 @@ def with_one_unnamed(names: list[Name], rng: random.Random) -> list[Line]:
 
 
 def with_one_doubled(names: list[Name], rng: random.Random) -> list[Line]:
-    """Another row has the name of the first one and the value of another template."""
+    """A further row has the name of the first row and the value of another template."""
     lines = in_another_order(names, rng)
     lines.insert(rng.randrange(len(lines)), Line(lines[0].name, lines[-1].of))
     return lines
 
 
 def with_one_in_place_of_another(names: list[Name], rng: random.Random) -> list[Line]:
-    """As many rows as needed, of which one name stands twice and one is missing."""
+    """As many rows as needed, but a name stands twice and another name is missing."""
     lines = in_another_order(names, rng)
     lines[1] = Line(lines[0].name, lines[1].of)
     return lines
@@ -349,7 +349,7 @@ def column(container: str, names: Sequence[Any], values: Sequence[Any]) -> Any:
 def table(
     container: str, names: Sequence[Any], columns: Mapping[str, Sequence[Any]], word: str
 ) -> Any:
-    """Several columns; the last two containers have the names in one of them, called `word`."""
+    """Several columns; the last two containers have the names in a column `word`."""
     if container == "dict of series":
         return {key: column("series", names, values) for key, values in columns.items()}
     if container == "dict of arrays with coordinates":
@@ -410,7 +410,7 @@ class Case:
         return names_of_lines, [line.of for line in lines]
 
     def other_order(self, names: Sequence[Name]) -> list[Name]:
-        """The order of the side that is not twisted: another one, unless rows are in order."""
+        """The order of the side that is not twisted: a random order, unless rows are in order."""
         is_in_order = self.twist.rows is in_order or not self.twist.scores_have_names
         return list(names) if is_in_order else self.rng.sample(list(names), len(names))
 
@@ -426,7 +426,7 @@ class Case:
         return table(self.container, fed, values, self.word)
 
     def grid(self, value: Callable[[Name, Name], Any], dtype: Any = None) -> Any:
-        """A value for each probe and template of the gallery; one of the sides is twisted."""
+        """A value for each probe and template of the gallery; a single side is twisted."""
         sides = [self.world.probes, self.world.gallery]
         twisted_side = self.rng.randrange(2)
         fed, of = [], []

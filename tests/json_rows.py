@@ -5,7 +5,7 @@ from typing import Any
 
 
 def rows(document: Mapping[str, Any], measure: str, **places: Any) -> list[dict[str, Any]]:
-    """The rows of a measure at places, such as its task; of no statistic unless one is named."""
+    """The rows of a measure at places, such as its task, without statistics unless named."""
     places = {"statistic": "", **places}
     return [
         row

@@ -27,7 +27,7 @@ def limited(scores: be.Scores, limit: int | str) -> be.Scores:
 
 
 def few_replicates(method: str, number: int, seed: int = 3) -> be.stats.IntervalMethod:
-    """Intervals of a handful of replicates: each is compared, so they need not be many."""
+    """Intervals of a handful of replicates, which suffice because each replicate is compared."""
     interval = be.stats.IntervalMethod(method, random_state=seed)
     object.__setattr__(interval, "replicates", number)
     return interval
@@ -40,7 +40,7 @@ def people_drawn(people: int, replicates: int, seed: int = 3) -> np.ndarray:
 
 @contextmanager
 def blocks_of(values: int | None = None, listed: int = 0) -> Iterator[pytest.MonkeyPatch]:
-    """Count in blocks of so many values what is otherwise few enough to be sorted at once."""
+    """Count in blocks of so many values, although the values could be sorted at once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bioeval.scores.blocks.LISTED", listed)
         if values is not None:

@@ -12,7 +12,7 @@ _TOKEN = re.compile("|".join(map(re.escape, LATEX)) + "|.")
 
 
 def of_latex(text: str) -> str:
-    """Return what a piece of LaTeX prints; no character has a meaning of its own in it."""
+    """Return the printed text of a piece of LaTeX, without any special character."""
     tokens = _TOKEN.findall(re.sub(r"^(\s*)\\textbf\{(.*)\}(\s*)$", r"\1\2\3", text))
     bare = [x for x in tokens if x in [*"%&#$_{}\\~^|<>"]]
     assert not bare, (bare, text)
@@ -20,7 +20,7 @@ def of_latex(text: str) -> str:
 
 
 def of_markdown(text: str) -> str:
-    """Return what a piece of Markdown shows, its lines as one."""
+    """Return the text of a piece of Markdown in a single line."""
     text = re.sub(r"^(\s*)\*\*(.*)\*\*(\s*)$", r"\1\2\3", text.replace("<br>", " "))
     bare = re.sub(r"\\[!-/:-@[-`{-~]|`[^`]+`", "", text)
     assert not re.search(r"[`*_|~$\\]|<[A-Za-z/!?]|\]\(", bare), text

@@ -67,7 +67,7 @@ def _mirrored(values: np.ndarray) -> np.ndarray:
 def _with_gaps(
     values: np.ndarray, rng: np.random.Generator, *, symmetric: bool, infinite: bool
 ) -> np.ndarray:
-    """Values with NaN, and perhaps some infinite ones."""
+    """Values with NaN, and perhaps some infinite values."""
     values = values.astype(np.result_type(values, np.float16))
     gaps = rng.random(values.shape) < rng.choice([0.02, 0.15, 0.5])
     if infinite and rng.random() < 0.3:

@@ -19,15 +19,17 @@ def walk(rng: np.random.Generator, frames: int, people: int) -> Rows:
 
 
 def follow(rng: np.random.Generator, truth: Rows, miss: float, change: float) -> Rows:
-    """The boxes of a tracker that misses some, changes identities, and sees what is not there."""
+    """The boxes of a tracker that misses people, changes identities, and adds false boxes."""
     rows, identity, last = [], {}, 0
     for frame, person, left, top, width, height in sorted(map(tuple, truth)):
         if person not in identity or rng.random() < change:
             last += 1
             identity[person] = last
         if rng.random() >= miss:
-            shift, y = rng.normal(0, 4, 2)
-            rows.append((frame, identity[person], left + shift, top + y, width, height))
+            shift_left, shift_top = rng.normal(0, 4, 2)
+            rows.append(
+                (frame, identity[person], left + shift_left, top + shift_top, width, height)
+            )
         if rng.random() < 0.05:
             rows.append((frame, 1000 + len(rows), 300 * rng.random(), 400, 40, 90))
     return np.array(rows).round(2)
@@ -59,7 +61,7 @@ def write_benchmark(
     below: str = "",
     detectors: tuple[str, ...] = ("",),
 ) -> tuple[Path, dict[str, Path]]:
-    """Write folders as DanceTrack and MOT17 have them, the results in a folder `below` each.
+    """Write folders as DanceTrack and MOT17 have them, with the results in a folder `below` each.
 
     Of each of the `detectors`, such as ``-DPM``, there is every sequence.
     """

@@ -138,7 +138,7 @@ class Data:
 
 
 def number(x: Any) -> Any:
-    """Read one score exactly, as a Python int or float; a failure stays one."""
+    """Read one score exactly, as a Python int or float; a failure stays a failure."""
     if x is FAILED:
         return x
     if hasattr(x, "item"):
@@ -308,7 +308,7 @@ def groups(row: Iterable[Cell]) -> dict[tuple[bool, Any], list[Cell]]:
 
 
 def candidates(data: Data, i: int, unit: str, fusion: str) -> list[Candidate]:
-    """Return all that the gallery of probe ``i`` holds, at one entry a template or a subject."""
+    """Return the entries of the gallery of probe ``i``, one for each template or subject."""
     if unit == "template":
         return [Candidate(c.distance, c.column, c.mate, c.subject) for c in data.rows[i]]
     if unit != "subject":
@@ -341,7 +341,7 @@ def claim_list(claims: Any, m: int) -> list[tuple[int, Any]]:
 
 
 def resolve_claims(data: Data, claims: Any, unenrolled_claims: str) -> tuple[list, int]:
-    """Claims of enrolled subjects, and how many others were left out."""
+    """Claims of enrolled subjects, and the number of claims that were left out."""
     if data.gallery_subjects is None:
         raise ValueError("claims need labels")
     if claims is None:  # each probe claims every enrolled subject once
@@ -552,7 +552,7 @@ def ranks(
     ties: str = "pessimistic",
     **options: Any,
 ) -> list[Ranked]:
-    """Rank of the best mate of every probe, and what else identification needs of it."""
+    """Rank of the best mate of every probe, and the further scores that identification needs."""
     data = read(*given, **options)
     out = ranked(data, unit, fusion, ties)
     for result in out:
@@ -808,13 +808,13 @@ def frr_at_far(
 
 
 def threshold_at_far(genuine: Sequence[Any], impostor: Sequence[Any], kind: str, x: float) -> Any:
-    """Loosest attainable threshold with FAR at most ``x``; the reject-all one if need be."""
+    """Loosest attainable threshold with FAR at most ``x``; it may reject all."""
     allowed = [p for p in roc_points(genuine, impostor, kind) if at_most(p.far, x)]
     return allowed[-1].threshold if allowed else NAN
 
 
 def threshold_at_frr(genuine: Sequence[Any], impostor: Sequence[Any], kind: str, x: float) -> Any:
-    """Strictest attainable threshold with FRR at most ``x``; the reject-all one if it has."""
+    """Strictest attainable threshold with FRR at most ``x``; it may reject all."""
     points = roc_points(genuine, impostor, kind)
     return next((p.threshold for p in points if at_most(p.frr, x)), NAN)
 

@@ -82,8 +82,8 @@ def assert_folds(
             expected_counts = [genuine, impostor, *((fr, fa) if defined else (math.nan,) * 2)]
             np.testing.assert_equal(counts, expected_counts, part)
             for rate, count, attempts in (("frr", fr, genuine), ("far", fa, impostor)):
-                wanted = count / attempts if attempts and defined else math.nan
-                np.testing.assert_equal(of_part[rate].item(), wanted)
+                expected_rate = count / attempts if attempts and defined else math.nan
+                np.testing.assert_equal(of_part[rate].item(), expected_rate)
             if defined:
                 assert of_part["ga"].item() == genuine - fr
                 assert of_part["gr"].item() == impostor - fa

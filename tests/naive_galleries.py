@@ -23,7 +23,7 @@ def role_of_impostors(data: naive.Data, impostors: str) -> str:
 
 
 def plays(data: naive.Data, i: int, impostors: str) -> bool:
-    """Whether a probe is an impostor, if others are in its gallery."""
+    """Whether a probe is an impostor, if other people are in its gallery."""
     role = role_of_impostors(data, impostors)
     own = data.enrolled[i] == (role == "leave-subject-out")
     return data.all_against_all or role == "both" or own

@@ -82,12 +82,12 @@ def by_group(
 def limits_of_difference(
     one: tuple[float, float, float], other: tuple[float, float, float]
 ) -> tuple[float, float]:
-    """Return the limits of the difference of two independent rates, each (rate, low, high)."""
-    (first, x_low, x_high), (y, y_low, y_high) = one, other
-    difference = first - y
+    """Return the limits of the difference of two independent rates; a rate is (rate, low, high)."""
+    (first, first_low, first_high), (second, second_low, second_high) = one, other
+    difference = first - second
     return (
-        difference - math.hypot(first - x_low, y_high - y),
-        difference + math.hypot(x_high - first, y - y_low),
+        difference - math.hypot(first - first_low, second_high - second),
+        difference + math.hypot(first_high - first, second - second_low),
     )
 
 
@@ -142,7 +142,7 @@ def limits_alone(made: Sequence[tuple[bool, tuple[Any, ...]]], trials: int) -> t
 def largest_deviation(
     made: Sequence[tuple[bool, tuple[Any, ...]]], group: Mapping[Any, Any]
 ) -> float:
-    """Return how far the rate of a group is from that of all, in its standard errors.
+    """Return the deviation of the rate of a group from the rate of all, in standard errors.
 
     `made` are attempts: whether each is an error, and its people. Those across groups do not count.
     """

@@ -101,7 +101,7 @@ def contrast(own: Any, near: Any, natural_zero: bool) -> float:
 
 
 def outlying(values: dict[Any, float], rate: float) -> list[Any]:
-    """Return those that are too large: robust scores, Benjamini and Hochberg."""
+    """Return the values that are too large: robust scores, Benjamini and Hochberg."""
     middle = statistics.median(values.values())
     if not math.isfinite(middle):
         return []

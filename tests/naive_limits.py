@@ -71,7 +71,7 @@ class Effective(NamedTuple):
 
 
 def effective(columns: Columns, miss: float, sides: int) -> Effective | None:
-    """None where the rate is the same without each person."""
+    """None where the rate stays equal without each person."""
     variance, freedom = jackknife(columns)
     p = columns[0]
     if not variance > 1e-20:
@@ -173,7 +173,7 @@ def rate(
 def student(
     columns: Columns, units: float, confidence: float = 0.95, bounds: Ends = (0.0, 1.0)
 ) -> Ends:
-    """Student's limits of logits, no wider than those of so many independent units."""
+    """Student's limits of logits, no wider than the limits of so many independent units."""
     scaled = [(x - bounds[0]) / (bounds[1] - bounds[0]) for x in columns]
     value, miss = scaled[0], (1 - confidence) / 2
     bound = 1 - (1 - confidence) ** (1 / units)
@@ -225,5 +225,5 @@ def equal_error(
 
 
 def kish(counts: Sequence[float]) -> float:
-    """How many people with equal numbers are worth these."""
+    """Return the number of people with equal numbers that carry the same information."""
     return sum(counts) ** 2 / sum(x**2 for x in counts)

@@ -19,7 +19,7 @@ def same_score(a: float, b: float, within: float = 0.0) -> bool:
 
 
 def natural(name: Any) -> list[tuple[int, str]]:
-    """Return what puts names in natural order: their numbers as numbers, before other text."""
+    """Return a sort key of names in natural order: numbers as numbers, before other text."""
     parts = re.findall(r"\d+|\D+", str(name))
     return [(int(x), "") if x.isdigit() else (10**9, x) for x in parts]
 

@@ -44,7 +44,7 @@ def matchings(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[tuple[int, int
 def best(
     possible: dict[tuple[int, int], Fraction], most_first: bool
 ) -> tuple[tuple[int, int], ...]:
-    """The matching with the largest sum of overlaps; of those with most pairs if `most_first`."""
+    """The matching with the largest sum of overlaps, with most pairs first if `most_first`."""
 
     def worth(pairs: tuple[tuple[int, int], ...]) -> tuple[Any, ...]:
         total = sum((possible[pair] for pair in pairs), Fraction(0))
@@ -205,7 +205,7 @@ def tracking(
 
 
 def hota(frames: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> dict[str, Any]:
-    """HOTA (Luiten and others, 2021) of the boxes that are evaluated, frame by frame.
+    """HOTA (Luiten and other authors, 2021) of the boxes that are evaluated, frame by frame.
 
     First how well each target and identity are aligned over the sequence, then one assignment for
     each frame, then for each threshold the association of every true positive.
@@ -214,7 +214,7 @@ def hota(frames: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> dict[str, Any
     identity_boxes: dict[Any, int] = {}
     in_common: dict[Any, float] = {}
     overlaps = [
-        [[overlap(target, b) for b in result_boxes] for target in truth_boxes]
+        [[overlap(target, box) for box in result_boxes] for target in truth_boxes]
         for truth_boxes, result_boxes in frames
     ]
     for (truth_boxes, result_boxes), table in zip(frames, overlaps, strict=True):
@@ -223,24 +223,24 @@ def hota(frames: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> dict[str, Any
         for row in result_boxes:
             identity_boxes[row[2]] = identity_boxes.get(row[2], 0) + 1
         for i, target in enumerate(truth_boxes):
-            for j, b in enumerate(result_boxes):
-                if table[i][j] > 0:
-                    union = sum(table[i]) + sum(row[j] for row in table) - table[i][j]
-                    key = target[2], b[2]
-                    in_common[key] = in_common.get(key, 0) + float(table[i][j] / union)
+            for place, box in enumerate(result_boxes):
+                if table[i][place] > 0:
+                    union = sum(table[i]) + sum(row[place] for row in table) - table[i][place]
+                    key = target[2], box[2]
+                    in_common[key] = in_common.get(key, 0) + float(table[i][place] / union)
 
     matches = []  # target, identity and overlap of each
     for (truth_boxes, result_boxes), table in zip(frames, overlaps, strict=True):
         score = np.zeros((len(truth_boxes), len(result_boxes)))
         for i, target in enumerate(truth_boxes):
-            for j, b in enumerate(result_boxes):
-                common_frames = in_common.get((target[2], b[2]), 0)
+            for place, box in enumerate(result_boxes):
+                common_frames = in_common.get((target[2], box[2]), 0)
                 alignment = common_frames / (
-                    target_boxes[target[2]] + identity_boxes[b[2]] - common_frames
+                    target_boxes[target[2]] + identity_boxes[box[2]] - common_frames
                 )
-                score[i, j] = alignment * table[i][j]
-        for i, j in zip(*linear_sum_assignment(score, maximize=True), strict=True):
-            matches.append((truth_boxes[i][2], result_boxes[j][2], table[i][j]))
+                score[i, place] = alignment * table[i][place]
+        for i, place in zip(*linear_sum_assignment(score, maximize=True), strict=True):
+            matches.append((truth_boxes[i][2], result_boxes[place][2], table[i][place]))
 
     boxes, found_boxes = sum(target_boxes.values()), sum(identity_boxes.values())
     measures = "hota deta assa detre detpr assre asspr loca"

@@ -37,7 +37,7 @@ def accepted_of(
 def rates(
     found: dict[str, list[float | None]], at: float | None, non_response: str
 ) -> dict[str, Any]:
-    """APCER of each species, the pooled one and the largest, and BPCER."""
+    """APCER of each species, the pooled and the largest APCER, and BPCER."""
     species = sorted(x for x in found if x)
     by_species = {x: accepted_of(found[x], at, non_response) for x in species}
     heard = [x for x in species if any(y is not None for y in found[x])]
@@ -127,9 +127,9 @@ def limits_of_accepted(
     )
     ends = []
     for x in rates:
-        each = [limits(x) for limits in of_kinds]
-        below = math.sqrt(sum((x - low) ** 2 for low, _ in each))
-        above = math.sqrt(sum((high - x) ** 2 for _, high in each))
+        ends_of_kinds = [limits(x) for limits in of_kinds]
+        below = math.sqrt(sum((x - low) ** 2 for low, _ in ends_of_kinds))
+        above = math.sqrt(sum((high - x) ** 2 for _, high in ends_of_kinds))
         ends.append((max(x - below, 0.0), min(x + above, 1.0)))
     low = [min(x for x, _ in ends[k:]) for k in range(len(ends))]
     high = [max(x for _, x in ends[: k + 1]) for k in range(len(ends))]

@@ -48,7 +48,7 @@ def queries(
     junk_ids: Sequence[Any] = (),
     kept_ids: Sequence[Any] = (),
 ) -> list[Query]:
-    """Return what each query sees under a rule; junk leaves every list.
+    """Return the list of each query under a rule; junk leaves every list.
 
     Entries of `kept_ids`, distractors and junk that is kept, stay. A query of either is left out.
     """
@@ -91,7 +91,7 @@ def ordered(entries: Sequence[Entry], ties: str) -> list[Entry]:
 
 
 def orders(entries: Sequence[Entry], ties: str) -> Iterator[tuple[Fraction, list[Entry]]]:
-    """Yield lists with their probabilities: one, or every placing of matches among the tied."""
+    """Yield lists with their probabilities: one list, or all orders of tied matches."""
     if ties != "expected":
         yield Fraction(1), ordered(entries, ties)
         return
@@ -281,7 +281,7 @@ def reid(
     over: str = "positives",
     precision_over: str = "rank",
 ) -> SimpleNamespace:
-    """Evaluate re-identification, query by query; names are those of the variables.
+    """Evaluate re-identification, query by query, under the names of the variables.
 
     A query without a match on a list is left out of the means over this list, or counts as 0 there.
     Of a query without a match each measure is None.

@@ -32,7 +32,7 @@ def subjects(**case: Any) -> list[Any]:
 
 
 def mean(distances: Sequence[Any]) -> float:
-    """Mean of the finite ones; NaN of none."""
+    """Mean of the finite values; NaN without any."""
     finite = [Fraction(x) for x in distances if math.isfinite(x)]
     return float(sum(finite) / len(finite)) if finite else math.nan
 

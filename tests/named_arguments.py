@@ -14,7 +14,7 @@ _NAMED = re.compile(r'`([A-Za-z_]\w*)(?:=\{"(\w+)": [^`]*\}|=[^`]*)?`')
 
 @contextmanager
 def raises_about(error: type[BioevalError], *arguments: str) -> Iterator[Any]:
-    """Expect an error that names these arguments and no other; ``a.b`` is an entry of a mapping."""
+    """Expect an error that names these arguments alone; ``a.b`` is an entry of a mapping."""
     with pytest.raises(error) as caught:
         yield caught
     named = [".".join(filter(None, names)) for names in _NAMED.findall(str(caught.value))]

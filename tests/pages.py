@@ -40,22 +40,22 @@ class Block:
 
     @property
     def commands(self) -> list[tuple[str, str]]:
-        """Commands of a shell, each with the output that the page shows (empty: none is shown)."""
+        """Commands of a shell with the output that the page shows, which may be empty."""
         prompt = "" if self.language in ("sh", "bash") else "$ "
-        found: list[list[str]] = []
+        listed: list[list[str]] = []
         code = self.code.replace("\\\n", " ")
         for line in code.splitlines():
             if line.startswith(prompt) and (prompt or line.strip()):
-                found.append([line.removeprefix(prompt), ""])
-            elif found and not prompt:
+                listed.append([line.removeprefix(prompt), ""])
+            elif listed and not prompt:
                 continue
-            elif found:
-                found[-1][1] += line + "\n"
-        return [(command, shown) for command, shown in found]
+            elif listed:
+                listed[-1][1] += line + "\n"
+        return [(command, shown) for command, shown in listed]
 
 
 def blocks(page: Path, all_of_them: bool = False) -> Iterator[Block]:
-    """Yield the blocks of a page that run, or all, in order; hidden ones are Python."""
+    """Yield the blocks of a page that run, or all blocks, in order; hidden blocks are Python."""
     text = page.read_text(encoding="utf-8")
     skip = False
     for piece in _PIECE.finditer(text):
@@ -112,7 +112,7 @@ def paragraphs(page: Path) -> Iterator[Paragraph]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return what a link to a page may point to: plain anchors, and slugs of headings."""
+    """Return the targets of links to a page: plain anchors, and slugs of headings."""
     text = prose(page)
     names = set(re.findall(r'<a id="([^"]+)"></a>', text))
     uses: dict[str, int] = {}

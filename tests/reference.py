@@ -110,7 +110,7 @@ def assert_closed_set(ds: Any, expected: Any) -> None:
 
 
 def assert_all_tasks(scores: be.Scores, thresholds: Sequence[float], **case: Any) -> None:
-    """Evaluate every task and hold each to its naive implementation on the same data (`case`)."""
+    """Compare every task with its naive implementation on the same data (`case`)."""
     t = np.asarray(thresholds, dtype=np.float64)
     kind = case.get("kind", "distance")
     for templates in ("single", "multi"):

@@ -49,6 +49,6 @@ def rates(text: str) -> list[dict[str, str]]:
 
 
 def points(text: str) -> dict[str, Any]:
-    """What each rate and each mark is at every point of the control, by its id."""
+    """Return each rate and each mark at every point of the control, by its id."""
     points_of_control = json.loads(re.search(r'id="points">(.*?)</script>', text, re.S)[1])  # type: ignore[index]
     return {name: dict(points_of_control[name]) for name in ("cells", "marks")}

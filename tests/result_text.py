@@ -10,7 +10,7 @@ import bioeval as be
 
 
 def as_text(results: Any, width: int = 100, **options: Any) -> str:
-    """Return what a script shows in a terminal of some width."""
+    """Return the output of a script in a terminal of some width."""
     stream = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(stream):
         patch.setenv("COLUMNS", str(width))

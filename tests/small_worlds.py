@@ -55,7 +55,7 @@ class World:
         return streaming(*(x for side in sides for x in side), metric="l1")
 
     def turned(self, rows: np.ndarray, columns: np.ndarray) -> World:
-        """The same with rows and columns in another order; those of one set in one order."""
+        """Rows and columns in another order; a single order where both sides are one set."""
         columns = rows if self.square else columns
         mask = None if self.mask is None else self.mask[np.ix_(rows, columns)]
         orders = zip(self.embeddings, (rows, columns), strict=False)

@@ -53,7 +53,7 @@ def examples_of(most: int) -> int:
 
 
 def compiled(dtypes: Sequence[str]) -> Sequence[str]:
-    """Return the dtypes to draw from, of those that a test takes."""
+    """Return the dtypes of a test from which examples are drawn."""
     wide = [x for x in dtypes if np.dtype(x).itemsize == 8 or x == "int32"]
     return dtypes if EVERY_FLOAT or not wide else wide
 

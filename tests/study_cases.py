@@ -31,7 +31,7 @@ def _files() -> list[dict[str, Any]]:
 
 
 def study_cases(name: str) -> dict[str, Any]:
-    """Return the cases of all studies under one of the names above."""
+    """Return the cases of all studies under a name above."""
     cases: dict[str, Any] = {}
     for file in _files():
         cases |= file.get(name, {})

@@ -24,7 +24,7 @@ ENDINGS = (".md", ".py", ".toml", ".yml", ".cff", ".lock", ".ipynb", "")
 
 
 def texts():
-    """Yield every text of the project, but those of tests."""
+    """Yield every text of the project, except texts of tests."""
     for place in ("*", "bioeval/**/*", "docs/**/*", "scripts/**/*", ".github/**/*"):
         for path in ROOT.glob(place):
             if path.is_file() and path.suffix in ENDINGS and "_build" not in path.parts:

@@ -30,7 +30,7 @@ STEPS_OF_KERNELS = {"bioeval.kernels.cells.find_cells", "bioeval.kernels.layers.
 
 
 def imports(node: ast.AST, for_types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
-    """All imports that run, wherever they stand, and those `for_types` of the type checker."""
+    """All imports that run, wherever they stand, and imports `for_types` of the type checker."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.Import, ast.ImportFrom)):
             yield child
@@ -57,7 +57,7 @@ def targets(path: Path, source: str, for_types: bool = False) -> list[tuple[int,
 
 
 def test_no_use_of_private_names_of_scores():
-    """What a task or a study lacks is a public name (CONTRIBUTING.md, "The inner interface")."""
+    """A name that a task or a study needs is public (CONTRIBUTING.md, "The inner interface")."""
     uses = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         if not path.is_relative_to(PACKAGE / "scores"):
@@ -92,7 +92,7 @@ def test_files_import_each_other_in_no_circle(folder, for_types):
 
 
 def test_intervals_know_no_scores_and_no_jobs():
-    """They are given attempts by subject, subjects of probes, and counts."""
+    """Intervals take attempts by subject, subjects of probes, and counts."""
     counting = PACKAGE / "stats/people.py"  # the public table of people, which counts scores
     for path in sorted({*(PACKAGE / "stats").glob("*.py")} - {counting}):
         source = path.read_text(encoding="utf-8").replace("if TYPE_CHECKING:", "if True:")
@@ -107,7 +107,7 @@ def test_intervals_know_no_scores_and_no_jobs():
     ids=lambda path: f"{path.parent.name}-{path.stem}",
 )
 def test_plots_compute_nothing(path):
-    """They take results and pictures that are computed: no scores, no counter."""
+    """Plots take computed results and pictures: no scores, no counter."""
     names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
     counting = ("bioeval.scores.blocks", "bioeval.scores.matrix.", "bioeval.counting")
     counted = {name for name in names if name.startswith(counting)}

@@ -78,7 +78,7 @@ def sdist(tree, tmp_path_factory) -> Path:
 
 
 def clean_environment(where: Path) -> Path:
-    """Make an environment without bioeval, which borrows the dependencies of this one.
+    """Make an environment without bioeval that borrows the dependencies of the present environment.
 
     No network is needed; and since ``.pth`` files are read in an environment's own directory
     only, an editable bioeval that this one may hold is not seen there.

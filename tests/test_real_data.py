@@ -20,7 +20,7 @@ def truth(folder: Path) -> dict[str, Any]:
 
 
 def assert_points(ds, expected: dict[str, Any], per_pair: int = 1) -> None:
-    """Hold attempts and operating points to published ones; `per_pair` attempts count as one."""
+    """Compare attempts and points with published numbers; `per_pair` attempts count once."""
     assert ds.genuine_attempts == per_pair * expected["n_genuine"]
     assert ds.impostor_attempts == per_pair * expected["n_impostor"]
     assert float(ds.eer) == pytest.approx(expected["eer_linear_interp"], abs=1e-12)

@@ -103,7 +103,7 @@ def test_without_a_notebook_nothing_is_imported(shell, monkeypatch):
 
 @pytest.mark.slow
 def test_in_a_kernel():
-    """The session, and the HTML of trees, are those of the kernel and of xarray."""
+    """The session is the kernel's, and the HTML of trees is xarray's."""
     nbclient, nbformat = optional_import("nbclient"), optional_import("nbformat")
     optional_import("ipykernel")
     cells = {

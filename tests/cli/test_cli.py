@@ -209,7 +209,7 @@ def test_an_output_that_is_closed(capsys, monkeypatch):
 
 
 def test_no_file_takes_the_number_of_a_closed_stream(tmp_path):
-    """Where it did, what a library prints would go into that file."""
+    """With such a file, the output of a library would go into the file."""
 
     @click.command("inner")
     def command() -> None:
@@ -286,8 +286,15 @@ def test_json_has_words_for_infinities(tmp_path, capsys):
 
 
 def test_json_has_the_rates_at_thresholds(scores, capsys):
-    given = ("--thresholds", "1.5,2.5", "--interval", "subject-bootstrap", "--replicates", "100")
-    assert run("run", scores, "--json", *given) == 0
+    arguments = (
+        "--thresholds",
+        "1.5,2.5",
+        "--interval",
+        "subject-bootstrap",
+        "--replicates",
+        "100",
+    )
+    assert run("run", scores, "--json", *arguments) == 0
     document = json.loads(capsys.readouterr().out)
     options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     tree = be.evaluate(be.load(scores), thresholds=[1.5, 2.5], **options)
@@ -367,7 +374,7 @@ def test_out(scores, capsys):
 
 
 def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
-    """A used folder is refused; with --force, what the second run does not write stays."""
+    """A used folder is refused; with --force, files that the second run does not write stay."""
     assert run("run", scores, "--out", "results") == 0
     Path("results/notes.csv").write_text("mine")
     before = {path.name: path.read_bytes() for path in Path("results").iterdir()}
@@ -604,16 +611,16 @@ def test_an_unknown_column_of_images_is_refused_before_anything_is_counted(tmp_p
 
 
 def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys):
-    """The numbers are those of the calls of the library."""
+    """The command and the library give the same numbers."""
     options = ("--templates", "multi", "--fusion", "mean", "--rank-unit", "subject")
     assert run("run", scores, *options, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     tasks = document["tasks"]
     assert set(tasks) == {"verification/multi", "open_set", "closed_set"}
     data, fusion = be.load(scores), {"fusion": "mean"}
-    wanted = be.verification(data, templates="multi", **fusion)
-    assert value(document, "eer", task="verification/multi") == wanted.eer.item()
-    assert value(document, "auc", task="verification/multi") == wanted.auc.item()
+    verified = be.verification(data, templates="multi", **fusion)
+    assert value(document, "eer", task="verification/multi") == verified.eer.item()
+    assert value(document, "auc", task="verification/multi") == verified.auc.item()
     searched = be.open_set(data, rank_unit="subject", **fusion)
     assert value(document, "eer", task="open_set") == searched.eer.item()
     attrs = document | tasks["open_set"]

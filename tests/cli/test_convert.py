@@ -49,7 +49,7 @@ IN_TURN = [*zip(LISTED, [".csv", ".tsv", ".parquet"] * 3, strict=True)]
 
 @pytest.mark.parametrize(("name", "suffix"), IN_TURN)
 def test_a_list_of_pairs_has_the_same_verification(name, suffix):
-    """Single-template verification of the list is that of the scores it was made of."""
+    """A list of pairs and the scores that it was made from have the same verification."""
     scores = CASES[name]
     optional_import("pyarrow")
     be.save(scores, f"x{suffix}")
@@ -61,7 +61,7 @@ def test_a_list_of_pairs_has_the_same_verification(name, suffix):
 
 
 def not_kept(scores: be.Scores, name: str, capsys) -> list[str]:
-    """What the command says that a file of this name cannot hold."""
+    """Return the losses that the command reports for a file of this name."""
     be.save(scores, "in.npz")
     assert main(["convert", "in.npz", name, "--json"]) == 0
     return json.loads(capsys.readouterr().out)["not_kept"]

@@ -134,7 +134,7 @@ def words_of(line: str) -> list[str]:
     ],
 )
 def test_example_runs(line: str, here: None) -> None:
-    """Where no file is that it writes."""
+    """The files that an example writes do not exist before."""
     words = words_of(line)
     if words[0] in ("convert", "simulate"):
         Path("scores.npz").unlink(missing_ok=True)

@@ -26,7 +26,7 @@ def distances() -> np.ndarray:
 
 @pytest.fixture
 def said(tmp_path, monkeypatch, capsys):
-    """Run a command over the files, and return its exit code and what standard error has."""
+    """Run a command over the files, and return its exit code and its standard error."""
     monkeypatch.chdir(tmp_path)
     be.save(be.Scores(distances(), WHO), "few.npz")
     be.save(be.Scores(np.where(WHO[:, None] == WHO, 1.0, 9.0), WHO), "apart.npz")
@@ -168,8 +168,8 @@ def test_a_threshold_fails_by_a_rate_and_a_refuted_promise(said):
     be.save(be.simulate(40, 3, random_state=1), "many.npz")
     at_2 = ["threshold", "many.npz", "--threshold", "2.0"]
     for promise, rule in (("frr=1%", "frr=0.01"), ("far=90%", None)):
-        found, error = said(*at_2, "--promise", promise)
-        assert found == (rule is not None)
+        exit_code, error = said(*at_2, "--promise", promise)
+        assert exit_code == (rule is not None)
         assert (f"failed: the data refute the promise {rule}" in error) == (rule is not None)
     code, error = said(*at_2, "--promise", "frr=1%", "--promise", "far=90%")
     assert code == 1 and "refute the promise frr=0.01" in error and "far" not in error
@@ -241,7 +241,7 @@ def test_what_is_no_condition_is_refused(condition, expected, said):
 
 
 def test_a_condition_is_about_the_point_and_the_system_as_written():
-    """And about no other FAR that is small, nor a name in other letters while one is the same."""
+    """A small FAR elsewhere does not count, nor does a name that is equal but for its case."""
     scores = be.Scores(distances(), WHO)
     results = {x: be.verification(scores, thresholds=[1.0, 1.0000001, 6.0]) for x in ("a", "A")}
     for system in results.values():

@@ -142,7 +142,7 @@ WRITERS = fuzz_inputs.writers()
 
 @pytest.fixture(scope="module")
 def matrix(tmp_path_factory) -> bytes:
-    """Scores that are larger than that in every format."""
+    """Scores that exceed the limit of `small_files` in every format."""
     path = tmp_path_factory.mktemp("scores") / "s.npz"
     simulated = be.simulate(20, 2, random_state=3)
     be.save(be.Scores(simulated.values, [f"person {x}" for x in simulated.probe_labels]), path)

@@ -65,7 +65,7 @@ tests/cli/test_options.py.
 
 
 def described(*more: str) -> dict[str, dict[str, Parameter]]:
-    """The arguments of public calls, each by the calls that have it."""
+    """Map each argument of public calls to the calls that have it."""
     by_option: dict[str, dict[str, Parameter]] = defaultdict(dict)
     for call in (*be.__all__, *more):
         public = functools.reduce(getattr, call.split("."), be)
@@ -98,7 +98,7 @@ def test_an_argument_has_one_type(name):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_fits_on_a_screen_and_examples_are_commands(command):
-    """Of 40 lines and 80 columns; that of `run` on two."""
+    """The help has 40 lines and 80 columns; the help of `run` has two screens."""
     command_found = command_of(command)
     ctx = click.Context(command_found, info_name=f"bioeval {command}", terminal_width=80)
     lines = command_found.get_help(ctx).splitlines()
@@ -120,7 +120,7 @@ def test_the_first_sentence_ends_before_the_next_one():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_option_says_what_its_argument_says(command):
-    """The first sentence of some call, so that both are corrected together; and its words."""
+    """The option quotes the first sentence of some call: both texts are corrected together."""
     for param in options_of(command):
         calls = EVERY[str(param.name)].values()
         if param.hidden or param.name in OWN_TEXT.split() or not calls:
@@ -144,7 +144,7 @@ def arguments(call: Callable[..., Any]) -> Iterator[str]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_option_bears_the_name_of_an_argument(command):
-    """So that a message names the option."""
+    """A message can then name the option."""
     calls = [getattr(be, x) for x in be.__all__ if x[0].islower() and callable(getattr(be, x))]
     calls += [be.Calibrator, *[be.partition.Experiment] * (command == "run")]
     allowed = {name for call in calls for name in arguments(call)} | {*OF_EVERY_COMMAND.split()}
@@ -158,7 +158,7 @@ def test_each_option_bears_the_name_of_an_argument(command):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options_left_out_have_their_declared_values(name):
-    """A flag is False, and one that may be repeated is empty, whatever click does with defaults."""
+    """A flag is False, and a repeatable option is empty, whatever defaults click has."""
     line = []
     for param in command_of(name).params:
         if param.required:

@@ -39,7 +39,7 @@ def said(capsys):
 
 @pytest.fixture
 def printed(said):
-    """Call a command that succeeds: what it prints."""
+    """Call a command that succeeds, and return its output."""
 
     def called(*arguments: object) -> str:
         code, out, errors = said(*arguments)

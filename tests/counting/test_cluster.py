@@ -45,7 +45,7 @@ def client():
 
 @pytest.fixture
 def looks(monkeypatch):
-    """The looks by workers, so that no test passes without them."""
+    """The requests to workers, so that no test passes without any."""
     from bioeval.counting import cluster
 
     requests = []
@@ -64,9 +64,9 @@ def assert_same_bits(one, other):
     )
     for first, second in nodes:
         for name in first.variables:
-            value, y = np.asarray(first[name]), np.asarray(second[name])
-            assert value.dtype == y.dtype
-            assert value.dtype.kind not in "fi" or value.tobytes() == y.tobytes(), name
+            value, other_value = np.asarray(first[name]), np.asarray(second[name])
+            assert value.dtype == other_value.dtype
+            assert value.dtype.kind not in "fi" or value.tobytes() == other_value.tobytes(), name
 
 
 def both(client, call):
@@ -87,7 +87,7 @@ def square(values=VALUES, **options):
 
 
 def embedded(*sides, **options):
-    """Embeddings of everyone, or of some against others, seen by cameras."""
+    """Embeddings of all people, or of some people against other people, seen by cameras."""
     (embeddings, subject), *gallery = ((EMBEDDINGS[some], OF_EMBEDDINGS[some]) for some in sides)
     meta = {"probe_meta": {"camera": np.arange(len(subject)) % 3}}
     if gallery:
@@ -167,7 +167,7 @@ def test_re_identification_has_the_same_results(client, looks, case, convention,
 
 @pytest.mark.slow
 def test_another_look_has_what_the_workers_got(client, looks, monkeypatch, tmp_path):
-    """Looks for the genuine scores of a file, for cells, and for what is near the points."""
+    """Workers read the genuine scores of a file, cells, and the scores near the points."""
     sent = []
     from bioeval.counting.cluster import Sent
 
@@ -250,7 +250,7 @@ class Nothing:
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal")
 def test_a_worker_that_ends_loses_nothing(client, looks):
-    """It is killed after the first part of the tiles."""
+    """The worker is killed after the first part of the tiles."""
     with be.set_options(memory_limit="60 MiB"):
         scores = be.Scores.from_embeddings(EMBEDDINGS, OF_EMBEDDINGS)
     local, pids = be.evaluate(scores), list(client.run(os.getpid).values())

@@ -88,7 +88,7 @@ class Case:
 
     @property
     def exact_metric(self) -> str:
-        """A metric whose distances are the same in any tile and in the matrix."""
+        """A metric whose distances are equal in any tile and in the matrix."""
         products = self.metric in ("cosine", "l2", "bhattacharyya")
         exact = same_in_any_tile(FEATURES, np.dtype(self.dtype))
         return "l1" if products and not exact else self.metric
@@ -161,7 +161,7 @@ def found_by(call, *args, **options) -> Any:
 
 
 def results(scores: be.Scores) -> Iterator[Any]:
-    """All that is counted by tiles, but for curves whose thresholds depend on the way."""
+    """All results that are counted by tiles, except curves whose thresholds depend on the way."""
     options = {"far_targets": (0.0, 0.2, 0.01, 1.0), "costs": ((0.1, 2.0, 1.0),)}
     for templates, fusion in TEMPLATES[:3]:
         settings = {"templates": templates, "fusion": fusion, "thresholds": THRESHOLDS}
@@ -185,7 +185,7 @@ def of_folds(scores: be.Scores) -> Iterator[Any]:
 
 
 def of_retrieval(scores: be.Scores) -> Iterator[Any]:
-    """Lists of queries, where one subject is junk and another one no person."""
+    """Lists of queries, where one subject is junk and another subject is no person."""
     junk, nobody = np.unique(scores.gallery_labels)[[0, -1]].tolist()
     options = {"junk_ids": [junk], "distractor_ids": [nobody], "per_query": True}
     for removed, ties in (
@@ -199,8 +199,8 @@ def check(case: Case, call=results, change=None, nan="raise", **constants: Any) 
     with counted_by("listed"):
         expected = list(call(case.scores(matrix=True, change=change).replace(nan=nan)))
     with by_tiles(case.most, **constants) as answers:
-        found = list(call(case.scores(change=change).replace(nan=nan)))
-    for result, expected_result in zip(found, expected, strict=True):
+        results_found = list(call(case.scores(change=change).replace(nan=nan)))
+    for result, expected_result in zip(results_found, expected, strict=True):
         if isinstance(result, str) or isinstance(expected_result, str):
             assert result == expected_result
         else:

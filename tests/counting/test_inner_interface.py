@@ -45,7 +45,7 @@ def by_loops(some: World, threshold: float) -> dict[int, tuple[int, int]]:
 
 
 def counted(result: Any) -> dict[int, tuple[int, int]]:
-    """The same of a result."""
+    """Return the counts of a result."""
     columns = result.probe, result.fa, result.impostor_attempts
     rows = zip(*(x.values.tolist() for x in columns), strict=True)
     return {probe: (accepted, made) for probe, accepted, made in rows}
@@ -129,7 +129,7 @@ def claims(some: World, attempts: list[Attempt], fusion: str, dtype: Any) -> dic
 
 
 def dtype_of(parts: Parts, fusion: str | None) -> Any:
-    """The dtype of fused distances, whose largest number an infinite one is."""
+    """The dtype of fused distances; an infinite distance is its largest number."""
     of_templates = fusion in (None, "best") or (fusion == "worst" and not parts.mates.rejected)
     return parts.dtype if of_templates else np.dtype(np.float64)
 

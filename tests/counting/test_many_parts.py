@@ -45,7 +45,7 @@ def attempts_of(parts: Sequence[Part]) -> AttemptsOfParts:
 
 
 def numbers_of(attempts: AttemptsOfParts, symmetric: Any, thresholds: np.ndarray) -> dict[str, Any]:
-    """Return all numbers by name, the first axis of each the parts."""
+    """Return all numbers by name; the first axis of each array has the parts."""
     error, values = point_values(attempts, WANTED, symmetric)
     values |= {"last": error.ends[0], "first": error.ends[1]}
     for rule in RULES:

@@ -20,7 +20,7 @@ each_fusion = pytest.mark.parametrize("fusion", [None, "best", "worst", "mean", 
 
 
 def world(seed: int, nan: str, kind: str) -> dict[str, Any]:
-    """Small whole scores of six people, one a probe alone, with failures and infinities."""
+    """Small whole scores of six people, with failures, infinities and a person without gallery."""
     rng = np.random.default_rng(seed)
     probes, gallery = rng.integers(0, 6, 17), rng.integers(0, 5, 19)
     values = rng.integers(0, 5, (17, 19)).astype(float)

@@ -30,7 +30,7 @@ def same(result, expected, tolerance=1e-12) -> None:
 
 
 def same_threshold(result, expected) -> None:
-    """Equal to the last bit; both zeros are one."""
+    """Thresholds are equal to the last bit; both zeros are equal."""
     np.testing.assert_equal(float(result) + 0.0, float(expected) + 0.0)
 
 

@@ -53,9 +53,11 @@ SIZES = (3, 1, 4, 4, 2, 5, 1, 3)
 def population(sizes: tuple[int, ...] = SIZES, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Distances between points of people, and the people, in no order."""
     rng = np.random.default_rng(seed)
-    who = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    x = 1.2 * rng.normal(size=(len(sizes), 5))[who] + 0.7 * rng.normal(size=(len(who), 5))
-    return np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=-1)), who
+    subjects = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    points = 1.2 * rng.normal(size=(len(sizes), 5))[subjects] + 0.7 * rng.normal(
+        size=(len(subjects), 5)
+    )
+    return np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=-1)), subjects
 
 
 def square(change: Callable[[np.ndarray], Any] = lambda d: d, **options: Any) -> World:
@@ -65,7 +67,7 @@ def square(change: Callable[[np.ndarray], Any] = lambda d: d, **options: Any) ->
 
 
 def against_gallery(change: Callable[[np.ndarray], Any] = lambda d: d, **options: Any) -> World:
-    """Probes against a gallery, some of them not enrolled."""
+    """Probes against a gallery in which some probes are not enrolled."""
     d, subjects = population((4, 2, 5, 1, 3, 6, 2), seed=3)
     gallery = np.arange(len(subjects)) % 3 > 0
     gallery[subjects == 2] = False
@@ -75,7 +77,7 @@ def against_gallery(change: Callable[[np.ndarray], Any] = lambda d: d, **options
 
 
 def infinite(d: np.ndarray) -> np.ndarray:
-    """Some scores are infinite, of mates and of others."""
+    """Some scores are infinite, genuine and impostor."""
     d = d.copy()
     d[0, 3:6], d[4], d[7, ::4], d[9, 1] = np.inf, np.inf, -np.inf, -np.inf
     return d
@@ -88,7 +90,7 @@ def failed(d: np.ndarray) -> np.ndarray:
 
 
 def stored_by_quality(d: np.ndarray) -> np.ndarray:
-    """Later rows have larger scores, some enormous ones: a sample of the rows misses them."""
+    """Later rows have larger scores, some of them enormous, which a sample of the rows misses."""
     d = d * np.linspace(0.2, 6, len(d))[:, None]
     d[-2, ::5] = 1e200
     d[1, 2] = -1e30
@@ -174,13 +176,13 @@ def assert_same(found: Any, expected: Any, *, curve: bool = True) -> None:
 
 
 def nodes(found: Any) -> list[xr.Dataset]:
-    """The datasets of a tree, or one."""
+    """The datasets of a tree, or a single dataset."""
     tree = isinstance(found, xr.DataTree)
     return [node.to_dataset() for node in found.subtree] if tree else [found]
 
 
 def check_rows(found: xr.Dataset, expected: xr.Dataset, more: Sequence[float]) -> None:
-    """Hold the rows at all operating points, and at more thresholds, to those of another result."""
+    """Compare the rows at all operating points, and at more thresholds, with another result."""
     points = [
         x.values.ravel() for name, x in expected.data_vars.items()
         if x.attrs.get("shown") == "threshold" and "threshold" not in x.dims
@@ -194,7 +196,7 @@ def check_rows(found: xr.Dataset, expected: xr.Dataset, more: Sequence[float]) -
 
 
 def check_curve(found: xr.Dataset, call: Callable[..., Any], scores: be.Scores, **options) -> None:
-    """Hold false accepts and rejects at the thresholds of a curve to those of sorted scores."""
+    """Compare false accepts and rejects of a curve with the counts of sorted scores."""
     with counted_by("listed"):
         expected = call(scores, thresholds=found.threshold.values, **options)
     for name in ("fa", "fr", "ga", "gr", "far", "frr"):
@@ -202,7 +204,7 @@ def check_curve(found: xr.Dataset, call: Callable[..., Any], scores: be.Scores, 
 
 
 def check(scores: be.Scores, way: str, call: Callable[..., Any], *, curve: bool = True, **options):
-    """Compare one call both ways; return what was counted."""
+    """Compare one call both ways; return the counted result."""
     with counted_by("listed"):
         expected = found_by(call, scores, **options)
     with counted_by(way), be.set_options(threads=1 + (way == "small tiles")):

@@ -285,7 +285,7 @@ def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("seed", range(8))
 def test_places_among_thresholds_are_those_of_a_search(seed, dtype):
-    """Also where nearly all are together, and where one is infinite or the largest number."""
+    """Thresholds may be close together, infinite or the largest number."""
     rng = np.random.default_rng(seed)
     wide = np.array([0, TINY, 1e-30, 1e30, LARGEST, -LARGEST, INF, -INF])
     cases = (rng.normal(size=60), rng.integers(0, 5, 60), np.exp(9 * rng.normal(size=60)), wide)

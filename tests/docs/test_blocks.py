@@ -101,7 +101,7 @@ NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?(?!\w)( ?%)?
 
 
 def unknown_numbers(text: str, printed: str) -> list[str]:
-    """Return the numbers of a text that are none of what is printed, rounded or in per cent."""
+    """Return the numbers of a text that were not printed, even rounded or in per cent."""
     printed_values = [value(number[0]) for number in NUMBER.finditer(printed)] + [0, 1, 2]
     return [
         number[0]
@@ -177,7 +177,7 @@ def squeezed(text: str) -> str:
 
 
 def pattern(shown: str) -> str:
-    """Return what the shown output matches: ``...`` is anything."""
+    """Return a pattern of the shown output, in which ``...`` is anything."""
     return ".*".join(re.escape(squeezed(part)) for part in re.split(r"\.\.\.", shown))
 
 
@@ -221,8 +221,10 @@ def test_the_table_of_conditions_has_the_exit_codes_of_its_commands(tmp_path, mo
     page = ROOT / "docs" / "choose-threshold.md"
     before, _, after = page.read_text(encoding="utf-8").partition('<a id="fail-if"></a>')
     table, *_ = after.partition("\n<a id=")
-    for made in re.findall(r"^\$ (bioeval simulate .*--out \w+\.npz)$", before + table, re.M):
-        run_command(made, "", page.name)
+    for simulate_command in re.findall(
+        r"^\$ (bioeval simulate .*--out \w+\.npz)$", before + table, re.M
+    ):
+        run_command(simulate_command, "", page.name)
     rows = re.findall(r"^\| `(bioeval .*?)` \| (\d) \|", table, re.M)
     assert {code for _, code in rows} == {"0", "1", "2"} and len(rows) > 10
     for command, code in rows:

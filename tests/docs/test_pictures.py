@@ -15,7 +15,7 @@ IMAGES = ROOT / "docs" / "images"
 
 
 def near(name: str, drawn: Path) -> None:
-    """Hold that a picture of the pages is the one that was drawn."""
+    """Check that a picture of the pages equals the drawn picture."""
     sides = []
     for path in (IMAGES / name, drawn):
         with Image.open(path) as picture:

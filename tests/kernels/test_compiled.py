@@ -95,7 +95,7 @@ def test_a_place_of_the_users_is_kept(installed):
 
 @pytest.fixture
 def kernels(tmp_path, monkeypatch) -> Path:
-    """The folder of two kernels, one of which uses what the other file has."""
+    """The folder of two kernels; the second uses a function of the first file."""
     folder = tmp_path / "kernels"
     folder.mkdir()
     (folder / "cache.py").write_text("")
@@ -172,7 +172,7 @@ needs_compiler = pytest.mark.skipif(
 
 
 def loops(module: str):
-    """Two functions of a module, one of which the other calls."""
+    """Two functions of a module; the first calls the second."""
 
     @numba.njit
     def inner(x):
@@ -187,7 +187,7 @@ def loops(module: str):
 
 @needs_compiler
 def test_what_is_compiled_is_reported_once():
-    """With the functions that it calls, whose compilation is part of it."""
+    """The time of a function includes the compilation of the functions that it calls."""
 
     outer = loops("bioeval.kernels.example")
     result = []
@@ -222,7 +222,7 @@ assert os.waitpid(child, 0)[1] == 0
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_process_has_threads_of_its_own():
-    """Waiting for those of its parent, it would hang."""
+    """A process that waited for the threads of its parent would hang."""
     environment = {**os.environ, "NUMBA_NUM_THREADS": "2"}
     arguments = [sys.executable, "-W", "ignore", "-c", FORKS]
     assert subprocess.run(arguments, env=environment, timeout=60).returncode == 0

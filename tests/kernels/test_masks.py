@@ -26,7 +26,7 @@ def world(seed):
 
 
 def assert_same_attempts(found, part, one, times=1):
-    """Scores and attempts of a part are those of one evaluation, each as often as `times`."""
+    """Scores and attempts of a part equal an evaluation in which each attempt counts `times`."""
     for name in ("genuine", "impostor"):
         scores = np.repeat(of_part(getattr(found, name), part), times)
         np.testing.assert_array_equal(scores, getattr(one, name).keys)

@@ -58,7 +58,7 @@ CALLS: dict[str, tuple[Callable[[int], be.Scores], Callable[..., xr.Dataset]]] =
 @pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False], ids=["same scores", "different scores"])
 def test_calls_from_threads_are_those_of_one_after_another(shared):
-    """Each call twice at once, all beside each other, in an order of its own."""
+    """All calls run twice at once, side by side, each thread in its own order."""
     jobs, expected = [], []
     for make, call in CALLS.values():
         systems = make(1), make(2)

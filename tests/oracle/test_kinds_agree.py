@@ -108,7 +108,7 @@ def wanted(call: str) -> Any:
 
 
 def assert_same(found: Any, expected: Any, dtype: str = "float64") -> None:
-    """Hold results of scores of a type to those of float64.
+    """Compare results of scores of a type with the results of float64.
 
     Where the score next to a threshold is not known, it is the next number of the type.
     """
@@ -148,7 +148,7 @@ UNTIED = study_cases("UNTIED")
 @pytest.mark.parametrize("call", [call for call in CALLS if call != "explain"])
 @pytest.mark.cases(4)
 def test_templates_in_another_order_have_the_same_results(call):
-    """One value a template is that of the template; sums may differ in the last digit."""
+    """A value for each template moves with the template; sums may differ in the last digit."""
     call_of_ties = UNTIED.get(call, CALLS[call])
     expected = compared(call_of_ties(scores_of("similarity")))
     result = compared(call_of_ties(scores_of("similarity", order=ORDER)))

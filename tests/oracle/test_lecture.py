@@ -49,8 +49,8 @@ def test_each_rate_divides_by_the_attempts_of_its_own_class(example):
         pairs = be.Scores.from_pairs(scores, classes)
         masked = be.Scores(scores[None], mask=1 + classes[None])
         similar = be.Scores.from_pairs(1 - scores, classes, kind="similarity")
-        for given in (pairs, masked, similar):
-            ds = be.verification(given, thresholds=[0.5])
+        for scores_given in (pairs, masked, similar):
+            ds = be.verification(scores_given, thresholds=[0.5])
             assert (ds.fr.item(), ds.fa.item()) == (row["FR"], row["FA"])
             assert ds.frr.item() == row["FRR"] == float(Fraction(row["FRR_exact"]))
             assert ds.far.item() == row["FAR"] == float(Fraction(row["FAR_exact"]))

@@ -14,7 +14,7 @@ MULTI = {"templates": "multi", "fusion": "mean"}
 
 
 def assert_mean(distances, expected, dtype=float):
-    """Two thresholds, next to each other, find the mean to the last bit."""
+    """Two neighbouring thresholds find the mean to the last bit."""
     scores = be.Scores(np.array([distances], dtype=dtype), ["ann"], ["ann"] * len(distances))
     below = np.nextafter(expected, -math.inf)
     ds = be.verification(scores, thresholds=[below, expected], **MULTI)

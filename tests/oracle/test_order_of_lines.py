@@ -87,7 +87,7 @@ def test_fvc_has_one_result_for_a_list_in_any_order(tmp_path):
 
 
 def test_pairs_in_both_orders_are_one_comparison(tmp_path):
-    """Of an asymmetric matcher, that with the later impression as the probe counts."""
+    """Of an asymmetric matcher, the comparison with the later impression as the probe counts."""
     lines = lines_of()
     reversed_lines = [(second, first, distance + 0.25) for first, second, distance in lines[::3]]
     later = {}
@@ -173,11 +173,11 @@ def test_the_first_templates_are_enrolled_by_their_names(tmp_path):
         claims = be.claim_scores(scores, enrol="first:2")
         assert not [x for x in claims.remarks if x.code == "first-by-order"]
         assert {*claims.probe_meta["name"].tolist()} == {f"{f}_10" for f in FINGERS}
-        taken = be.claim_scores(
+        claim_scores = be.claim_scores(
             matrix(order, name=NAMES, day=np.tile(["day10", "day9", "day2"], 8)),
             enrol="first:2:day",
         )
-        assert {*taken.probe_meta["name"].tolist()} == {f"{f}_1" for f in FINGERS}
+        assert {*claim_scores.probe_meta["name"].tolist()} == {f"{f}_1" for f in FINGERS}
 
 
 SPLITTERS = [

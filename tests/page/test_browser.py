@@ -24,7 +24,7 @@ def _noisy(scores: be.Scores, sd: float, kind: str) -> be.Scores:
 
 @pytest.fixture(scope="module")
 def results():
-    """Two systems of distances and one of similarities, over the same people, and a row of one."""
+    """Two systems of distances and a system of similarities of the same people, and a row."""
     scores = be.simulate(30, 3, random_state=5)
     systems = {
         "first": _noisy(scores, 0.2, "distance"),

@@ -13,7 +13,7 @@ QUICK = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
 
 
 def matrix(seed: int, people: int = 30, kind: str = "distance", step: float = 0.0) -> be.Scores:
-    """Simulated scores of three templates each; in steps where many are to be equal."""
+    """Simulated scores, three templates for each person; in steps where many are to be equal."""
     simulated = be.simulate(people, 3, random_state=seed)
     values = np.asarray(simulated.values)
     values = np.round(values / step) * step if step else values
@@ -61,10 +61,10 @@ def test_each_point_has_the_rates_of_its_threshold(kind, step, tmp_path):
             if written_at == "n/a":
                 assert far_values.min() > far[0]
                 continue
-            at = float(written_at)
+            printed_threshold = float(written_at)
             shown_rates = [number(cells[f"cell-{place}-{x}"][i]) for x in ("far", "frr")]
-            assert shown_rates == pytest.approx(counted(scores, at), abs=0.0051)
-            far.append(counted(scores, at)[0])
+            assert shown_rates == pytest.approx(counted(scores, printed_threshold), abs=0.0051)
+            far.append(counted(scores, printed_threshold)[0])
             if threshold == start[0]:
                 assert written_at == start[place]
         if len(far) == 2:
@@ -408,10 +408,10 @@ def test_a_line_in_a_page_is_within_a_fifth_of_a_point_of_the_figure():
     from bioeval.page.svg import svg_of
 
     rng = np.random.default_rng(1)
-    horizontal, y = np.sort(rng.random(60)), np.round(rng.random(60), 1)
+    horizontal, vertical = np.sort(rng.random(60)), np.round(rng.random(60), 1)
     figure = Figure()
     axes = figure.add_subplot()
-    (line,) = axes.plot(horizontal, y, color="#0072B2", drawstyle="steps-post")
+    (line,) = axes.plot(horizontal, vertical, color="#0072B2", drawstyle="steps-post")
     text = svg_of(figure, "f", "a <b>")
     assert 'aria-label="a &lt;b&gt;"' in text and "style=" not in text
     path = re.search(r'd="(M[^"]*)"[^>]*stroke="var\(--c0\)"', text)
@@ -423,7 +423,7 @@ def test_a_line_in_a_page_is_within_a_fifth_of_a_point_of_the_figure():
             sign, lambda g, _: g
         )(numbers_given, position)
         drawn.append(position)
-    points = axes.transData.transform(np.column_stack([horizontal, y])) * 72 / figure.dpi
+    points = axes.transData.transform(np.column_stack([horizontal, vertical])) * 72 / figure.dpi
     points[:, 1] = 72 * figure.get_size_inches()[1] - points[:, 1]
     for point in points:
         assert min(_distance(point, a, b) for a, b in zip(drawn, drawn[1:], strict=False)) < 0.2

@@ -333,7 +333,7 @@ def test_gallery_and_probes(labels, data, seed):
 
 @pytest.mark.parametrize("options", [{}, {"enrol": {"camera": [1, 2]}}, {"too_few": "probe"}])
 def test_a_number_of_each_subject_and_camera(options):
-    """Of each combination so many, or all that there are; every template of it equally often."""
+    """Each combination has so many templates, or all its templates, drawn equally often."""
     labels = np.repeat(["a", "b", "c"], (9, 8, 2))
     camera = np.array([1, 2, 2, 3, 3, 3, 3, 3, 1, 2, 1, 1, 1, 1, 3, 3, 3, 2, 3])
     splitter = bp.ProbeGallerySplit(

@@ -79,7 +79,7 @@ def test_the_shipped_cards_are_the_files_of_the_repository():
 
 @pytest.mark.parametrize("name", COURSE)
 def test_a_course_card_is_the_lecture(name):
-    """What the lecture fixes: single and multi, the nearest template, template ranks."""
+    """The lecture fixes single and multi, the nearest template, and template ranks."""
     tasks = protocol.load(name).tasks
     assert list(tasks) == ["verification", "open_set", "closed_set"]
     assert tasks["verification"]["templates"] == ("single", "multi")
@@ -142,7 +142,7 @@ def test_a_protocol_cannot_be_changed():
 @pytest.mark.parametrize("text", [CARD, *(ROOT.glob("protocols/*.toml"))], ids=str)
 @pytest.mark.cases(1)
 def test_a_protocol_travels(text):
-    """To another process, and back to a card that says the same."""
+    """A protocol goes to another process, and back to an equal card."""
     text = text if isinstance(text, str) else text.read_text(encoding="utf-8")
     card = protocol.parse(text)
     card.sections.clear()

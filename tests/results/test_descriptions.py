@@ -133,7 +133,7 @@ def test_a_rate_times_its_denominator_is_a_whole_number(name):
 
 @each
 def test_a_rate_of_two_counts_has_a_denominator(name):
-    """A proportion is over attempts of its class wherever these are counted."""
+    """A proportion is over attempts of its class wherever attempts are counted."""
     if name in ("gallery size", "conventions"):  # means over galleries; cards have no counts
         return
     for path, dataset in datasets_of(name).items():

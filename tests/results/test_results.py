@@ -98,7 +98,7 @@ def attribute_types(ds: xr.Dataset) -> dict[tuple[str, str], type]:
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_variable_is_described_and_attributes_are_text_or_numbers(name):
-    """CONTRIBUTING.md, "Rules", Variables: each has a meaning."""
+    """CONTRIBUTING.md, "Rules", Variables: each variable has a meaning."""
     ds = result(name)
     for key, variable in ds.variables.items():
         assert variable.attrs["long_name"], key
@@ -129,7 +129,7 @@ def test_a_result_says_where_it_comes_from(name):
 
 @each
 def test_netcdf_keeps_a_result_as_it_is(name, tmp_path):
-    """And it is what the constructor of xarray makes: a function that checks nothing makes it."""
+    """The constructor of xarray makes an equal result, although bioeval skips its checks."""
     ds = result(name)
     reconstructed = xr.Dataset(dict(ds.data_vars), dict(ds.coords), ds.attrs)
     xr.testing.assert_identical(ds, reconstructed)

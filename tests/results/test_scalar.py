@@ -95,14 +95,14 @@ def doubled_in_place(far, frr):
 
 
 def changed_only_if_few(far, frr):
-    """Change the FAR of a result, but not that of a large trial."""
+    """Change the FAR of a result, but not the FAR of a large trial."""
     if far.size < 1000:
         far[...] = 0.5
     return far + 0
 
 
 def test_a_function_cannot_change_the_rates(systems):
-    """It is refused at once, or where it is first used; the results stay as they are."""
+    """The function is refused at once, or at its first use; the results stay unchanged."""
     scores = systems[0]
     before = be.verification(scores, thresholds=[3.0, 4.0])
     with pytest.raises(be.DataError, match="`of_rates` fails on arrays of FAR and FRR, which it"):

@@ -32,7 +32,7 @@ def people_with(pairs: float) -> int:
 
 
 def said(result, chosen: str = "far") -> dict[float, tuple[str, dict, float]]:
-    """Code, what there is, and what is needed, of each target that is not well supported."""
+    """Code, available number, and needed number of each target without good support."""
     support = {}
     for message in be.messages(result):
         if message.code in SUPPORT and message.arguments.get("chosen", "far") == chosen:
@@ -65,7 +65,7 @@ def test_a_pair_of_people_on_two_sides_counts_once():
 
 
 def listed(pairs, kind: str = "similarity", **options) -> be.Scores:
-    """A list of the comparisons of these people, and of each of them with itself."""
+    """A list of the comparisons of these people, including each person with itself."""
     people = sorted({x for pair in pairs for x in pair})
     pairs = [*pairs, *((x, x) for x in people)]
     values = np.random.default_rng(1).random(len(pairs))
@@ -107,7 +107,7 @@ def test_frr_needs_people_and_searches_attempts():
 
 @pytest.mark.parametrize("seed", range(2))
 def test_pairs_of_people_are_those_that_are_compared(seed):
-    """Each once, whatever their order and number of trials; not all that the people could form."""
+    """Each pair counts once, in any order and number of trials, if it has a trial."""
     rng = np.random.default_rng(seed)
     chosen = [tuple(rng.choice(40, 2, replace=False).tolist()) for _ in range(170)]
     chosen = [pair for pair in chosen for _ in range(int(rng.integers(1, 4)))]
@@ -127,7 +127,7 @@ LAYOUTS = ("list", "failures", "mask", "exclusion", "visits", "claims")
 
 
 def partly_compared(layout, seed=4):
-    """One door log in each layout: 14 people, each tries as a few others; who was compared."""
+    """One door log in each layout: 14 people try as a few other people; and the compared pairs."""
     rng = np.random.default_rng(seed)
     people, tries = 14, 3
     labels = np.repeat(np.arange(people), tries)
@@ -144,8 +144,8 @@ def partly_compared(layout, seed=4):
     holes = be.Scores(compared_values, *sides, kind="similarity", nan="exclude")
     if layout == "list":
         subjects = np.stack([labels[i], j], axis=1)
-        given = values[i, j], labels[i] == j
-        scores = be.Scores.from_pairs(*given, subjects=subjects, kind="similarity")
+        scores_and_classes = values[i, j], labels[i] == j
+        scores = be.Scores.from_pairs(*scores_and_classes, subjects=subjects, kind="similarity")
     elif layout == "failures":
         scores = holes
     elif layout == "mask":
@@ -176,7 +176,7 @@ def test_what_was_compared_counts_in_every_layout(layout):
 
 
 def test_the_limit_without_an_error_is_of_disjoint_pairs_that_were_compared():
-    """Three people are claimed by all others: at most three pairs have nobody in common."""
+    """Everybody else claims to be one of three people, so that at most three pairs are disjoint."""
     labels, gallery = np.arange(3, 30), np.arange(3)
     values = 2 - np.eye(30)
     is_made = np.eye(30, dtype=bool)
@@ -201,7 +201,7 @@ def units(ds) -> dict[str, int]:
 
 
 def most_disjoint(left: set, right: set) -> int:
-    """The most pairs of one of each side of which no two share a subject, by trying."""
+    """The most pairs, with a subject of each side, of which no two share a subject, by trying."""
     best = 0
     for first_person in left:
         for second_person in right - {first_person}:

@@ -38,7 +38,7 @@ def failed():
 
 
 def embedded(make, **more):
-    """Embeddings of which one of the gallery failed, so that all probes miss it."""
+    """Embeddings with a failed gallery template, so that all probes miss it."""
     probe, gallery = np.eye(4)[:3] + 0.1, np.eye(4)
     gallery[3] = np.nan
     return make(probe, DOOR, gallery, GALLERY, nan="exclude", **more)
@@ -54,7 +54,7 @@ def test_searches_say_with_how_many_candidates(search):
 
 
 def test_repeated_searches_say_it_of_the_whole_gallery():
-    """Of re-identification, of what its convention does not remove: dan is junk of this card."""
+    """Re-identification counts templates that its convention keeps; dan is junk of the card."""
     cameras = {"probe_meta": {"camera": [1, 1, 1]}, "gallery_meta": {"camera": [2, 2, 2, 2]}}
     partitions = [([0, 1, 2], [0, 1, 2, 3]), ([0, 1], [0, 1, 2])]
     labels = ["1", "2", "3"], ["1", "2", "3", "-1"]
@@ -159,7 +159,7 @@ def test_other_studies_of_searches_say_so():
 
 
 def test_studies_of_results_say_so():
-    """All cards, the row of a probe, and what is expected of a day."""
+    """The studies are all cards, the row of a probe, and the expected numbers of a day."""
     cameras = {"probe_meta": {"camera": [1, 1, 1]}, "gallery_meta": {"camera": [2, 2, 2, 2]}}
     cards = ["frte-1n", "vehicleid"]
     assert said(be.conventions(door(mask=COMPARED, **cameras), cards=cards)) == [NUMBERS]
@@ -236,7 +236,7 @@ def test_the_check_of_claims_and_their_file_say_so():
 
 
 def test_a_list_of_candidates_names_their_number_in_the_heading(tmp_path, capsys):
-    """Forty people, each compared with its mate and ten others, never with the nearest five."""
+    """Forty people, compared with their mates and ten others, but never with the nearest five."""
     scores = be.simulate(40, 1, layout="probe-against-gallery", probes=1, random_state=2)
     lines = ["template_a,template_b,subject_a,subject_b,distance"]
     for i, ranking in enumerate(np.argsort(scores.values, axis=1).tolist()):

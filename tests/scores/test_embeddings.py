@@ -20,7 +20,7 @@ METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
 
 
 def scores_of(x, y, metric, dtype="float64", **options) -> be.Scores:
-    """All against all others: each template is of its own person."""
+    """Each template is of its own person, so that all comparisons are impostors."""
     m, n = len(x), len(y)
     return be.Scores.from_embeddings(
         x, range(m), y, range(m, m + n), metric=metric, dtype=dtype, nan="exclude", **options
@@ -56,14 +56,17 @@ def features(m: int, f: int = 5, seed: int = 0, dtype: str = "float64") -> np.nd
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.cases(5)
 def test_metrics_follow_their_formula(metric, dtype):
-    probe_features, y = features(4, seed=1, dtype=dtype), features(6, seed=2, dtype=dtype)
-    expected = [[far_enough(u, v, metric) for v in y] for u in probe_features]
-    scores = scores_of(probe_features, y, metric)
+    probe_features, gallery_features = (
+        features(4, seed=1, dtype=dtype),
+        features(6, seed=2, dtype=dtype),
+    )
+    expected = [[far_enough(u, v, metric) for v in gallery_features] for u in probe_features]
+    scores = scores_of(probe_features, gallery_features, metric)
     assert scores.values.dtype == np.float64
     np.testing.assert_allclose(scores.values, expected, rtol=1e-12, atol=1e-14)
     pairs = scores.at_pairs([3, 0, 3], [5, 1, 0]).values
     np.testing.assert_allclose(pairs, scores.values[[3, 0, 3], [5, 1, 0]], rtol=1e-12, atol=1e-14)
-    single = scores_of(probe_features, y, metric, "float32").values
+    single = scores_of(probe_features, gallery_features, metric, "float32").values
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, expected, rtol=2e-6, atol=2e-6)
 
@@ -97,11 +100,15 @@ def test_near_pairs_keep_their_digits(metric, given, dtype):
     rng = np.random.default_rng(6)
     embeddings = np.abs(rng.normal(size=(6, 24))) + 0.5
     for spread in (1e-3, 1e-5, 1e-6, 1e-7):
-        y = (embeddings * (1 + spread * rng.normal(size=embeddings.shape))).astype(given)
+        near_embeddings = (embeddings * (1 + spread * rng.normal(size=embeddings.shape))).astype(
+            given
+        )
         left, labels = embeddings.astype(given), list("abcdef")
-        expected = [far_enough(u, v, metric) for u, v in zip(left, y, strict=True)]
+        expected = [far_enough(u, v, metric) for u, v in zip(left, near_embeddings, strict=True)]
         for limit in (1 << 30, 1):
-            scores = streaming(left, labels, y, labels, metric=metric, dtype=dtype, limit=limit)
+            scores = streaming(
+                left, labels, near_embeddings, labels, metric=metric, dtype=dtype, limit=limit
+            )
             assert scores.streams == (limit == 1) and scores.dtype == dtype
             diagonal = scores.cells.read(0, 6).diagonal()
             np.testing.assert_allclose(
@@ -136,18 +143,25 @@ def test_squares_out_of_range_do_not_spoil_distances(scale, dtype):
 
 def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
     monkeypatch.setattr(embeddings, "_BLOCK", 12)
-    probe_features, y = features(7, dtype="int16"), features(6, seed=3, dtype="float32")
+    probe_features, gallery_features = (
+        features(7, dtype="int16"),
+        features(6, seed=3, dtype="float32"),
+    )
     blocks_seen = []
 
     def metric(a, b):
         blocks_seen.append((a.shape, a.dtype.name, b.shape, b.dtype.name))
         return np.abs(a[:, None] - b[None]).sum(axis=2)
 
-    scores = scores_of(probe_features, y, metric, kind="distance")
-    np.testing.assert_allclose(scores.values, scores_of(probe_features, y, "l1").values)
+    scores = scores_of(probe_features, gallery_features, metric, kind="distance")
+    np.testing.assert_allclose(
+        scores.values, scores_of(probe_features, gallery_features, "l1").values
+    )
     assert {(s[1], s[2], s[3]) for s in blocks_seen} == {("int16", (6, 5), "float32")}
     assert sum(s[0][0] for s in blocks_seen) == 7 and len(blocks_seen) == 4
-    streamed = streaming(probe_features, range(7), y, range(7, 13), metric=metric, kind="distance")
+    streamed = streaming(
+        probe_features, range(7), gallery_features, range(7, 13), metric=metric, kind="distance"
+    )
     pairs = streamed.at_pairs([0, 6], [5, 2]).values
     np.testing.assert_array_equal(pairs, scores.values[[0, 6], [5, 2]])
 

@@ -42,7 +42,7 @@ FORMS = [
 @pytest.mark.parametrize("square", [True, False])
 @pytest.mark.parametrize("policy", ["reject", "exclude"])
 def test_failures_that_are_left_out_are_not_counted(square, policy):
-    """Of failed comparisons, those of a template with itself, of a session, and masked ones go."""
+    """Failed comparisons of a template with itself, of a session, or masked are left out."""
     rng, probe, gallery = drawn(4, square, templates=(9, 12))
     m, n = len(probe["label"]), len(gallery["label"])
     values, mask = rng.random((m, n)), rng.random((m, n)) < 0.8
@@ -88,7 +88,7 @@ def named(forms, probe, gallery):
 
 
 def remover(exclude, probe, gallery):
-    """Return what says whether a cell is left out."""
+    """Return a function that says whether a cell is left out."""
 
     def removed(i, j):
         mates = probe["label"][i] == gallery["label"][j]

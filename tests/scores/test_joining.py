@@ -92,7 +92,7 @@ def applies(door: Door, container: str, twist: joined_worlds.Twist) -> bool:
 
 
 def other_side(case: Case, value: dict[Name, Any]) -> tuple[list[Any], ...]:
-    """A plain list of the values of the gallery, or nothing where both sides are the same."""
+    """A plain list of the values of the gallery, or nothing where both sides are equal."""
     return () if case.world.is_square else ([value[g] for g in case.world.gallery],)
 
 
@@ -116,7 +116,7 @@ def gallery_labels(case: Case) -> Outcome:
 
 
 def sessions(case: Case, side: str) -> dict[str, Any]:
-    """Sessions of both sides, those of one of them joined by names."""
+    """Sessions of both sides; the sessions of one side are joined by names."""
     world = case.world
     if world.is_square:
         return {"probe_meta": case.table(world.probes, session=world.session)}
@@ -349,7 +349,7 @@ def meta_of_pairs(case: Case) -> Outcome:
 
 @door(*GRIDS)
 def templates_of_pairs(case: Case) -> Outcome:
-    """Lines whose two templates are one are no attempts."""
+    """Lines that compare a template with itself are no attempts."""
     lines = Lines(case, self_lines=3)
     names = {name: str(name) for name in case.world.subject}
     scores = be.Scores.from_pairs(lines.scores(), lines.plain(), pair_templates=lines.both(names))
@@ -577,7 +577,7 @@ def metered(meter: be.Meter) -> Numbers:
 
 @door(*COLUMNS, layouts=[SQUARE])
 def meter(case: Case) -> Outcome:
-    """Batches of embeddings in an order of their own, whose labels are in another one."""
+    """Batches of embeddings, whose labels are in another order."""
     world = case.world
     meter = be.Meter(metric="l2")
     order = case.rng.sample(world.probes, len(world.probes))
@@ -750,7 +750,7 @@ class Second:
         return be.Scores(values, *people, **meta)
 
     def has(self, probe: Name, template: Name) -> bool:
-        """Whether the comparison has names here: what it lacks is left out of both."""
+        """Whether the comparison has names here; if not, both systems leave it out."""
         sides = zip(self.names.values(), (probe, template), strict=True)
         return all(str(name) in map(joined_worlds.same_text, names) for names, name in sides)
 
@@ -784,7 +784,7 @@ def fuse(case: Case) -> Outcome:
 
 @door(*GRIDS, is_of_systems=True)
 def compare_lists(case: Case) -> Outcome:
-    """Two lists of the same trials with names of lines, one of them in another order."""
+    """Two lists of the same trials with names of lines; the second list is in another order."""
     lines, world = Lines(case), case.world
     second_distance = city_block(world)
     names, line_order = case.twisted(lines.names)
@@ -867,7 +867,7 @@ def cohort_of_gallery(case: Case) -> Outcome:
 
 @door(*SYSTEMS)
 def cohort_of_probes(case: Case) -> Outcome:
-    """T-norm: the same of the probe."""
+    """T-norm: normalise by the cohort of the probe."""
     world = case.world
     cohort, t = cohort_scores(case, *case.twisted(world.probes))
     normalised = be.normalise(case.scores(), "t", probe_cohort=cohort)
@@ -886,7 +886,7 @@ def as_text(name: Name | None) -> str:
 
 
 def label_table(case: Case, names: Sequence[Name], file: str = "people.csv") -> Path:
-    """A table with a column of names and one of subjects, in the order of the twist."""
+    """A table with a column of names and a column of subjects, in the order of the twist."""
     fed, name_order = case.twisted(names)
     lines = [f"{case.word},{case.rng.choice(WORDS_FOR_SUBJECTS)},weather"]
     lines += [
@@ -1306,7 +1306,7 @@ def trials_of(world: World, drawn: random.Random) -> list[tuple[Name, Name]]:
     ids=["list square", "list disjoint", "list overlapping", "npz square"],
 )
 def test_trials_find_their_scores_by_the_names_of_both_sides(data, layout, tmp_path):
-    """The first name of a trial is enrolled, the second is that of the probe."""
+    """The first name of a trial is enrolled, the second name is of the probe."""
     for world in worlds(3, layout):
         trials = trials_of(world, random.Random(5))
         words = {True: "target", False: "nontarget"}
@@ -1556,7 +1556,7 @@ def with_failures(world: World, failed: set[tuple[Name, Name]], nan: str, distan
 
 
 def failures_of_equal_number(world: World, rng: random.Random) -> list[set[tuple[Name, Name]]]:
-    """Two sets of as many genuine and as many impostor comparisons each."""
+    """Two sets with equal numbers of genuine comparisons and of impostor comparisons."""
     by_class: dict[bool, list[tuple[Name, Name]]] = {True: [], False: []}
     for pair in world.comparisons():
         by_class[world.is_genuine(*pair)].append(pair)
@@ -1570,7 +1570,7 @@ def failures_of_equal_number(world: World, rng: random.Random) -> list[set[tuple
 def true_values(
     world: World, distances: dict[str, Any], failed: dict[str, set], nan: str
 ) -> dict[str, float]:
-    """EER of each system: over what none of them lacks, or with its own failures rejected."""
+    """EER of each system: over the comparisons that all systems have, or with failures rejected."""
     truth = {}
     lacking = set().union(*failed.values())
     for name, distance in distances.items():

@@ -53,7 +53,7 @@ def test_subjects_are_equal_exactly_where_labels_are(data, pool):
 
 
 def of_type(label):
-    """What can be equal: numbers, or values of one type; of tuples, what they hold."""
+    """Return comparable values: numbers, or values of one type; of tuples, their entries."""
     if isinstance(label, tuple):
         return tuple(map(of_type, label))
     return "number" if isinstance(label, numbers.Number) else type(label)
@@ -126,7 +126,7 @@ def test_an_unknown_value_equals_nothing_and_is_counted(column):
 
 
 def test_unknown_cameras_remove_nothing():
-    """The same without the camera that is unknown, -1 as well; of lists and of a matrix."""
+    """An unknown camera, -1 as well, changes nothing in lists and in a matrix."""
     distances, labels = np.arange(16.0).reshape(4, 4), [1, 1, 1, 1]
     for camera in ([1, 2, -1, -1], ["1", "2", "-1", ""], [1.0, 2, np.nan, -1], [1, 2, None, None]):
         sides = {"probe_meta": {"camera": camera}, "gallery_meta": {"camera": camera}}
@@ -203,7 +203,7 @@ WITHOUT = "which does not define when"
     ],
 )  # fmt: skip
 def test_a_missing_label_is_of_no_person(labels):
-    """Of two sides as well: the templates of no person are not compared, all others are."""
+    """With two sides as well, only the templates of no person are not compared."""
     missing = np.array([x is np.ma.masked or bool(pd.isna(x)) or x == "" for x in [*labels]])
     for scores in (square(labels), be.Scores(np.zeros((3, 3)), labels, labels)):
         assert scores.codes.no_person[scores.codes.probe].tolist() == missing.tolist()
@@ -351,7 +351,7 @@ def test_whole_floats_are_integers(tmp_path, door):
 
 @pytest.mark.parametrize("door", ["frame", "text", "pairs"])
 def test_sides_of_other_types_of_numbers_name_the_same_people(tmp_path, door):
-    """A column of integers with a blank is one of floats in pandas."""
+    """A column of integers with a blank is a column of floats in pandas."""
     whole_labels = np.repeat(np.arange(6), 4)
     i, j = np.nonzero(~np.eye(24, dtype=bool))
     score = np.random.default_rng(1).normal(size=len(i))

@@ -12,7 +12,7 @@ import bioeval as be
 
 
 def drawn(seed):
-    """Return lists of a few templates, in which all that can be wrong is frequent."""
+    """Return lists of a few templates in which all mistakes are frequent."""
     rng = np.random.default_rng(seed)
     n, people = int(rng.integers(1, 25)), rng.integers(0, 3, 6)
     names = np.array(list("abcdef"))

@@ -45,7 +45,7 @@ def as_case(values: np.ndarray, **options: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def tiny_blocks(monkeypatch):
-    """Read the rows one or two at a time, so that every seam between blocks is there."""
+    """Read the rows one or two at a time, so that every seam between blocks occurs."""
     monkeypatch.setattr(rows, "BLOCK_VALUES", 12)
     monkeypatch.setattr(parts, "VALUES_IN_MEMORY", 12)
 
@@ -296,7 +296,7 @@ def test_a_mask_that_contradicts_the_labels_says_where(tiny_blocks):
 
 
 def test_booleans_of_a_mask_are_attempts():
-    """The same as numbers that agree with the labels, in a square and where a view is masked."""
+    """Booleans equal numbers that agree with the labels, in a square and where a view is masked."""
     distances, labels = small((6, 6), "float64"), list("aabbcc")
     is_kept = np.random.default_rng(1).random((6, 6)) < 0.6
     mask = np.where(is_kept, np.where(np.equal.outer(labels, labels), 2, 1), 0)

@@ -187,7 +187,7 @@ CAMERAS = pd.DataFrame({"camera": np.arange(12)}, index=NAMES)
 
 
 def shuffled(values):
-    """The same values in another order, each under its own name."""
+    """Values in another order, each under its own name."""
     return values.sample(frac=1, random_state=3)
 
 

@@ -44,7 +44,7 @@ OTHERS = ("check_data", "explain", "step_by_step", "two systems", "six systems")
 
 @cache
 def sections(name: str) -> list[Section]:
-    """What is said of a result."""
+    """Return the sections of a result."""
     if name in SMALL_RESULTS:
         return [document_of(SMALL_RESULTS[name][0]()).section]
     if name in CALLS:

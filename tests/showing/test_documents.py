@@ -71,7 +71,7 @@ def test_a_short_view_has_what_is_supported_and_the_other_has_all():
 
 
 def test_thresholds_have_the_next_score_and_decide_alike():
-    """Both as the dataset has them."""
+    """Thresholds and the next scores equal the values of the dataset."""
     ds = be.verification(square())
     thresholds = [x for x in cells_of(ds) if isinstance(x, Threshold)]
     (cell,) = (x for x in thresholds if x.value == float(ds.eer_threshold))

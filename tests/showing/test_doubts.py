@@ -13,7 +13,7 @@ from bioeval.showing.messages import warns_of_doubts
 
 
 def warned(call: Any) -> tuple[Any, list[warnings.WarningMessage]]:
-    """Return what a call returns, and all its warnings, repeated ones too."""
+    """Return the result of a call, and all its warnings, repeated warnings too."""
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always")
         return call(), issued
@@ -109,7 +109,7 @@ def test_a_warning_names_the_system():
 
 
 def auc_by_loops(scores: be.Scores) -> float:
-    """The share of pairs of attempts whose genuine one is closer; ties are halves."""
+    """The share of pairs of attempts whose genuine score is closer; ties are halves."""
     sign = 1 if scores.kind == "distance" else -1
     genuine, far = [], []
     for i, probe_subject in enumerate(scores.probe_labels):
@@ -196,7 +196,7 @@ def test_labels_in_another_order_are_said(call):
 
 
 def test_exchanged_files_of_scores_and_a_wrong_kind_are_not_told_apart():
-    """Each looks like the other, so that neither remedy is advised."""
+    """Both faults have equal signs, so that neither remedy is advised."""
     rng = np.random.default_rng(0)
     genuine_distances, far = rng.normal(0, 1, 200), rng.normal(3, 1, 500)
     genuine = np.repeat([True, False], [200, 500])
@@ -228,8 +228,12 @@ def one_set_as_two(form: str, people: int) -> be.Scores:
     if form == "embeddings":
         return be.Scores.from_embeddings(embeddings, labels, embeddings, labels, metric="l2")
     if form == "other templates":
-        y = rng.normal(size=(people, 4))[labels] + 0.3 * rng.normal(size=(len(labels), 4))
-        return be.Scores(np.linalg.norm(embeddings[:, None] - y, axis=2), labels, labels)
+        other_embeddings = rng.normal(size=(people, 4))[labels] + 0.3 * rng.normal(
+            size=(len(labels), 4)
+        )
+        return be.Scores(
+            np.linalg.norm(embeddings[:, None] - other_embeddings, axis=2), labels, labels
+        )
     distance = np.linalg.norm(embeddings[:, None] - embeddings, axis=2)
     if form == "one template each":
         return be.Scores(distance[::3, ::3], labels[::3], labels[::3])
@@ -277,7 +281,7 @@ def test_each_nan_is_explained_once_by_a_warning():
 
 
 def test_messages_that_doubt_no_number_are_no_warnings():
-    """That a FAR target needs more people is shown beside its rate."""
+    """The number of people that a FAR target needs is shown beside its rate."""
     result, issued = warned(lambda: be.verification(be.simulate(9, 3, random_state=1)))
     assert "target-not-supported" in codes(result) and not issued
 
@@ -302,7 +306,7 @@ def test_a_command_shows_a_message_once(tmp_path, capfd, monkeypatch):
 
 
 def halves(kind: str = "distance", first: int = 0) -> tuple[be.Scores, be.Scores, be.Scores]:
-    """Scores of 40 people, of the first 20 and of the others."""
+    """Scores of 40 people, of the first 20 people and of the last 20."""
     simulated = drawn(40, kind, 1 + first)
     return simulated, simulated.select(np.arange(60)), simulated.select(np.arange(60, 120))
 

@@ -83,7 +83,7 @@ def test_each_value_is_at_its_place():
 
 
 def test_values_over_folds_and_their_means():
-    """Folds have a row each; of `be.aggregate` there is a row for each statistic."""
+    """Each fold has a row; be.aggregate has a row for each statistic."""
     ds = result_of("folds")
     frame = be.to_frame(ds)
     far = frame[(frame["measure"] == "far") & (frame["part"] == "test")]

@@ -18,7 +18,7 @@ PEOPLE = ["ann", "ann", "bob", "bob"]
 
 @pytest.fixture
 def folder(tmp_path):
-    """Four images of one colour each in a folder, and one beside it."""
+    """Four images of one colour in a folder, and a fifth image beside it."""
     images = tmp_path / "data"
     images.mkdir()
     for i in range(4):

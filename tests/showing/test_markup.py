@@ -18,7 +18,7 @@ from bioeval.showing.writers.markdown import MarkdownLines, as_markdown
 
 
 def street(seed: int) -> be.Scores:
-    """Two queries of each of nine people against two other templates of each."""
+    """Two queries of nine people against two other templates of each person."""
     simulated = be.simulate(9, 4, within=1.2, random_state=seed)  # parts of different rates
     values, query = np.asarray(simulated.values), np.tile([True, True, False, False], 9)
     return be.Scores(

@@ -38,10 +38,10 @@ def drawn_in(name, look, **options):
 def lies_on(box: Bbox, line: Line2D) -> bool:
     """Whether a line is drawn inside a box of its axes."""
     box = Bbox.intersection(box, line.axes.get_window_extent())
-    horizontal, y = (np.asarray(values, dtype=float) for values in line.get_data(orig=False))
-    horizontal, y = STEP_LOOKUP_MAP[line.get_drawstyle()](horizontal, y)
-    is_finite = np.isfinite(horizontal) & np.isfinite(y)
-    places = line.get_transform().transform(np.column_stack([horizontal, y])[is_finite])
+    horizontal, vertical = (np.asarray(values, dtype=float) for values in line.get_data(orig=False))
+    horizontal, vertical = STEP_LOOKUP_MAP[line.get_drawstyle()](horizontal, vertical)
+    is_finite = np.isfinite(horizontal) & np.isfinite(vertical)
+    places = line.get_transform().transform(np.column_stack([horizontal, vertical])[is_finite])
     if box is None or not len(places):
         return False
     if line.get_linestyle() == "None":

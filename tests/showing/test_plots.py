@@ -119,8 +119,10 @@ def test_det_axes_show_the_operating_points_of_the_result():
     ds = be.verification(scores, far_targets=[0.01, 0.3], frr_targets=[0.1])
     assert ds.frr_at_far[0] > 0.7 and ds.far_at_frr[0] > 0.3
     ax = plot.det(ds).ax_
-    for far, y in ((0.01, float(ds.frr_at_far[0])), (float(ds.far_at_frr[0]), 0.1)):
-        assert ax.get_xlim()[0] < far < ax.get_xlim()[1] and ax.get_ylim()[0] < y < ax.get_ylim()[1]
+    for far, frr in ((0.01, float(ds.frr_at_far[0])), (float(ds.far_at_frr[0]), 0.1)):
+        assert (
+            ax.get_xlim()[0] < far < ax.get_xlim()[1] and ax.get_ylim()[0] < frr < ax.get_ylim()[1]
+        )
     usual = be.verification(scores)  # 0.01 % is not supported by 6,960 pairs: 0 false accepts
     assert usual.frr_at_far[1] < plot.det(usual).ax_.get_ylim()[1] < usual.frr_at_far[3]
     searched = be.open_set(scores, far_targets=[0.1])
@@ -136,8 +138,8 @@ def test_error_rates_step_where_the_counts_change_and_mark_the_eer(single, simil
     display = plot.error_rates(be.verification(similarity))
     assert display.lines_["FAR"].get_drawstyle() == "steps-pre"
     assert "accepted if ≥ t" in words(display)
-    thresholds, y = display.lines_["FAR"].get_data()
-    assert (np.diff(thresholds) > 0).all() and y[0] == 1 and y[-1] == 0
+    thresholds, rates = display.lines_["FAR"].get_data()
+    assert (np.diff(thresholds) > 0).all() and rates[0] == 1 and rates[-1] == 0
     display = plot.error_rates(single)
     assert display.lines_["FAR"].get_drawstyle() == "steps-post"
     assert "accepted if ≤ t" in words(display)
@@ -170,7 +172,7 @@ def test_systems_differ_in_colour_and_variants_in_markers(systems):
 
 
 def brute(histogram, values, kind):
-    """Count values into the bins of a histogram, one by one."""
+    """Count values into the bins of a histogram, value by value."""
     counts = np.zeros(len(histogram.counts), dtype=int)
     edges = histogram.edges
     for value in values:
@@ -415,7 +417,7 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
 
 
 def test_every_plot_of_the_table_is_public():
-    """It is importable, and known to type checkers."""
+    """Each plot can be imported, and type checkers know it."""
     tree = ast.parse(Path(f"{plot.__file__}i").read_text(encoding="utf-8"))
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     static = {alias.name for node in imports for alias in node.names}
@@ -483,7 +485,7 @@ def test_folds_at_one_target_are_dots_with_a_bar(plot):
 
 @pytest.mark.parametrize("plot", [be.plot.roc, be.plot.det])
 def test_folds_are_thin_lines_with_their_mean(plot):
-    """At FAR targets in any order; of several systems each has its colour."""
+    """FAR targets may be in any order; each of several systems has its colour."""
     targets = [0.5, 0.05, 1, 0.2]
     result = {name: of_folds(i, far_targets=targets) for i, name in enumerate("ab")}
     display = plot(result)

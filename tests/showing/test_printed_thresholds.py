@@ -47,7 +47,7 @@ class World(NamedTuple):
 
 
 def world(seed: int, kind: str = "", people: int = 10) -> World:
-    """Scores of any type, from a scale of 1e-6 to one of 1e6, with ties, of either sign."""
+    """Scores of any type, in a scale from 1e-6 to 1e6, with ties, of either sign."""
     rng = np.random.default_rng(seed)
     kind = kind or KINDS[seed % 2]
     dtype, scale = TYPES[seed % 3], 10.0 ** rng.uniform(-6, 6)
@@ -219,7 +219,7 @@ def test_a_threshold_of_two_counted_sets_is_short(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_given_threshold_has_all_its_digits(kind):
-    """Its rates are those of the number itself."""
+    """The rates are at exactly the given number."""
     scores, threshold = world(0 if kind == "distance" else 3, kind).scores, 4.123456789
     for result in (
         be.verification(scores, thresholds=[threshold]),
@@ -307,7 +307,7 @@ COMMANDS = {
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.cases(4)
 def test_commands(command, seed, tmp_path, capsys, monkeypatch):
-    """What a command prints is given to another one, which counts the same errors."""
+    """A printed threshold is given to another command, which counts the same errors."""
     monkeypatch.chdir(tmp_path)
     small_world = world(3000 + seed)
     be.save(small_world.scores, "s.npz")

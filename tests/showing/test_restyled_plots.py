@@ -117,9 +117,9 @@ def test_a_legend_is_drawn_anew():
     assert legend.legend_handles[0].get_color() == "red"
     assert legend is display.ax_.get_legend() is display.legend_
     assert legend.get_texts()[0].get_fontsize() < 7
-    inside = display.legend(loc="lower right")
+    drawn_legend = display.legend(loc="lower right")
     display.figure_.canvas.draw()
-    assert display.ax_.get_window_extent().overlaps(inside.get_window_extent())
+    assert display.ax_.get_window_extent().overlaps(drawn_legend.get_window_extent())
 
 
 def test_distributions_of_two_systems_are_two_panels():

@@ -75,7 +75,7 @@ def test_every_table_withholds_the_same_targets(name, capsys):
 @pytest.mark.parametrize("targets", [[0.0001], ["0.01%"], [0.1, 0.0001]])
 @pytest.mark.parametrize("task", [be.verification, be.open_set])
 def test_a_target_that_was_asked_for_is_withheld_alike(task, targets, capsys):
-    """One or several, a number or a text: a line names it with the number of people."""
+    """For any form of targets, a line names the target with the number of people."""
     results = task(small(), far_targets=targets)
     supported = {"10"} if 0.1 in targets and task is be.verification else set()
     be.show(results)

@@ -63,7 +63,7 @@ def test_ranks_that_the_card_asks_for():
 
 
 def test_subjects_are_those_who_made_the_attempts():
-    """Three probe subjects, one of them not in the gallery."""
+    """There are three probe subjects, of whom the third is not in the gallery."""
     distances = [[1.0, 4, 6], [5, 1, 2], [3, 3, 3]]
     scores = be.Scores(distances, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
     tree = be.evaluate(scores, thresholds=[2.5, 3.5])
@@ -76,7 +76,7 @@ def test_subjects_are_those_who_made_the_attempts():
 
 
 def test_without_operating_points_there_are_rates():
-    """FAR and FRR at d <= 2: one of three genuine attempts, two of nine others."""
+    """FAR and FRR at d <= 2: 1 of 3 genuine attempts, 2 of 9 impostor attempts."""
     distances = [[0, 1, 4, 6], [2, 0, 5, 2], [4, 2, 0, 3], [6, 3, 9, 0]]
     scores = be.Scores(distances, ["ann", "ann", "bob", "cat"])
     dataset = be.verification(scores, thresholds=[1.5, 2])
@@ -156,7 +156,7 @@ def test_tables_give_the_bounds_of_operating_points(galleries):
 
 
 def test_ranks_name_the_subject_and_are_ordered_from_the_worst():
-    """By hand: bob's mate is behind both others, ann's is first, dan has none."""
+    """By hand: bob's mate is behind two people, ann's mate is first, dan has no mate."""
     distances = [[1, 4, 6], [5, 7, 2], [3, 2, 9.0]]
     ds = be.ranks(be.Scores(distances, ["ann", "bob", "dan"], ["ann", "bob", "cat"]))
     assert ds.probe.values.tolist() == [0, 1, 2]

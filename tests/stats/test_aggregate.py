@@ -20,7 +20,7 @@ def rng():
 
 
 def folds_of_own(rng, repeats=3, folds=4):
-    """Rates of folds whose sizes and attempts differ, some of them without an attempt."""
+    """Rates of folds whose sizes and attempts differ, some folds without an attempt."""
     part = ("repeat", "fold", "part")
     impostor = rng.integers(5, 60, (repeats, folds, 2))
     impostor[0, 1, 1] = impostor[2, :, 0] = 0

@@ -112,7 +112,7 @@ def raised_by_two(errors, attempts):
 
 
 def pseudo_values(value, without):
-    """Tukey's pseudo-values: their standard error is that of the jackknife."""
+    """Tukey's pseudo-values: their standard error is the standard error of the jackknife."""
     n = len(without)
     return n * value - (n - 1) * np.asarray(without)
 

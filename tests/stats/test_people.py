@@ -23,7 +23,7 @@ def crowd(seed: int = 5, people: int = PEOPLE, each: int = 3, steps: float = 40)
 
 
 def without(scores: be.Scores, person: object) -> be.Scores:
-    """The scores of the others, on both sides."""
+    """The scores of the remaining people, on both sides."""
     if scores.layout == "pairs":
         subjects = np.asarray(scores.subjects_of_pairs)
         return scores.select(np.flatnonzero((subjects != person).all(axis=1)))
@@ -32,7 +32,7 @@ def without(scores: be.Scores, person: object) -> be.Scores:
 
 
 def matrix(layout: str) -> be.Scores:
-    """Scores of people who are on both sides, on one side each, or on both and uneven."""
+    """Scores of people who are on both sides, on a single side, or unevenly on both sides."""
     scores = crowd()
     if layout == "symmetric":
         return scores
@@ -145,7 +145,7 @@ def test_limits_depend_on_no_other_threshold_and_on_no_order():
 
 
 def retrieval() -> be.Scores:
-    """Queries of people in a gallery of others, too."""
+    """Queries of people in a gallery that also has other people."""
     scores = crowd(people=15)
     template_number = np.arange(45) % 3
     return scores.select(
@@ -336,7 +336,7 @@ def test_of_many_people_groups_are_left_out(monkeypatch):
 
 @pytest.mark.parametrize(("people", "degrees", "is_moved"), [(11, 4.06, True), (12, 4.0, False)])
 def test_few_people_move_rates_from_two_fifths_of_the_degrees_of_freedom(people, degrees, is_moved):
-    """One person moves the rate by three parts, and three move the rate by one part each."""
+    """One person moves the rate by three parts, and three people move the rate by one part."""
     columns = np.full(1 + people, 0.5)
     columns[1:5] += [0.03, -0.01, -0.01, -0.01]
     _, freedom = jackknife(columns)

@@ -34,7 +34,7 @@ def plain_holm(p, level):
 
 @st.composite
 def leaving_out(draw):
-    """Values of systems, and the same without each person."""
+    """Values of systems, and the values without each person."""
     k, n = draw(st.integers(2, 5)), draw(st.integers(3, 9))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     return rng.uniform(size=(k, 1)) + np.column_stack(

@@ -69,7 +69,7 @@ def pairs(n: int, most: int):
     few=st.booleans(),
 )
 def test_lists_and_their_parts_agree(errors, density, scale, few):
-    """Sums of 8 and 16 bits: some would overflow after several counts, some with the first.
+    """Sums of 8 and 16 bits would overflow, with the first or after several counts.
 
     Sums of few products are sparse, in 32 bits as long as these are exact.
     """

@@ -96,7 +96,7 @@ def test_galleries_are_drawn_for_each_probe_and_not_for_all():
 
 
 def test_mates_that_are_out_of_reach_still_tie():
-    """Beyond the ranks that are reported, ties are counted all the same."""
+    """Ties beyond the reported ranks still count."""
     rng = np.random.default_rng(6)
     subjects = np.repeat(np.arange(300), 3)
     distances = rng.integers(0, 50, (2, 900)).astype(float)
@@ -210,15 +210,22 @@ def test_unmated_probes():
 
 
 def test_bounds_hold_the_operating_points():
-    """The points of a fine grid lie within the bounds of a coarse one."""
+    """The points of a fine grid lie within the bounds of a coarse grid."""
     scores = be.simulate(25, 4, within=0.9, random_state=11)
     coarse = be.open_set(scores, gallery="single", n_thresholds=12)
-    many = be.open_set(scores, gallery="single", thresholds=np.unique(scores.values[0:3]))
-    assert coarse.eer_at_least <= many.eer_at_most and many.eer_at_least <= coarse.eer_at_most
-    assert coarse.eer_at_most - coarse.eer_at_least > many.eer_at_most - many.eer_at_least >= 0
+    of_fine_grid = be.open_set(scores, gallery="single", thresholds=np.unique(scores.values[0:3]))
+    assert (
+        coarse.eer_at_least <= of_fine_grid.eer_at_most
+        and of_fine_grid.eer_at_least <= coarse.eer_at_most
+    )
+    assert (
+        coarse.eer_at_most - coarse.eer_at_least
+        > of_fine_grid.eer_at_most - of_fine_grid.eer_at_least
+        >= 0
+    )
     for t in range(len(coarse.far_target)):
         target = coarse.far_target[t].item()
-        best = many.dir.values[many.far.values <= target].max(axis=0, initial=0)
+        best = of_fine_grid.dir.values[of_fine_grid.far.values <= target].max(axis=0, initial=0)
         assert (best <= coarse.dir_at_far_at_most[t] + 1e-15).all()
     fine = be.open_set(scores, gallery="single", thresholds=np.unique(scores.values))
     assert (coarse.dir_at_far_at_least <= fine.dir_at_far_at_least + 1e-15).all()
@@ -240,7 +247,7 @@ def test_tiles_change_nothing(monkeypatch):
 
 
 def two_galleries(seed: int = 0, sizes: tuple[int, int] = (12, 15)) -> be.Scores:
-    """Two templates of each of 40 subjects against G1 and G2; the rest are in neither."""
+    """Two templates for each of 40 subjects against G1 and G2; other subjects are in neither."""
     rng = np.random.default_rng(seed)
     enrolled = rng.permutation(40)[: sum(sizes)]
     probes = np.repeat(np.arange(40), 2)
@@ -267,21 +274,21 @@ def test_the_mean_is_of_each_gallery_at_its_own_threshold():
         for rank in (1, 5):
             by_gallery = [
                 naive.dir_at_far(
-                    target, rank, values=scores.values[:, own == g],
-                    probe_labels=probes, gallery_labels=gallery[own == g],
+                    target, rank, values=scores.values[:, own == gallery_name],
+                    probe_labels=probes, gallery_labels=gallery[own == gallery_name],
                 )[0]
-                for g in ("G1", "G2")
+                for gallery_name in ("G1", "G2")
             ]  # fmt: skip
             result = means.dir_at_far.sel(far_target=target, rank=rank)
             assert result == pytest.approx(float(sum(by_gallery)) / 2, abs=1e-12)
     thresholds = of_galleries["threshold_at_far"]
     assert (thresholds.sel(gallery="G1", rank=1) != thresholds.sel(gallery="G2", rank=1)).all()
-    for g, size in (("G1", 12), ("G2", 15)):
-        part = scores.select(gallery=np.flatnonzero(own == g))
+    for gallery_name, size in (("G1", 12), ("G2", 15)):
+        part = scores.select(gallery=np.flatnonzero(own == gallery_name))
         alone = be.evaluate(part, "ijbc-1n", thresholds=of_galleries["threshold"].values)[
             "open_set"
         ]
-        of_gallery = of_galleries.sel(gallery=g)
+        of_gallery = of_galleries.sel(gallery=gallery_name)
         for name in ("far", "frr", "fa", "ttr", "eer", "genuine_attempts"):
             np.testing.assert_array_equal(of_gallery[name], alone[name])
         np.testing.assert_array_equal(of_gallery["dir"].sel(rank=alone["rank"]), alone["dir"])

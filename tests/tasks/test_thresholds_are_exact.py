@@ -39,7 +39,7 @@ every = pytest.mark.parametrize(
 
 
 def pool(dtype: str) -> list[Any]:
-    """Scores: around 0, close neighbours, and both ends of what is counted exactly."""
+    """Scores around 0, close neighbours, and both ends of the range that is counted exactly."""
     kind = np.dtype(dtype)
     if kind.kind == "b":
         return [0, 1]
@@ -47,12 +47,16 @@ def pool(dtype: str) -> list[Any]:
         info = np.iinfo(kind)
         low, high = max(info.min, -(2**53)), min(info.max, 2**53)
         return [0, 1, 2, 3, low, low + 1, high, high - 1]
-    one = np.dtype("float64" if dtype == "longdouble" else dtype).type
-    info = np.finfo(one)
-    tenth, largest = one(0.1), info.max
-    result = [one(0), info.smallest_subnormal, info.tiny, tenth, np.nextafter(tenth, one(1)),
-             np.nextafter(tenth, one(0)), one(1) / one(3), largest, np.nextafter(largest, one(0)),
-             one(np.inf)]  # fmt: skip
+    scalar_type = np.dtype("float64" if dtype == "longdouble" else dtype).type
+    info = np.finfo(scalar_type)
+    tenth, largest = scalar_type(0.1), info.max
+    one = scalar_type(1)
+    zero = scalar_type(0)
+    result = [
+        zero, info.smallest_subnormal, info.tiny, tenth, np.nextafter(tenth, one),
+        np.nextafter(tenth, zero), one / scalar_type(3), largest, np.nextafter(largest, zero),
+        scalar_type(np.inf),
+    ]  # fmt: skip
     return [*result, *(-x for x in result)]
 
 
@@ -227,7 +231,7 @@ def test_far_targets_between_attainable_rates(dtype, kind):
 
 
 def test_the_smallest_far_target_is_one():
-    """What the rules of 3 and 30 take for it is more than int64 holds."""
+    """The attempts that the rules of 3 and 30 need exceed int64."""
     scores = be.simulate(10, 3, random_state=1)
     target = 5e-324
     ds = be.study_threshold(
@@ -258,7 +262,7 @@ def test_whole_numbers_beyond_float64_are_refused(dtype):
     "threshold", [2**53 + 1, np.int64(2**53 + 1), Fraction(1, 3), np.longdouble(1) / 3]
 )
 def test_a_threshold_that_float64_does_not_hold_is_refused(threshold):
-    """Rounded, it would be a threshold on the other side of a score."""
+    """A rounded threshold would be on the other side of a score."""
     scores = Data("int64", "similarity").scores
     if isinstance(threshold, np.longdouble) and threshold == float(threshold):
         pytest.skip("long doubles are float64 here")

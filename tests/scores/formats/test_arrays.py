@@ -16,7 +16,7 @@ WHO, SHORT, WHOLE = np.array([1, 1, 2, 2]), np.array([1, 2, 3]), np.array([1, 2,
 
 
 def same_scores(a: be.Scores, b: be.Scores) -> None:
-    """All that a reader can see of two scores is equal."""
+    """Two scores are equal in every public attribute."""
     for name in ("layout", "shape", "dtype", "kind", "nan", "exclude", "fingerprint"):
         assert getattr(a, name) == getattr(b, name), name
     np.testing.assert_array_equal(a.values, b.values)
@@ -200,7 +200,7 @@ def test_what_is_missing_is_told(tmp_path, options, columns, message):
 
 
 def test_a_column_of_metadata_is_of_a_side_where_the_sides_differ(tmp_path):
-    """What is not asked for may be damaged: a pickled array elsewhere in the file does no harm."""
+    """Other arrays may be damaged: a pickled array elsewhere in the file does no harm."""
     np.savez(tmp_path / "x.npz", **REID)
     with raises_about(be.DataError, "columns.probe_camera", "columns.gallery_camera"):
         be.load(tmp_path / "x.npz", columns={"camera": "q_cam", **NAMED})
@@ -320,7 +320,7 @@ def matrix(tmp_path) -> Path:
 
 @pytest.mark.parametrize("kind", ["U3", "S3", "i8", "u1"])
 def test_labels_in_an_array(kind, tmp_path):
-    """Labels as .npy are what the same labels are in a .npz file, bytes as the text they are."""
+    """Labels as .npy equal the labels of a .npz file, and bytes become text."""
     labels = np.array([7, 7, 12, 12]).astype(kind)
     for name, array in (("who", labels), ("two", labels[:2]), ("m", D), ("wide", D[:, :2])):
         np.save(tmp_path / f"{name}.npy", array)

@@ -32,7 +32,7 @@ def log(tmp_path):
 
 
 def said(path, **roles) -> str:
-    """What the error of a log says whose columns have these roles; empty if it is read."""
+    """Return the error of a log whose columns have these roles; empty if the log is read."""
     try:
         be.load(path, columns={k: v for k, v in (ROLES | roles).items() if v})
     except be.DataError as error:

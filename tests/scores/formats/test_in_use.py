@@ -44,7 +44,7 @@ def refuse(number: int, *paths) -> None:
 
 @pytest.fixture(autouse=True)
 def windows(monkeypatch, tmp_path):
-    """Refuse what Windows refuses, and have its temporary files."""
+    """Refuse the operations that Windows refuses, and have its temporary files."""
     monkeypatch.chdir(tmp_path)
 
     def moving(real, replaces: bool):
@@ -110,7 +110,7 @@ def test_what_fails_while_it_is_written_leaves_nothing(name, monkeypatch):
 
 
 def test_commands_say_it_in_one_line_and_keep_results(capsys):
-    """What is known to be in use is refused before any work; other results have a folder."""
+    """A file in use is refused before any work; other results have a folder."""
 
     def failing(*words):
         assert main([*words]) == 2

@@ -402,7 +402,7 @@ def test_compressed_text_is_written(tmp_path, name, capsys):
 
 
 def read_line(capsys, *args):
-    """What `bioeval run` prints under Read."""
+    """Return the line that `bioeval run` prints under Read."""
     assert main(["run", *map(str, args), "--kind", "similarity"]) == 0
     out = capsys.readouterr().out
     return " ".join(out[out.index("Read") :].split())

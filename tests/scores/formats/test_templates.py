@@ -210,8 +210,8 @@ def lists(tmp_path_factory):
 
 
 def with_table(folder, **options):
-    given = {"trials": folder / "trials.txt", "labels": folder / "templates.csv"} | options
-    return be.load(folder / "scores.txt", kind="distance", **given)
+    all_options = {"trials": folder / "trials.txt", "labels": folder / "templates.csv"} | options
+    return be.load(folder / "scores.txt", kind="distance", **all_options)
 
 
 def test_a_table_gives_the_metadata_of_both_sides(lists, tmp_path, capsys):
@@ -305,7 +305,7 @@ def test_holes_and_repetitions_are_counted(tmp_path):
 
 
 def test_names_of_two_sides_are_two_sides_where_none_is_compared_at_its_own_place(tmp_path):
-    """By their names: a against p and b against q are not listed, so that the diagonal is empty."""
+    """The names a against p and b against q are not listed, so that the diagonal is empty."""
     loaded = load(tmp_path, "1 a.wav q.wav 0.3\n0 b.wav p.wav 0.8\n", **MATRIX)
     assert loaded.layout == "probe-against-gallery"
     assert loaded.gallery_meta["template"].tolist() == ["a.wav", "b.wav"]

@@ -354,16 +354,16 @@ def test_bad_lists_of_lfw(folder, text, message):
 
 
 def test_what_does_not_go_with_a_list_of_lfw(folder):
-    options, ones = {"trials": folder / "pairs.txt"}, np.ones((2, 2))
+    options, matrix_of_ones = {"trials": folder / "pairs.txt"}, np.ones((2, 2))
     with raises_about(be.DataError, "columns.image_number"):
         be.load(folder / "d.npz", **options)
     with raises_about(be.DataError, "lists.missing_pairs"):
         be.load(folder / "x.npz", lists={"missing_pairs": "drop"}, **options)
     with refused("missing_pairs.*expected `trials`"):
         be.load(folder / "x.npz", lists={"missing_pairs": "skip"})
-    sides = {"gallery_embeddings": ones, "gallery_labels": ["a", "b"]}
-    np.savez(folder / "g.npz", embeddings=ones, labels=["a", "b"], **sides)
-    np.savez(folder / "t.npz", embeddings=ones, labels=["a", "a"], image_number=[1, 1])
+    sides = {"gallery_embeddings": matrix_of_ones, "gallery_labels": ["a", "b"]}
+    np.savez(folder / "g.npz", embeddings=matrix_of_ones, labels=["a", "b"], **sides)
+    np.savez(folder / "t.npz", embeddings=matrix_of_ones, labels=["a", "a"], image_number=[1, 1])
     be.save(be.Scores.from_pairs([0.1, 0.2], [0, 1]), folder / "p.npz")
     for name, message in (
         ("g.npz", "has a separate gallery"),

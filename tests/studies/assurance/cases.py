@@ -6,7 +6,7 @@ import bioeval as be
 
 
 def middle(values) -> float:
-    """Return a score in the middle of others, the lower one of two."""
+    """Return the middle score; of an even number, the lower of the two middle scores."""
     return float(np.nanquantile(values, 0.5, method="lower"))
 
 

@@ -21,7 +21,7 @@ def by_species(result, measure, column="value"):
 
 
 def test_licit_and_spoof_lists_side_by_side(tmp_path, capsys):
-    """Genuine pairs of the second list are those of the first, and do not count again."""
+    """Genuine pairs of the second list repeat pairs of the first list, and do not count again."""
     licit = "".join(f"{i} {i + k} s{i}{k} {9 - 5 * k}\n" for i in range(11, 15) for k in (0, 1))
     (tmp_path / "licit.txt").write_text(licit)
     (tmp_path / "spoof.txt").write_text("11 11 s110 9\n11 attack/mask a 7\n12 attack/mask b 3\n")

@@ -52,10 +52,15 @@ def test_pad_equals_the_naive_implementation(case, kind, non_response):
         "largest",
     ]
     for t in ds.threshold.values.tolist():
-        expected_rates, there = slow.rates(result, sign * t, non_response), ds.sel(threshold=t)
-        np.testing.assert_array_equal(float(there.bpcer), number(expected_rates["bpcer"]))
+        expected_rates, at_threshold = (
+            slow.rates(result, sign * t, non_response),
+            ds.sel(threshold=t),
+        )
+        np.testing.assert_array_equal(float(at_threshold.bpcer), number(expected_rates["bpcer"]))
         for species, rate in expected_rates["apcer"].items():
-            np.testing.assert_array_equal(float(there.apcer.sel(species=species)), number(rate))
+            np.testing.assert_array_equal(
+                float(at_threshold.apcer.sel(species=species)), number(rate)
+            )
     for target in targets:
         best = slow.at_apcer(result, target, non_response)
         row = ds.sel(apcer_target=target)
@@ -154,7 +159,7 @@ def test_a_rule_without_an_operating_point_has_no_threshold():
 
 
 def test_people_and_instruments_are_each_left_out():
-    """What both add to the variance of APCER adds up; at which other thresholds does not matter."""
+    """The variances of APCER over people and over instruments add up, at any other thresholds."""
     rng = np.random.default_rng(8)
     people, moulds = np.arange(120) % 10, np.arange(120) // 15
     attack = np.where(np.arange(120) < 60, "", "mould")
@@ -300,7 +305,7 @@ def test_scores_that_mean_the_opposite_are_said():
 
 
 def test_one_species_that_always_passes_is_no_wrong_kind():
-    """Its scores are above all others; the 90 prints are below."""
+    """The scores of the species are the largest; the 90 prints are below."""
     values = np.r_[np.linspace(2, 3, 50), np.linspace(0, 1, 90), np.linspace(4, 5, 10)]
     ds = be.pad(values, np.repeat(["", "print", "mask"], [50, 90, 10]))
     assert float(ds.d_eer) == 1

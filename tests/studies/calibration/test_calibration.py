@@ -212,10 +212,10 @@ def test_pav_is_monotone_and_never_nan(case):
     ]
     expected = naive_calibration.pav_ratios(*sides, laplace=True)
     all_scores = [-sign * math.inf if s is naive.FAILED else s for s in (*genuine, *impostor)]
-    at = fitted.transform(
+    fitted_ratios = fitted.transform(
         be.Scores([all_scores], [0], range(len(all_scores)), kind=case.kind)
     ).values[0]
-    np.testing.assert_allclose(at, [expected[sign * s] for s in all_scores], atol=1e-9)
+    np.testing.assert_allclose(fitted_ratios, [expected[sign * s] for s in all_scores], atol=1e-9)
 
 
 def test_calibrators_are_clonable():

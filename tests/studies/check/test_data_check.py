@@ -179,7 +179,7 @@ def test_sentinels():
 
 
 def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarray:
-    """Return scores of which some, on no template in particular, are a value."""
+    """Return scores of which some are a fixed value, on no template in particular."""
     values = values.copy()
     values[np.random.default_rng(9).random(values.shape) < part] = value
     return values
@@ -433,7 +433,7 @@ def test_the_eer_of_a_check_is_that_of_an_evaluation(nan):
 
 
 def with_copies(copies, subjects=30, templates=4):
-    """Return people of whom some have a near copy of a template, with names of images."""
+    """Return people, of whom some have a near copy of a template, with names of images."""
     rng = np.random.default_rng(0)
     subject = np.repeat(np.arange(subjects), templates)
     embeddings = rng.normal(size=(subjects, 32))[subject] + 0.8 * rng.normal(

@@ -21,7 +21,7 @@ def people(rng: np.random.Generator, labels: np.ndarray, within: float = 0.4) ->
 
 
 def planted(rng: np.random.Generator, labels: np.ndarray, number: int) -> tuple[np.ndarray, set]:
-    """Return labels of which some are wrong, and where."""
+    """Return labels with some wrong labels, and the places of wrong labels."""
     wrong = rng.choice(len(labels), number, replace=False)
     labels_given = labels.copy()
     labels_given[wrong] = (labels_given[wrong] + rng.integers(1, labels.max() + 1, number)) % (
@@ -31,7 +31,7 @@ def planted(rng: np.random.Generator, labels: np.ndarray, number: int) -> tuple[
 
 
 def case(seed: int, layout: str, kind: str, form: str) -> dict[str, Any]:
-    """Return scores with a few wrong labels: unequal templates, some of them alone."""
+    """Return scores with a few wrong labels and unequal numbers of templates, sometimes one."""
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.repeat(np.arange(8), rng.integers(1, 6, 8)))
     values = people(rng, labels, rng.choice([0.1, 0.3, 0.6]))
@@ -91,7 +91,7 @@ def test_against_the_definition(layout, kind, seed, form):
 
 
 def compare_with_loops(given: dict[str, Any], x: Any) -> None:
-    """Compare what is told of a suspect with loops over its row, or its column."""
+    """Compare the report about a suspect with loops over its row, or its column."""
     values, rows, columns = given["values"], given["probe_labels"], given["gallery_labels"]
     mask = given["mask"]
     if columns is None:
@@ -103,7 +103,7 @@ def compare_with_loops(given: dict[str, Any], x: Any) -> None:
 
 
 def told_by_loops(x: Any, values: Any, rows: Any, columns: Any, mask: Any, kind: str) -> bool:
-    """Whether a row of the scores has what is told of its template."""
+    """Whether a row of the scores agrees with the report about its template."""
     i = x.template.place
     sign = 1 if kind == "distance" else -1
     own, distances_to_others = [], []
@@ -213,7 +213,7 @@ def test_a_failed_capture_is_no_wrong_label():
 
 
 def test_probes_are_not_called_wrong_for_the_labels_of_the_gallery():
-    """Three templates each of the first two people are exchanged; the first has two more."""
+    """Three templates of the first person are exchanged with the second, who has two fewer."""
     rng = np.random.default_rng(0)
     probes = np.repeat(np.arange(20), 2)
     enrolled = np.concatenate([np.repeat([0, 1], [5, 3]), np.repeat(np.arange(2, 20), 2)])

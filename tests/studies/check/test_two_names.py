@@ -28,19 +28,24 @@ def of_definition(**given):
             nearest_label[i] = min(by_label, key=lambda label: (by_label[label], order[label]))
             nearest_scaled[i] = scaled(by_label[nearest_label[i]])
     labels = sorted({data.probe_labels[i] for i in nearest_scaled})
-    rows = {s: [i for i in nearest_scaled if data.probe_labels[i] == s] for s in labels}
-    distance = {s: statistics.median(nearest_scaled[i] for i in rows[s]) for s in labels}
+    rows = {
+        subject: [i for i in nearest_scaled if data.probe_labels[i] == subject]
+        for subject in labels
+    }
+    distance = {
+        subject: statistics.median(nearest_scaled[i] for i in rows[subject]) for subject in labels
+    }
     contrast = {
-        s: statistics.median(
-            [own[i] - nearest_scaled[i] for i in rows[s] if i in own] or [math.nan]
+        subject: statistics.median(
+            [own[i] - nearest_scaled[i] for i in rows[subject] if i in own] or [math.nan]
         )
-        for s in labels
+        for subject in labels
     }
     nearest = {}
-    for s in labels:
-        for t in {nearest_label[i] for i in rows[s]}:
-            if 2 * sum(nearest_label[i] == t for i in rows[s]) > len(rows[s]):
-                nearest[s] = t
+    for subject in labels:
+        for t in {nearest_label[i] for i in rows[subject]}:
+            if 2 * sum(nearest_label[i] == t for i in rows[subject]) > len(rows[subject]):
+                nearest[subject] = t
     middle = statistics.median(distance.values())
     usual = statistics.median(own.values())
     usual_contrast = statistics.median(
@@ -48,16 +53,16 @@ def of_definition(**given):
     )
     if not (usual < middle and usual_contrast < 0):
         return set()
-    small = outlying({s: -x for s, x in distance.items()}, 0.03)
+    small = outlying({subject: -x for subject, x in distance.items()}, 0.03)
     enrolled = set(order)
     pairs = set()
-    for s in small:
-        t = nearest.get(s)
+    for subject in small:
+        t = nearest.get(subject)
         if t is None:
             continue
-        sides = [s]
-        if t in labels and s in enrolled:
-            if nearest.get(t) != s:
+        sides = [subject]
+        if t in labels and subject in enrolled:
+            if nearest.get(t) != subject:
                 continue
             sides.append(t)
         assert len(sides) == 2, "a label of one side has a test of its own"
@@ -66,7 +71,7 @@ def of_definition(**given):
         exchanged = known_contrasts and statistics.mean(known_contrasts) >= -usual_contrast / 2
         is_apart = known_contrasts and statistics.mean(known_contrasts) < 0.75 * usual_contrast
         if way >= 0.85 * (middle - usual) and not (is_apart or exchanged):
-            pairs.add(frozenset((s, t)))
+            pairs.add(frozenset((subject, t)))
     return pairs
 
 
@@ -105,7 +110,7 @@ def test_against_the_definition(layout, kind, seed):
 
 
 def test_people_who_are_alike_are_two():
-    """Two whose own templates are far nearer to each other, as the usual ones of a person are."""
+    """Two people whose own templates are far nearer to each other, as usual for a person."""
     rng = np.random.default_rng(8)
     subject = np.repeat(np.arange(40), 6)
     centres, spread = rng.normal(size=(40, 12)), np.full(40, 0.5)
@@ -153,7 +158,7 @@ def test_a_second_name_may_be_of_probes_or_of_the_gallery_alone(enrolled):
 
 
 def test_exchanged_names_are_errors_of_labels_and_no_second_name():
-    """The gallery templates of two people are exchanged: each is nearest to the other's probes."""
+    """The gallery templates of two people are exchanged: probes are nearest to the other."""
     values, labels, gallery = crowd("probe-against-gallery", 1)
     labels[labels == "q"], gallery[gallery == "q"] = "p03", "p03"
     is_fifth, is_ninth = gallery == "p05", gallery == "p09"

@@ -106,7 +106,7 @@ def test_values_and_limits_are_those_of_evaluations_without_each_person(layout):
 )
 @pytest.mark.cases(2)
 def test_retrieval_is_counted_anew_without_people(card, people):
-    """Each of few people is left out; of more, groups of two or three, so that limits are near."""
+    """Each person of a few is left out; of many people, groups of two or three."""
     pair = [scores_of(seed, "gallery", people) for seed in (3, 4)]
     compared = be.compare(*pair, protocol=card, interval=FEW).isel(system=0, other_system=1)
     measures = by_measure(compared)
@@ -164,7 +164,7 @@ def test_values_have_the_limits_of_evaluations():
 
 
 def test_a_measure_that_was_not_asked_for_at_a_place_has_no_number():
-    """Two measures at the same target alone have it as theirs; the frame has what was asked."""
+    """Two measures at a shared target have the target; the frame has the requested measures."""
     measures = ["frr_at_far=0.1", "dir_at_far=0.2", "cms=5", "frr_at_far=0.2"]
     ds = be.compare(scores_of(3), scores_of(4), measures=measures, interval=FEW)
     assert ds.far_target.values.tolist() == [0.1, 0.2] and ds["rank"].values.tolist() == [1, 5]
@@ -244,7 +244,7 @@ def test_a_ranking_holds_together():
 
 
 def test_systems_do_not_differ_by_form():
-    """A monotone transformation is the same system, and equal ones are never told apart."""
+    """A monotone transformation changes no system, and equal systems never differ."""
     first, second, _ = crowd_systems(people=12, within=0.8).values()
     similar = be.Scores(-np.exp(second.values), second.probe_labels, kind="similarity")
     of_second, of_similar = (by_measure(be.compare(first, x)) for x in (second, similar))

@@ -22,7 +22,7 @@ OF_QUERY = {
 
 
 def system(seed: int, noisy: int = PEOPLE, name: str = "") -> be.Scores:
-    """Distances of three queries each of some people; those of `noisy` people have noise."""
+    """Distances of three queries for each person; distances of `noisy` people have noise."""
     rng = np.random.default_rng(3)
     centre = rng.normal(size=(PEOPLE, 8))
     query, gallery = (np.repeat(centre, 3, 0) + 1.1 * rng.normal(size=(75, 8)) for _ in range(2))
@@ -46,10 +46,10 @@ def test_values_are_those_of_the_queries(pair):
     by_query = {label: [ds[name].values for ds in results] for label, name in OF_QUERY.items()}
     for rank in (1, 5):
         by_query[f"cmc={rank}"] = [ds.first_match_rank.values <= rank for ds in results]
-    found = by_measure(result)
-    assert [*found] == [*by_query]
+    by_name = by_measure(result)
+    assert [*by_name] == [*by_query]
     for name, (first, second) in by_query.items():
-        measure, change = found[name], first.astype(float) - second
+        measure, change = by_name[name], first.astype(float) - second
         assert measure.value.values == pytest.approx([first.mean(), second.mean()])
         row = measure.isel(system=0, other_system=1)
         assert row.discordant == (np.abs(np.bincount(labels, change)) > 1e-9).sum()

@@ -28,12 +28,12 @@ def scores() -> be.Scores:
 
 
 def shown(row) -> str:
-    """What a reader is shown of a row, in one line."""
+    """Return the explanation of a row in one line."""
     return " ".join(str(row).split())
 
 
 def counts_of(task) -> dict:
-    """What a row adds to the counters of a task, by name or by name and rank; zeros left out."""
+    """Return the counts of a row, by task and name, or name and rank; zeros left out."""
     return {
         name if rank is None else (name, rank): amount
         for (name, rank), amount in task.counts.items() if amount
@@ -41,7 +41,7 @@ def counts_of(task) -> dict:
 
 
 def test_a_row_by_hand(scores):
-    """Probe a2 at threshold 3: its mate a1 at 1, then b2 and c1 both at 3, then b1 at 5."""
+    """Probe a2 at threshold 3: its mate a1 at 1, then b2 and c1 at 3, then b1 at 5."""
     row = be.explain(scores, "a2", threshold=3)
     assert (row.probe, row.name, row.subject, row.threshold) == (1, "a2", "ann", 3)
     assert "Threshold 3" in shown(row) and "reject all" not in shown(row)
@@ -89,7 +89,7 @@ def test_a_mate_that_is_not_first_and_a_subject_with_one_template(
 
 
 def test_ties_have_their_expected_share():
-    """One mate and two others at the same distance: rank 1, 2 or 3 with 1/3 each."""
+    """A mate and two other subjects at the same distance: ranks 1, 2 and 3 have 1/3 each."""
     scores = be.Scores([[5.0, 5.0, 5.0, 6.0]], ["a"], ["b", "a", "c", "d"])
     row = be.explain(scores, 0, threshold=5)
     assert counts_of(row.tasks[2])["di", 3] == 1
@@ -131,7 +131,7 @@ def test_why_others_are_left_out():
     ],
 )
 def test_every_form_of_exclusion_is_explained(exclude, left_out, reasons):
-    """By hand: which templates of sessions 1, 1, 2 (mates) and 1, 2, 3 (others) are left out."""
+    """By hand: the left-out templates of sessions 1, 1, 2 (mates) and 1, 2, 3 (other people)."""
     distances = np.arange(36.0).reshape(6, 6)
     scores = be.Scores(distances, list("aaabbb"), probe_meta={"session": [1, 1, 2, 1, 2, 3]})
     row = be.explain(scores.excluding(exclude), 0, threshold=3)
@@ -252,7 +252,7 @@ def card_of(scores, **sections):
 
 
 def sums(scores, card, threshold):
-    """The sum of what all rows add, by task and counter."""
+    """The sum of the counts of all rows, by task and counter."""
     result = {}
     for i in range(scores.shape[0]):
         for task in be.explain(scores, i, threshold=threshold, protocol=card).tasks:

@@ -152,7 +152,7 @@ def naive_dir(values, probes, enrolled, target):
 
 
 def faces(seed: int = 0, numbers=(9, 7, 5, 4, 3, 3, 2, 2, 2, *[1] * 20)) -> be.Scores:
-    """Faces of persons, of most of whom there is but one."""
+    """Faces of persons, most of whom have a single face."""
     rng = np.random.default_rng(seed)
     person = rng.permutation(np.repeat(np.arange(len(numbers)), numbers))
     embeddings = rng.normal(size=(len(numbers), 5))[person] + 0.6 * rng.normal(

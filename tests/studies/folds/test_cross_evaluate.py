@@ -85,7 +85,7 @@ def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, failed
 
 
 def test_impostors_are_the_same_in_all_parts():
-    """One part has no unenrolled probe; the others play the impostor there all the same."""
+    """A part without unenrolled probes has no impostors."""
     rng = np.random.default_rng(0)
     probe, gallery = np.array([0, 1, 2, 3, 8, 9]), np.repeat(np.arange(4), 2)
     scores = be.Scores(rng.random((6, 8)), probe, gallery)

@@ -161,7 +161,7 @@ def test_two_people_named_by_numbers_are_subjects_of_a_system_that_knows_more(fa
 
 
 def test_a_callable_metric_states_its_kind(faces):
-    """Distances and their negatives have the same rates; neither is taken for the other."""
+    """Distances and their negatives have equal rates, each by its own kind."""
     embeddings, subject = faces
     embeddings = embeddings - embeddings.mean(axis=0)
     splitter, chosen = be.partition.SubjectKFold(2), PCA(4)
@@ -197,7 +197,7 @@ def test_a_callable_metric_states_its_kind(faces):
 
 
 def kept(genuine: np.ndarray, impostor: np.ndarray) -> float:
-    """Remember the scores, and return their numbers as one."""
+    """Remember the scores, and return their numbers as a single number."""
     kept.scores = np.sort(genuine), np.sort(impostor)
     return len(genuine) / len(impostor)
 
@@ -205,14 +205,14 @@ def kept(genuine: np.ndarray, impostor: np.ndarray) -> float:
 @settings(max_examples=examples_of(25))
 @given(matrices(masks=("none", "labelled")))
 def test_the_function_takes_the_scores_of_all_attempts(case):
-    both = naive.attempts_single(**case.naive())
+    two_classes = naive.attempts_single(**case.naive())
     result = be.make_scorer(kept).of_scores(be.Scores(**case.scores()))
-    if not all(map(len, both)):
+    if not all(map(len, two_classes)):
         assert np.isnan(result)
         return
-    assert result == len(both[0]) / len(both[1])
+    assert result == len(two_classes[0]) / len(two_classes[1])
     failed = -np.inf if case.kind == "similarity" else np.inf  # farther than any score
-    for scores, attempts in zip(kept.scores, both, strict=True):
+    for scores, attempts in zip(kept.scores, two_classes, strict=True):
         expected = [failed if x is naive.FAILED else float(x) for x in attempts]
         assert scores.dtype == np.float64
         np.testing.assert_array_equal(scores, np.sort(expected))

@@ -21,7 +21,7 @@ SIZES = {"gallery_templates", "gallery_subjects"}
 
 
 def check(tree, scores, sets, protocol="auto", over=("partition",), **options) -> None:
-    """Compare all variables with those of each partition alone; `sets` are (probes, gallery)."""
+    """Compare all variables with each partition alone; `sets` are (probes, gallery)."""
     parts = [scores.select(probes, gallery) for probes, gallery in sets]
     alone = [be.evaluate(part, protocol, **options) for part in parts]
     assert [leaf.path for leaf in tree.leaves] == [leaf.path for leaf in alone[0].leaves]

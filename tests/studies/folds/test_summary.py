@@ -39,7 +39,7 @@ def layouts(kind: str = "distance") -> dict[str, be.Scores]:
 
 
 def expected(ds, ranks: list[int]) -> dict:
-    """The scalars of a dataset, picked one by one."""
+    """The scalars of a dataset, picked name by name."""
     result = {}
     for name, values in ds.data_vars.items():
         if name in ("cost_prior", "cost_miss", "cost_false_accept") or "threshold" in values.dims:

@@ -22,7 +22,7 @@ LABELS = ["ann", "ann", "bob", "bob", "bob", "cy", "cy", "dan"] * 2
 
 
 def system(seed: int, kind: str, labels: list = LABELS, **options) -> be.Scores:
-    """Scores in which genuine ones are closer, with infinities and a diagonal of NaN."""
+    """Scores in which genuine scores are closer, with infinities and a diagonal of NaN."""
     rng = np.random.default_rng(seed)
     mates = np.equal.outer(labels, labels)
     values = np.round(rng.normal(size=mates.shape) + 1.2 * mates, 2)
@@ -188,7 +188,7 @@ def test_pairs_and_selections_and_masks():
 
 
 def kinds(**kinds):
-    """Systems of these kinds, each with scores of its own."""
+    """Systems of these kinds with different scores."""
     return {name: system(i, kind) for i, (name, kind) in enumerate(kinds.items())}
 
 

@@ -20,7 +20,7 @@ def mean_sd(values: list[float]) -> tuple[float, float]:
 
 
 def closest(scores: dict[str, float], top: int, kind: str) -> list[str]:
-    """Return the names of the closest of the cohort; of equal ones the first."""
+    """Return the closest names of the cohort; of equal scores the first name."""
     sign = -1 if kind == "similarity" else 1
     finite = [name for name in scores if np.isfinite(scores[name])]
     return sorted(finite, key=lambda name: sign * scores[name])[:top]
@@ -49,7 +49,7 @@ def by_loop(trials, cohort, method, kind, top=None):
 
 
 def data(kind: str, seed: int = 0, holes: bool = True):
-    """Return trials, their scores against the cohort, and both as Scores."""
+    """Return trials, their scores against the cohort, and two Scores of them."""
     rng = np.random.default_rng(seed)
     trials = [(e, t, float(rng.normal())) for e, t in itertools.product(ENROLLED, TESTS) if e != t]
     rng.shuffle(trials)
@@ -166,7 +166,7 @@ def write_cohort(path, rows):
 
 
 def test_people_of_the_trials_are_no_cohort_in_text_either(tmp_path, capsys):
-    """By the pattern of names, and by the table; the sentence is that of other files."""
+    """Names by their pattern, and by the table, have the sentence of other files."""
     lines = [("id1/a", "id2/a", 0.3), ("id1/a", "id1/b", 0.7)]
     write_cohort(tmp_path / "trials.txt", [(f"{i} {a}", b, x) for i, (a, b, x) in enumerate(lines)])
     rows = [(a, c, x + y / 9) for x, a in enumerate(("id1/a", "id1/b", "id2/a"))

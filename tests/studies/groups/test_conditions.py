@@ -22,7 +22,7 @@ RATES = {"frr": ("fr", "genuine_attempts"), "far": ("fa", "impostor_attempts")}
 
 
 def worse_by_night(people=36, seed=1, by=0.9):
-    """Return scores of people with two images by day and two by night, and the light of each."""
+    """Return scores of people with two images by day and two by night, and their light."""
     scores = be.simulate(people, 4, random_state=seed)
     light = np.array(["day", "day", "night", "night"] * people)
     labels, values = scores.probe_labels, scores.values.copy()
@@ -53,7 +53,7 @@ def rate_without(made, group, genuine, threshold, person=None):
 @settings(max_examples=8)
 @given(data=st.data())
 def test_rates_by_the_group_of_the_probe_are_those_of_their_definition(data):
-    """Of each layout of a matrix, in any order of its rows; a column of people is one of probes."""
+    """The order of rows is arbitrary; a column of people is a column of probes."""
     case = data.draw(cases.matrices(masks=("none", "labelled")))
     data_of = naive.read(**case.naive())
     labels = naive.as_list(case.probe_labels)
@@ -134,7 +134,7 @@ def compared():
 @pytest.mark.parametrize("rate", ["frr", "far"])
 @pytest.mark.cases(1)
 def test_differences_are_paired_over_people(compared, rate):
-    """Student's test of the jackknife over people, each of whom leaves both groups at once."""
+    """Student's test of the jackknife over people; a person leaves both groups at once."""
     scores, light, ds = compared
     attempts, genuine = list(attempts_of(scores, light)), rate == "frr"
     people = sorted(set(scores.probe_labels.tolist()))
@@ -215,7 +215,7 @@ def test_a_column_of_probes_alone_and_unknown_values():
 
 
 def test_a_column_of_a_list_is_the_attempts_own(tmp_path):
-    """Each line has its light, whatever that of the templates is in others."""
+    """Each line has its light, whatever light its templates have in other lines."""
     rows = [
         ("a1", "a2", "a", "a", 0.9, 1, "day"), ("a1", "a2", "a", "a", 0.4, 1, "night"),
         ("b1", "a2", "b", "a", 0.2, 0, "night"), ("a1", "b2", "a", "b", 0.1, 0, "day"),

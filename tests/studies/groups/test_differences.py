@@ -41,7 +41,7 @@ def compared():
 
 
 def made_by(scores, group, at):
-    """Return the group of each person, and false rejects and false accepts, each with people."""
+    """Return the group of each person, and false rejects and false accepts with their people."""
     attempts = naive_groups.attempts(naive.read(scores.values, scores.probe_labels))
     group_of = dict(zip(scores.probe_labels.tolist(), group.tolist(), strict=True))
     rejects = [(a.score > at, (a.probe,)) for a in attempts if a.genuine]
@@ -87,7 +87,7 @@ def test_limits_of_rates_and_measures_are_those_of_people_left_out(compared):
 
 
 def assert_extremes(ds, names, limits):
-    """Hold limits of measures to rates at their limits, and as near to each other as they go."""
+    """Compare limits of measures with rates at their limits, and as near together as possible."""
     points = {}
     for name, ends in limits.items():
         nearest_points = [
@@ -97,8 +97,10 @@ def assert_extremes(ds, names, limits):
     measured = [naive_groups.inequity(*x, 0.5) for x in itertools.product(*points.values())]
     for name in names:
         values = [float(x[name]) for x in measured]
-        found = [ds[f"{name}_low"], ds[f"{name}_high"]]
-        np.testing.assert_allclose(found, [min(values), max(values)], atol=1e-9, err_msg=name)
+        limits_found = [ds[f"{name}_low"], ds[f"{name}_high"]]
+        np.testing.assert_allclose(
+            limits_found, [min(values), max(values)], atol=1e-9, err_msg=name
+        )
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from bioeval.cli import main
 
 @st.composite
 def grouped(draw, **options):
-    """Draw a case, and the group of each of its subjects."""
+    """Draw a case, and a group for each of its subjects."""
     case = draw(cases.matrices(masks=("none", "labelled"), **options))
     labels = set(naive.as_list(case.probe_labels)) | set(naive.as_list(case.gallery_labels) or ())
     number = draw(st.integers(1, 3))
@@ -347,7 +347,7 @@ def test_groups_in_several_spellings_are_said():
 
 
 def test_answer_names_the_groups_of_enough_people_with_the_least_and_the_most_errors():
-    """The others are too few to be ranked."""
+    """The remaining groups have too few people to be ranked."""
     people = np.repeat(np.arange(80), 3)
     names = np.array(["a", "b", "few"])[np.select([people < 35, people < 72], [0, 1], 2)]
     ds = be.by_group(be.simulate(80, 3, random_state=1), names)

@@ -14,7 +14,7 @@ STUDY = {"interval": "people", "folds": 3, "repeats": 1}
 
 
 def unequal(seed: int = 0, people: int = 12, kind: str = "distance", dtype: str = "float64"):
-    """All against all, with ties, unequal numbers of templates and a person with one."""
+    """All against all, with ties and unequal numbers of templates, down to a single template."""
     rng = np.random.default_rng(seed)
     labels = np.repeat([f"p{k}" for k in range(people)], rng.integers(1, 4, people))
     points = rng.normal(size=(people, 3))[[int(x[1:]) for x in labels]]
@@ -57,7 +57,7 @@ FEW_ON_ONE_SIDE = LAYOUTS["some on one side"].select(gallery=np.arange(4))
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_a_promise_has_the_limits_of_an_interval(layout, confidence):
-    """Each end of an interval is missed half as often as both."""
+    """An interval misses at each end half as often as at both ends."""
     scores = LAYOUTS[layout]
     interval = be.stats.IntervalMethod("people", confidence=2 * confidence - 1)
     for threshold in np.quantile(scores.values, [0.02, 0.1, 0.3, 0.6]).tolist():
@@ -75,7 +75,7 @@ def test_a_promise_has_the_limits_of_an_interval(layout, confidence):
 
 
 def world(seed):
-    """People who differ, some of whom are wolves, of a few templates each, in one of two kinds."""
+    """People who differ, among them wolves, with a few templates, in one of two kinds."""
     rng = np.random.default_rng(seed)
     people, templates = int(rng.integers(8, 45)), int(rng.integers(1, 5))
     labels = np.repeat(
@@ -129,7 +129,7 @@ def never_contradict(seed):
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_stricter_threshold_never_has_a_higher_limit_of_far(seeds):
-    """Nor a looser one a higher limit of FRR."""
+    """A looser threshold never has a higher limit of FRR."""
     for seed in seeds:
         never_contradict(seed)
 
@@ -186,7 +186,7 @@ def test_the_threshold_is_the_loosest_at_which_the_promise_is_shown(layout):
 
 
 def by_hand() -> be.Scores:
-    """Sixty people with one template each on either side of a line: genuine 1, impostors 2 or 9."""
+    """Sixty people with a template on either side of a line: genuine 1, impostors 2 or 9."""
     distances = np.full((60, 60), 9.0)
     distances[0, 1] = distances[2, 3] = 2.0
     np.fill_diagonal(distances, 1.0)
@@ -231,7 +231,7 @@ def test_two_people_are_too_few_for_anything():
 
 
 def test_a_threshold_between_ties_is_not_attainable():
-    """All pairs of people but a few have one of two distances: 2 % are at 1.0, the others at 2.0.
+    """Nearly all pairs of people have one of two distances: 2 % are at 1.0, 98 % at 2.0.
 
     A target of 30 % would allow some of those at 2.0, but there is no threshold that does.
     """
@@ -263,7 +263,7 @@ def test_no_number_of_people_helps_above_the_target():
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
 def test_impostors_that_nothing_accepts(confidence):
-    """FAR is 0 at every threshold: whether that is promised depends on the people alone."""
+    """FAR is 0 at every threshold, so that the promise depends on the number of people alone."""
     scores = be.simulate(14, 3, random_state=1)
     values = np.where(scores.probe_labels[:, None] == scores.probe_labels, scores.values, np.inf)
     result = be.study_threshold(
@@ -278,7 +278,7 @@ def test_impostors_that_nothing_accepts(confidence):
 
 
 def wolves(seed: int, people: int) -> be.Scores:
-    """A few people are near the common centre, and so to all others."""
+    """A few people are near the common centre, and so to all people."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(people, 8))
     points[rng.random(people) < 0.02] *= 0.5
@@ -314,7 +314,7 @@ def strong_wolves():
 
 
 def test_promise_is_settled_by_more_people_of_whom_one_errs_in_many_pairs():
-    """3 / 0.0001 = 30,000 pairs are those of 246 people, without an error."""
+    """3 / 0.0001 = 30,000 pairs without an error are the pairs of 246 people."""
     assert 245 * 244 // 2 < 30_000 <= 246 * 245 // 2
     promise = be.check_promise(be.simulate(60, 4, random_state=2), 2.2, "far=0.0001")
     # At other thresholds enough people err to show how much the attempts of one are alike.

@@ -19,7 +19,7 @@ def both(scores):
 
 
 def least(scores, prior, miss, accept):
-    """The least cost over that of the better trivial decision, and its strictest threshold."""
+    """The least cost over the cost of the better trivial decision, and its strictest threshold."""
     value, threshold = naive.min_cost(*both(scores), prior, miss, accept)
     return float(value) / min(prior * miss, (1 - prior) * accept), threshold
 
@@ -93,7 +93,7 @@ def test_a_threshold_that_accepts_nothing_and_one_that_accepts_all():
 
 
 def shared_people(train, test):
-    """How many people of a test set are in the other, and how many it has."""
+    """Return the number of people in both sets, and the number of people of the test set."""
     people = set(test.subjects.tolist())
     return len(people & set(train.subjects.tolist())), len(people)
 

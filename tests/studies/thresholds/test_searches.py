@@ -183,7 +183,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
 
 
 def of_watch_list(unenrolled: int, seed: int = 0) -> be.Scores:
-    """Twenty people enrolled, and others who are not, with four searches each."""
+    """Twenty people enrolled, and further people who are not, with four searches by each person."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(20 + unenrolled, 8))
     gallery = np.repeat(np.arange(20), 2)

@@ -23,7 +23,7 @@ def four() -> tuple[dict[str, Rows], dict[str, dict[str, Rows]]]:
 
 
 def left_out(truths, results, measure: str) -> tuple[dict, dict]:
-    """The measure of each tracker on all sequences, and without each of them."""
+    """The measure of each tracker on all sequences, and without each sequence."""
     on_all, on_others = {}, {}
     for tracker, tracks in results.items():
         on_all[tracker] = float(be.tracking(truths, tracks)[measure])
@@ -118,7 +118,7 @@ def test_few_sequences_have_no_limits(capsys):
 
 
 def test_a_tracker_without_a_value(four):
-    """It has no box: MOTP is not defined, and its rank is not; the others are compared."""
+    """A tracker without boxes has no MOTP and no rank; the other trackers are compared."""
     truths, results = four
     silent = {name: np.zeros((0, 6)) for name in truths}
     two = {"A": results["A"], "C": results["C"]}
@@ -236,7 +236,7 @@ def fourteen() -> tuple[dict[str, Rows], dict[str, Rows]]:
 
 
 def leave_one_out(truths, results, confidence: float) -> dict[str, tuple[float, float]]:
-    """By its definition: evaluate the others, without each of the sequences."""
+    """By definition: evaluate without each of the sequences."""
     on_all = be.tracking(truths, results)
     values = []
     for left_sequence in truths:

@@ -82,7 +82,7 @@ def test_a_side_without_boxes_is_told():
 
 
 def test_the_classes_that_are_evaluated_are_listed_and_0_is_one_beside_others():
-    """Whatever file has the others: classes 0 and 1 are those of YOLO."""
+    """Classes 0 and 1 are the classes of YOLO, whichever file has further classes."""
     zero, other_class = [(1, 1, *BOX, 1, 0)], [(1, 1, *BOX, 1, 1), (1, 2, 50, 0, 10, 10, 1, -1)]
     truth = {"a": zero, "b": other_class}
     ds = be.tracking(truth, truth)
@@ -257,7 +257,7 @@ def test_sequences_are_summed_up(folders):
 
 
 def test_hota_of_sequences_is_weighted_by_their_true_positives():
-    """AssA is 1 of one sequence, with one TP, and 1/2 of the other, with four."""
+    """AssA is 1 for a sequence with one TP, and 1/2 for a sequence with four."""
     switched = [(f, 1 + (f > 2), *BOX) for f in (1, 2, 3, 4)]
     truth = {"a": TRUTH[:1], "b": [(f, 1, *BOX) for f in (1, 2, 3, 4)]}
     ds = be.tracking(truth, {"a": RESULT[:1], "b": switched})

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 
 
 def flat(by_task) -> dict:
-    """The numbers of a summary by one name each, written out once more."""
+    """The numbers of a summary by one name for each number, written out once more."""
     numbers = {}
     for task, variables in by_task.items():
         for name, value in variables.items():

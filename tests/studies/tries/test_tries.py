@@ -39,7 +39,7 @@ def naive_rates(rows, threshold, k):
 
 
 def log_of(seed, *, failures=False):
-    """Return lines of a log in which people try to be themselves and others, and its scores."""
+    """Return lines of a log of genuine tries and impostor tries, and its scores."""
     rng = np.random.default_rng(seed)
     people, rows, visit = "abcdef", [], 0
     for person in people:
@@ -151,7 +151,7 @@ def test_limits_are_of_people_and_of_one_rule():
 
 
 def ending(scores, threshold):
-    """Return the tries of visits that end when one of them is accepted."""
+    """Return the tries of visits that end with an accepted try."""
     own = np.where(scores.probe_labels[:, None] == scores.gallery_labels, scores.values, np.inf)
     accepted, kept_rows = set(), []
     for i, visit in enumerate(zip(scores.probe_labels, scores.probe_meta["session"], strict=True)):

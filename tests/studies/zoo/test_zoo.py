@@ -146,11 +146,11 @@ def test_halves_of_templates_and_of_sessions(seed, square, sessions):
     sizes = np.bincount(halves.group)
     assert sizes.max() - sizes.min() <= 1 and len(sizes) == min(GROUPS, len(halves.group))
     columns = scores.probe_meta.get("session"), scores.gallery_meta.get("session")
-    for s in range(5):
+    for person in range(5):
         sides = [(halves.probe, probe, columns[0]), (halves.gallery, gallery, columns[1])]
         parts = [
             {(h, x) for h, who, x in zip(half, subject, itertools.count() if unit is None else unit,
-                                         strict=False) if who == s}
+                                         strict=False) if who == person}
             for half, subject, unit in sides
         ]  # fmt: skip
         together = bool(sessions and {x for _, x in parts[0]} & {x for _, x in parts[1]})
@@ -206,9 +206,12 @@ def test_the_test_of_opponents_against_loops():
         first_deviations / 2**18, np.nan_to_num(means / np.nanmax(abs(means))), atol=1e-5
     )
     observed = naive_zoo.products_of_opponents(first_deviations, second_deviations, [1] * 5)
-    first_sums, y = first_deviations.sum(axis=1).tolist(), second_deviations.sum(axis=1).tolist()
+    first_sums, second_sums = (
+        first_deviations.sum(axis=1).tolist(),
+        second_deviations.sum(axis=1).tolist(),
+    )
     result = opponents_test(np.stack([first, second], axis=1), sizes, 20_000, stream())
-    spread = math.sqrt(sum(u * u for u in first_sums) * sum(u * u for u in y))
+    spread = math.sqrt(sum(u * u for u in first_sums) * sum(u * u for u in second_sums))
     assert result.correlation == pytest.approx(5 / 4 * observed / spread)
     flips = [
         naive_zoo.products_of_opponents(first_deviations, second_deviations, signs)
@@ -217,7 +220,7 @@ def test_the_test_of_opponents_against_loops():
     permuted = []
     for _ in range(2000):
         order = [*rng.permutation(4), *(4 + rng.permutation(5))]
-        permuted.append(sum(u * y[k] for u, k in zip(first_sums, order, strict=True)))
+        permuted.append(sum(u * second_sums[k] for u, k in zip(first_sums, order, strict=True)))
     p = np.mean(np.add.outer(permuted, flips) >= observed)
     assert result.p == pytest.approx(p, abs=0.03)
 

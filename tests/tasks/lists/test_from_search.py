@@ -19,7 +19,7 @@ FULL = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
 
 
 def search(rows, k):
-    """Return what an exact index returns: distances and indices of the nearest k of all."""
+    """Return the result of an exact index: distances and indices of the nearest k of all."""
     order = np.argsort(FULL[rows], axis=1, kind="stable")[:, :k]
     return np.take_along_axis(FULL[rows], order, axis=1), order
 

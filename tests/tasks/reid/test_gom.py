@@ -90,7 +90,7 @@ def test_curves_that_are_none(changes, words):
 
 
 def test_thresholds_and_limits_of_similarities_are_in_their_unit():
-    """Where they are not scaled; the smallest similarity is the loosest threshold."""
+    """Scores are not scaled; the smallest similarity is the loosest threshold."""
     distances, taus = searched(), np.array([1.0, 2.5, 4.0])
     sides = {"probe_meta": distances.probe_meta, "gallery_meta": distances.gallery_meta}
     labels = distances.probe_labels, distances.gallery_labels
@@ -154,7 +154,7 @@ def test_every_field_of_the_section_has_its_effect():
 
 
 def test_gom_beside_other_tasks():
-    """Verification is over what a query sees; thresholds are those of verification."""
+    """Verification is over the candidates of a query, at the thresholds of verification."""
     two_tasks = card(before='[verification]\ntemplates = ["single"]\n[reid]\nties = "expected"')
     scores = searched()
     tree = be.evaluate(scores, two_tasks, thresholds=[2.0, 4.0])

@@ -31,7 +31,7 @@ def evaluated(distances, queries, gallery, sees, *, distinct=False):
 
 
 def images(cameras, people=9, each=3, **columns):
-    """Return images of people by cameras, as rows of columns, with a feature of each."""
+    """Return images of people by cameras, as rows of columns, with a feature for each image."""
     rows = [
         {"who": who, "camera": camera} | {name: of(who, camera, k) for name, of in columns.items()}
         for who in range(people)
@@ -46,10 +46,10 @@ def images(cameras, people=9, each=3, **columns):
 
 def compared(queries, gallery):
     """Return scores of two lists of images."""
-    (rows, query_features), (columns, y) = queries, gallery
+    (rows, query_features), (columns, gallery_features) = queries, gallery
     sides = [{name: [row[name] for row in side] for name in side[0]} for side in (rows, columns)]
     labels = [side.pop("who") for side in sides]
-    distances = np.linalg.norm(query_features[:, None] - y, axis=2)
+    distances = np.linalg.norm(query_features[:, None] - gallery_features, axis=2)
     return be.Scores(distances, *labels, probe_meta=sides[0], gallery_meta=sides[1])
 
 
@@ -128,7 +128,7 @@ def test_ltcc():
 
 @pytest.mark.parametrize(("card", "camera"), [("prcc", "C"), ("prcc-same-clothes", "B")])
 def test_prcc(card, camera):
-    """Queries of both cameras in one matrix: each card counts those of its camera alone."""
+    """Queries of both cameras in one matrix: each card counts the queries of its camera alone."""
 
     def clothes(who, camera, k):
         return 2 * who + (camera == "C")

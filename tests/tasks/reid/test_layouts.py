@@ -95,7 +95,7 @@ def taken(card: str) -> set[str]:
 
 
 def refusal(call, *arguments) -> str:
-    """Return the error of a call, empty without one."""
+    """Return the error of a call, empty without an error."""
     try:
         call(*arguments)
     except be.BioevalError as error:

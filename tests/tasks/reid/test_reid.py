@@ -67,7 +67,7 @@ def assert_close(ours, expected) -> None:
     st.sampled_from(("skip", "zero")),
 )
 def test_each_list_has_its_own_queries(drawn, removed, removed_for_ap, counts, unmatched):
-    """A query with matches on one list alone is in the means over this list, and in no other."""
+    """A query with matches on a single list is in the means over this list alone."""
     case, cameras = drawn
     options = {"removed": removed, "removed_for_ap": removed_for_ap, "unmatched": unmatched}
     expected = naive_reid.reid(case.naive(), cameras, counts=counts, **options)
@@ -180,7 +180,7 @@ def test_ndcg_of_expected_ties_is_that_of_scikit_learn(kind):
 @pytest.mark.parametrize("cmc", ["first-match", "allshots"])
 @pytest.mark.parametrize("ties", TIES)
 def test_ranks_of_tied_matches(ties, cmc):
-    """Two matches and two others are equal, behind one of each."""
+    """Two matches and two other entries are equal, behind one match and one other entry."""
     case = {"values": [[1, 2, 2, 2, 2, 3, 1]], "probe_labels": [1], "kind": "distance"}
     case["gallery_labels"] = [1, 1, 2, 1, 3, 1, 2]
     result = be.reid(
@@ -345,7 +345,7 @@ def test_errors_say_what_is_wrong(error, says, call):
 
 
 def test_gom_of_a_card_with_expected_ties(tmp_path):
-    """Stable ties are not taken in place of those that the card asks for."""
+    """The ties of the card are counted, not stable ties."""
     text = be.protocol.load("viper").to_toml()
     text = text.replace('"stable"', '"expected"').replace('"viper"', '"mine"')
     (tmp_path / "mine.toml").write_text(text)
@@ -442,7 +442,7 @@ def test_a_run_by_a_convention(on_disk, capsys):
 )
 @pytest.mark.cases(3)
 def test_arrays_under_their_usual_names(matrix, names, tmp_path):
-    """What rankers in Python take needs no options; what is named stays as it is named."""
+    """Arrays of rankers in Python need no options; a named array keeps its name."""
     scores, place = population(), tmp_path / "r.npz"
     columns = [scores.probe_labels, scores.gallery_labels,
                scores.probe_meta["camera"], scores.gallery_meta["camera"]]  # fmt: skip

@@ -83,7 +83,7 @@ def load(folder, name: str) -> tuple[be.Scores, dict[str, np.ndarray]]:
 
 
 def kept(scores: be.Scores) -> np.ndarray:
-    """The classes of what stays of each query's list, as a mask: 0 gone, 1 others, 2 mates."""
+    """The classes of the kept entries of each list, as a mask: 0 gone, 1 others, 2 mates."""
     same = scores.probe_labels[:, None] == scores.gallery_labels
     camera = scores.probe_meta["camera"][:, None] == scores.gallery_meta["camera"]
     return np.where(same & camera, 0, 1 + same)
@@ -135,10 +135,10 @@ def split(key: str) -> tuple[str, str, dict[str, str]]:
     body, *marks = key.split("|")
     settings, tail = {}, ""
     for mark in marks:
-        mark, _, rest = mark.partition("/")
+        mark, _, further = mark.partition("/")
         name, _, value = mark.partition("=")
         settings[name] = value
-        tail = rest or tail
+        tail = further or tail
     for function in sorted([*SAME, "voc_reid/eval_results"], key=len, reverse=True):
         if body == function or body.startswith(function + "/"):
             return function, tail or body[len(function) + 1 :], settings
