@@ -570,7 +570,7 @@ def probability(rank: int | dict[int, Fraction] | None, k: int) -> Any:
     return rank.get(k, Fraction(0)) if isinstance(rank, dict) else int(rank == k)
 
 
-def within(rank: int | dict[int, Fraction] | None, k: int) -> Any:
+def probability_up_to(rank: int | dict[int, Fraction] | None, k: int) -> Any:
     """Probability that the rank is at most ``k``."""
     return sum(probability(rank, r) for r in range(1, k + 1))
 
@@ -685,7 +685,7 @@ def closed_set(
         raise ValueError(f"{skipped} probes without a mate")
     k_max = attainable(data, unit) if max_rank is None else max_rank
     compared = [r for r in mated if r.best_mate is not FAILED]  # a failure is identified at no rank
-    counts = [sum(within(r.rank, k) for r in compared) for k in range(1, k_max + 1)]
+    counts = [sum(probability_up_to(r.rank, k) for r in compared) for k in range(1, k_max + 1)]
     return SimpleNamespace(
         cms_count=counts,
         cms=[rate(c, len(mated)) for c in counts],
@@ -938,12 +938,14 @@ def open_set_points(
     genuine, nearest, _ = roles(data, unit, fusion, ties, impostors)
     if not genuine or not nearest:
         return []
-    best_distances = {*nearest, *(r.best_mate for r in genuine if within(r.rank, k))} - {FAILED}
+    best_distances = {*nearest, *(r.best_mate for r in genuine if probability_up_to(r.rank, k))} - {
+        FAILED
+    }
     start = data.user(reject_all(best_distances, "distance"))
     points = [Point(start, Fraction(0), Fraction(1))]
     for t in sorted(best_distances):
         far = Fraction(sum(e <= t for e in nearest), len(nearest))
-        hits = sum(within(r.rank, k) for r in genuine if r.best_mate <= t)
+        hits = sum(probability_up_to(r.rank, k) for r in genuine if r.best_mate <= t)
         points.append(Point(data.user(t), far, 1 - Fraction(hits) / len(genuine)))
     return points
 

@@ -137,7 +137,7 @@ def by_size(
                 listed_ = [c for c in all_candidates if c.mate or c.subject in subset]
                 best_distance, rank, _ = naive.place(listed_, ties)
                 for k in range(max_rank):
-                    chance = Fraction(naive.within(rank, k + 1), len(chosen))
+                    chance = Fraction(naive.probability_up_to(rank, k + 1), len(chosen))
                     cms[k] += chance * (best_distance is not naive.FAILED)
                     for t, limit in enumerate(limits):
                         dir_[t][k] += chance * (best_distance <= limit)

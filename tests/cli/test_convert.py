@@ -15,7 +15,7 @@ RNG = np.random.default_rng(2)
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
+def in_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -101,7 +101,7 @@ def test_lists_of_the_nearest_are_no_pairs():
 # ------------------------------------------------------------------------ the command
 
 
-def test_from_matlab_to_the_rest(here, capsys):
+def test_from_matlab_to_the_rest(in_folder, capsys):
     features = {"query_f": RNG.random((2, 3)), "gallery_f": RNG.random((4, 3))}
     features |= {"query_label": [1.0, 2.0], "gallery_label": [1.0, 2.0, 1.0, -1.0]}
     features |= {"query_cam": [1.0, 1.0], "gallery_cam": [2.0, 2.0, 1.0, 1.0]}
@@ -119,7 +119,7 @@ def test_from_matlab_to_the_rest(here, capsys):
     np.testing.assert_array_equal(be.load("p.csv").values, original.values.reshape(-1))
 
 
-def test_options_are_those_of_run(here, capsys):
+def test_options_are_those_of_run(in_folder, capsys):
     np.savez("x.npz", far=np.arange(4.0).reshape(2, 2), who=["a", "b"])
     args = ["--columns", "scores=far,labels=who", "--kind", "similarity"]
     assert main(["convert", "x.npz", "y.csv", *args, "--nan", "reject"]) == 0
@@ -129,13 +129,13 @@ def test_options_are_those_of_run(here, capsys):
     assert "--columns scores=far" in capsys.readouterr().err
 
 
-def test_what_is_there_stays_unless_forced(here, capsys):
+def test_what_is_there_stays_unless_forced(in_folder, capsys):
     be.save(CASES["square"], "a.npz")
-    (here / "b.npz").write_bytes(b"precious")
-    before = files(here)
+    (in_folder / "b.npz").write_bytes(b"precious")
+    before = files(in_folder)
     assert main(["convert", "a.npz", "b.npz"]) == 2
     assert "b.npz would be replaced; give --force" in capsys.readouterr().err
-    assert files(here) == before
+    assert files(in_folder) == before
     assert main(["convert", "a.npz", "b.npz", "--force"]) == 0
     assert be.load("b.npz").layout == "all-against-all"
     np.testing.assert_array_equal(be.load("b.npz").values, CASES["square"].values)
@@ -152,14 +152,14 @@ def test_what_is_there_stays_unless_forced(here, capsys):
         (["a.npz"], "files are given; expected DATA"),
     ],
 )
-def test_what_cannot_be_converted(here, capsys, args, message):
+def test_what_cannot_be_converted(in_folder, capsys, args, message):
     be.save(CASES["square"], "a.npz")
     be.save(CASES["pairs"], "p.npz")
     be.save(be.Scores(np.eye(2), [" b", "a"]), "odd.npz")
     subjects = [["a", "b"], ["b", " c"]]
     be.save(be.Scores.from_pairs([1, 2], [0, 0], subjects=subjects), "oddp.npz")
-    before = files(here)
+    before = files(in_folder)
     assert main(["convert", *args]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
-    assert files(here) == before
+    assert files(in_folder) == before

@@ -104,7 +104,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_copy_of_folder(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy of the folder."""
     shutil.copytree(folder, tmp_path / "here", copy_function=os.link)
     monkeypatch.chdir(tmp_path / "here")
@@ -133,7 +133,7 @@ def words_of(line: str) -> list[str]:
         for line in lines
     ],
 )
-def test_example_runs(line: str, here: None) -> None:
+def test_example_runs(line: str, in_copy_of_folder: None) -> None:
     """The files that an example writes do not exist before."""
     words = words_of(line)
     if words[0] in ("convert", "simulate"):
@@ -162,7 +162,7 @@ def test_each_command_has_the_same_outputs(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_RESULT])
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 def test_each_command_has_the_same_content_in_each_form(
-    name: str, here: None, monkeypatch: pytest.MonkeyPatch
+    name: str, in_copy_of_folder: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = words_of(next((x for x in EXAMPLES[name] if not WRITES.search(x)), EXAMPLES[name][0]))
     if "--out" in words:

@@ -37,7 +37,7 @@ LINES = [
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def in_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scores = be.simulate(4, 2, random_state=1)
     be.save(scores, "in.npz")
@@ -61,22 +61,22 @@ def contents(folder):
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_no_command_writes_over_what_it_reads(here, capsys, line):
-    before = contents(here)
+def test_no_command_writes_over_what_it_reads(in_folder, capsys, line):
+    before = contents(in_folder)
     assert main([*line.split(), "--force"]) == 2
     (said,) = capsys.readouterr().err.splitlines()
     assert "name another file to write" in said
-    assert contents(here) == before
+    assert contents(in_folder) == before
 
 
-def test_files_with_names_that_only_run_knows_are_kept(here, capsys):
+def test_files_with_names_that_only_run_knows_are_kept(in_folder, capsys):
     """The results are in a folder of their own."""
     os.remove("results/results.nc")
     shutil.copy("in.labels.csv", "results/verification_single_threshold.csv")
-    before = contents(here)
+    before = contents(in_folder)
     line = "run in.npy --labels results/verification_single_threshold.csv --out results --force"
     assert main(line.split()) == 2
     assert "The results are in results/results-2" in capsys.readouterr().err
-    after = contents(here)
+    after = contents(in_folder)
     assert {path: after[path] for path in before} == before
-    assert (here / "results" / "results-2" / "summary.json").exists()
+    assert (in_folder / "results" / "results-2" / "summary.json").exists()

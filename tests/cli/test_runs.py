@@ -20,7 +20,7 @@ SYSTEMS = {
 
 
 @pytest.fixture(autouse=True)
-def inside(tmp_path, monkeypatch):
+def in_folder_of_systems(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, scores in SYSTEMS.items():
         be.save(scores, f"{name}.npz")

@@ -69,7 +69,7 @@ def assert_same_bits(one, other):
             assert value.dtype.kind not in "fi" or value.tobytes() == other_value.tobytes(), name
 
 
-def both(client, call):
+def local_and_remote(client, call):
     """Return the results of a call here and on workers."""
     local = call()
     with be.set_options(client=client):
@@ -144,14 +144,14 @@ def compressed(folder):
 def test_results_are_the_same(client, looks, case, limit, tmp_path):
     with be.set_options(memory_limit=limit):
         scores = CASES[case](tmp_path)
-        assert_same_bits(*both(client, lambda: be.evaluate(scores)))
+        assert_same_bits(*local_and_remote(client, lambda: be.evaluate(scores)))
     assert looks
 
 
 @pytest.mark.slow
 def test_intervals_are_the_same(client, looks):
     method = be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=0)
-    assert_same_bits(*both(client, lambda: be.verification(square(), interval=method)))
+    assert_same_bits(*local_and_remote(client, lambda: be.verification(square(), interval=method)))
     assert looks
 
 
@@ -161,7 +161,7 @@ def test_intervals_are_the_same(client, looks):
 def test_re_identification_has_the_same_results(client, looks, case, convention, tmp_path):
     options = {"thresholds": [2.0, 3.0]} if convention == "open-reid" else {}
     scores = CASES[case](tmp_path)
-    assert_same_bits(*both(client, lambda: be.reid(scores, convention, **options)))
+    assert_same_bits(*local_and_remote(client, lambda: be.reid(scores, convention, **options)))
     assert looks
 
 
@@ -175,7 +175,7 @@ def test_another_look_has_what_the_workers_got(client, looks, monkeypatch, tmp_p
     monkeypatch.setattr(Sent, "__init__", lambda self, *x: sent.append(1) or make(self, *x))
     with be.set_options(memory_limit="80 MiB"):
         scores = CASES["HDF5"](tmp_path)
-    assert_same_bits(*both(client, lambda: be.verification(scores)))
+    assert_same_bits(*local_and_remote(client, lambda: be.verification(scores)))
     assert len(looks) == 3 and len(sent) == 1
 
 
@@ -187,7 +187,7 @@ def test_errors_are_those_of_one_process(client, looks, tmp_path):
     with be.set_options(client=client), pytest.raises(be.DataError) as remote:
         be.evaluate(scores)
     assert looks and str(remote.value) == str(local.value)
-    assert_same_bits(*both(client, lambda: be.evaluate(be.Scores(VALUES, LABELS))))
+    assert_same_bits(*local_and_remote(client, lambda: be.evaluate(be.Scores(VALUES, LABELS))))
 
 
 @pytest.mark.slow

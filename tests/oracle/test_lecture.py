@@ -17,7 +17,7 @@ def example(shared, request) -> dict[str, Any]:
     return json.loads((shared / "lecture" / request.param).read_text(encoding="utf-8"))
 
 
-def one(*names: str):
+def each_example(*names: str):
     return pytest.mark.parametrize("example", names, indirect=True, ids=lambda x: x)
 
 
@@ -39,7 +39,7 @@ def rows(example: dict[str, Any]):
 # ------------------------------------------------------------------------------- denominators
 
 
-@one("error_rate_normalisation.json")
+@each_example("error_rate_normalisation.json")
 def test_each_rate_divides_by_the_attempts_of_its_own_class(example):
     for row in example["rows"]:
         genuine = [1.0] * row["FR"] + [0.0] * (row["genuine"] - row["FR"])
@@ -69,7 +69,7 @@ def templates_of(example: dict[str, Any]) -> str:
     return "single" if example["template_policy"] == "single" else "multi"
 
 
-@one(*VERIFICATION)
+@each_example(*VERIFICATION)
 def test_the_claims_of_the_slides(example):
     templates = templates_of(example)
     order = sorted(x for row in example["order_matrix"] for x in row)
@@ -93,7 +93,7 @@ def test_the_claims_of_the_slides(example):
 # ------------------------------------------------------------------------------- identification
 
 
-@one(
+@each_example(
     "open_set_single.json",
     "open_set_multiple.json",
     "closed_set_single.json",
@@ -111,7 +111,7 @@ def test_the_ordered_lists_of_the_slides(example):
         assert ordered == probe["ordered_templates"]
 
 
-@one("open_set_single.json", "open_set_multiple.json")
+@each_example("open_set_single.json", "open_set_multiple.json")
 def test_the_roles_of_the_open_set(example):
     ranks = be.ranks(as_scores(example))
     ranks_of, templates = ranks.identification_rank.values, example["gallery_templates"]
@@ -144,7 +144,7 @@ def test_the_roles_of_the_open_set(example):
     assert dataset.attrs["impostors"] == "unenrolled"
 
 
-@one("closed_set_single.json", "closed_set_multiple.json")
+@each_example("closed_set_single.json", "closed_set_multiple.json")
 def test_the_closed_set(example):
     scores = as_scores(example)
     for unit in ("template", "subject"):
@@ -163,7 +163,7 @@ def test_the_closed_set(example):
         assert np.argmax(curve) + 1 == probe["contributes_to_CMS_from"]
 
 
-@one("identity_dedup.json")
+@each_example("identity_dedup.json")
 def test_ranks_of_identities(example):
     retrieved = example["retrieved_ids"]
     scores = be.Scores([np.arange(len(retrieved))], [example["query_id"]], retrieved, kind="order")

@@ -188,21 +188,21 @@ def test_the_loosest_of_given_thresholds_is_that(kind, seed, tmp_path):
     assert number(rates(text)[0]["FRR"]) == pytest.approx(counted(scores, threshold)[1], abs=0.0051)
 
 
-def test_the_command_opens_a_page_at_its_threshold(inside):
+def test_the_command_opens_a_page_at_its_threshold(in_folder):
     scores = be.load("a.npz")
     promises = ["--promise", "far=0.6", "--promise", "frr=1e-9"]
     command = ["report", "a.npz", "--threshold", "4", "--out", "p.html", "--interval", "none"]
     assert main([*command, *promises, "--zoo", "--workload", "people=9,impostors=0.1"]) == 1
-    text = (inside / "p.html").read_text(encoding="utf-8")
+    text = (in_folder / "p.html").read_text(encoding="utf-8")
     assert_opens_at(text, scores, 4.0)
     assert [x.split(":")[0] for x in answer(text)[:2]] == ["Shown", "Refuted"]
     named = re.findall(r"(?:At|Operating point) the threshold ([\d.]+)", plain(text))
     assert len(named) == 2 and {float(x) for x in named} == {4.0}
     assert main(["threshold", "a.npz", "--threshold", "4", *promises, "--report", "q.html"]) == 1
-    assert_opens_at((inside / "q.html").read_text(encoding="utf-8"), scores, 4.0)
+    assert_opens_at((in_folder / "q.html").read_text(encoding="utf-8"), scores, 4.0)
     be.save(scores, "b.npz")
     assert main([*command[:1], "b.npz", *command[1:], *promises, "--force"]) == 1
-    text = (inside / "p.html").read_text(encoding="utf-8")
+    text = (in_folder / "p.html").read_text(encoding="utf-8")
     said = [f"b and a: {word}" for word in ("Shown", "Refuted")]  # of equal files
     assert [x.rpartition(": the")[0] for x in answer(text)[-2:]] == said
     assert {x["threshold"] for x in rates(text)} == {"4"}
@@ -255,12 +255,12 @@ def test_rates_that_were_not_counted_at_the_threshold_of_the_answer_are_not_show
 
 
 @pytest.mark.slow
-def test_every_part_of_a_page_is_at_the_promised_threshold(inside):
+def test_every_part_of_a_page_is_at_the_promised_threshold(in_folder):
     """The rates, the zoo, the errors of a day and the check."""
     contents = ["--check", "--zoo", "--workload", "people=2000,impostors=0.01", "--explain", "2"]
     quick = ["--interval", "none", "--folds", "3", "--assure", "0.9", "--far", "0.1"]
     assert main(["report", "a.npz", "--out", "p.html", *contents, *quick]) == 0
-    text = (inside / "p.html").read_text(encoding="utf-8")
+    text = (in_folder / "p.html").read_text(encoding="utf-8")
     promised = re.search(r"^Install ([\d.]+)\. With 90 % confidence", answer(text)[0])
     assert promised is not None
     heads = "At|Operating point|confused with whom at"
@@ -392,7 +392,7 @@ def test_checks_are_of_the_system_under_whose_name_they_are(scores, tmp_path):
 
 
 @pytest.fixture
-def inside(tmp_path, monkeypatch):
+def in_folder(tmp_path, monkeypatch):
     """Write a file of scores into a folder, and work there."""
     monkeypatch.chdir(tmp_path)
     be.save(be.simulate(30, 3, random_state=2), "a.npz")

@@ -543,7 +543,7 @@ def test_any_hashable_is_a_subject(labels):
 
 
 def test_goldens():
-    def at(splits, part):
+    def part_of_splits(splits, part):
         return [index[part].tolist() for index in splits]
 
     def codes(splitter):
@@ -561,22 +561,25 @@ def test_goldens():
         [0, 0, 1, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 1],
         [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1],
     ]
-    assert at(SPLITTERS[4].split(y=SUBJECT), 1)[1:] == [
+    assert part_of_splits(SPLITTERS[4].split(y=SUBJECT), 1)[1:] == [
         [0, 1, 2, 12, 13, 14, 15, 16],
         [3, 8, 9],
     ]
-    assert at(SPLITTERS[5].split(y=SUBJECT), 1) == [[0, 3, 6, 10, 16], [7, 8, 9, 11, 16]]
+    assert part_of_splits(SPLITTERS[5].split(y=SUBJECT), 1) == [
+        [0, 3, 6, 10, 16],
+        [7, 8, 9, 11, 16],
+    ]
     assert [part.tolist() for part in next(SPLITTERS[6].split(y=SUBJECT))] == [
         [8, 9, 12, 13, 14, 15, 16],
         [0, 1, 2, 4, 5, 6, 7],
         [3, 10, 11, 17],
     ]
-    assert at(SPLITTERS[7].split(y=SUBJECT), 1) == [
+    assert part_of_splits(SPLITTERS[7].split(y=SUBJECT), 1) == [
         [2, 5, 8, 10, 14],
         [0, 6, 8, 10, 14],
         [0, 7, 9, 10, 16],
     ]
-    assert at(SPLITTERS[8].split(y=SUBJECT), 1) == [[2, 8, 10, 14]]
+    assert part_of_splits(SPLITTERS[8].split(y=SUBJECT), 1) == [[2, 8, 10, 14]]
 
 
 @pytest.mark.parametrize("count", [1, 2, 9])

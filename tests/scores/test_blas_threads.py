@@ -28,7 +28,7 @@ def test_the_limit_holds_until_the_last_call_ends():
     def first(turns):
         begun.wait(30)
 
-    def other(turns):
+    def second(turns):
         begun.wait(30)
         threads_seen.append(threads())
         assert first_has_ended.wait(30)
@@ -40,7 +40,7 @@ def test_the_limit_holds_until_the_last_call_ends():
             pytest.skip("no threads of linear algebra can be limited here")
         with ThreadPoolExecutor(2) as pool:
             first_job = pool.submit(on_all_threads, first, 1)
-            two = pool.submit(on_all_threads, other, 1)
+            two = pool.submit(on_all_threads, second, 1)
             first_job.result(30)
             first_has_ended.set()
             two.result(30)

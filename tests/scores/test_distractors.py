@@ -49,13 +49,13 @@ def made(layout: str, labels: np.ndarray, ids, folder) -> be.Scores:
     return scores
 
 
-def other(scores: be.Scores) -> be.Scores:
+def changed(scores: be.Scores) -> be.Scores:
     values = scores.values
     return scores.with_values(values + 0.3 * np.sin(9 * values), "distance").replace(name="other")
 
 
-def both(scores: be.Scores) -> dict[str, be.Scores]:
-    return {"one": scores, "other": other(scores)}
+def two_systems(scores: be.Scores) -> dict[str, be.Scores]:
+    return {"one": scores, "other": changed(scores)}
 
 
 def metered(scores: be.Scores) -> dict[str, float]:
@@ -80,15 +80,15 @@ CALLS = {
         s, Experiment(0.5, gallery_templates=1, random_state=0), task="closed_set"
     ),
     "fusion in folds": lambda s: be.cross_evaluate(
-        both(s), SubjectKFold(3), estimator=be.SystemFusion("mean", "none")
+        two_systems(s), SubjectKFold(3), estimator=be.SystemFusion("mean", "none")
     ),
-    "compare": lambda s: be.compare(both(s)),
-    "judge_threshold": lambda s: be.judge_threshold(s, other(s), "far=0.05", **LIMITS),
+    "compare": lambda s: be.compare(two_systems(s)),
+    "judge_threshold": lambda s: be.judge_threshold(s, changed(s), "far=0.05", **LIMITS),
     "workload": lambda s: be.workload(
         be.verification(s), threshold="far=0.01", people_per_day=100, impostor_share=0.1
     ),
     "calibration": lambda s: be.calibration(s.replace(kind="llr"), **LIMITS),
-    "fuse": lambda s: be.verification(be.fuse(both(s))),
+    "fuse": lambda s: be.verification(be.fuse(two_systems(s))),
     "check_data": lambda s: [x.check for x in be.check_data(s).findings],
     "Meter": metered,
     **study_cases("CALLS"),

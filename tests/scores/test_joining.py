@@ -290,7 +290,7 @@ class Lines:
     def plain(self) -> list[bool]:
         return [self.genuine[line] for line in self.names]
 
-    def both(self, value: dict[Name, Any]) -> Any:
+    def of_both_templates(self, value: dict[Name, Any]) -> Any:
         """The values of both templates of each line, twisted."""
         names, line_order = self.case.twisted(self.names)
         values = np.array([[value[x] for x in self.pair[line]] for line in line_order])
@@ -316,7 +316,7 @@ def genuine_of_pairs(case: Case) -> Outcome:
 def subjects_of_pairs(case: Case) -> Outcome:
     """The people of both sides of each line, in the order of the scores."""
     lines, world = Lines(case), case.world
-    people = lines.both(world.subject)
+    people = lines.of_both_templates(world.subject)
     scores = be.Scores.from_pairs(lines.scores(), lines.plain(), subjects=people)
     lines_with_their_people = sum(
         tuple(found) == tuple(world.subject[x] for x in lines.pair[line])
@@ -333,7 +333,10 @@ def meta_of_pairs(case: Case) -> Outcome:
     group = {x: "first" if world.subject[x] in ("ann", "bob") else "others" for x in world.subject}
     people = [[world.subject[x] for x in lines.pair[line]] for line in lines.names]
     scores = be.Scores.from_pairs(
-        lines.scores(), lines.plain(), subjects=people, meta={"group": lines.both(group)}
+        lines.scores(),
+        lines.plain(),
+        subjects=people,
+        meta={"group": lines.of_both_templates(group)},
     )
     result = be.by_group(scores, "group", threshold=world.threshold)
     truth = {
@@ -352,7 +355,9 @@ def templates_of_pairs(case: Case) -> Outcome:
     """Lines that compare a template with itself are no attempts."""
     lines = Lines(case, self_lines=3)
     names = {name: str(name) for name in case.world.subject}
-    scores = be.Scores.from_pairs(lines.scores(), lines.plain(), pair_templates=lines.both(names))
+    scores = be.Scores.from_pairs(
+        lines.scores(), lines.plain(), pair_templates=lines.of_both_templates(names)
+    )
     return Outcome(*verified(scores), lines.attempts())
 
 

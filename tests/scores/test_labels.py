@@ -75,16 +75,16 @@ def test_what_looks_alike_and_is_never_equal_is_one_error_in_every_column(ours, 
     """Labels, sessions, cameras, names and claims of two types are refused wherever compared."""
     distances, labels = np.arange(16.0).reshape(4, 4), [1, 1, 2, 2]
 
-    def of(column: str, **options) -> be.Scores:
+    def with_column(column: str, **options) -> be.Scores:
         sides = {"probe_meta": {column: ours}, "gallery_meta": {column: theirs}}
         return be.Scores(distances, labels, labels, **sides, **options)
 
     calls = [
-        lambda: be.verification(of("session", exclude=("session",))),
-        lambda: be.reid(of("camid"), "market1501"),
-        lambda: be.gom(of("camera"), convention="market1501"),
-        lambda: be.by_group(of("age"), "age", threshold=1.0),
-        lambda: be.zoo(of("session"), threshold=1.0),
+        lambda: be.verification(with_column("session", exclude=("session",))),
+        lambda: be.reid(with_column("camid"), "market1501"),
+        lambda: be.gom(with_column("camera"), convention="market1501"),
+        lambda: be.by_group(with_column("age"), "age", threshold=1.0),
+        lambda: be.zoo(with_column("session"), threshold=1.0),
     ]
     if not any(x != x for x in ours):
         calls += [

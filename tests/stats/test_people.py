@@ -22,7 +22,7 @@ def crowd(seed: int = 5, people: int = PEOPLE, each: int = 3, steps: float = 40)
     return be.Scores(np.minimum(values, values.T), scores.probe_labels)
 
 
-def without(scores: be.Scores, person: object) -> be.Scores:
+def without_person(scores: be.Scores, person: object) -> be.Scores:
     """The scores of the remaining people, on both sides."""
     if scores.layout == "pairs":
         subjects = np.asarray(scores.subjects_of_pairs)
@@ -87,7 +87,8 @@ def test_limits_of_verification_are_those_of_the_definition(layout, kind):
     assert len(all_thresholds) <= 512
     everyone = people_of(scores)
     without_each = [
-        be.verification(without(scores, a), thresholds=all_thresholds, **targets) for a in everyone
+        be.verification(without_person(scores, a), thresholds=all_thresholds, **targets)
+        for a in everyone
     ]
     mated = {a for a, _ in attempts_of(scores, genuine=True)}  # others change no FRR
     of_mated = [x for a, x in zip(everyone, without_each, strict=True) if a in mated]
@@ -248,7 +249,7 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
     closed = be.closed_set(scores, interval="people", max_rank=3, **options)
     assert ds.attrs["interval_method"] == "people"
     assert ds.attrs["interval_for"] == closed.attrs["interval_for"] == "new people"
-    without_each = [without(scores, a) for a in people_of(scores)]
+    without_each = [without_person(scores, a) for a in people_of(scores)]
     opened_without = [be.open_set(x, thresholds=grid, **options) for x in without_each]
     ranked = [be.closed_set(x, **options) for x in (scores, *without_each)]
     for name, sides in (("far", 2), ("dir", 1)):

@@ -57,7 +57,7 @@ def scores_of(seed, layout="square", people=PEOPLE, unsearched=0):
     )  # fmt: skip
 
 
-def without(scores, person):
+def without_person(scores, person):
     remaining = [np.flatnonzero(x != person) for x in (scores.probe_labels, scores.gallery_labels)]
     return scores.select(probes=remaining[0], gallery=remaining[1])
 
@@ -79,7 +79,9 @@ def test_values_and_limits_are_those_of_evaluations_without_each_person(layout):
     values = np.transpose([x.value for x in measures.values()])
     np.testing.assert_allclose(values, [evaluated(x) for x in pair], atol=1e-12)
     people = np.union1d(pair[0].probe_labels, pair[0].gallery_labels)
-    changes = [np.subtract(*(evaluated(without(x, person)) for x in pair)) for person in people]
+    changes = [
+        np.subtract(*(evaluated(without_person(x, person)) for x in pair)) for person in people
+    ]
     compared_limits = 0
     for i, row in enumerate(x.isel(system=0, other_system=1) for x in measures.values()):
         assert row.value.attrs["interval_for"] == row.difference.attrs["interval_for"]
@@ -120,7 +122,7 @@ def test_retrieval_is_counted_anew_without_people(card, people):
     for measure, name in (("mean_ap", "mean_ap"), ("cmc=1", "cmc")):
         change = []
         for person in range(people):
-            results = [be.reid(without(x, person), card) for x in pair]
+            results = [be.reid(without_person(x, person), card) for x in pair]
             values = [x[name].values.reshape(-1)[0] for x in results]
             change.append(values[0] - values[1])
         row = measures[measure]

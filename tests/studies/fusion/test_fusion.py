@@ -36,7 +36,7 @@ def systems() -> dict[str, be.Scores]:
     return {"face": system(1, "distance"), "finger": system(2, "similarity")}
 
 
-def others(scores: be.Scores) -> np.ndarray:
+def is_other_template(scores: be.Scores) -> np.ndarray:
     return ~np.eye(len(scores.values), dtype=bool)
 
 
@@ -53,7 +53,7 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     weights = {"finger": 2.0, "face": 0.5} if method == "weighted" else None
     train = {"face": system(3, "distance"), "finger": system(4, "similarity")}
     fused = be.fuse(systems, method, normalise=normalise, weights=weights, train=train)
-    train_scores = [similarities(s)[others(s)].tolist() for s in train.values()]
+    train_scores = [similarities(s)[is_other_template(s)].tolist() for s in train.values()]
     similarity_matrices = [similarities(s) for s in systems.values()]
     assert fused.kind == "similarity"
     for i, j in [(0, 1), (0, 2), (1, 3), (4, 9), (15, 3)]:
@@ -124,10 +124,14 @@ def test_failed_comparisons(nan, expected):
 def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
     train = {"a": system(1, "similarity"), "b": system(2, "similarity")}
     data = {"b": system(4, "similarity"), "a": system(3, "similarity")}
-    keep = others(train["a"]) & np.isfinite(train["a"].values) & np.isfinite(train["b"].values)
+    keep = (
+        is_other_template(train["a"])
+        & np.isfinite(train["a"].values)
+        & np.isfinite(train["b"].values)
+    )
     columns = []
     for scores in train.values():
-        train_scores = scores.values[others(scores)].tolist()
+        train_scores = scores.values[is_other_template(scores)].tolist()
         columns.append([naive.scaled(x, normalise, train_scores) for x in scores.values[keep]])
     features = np.array(columns).T
     y = np.equal.outer(LABELS, LABELS)[keep]
@@ -141,7 +145,9 @@ def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
     np.testing.assert_allclose(result.offset_, offset, rtol=1e-6)
     fused = be.fuse(data, "logistic", normalise=normalise, train=train)
     entering = [
-        naive.scaled(data[k].values[4, 6], normalise, train[k].values[others(train[k])].tolist())
+        naive.scaled(
+            data[k].values[4, 6], normalise, train[k].values[is_other_template(train[k])].tolist()
+        )
         for k in ("a", "b")
     ]
     np.testing.assert_allclose(fused.values[4, 6], slopes @ entering + offset, rtol=1e-5)

@@ -12,7 +12,7 @@ import bioeval as be
 from bioeval.cli import main
 
 
-def both(scores):
+def scores_of_classes(scores):
     """The genuine and the impostor scores of a list, and their kind."""
     genuine, kind = scores.genuine, scores.kind.replace("llr", "similarity")
     return scores.values[genuine].tolist(), scores.values[~genuine].tolist(), kind
@@ -20,7 +20,7 @@ def both(scores):
 
 def least(scores, prior, miss, accept):
     """The least cost over the cost of the better trivial decision, and its strictest threshold."""
-    value, threshold = naive.min_cost(*both(scores), prior, miss, accept)
+    value, threshold = naive.min_cost(*scores_of_classes(scores), prior, miss, accept)
     return float(value) / min(prior * miss, (1 - prior) * accept), threshold
 
 
@@ -46,7 +46,7 @@ def test_rates_and_costs_are_those_of_the_definition(kind, costs):
         ds = be.judge_threshold(train, test, "cost=" + ",".join(map(str, costs)), interval="wilson")
         train_cost, threshold = least(train, *costs)
         assert ds.threshold.item() == pytest.approx(threshold)
-        *scores, scores_kind = both(test)
+        *scores, scores_kind = scores_of_classes(test)
         _, (fr,), (fa,), _ = naive.verification_counts(*scores, [threshold], scores_kind)
         on_train, on_test = (ds.sel(part=part) for part in ("train", "test"))
         assert (on_test.fa.item(), on_test.fr.item()) == (fa, fr)

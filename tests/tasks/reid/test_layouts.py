@@ -36,7 +36,7 @@ CARDS = (
 )  # fmt: skip
 
 
-def of(rows: np.ndarray) -> dict[str, np.ndarray]:
+def columns_of(rows: np.ndarray) -> dict[str, np.ndarray]:
     return {name: column[rows] for name, column in COLUMNS.items()}
 
 
@@ -53,7 +53,7 @@ def layouts() -> dict[str, be.Scores]:
     square = be.Scores(DISTANCES, WHO, probe_meta=COLUMNS)
     part = DISTANCES[np.ix_(PROBES, GALLERY)]
     sides = WHO[PROBES], WHO[GALLERY]
-    meta = {"probe_meta": of(PROBES), "gallery_meta": of(GALLERY)}
+    meta = {"probe_meta": columns_of(PROBES), "gallery_meta": columns_of(GALLERY)}
     order = np.argsort(part, axis=1)[:, :20]
     nearest = np.take_along_axis(part, order, axis=1)
     return {
@@ -71,7 +71,7 @@ def of_meter(scores: be.Scores, card: str) -> dict[str, float]:
         meter.update(FEATURES, WHO, index=range(96), **COLUMNS)
     else:
         for role, rows in (("probe", PROBES), ("gallery", GALLERY)):
-            meter.update(FEATURES[rows], WHO[rows], role=role, index=rows, **of(rows))
+            meter.update(FEATURES[rows], WHO[rows], role=role, index=rows, **columns_of(rows))
     return meter.compute()
 
 

@@ -114,7 +114,7 @@ def assert_equal(ours: np.ndarray, reference: np.ndarray, key: str) -> None:
 def hold(results, output: str, reference: np.ndarray, key: str, *, unsure: bool) -> None:
     """Hold an output to ours under the reference's ties, or between the two ends."""
 
-    def of(ties: str) -> np.ndarray:
+    def with_ties(ties: str) -> np.ndarray:
         values = results(ties)[output].values
         if output == "cmc":
             return values[: len(reference)]
@@ -123,9 +123,9 @@ def hold(results, output: str, reference: np.ndarray, key: str, *, unsure: bool)
         return values
 
     if not unsure:
-        assert_equal(of("stable"), reference, key)
+        assert_equal(with_ties("stable"), reference, key)
         return
-    low, high = of("pessimistic"), of("optimistic")
+    low, high = with_ties("pessimistic"), with_ties("optimistic")
     slack = tolerance(reference, key)
     assert ((low - slack <= reference) & (reference <= high + slack) | np.isnan(low)).all(), key
 
