@@ -468,10 +468,10 @@ def verification_counts(
         raise ValueError("an order has no threshold across rows")
     ga, fr, fa, gr = [], [], [], []
     genuine, impostor = [number(s) for s in genuine], [number(s) for s in impostor]
-    for t in [number(t) for t in thresholds]:
-        ga.append(sum(accepted(s, t, kind) for s in genuine))
+    for threshold in [number(threshold) for threshold in thresholds]:
+        ga.append(sum(accepted(s, threshold, kind) for s in genuine))
         fr.append(len(genuine) - ga[-1])
-        fa.append(sum(accepted(s, t, kind) for s in impostor))
+        fa.append(sum(accepted(s, threshold, kind) for s in impostor))
         gr.append(len(impostor) - fa[-1])
     return ga, fr, fa, gr
 
@@ -638,24 +638,27 @@ def open_set(
     targets = [r for r in probes if r.enrolled]
     nontargets = [r for r in probes if not r.enrolled]
 
-    for t in [data.sign * number(t) for t in thresholds]:
-        accepted = [r for r in genuine if r.best_mate <= t]
+    for threshold in [data.sign * number(threshold) for threshold in thresholds]:
+        accepted = [r for r in genuine if r.best_mate <= threshold]
         di = [sum(probability(r.rank, k) for r in accepted) for k in range(1, k_max + 1)]
         out.di.append(di)
         out.dir.append([rate(sum(di[:k]), tg) for k in range(1, k_max + 1)])
         out.frr.append(1 - out.dir[-1][0])
-        fa = sum(e <= t for e in nearest)
+        fa = sum(e <= threshold for e in nearest)
         out.fa.append(fa)
         out.gr.append(ti - fa)
         out.far.append(rate(fa, ti))
         out.grr.append(rate(ti - fa, ti))
         accepted_targets = sum(
-            r.nearest_template is not None and r.nearest_template <= t for r in targets
+            r.nearest_template is not None and r.nearest_template <= threshold for r in targets
         )
         own = sum(
-            r.nearest_mate_template is not None and r.nearest_mate_template <= t for r in targets
+            r.nearest_mate_template is not None and r.nearest_mate_template <= threshold
+            for r in targets
         )
-        false = sum(r.nearest_template is not None and r.nearest_template <= t for r in nontargets)
+        false = sum(
+            r.nearest_template is not None and r.nearest_template <= threshold for r in nontargets
+        )
         out.ttr.append(rate(accepted_targets, len(targets)))
         out.ttr_identity.append(rate(own, len(targets)))
         out.ftr.append(rate(false, len(nontargets)))
@@ -719,9 +722,11 @@ def _roc_points(genuine: tuple[Any, ...], impostor: tuple[Any, ...], kind: str) 
     points = [Point(reject_all(genuine + impostor, kind), Fraction(0), Fraction(1))]
     thresholds = sorted({*genuine, *impostor} - {FAILED}, reverse=kind == "similarity")
     ga, _, fa, _ = verification_counts(genuine, impostor, thresholds, kind)
-    for t, genuine_accepts, i in zip(thresholds, ga, fa, strict=True):
+    for threshold, genuine_accepts, i in zip(thresholds, ga, fa, strict=True):
         points.append(
-            Point(t, Fraction(i, len(impostor)), 1 - Fraction(genuine_accepts, len(genuine)))
+            Point(
+                threshold, Fraction(i, len(impostor)), 1 - Fraction(genuine_accepts, len(genuine))
+            )
         )
     return points
 
@@ -776,15 +781,15 @@ def eer_hull(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
     """
     points = roc_points(genuine, impostor, kind)
     best: Any = NAN
-    for p in points:
+    for point in points:
         for after in points:
-            gap_p, gap_q = p.frr - p.far, after.frr - after.far
+            gap_p, gap_q = point.frr - point.far, after.frr - after.far
             if not gap_p >= 0 >= gap_q:
                 continue
             if gap_p == gap_q:  # both on the diagonal: the lower of the two
-                error = min(p.far, after.far)
+                error = min(point.far, after.far)
             else:
-                error = p.far + gap_p / (gap_p - gap_q) * (after.far - p.far)
+                error = point.far + gap_p / (gap_p - gap_q) * (after.far - point.far)
             best = error if best != best else min(best, error)
     return best
 
@@ -938,15 +943,14 @@ def open_set_points(
     genuine, nearest, _ = roles(data, unit, fusion, ties, impostors)
     if not genuine or not nearest:
         return []
-    best_distances = {*nearest, *(r.best_mate for r in genuine if probability_up_to(r.rank, k))} - {
-        FAILED
-    }
+    best_distances = {*nearest, *(r.best_mate for r in genuine if probability_up_to(r.rank, k))}
+    best_distances -= {FAILED}
     start = data.user(reject_all(best_distances, "distance"))
     points = [Point(start, Fraction(0), Fraction(1))]
-    for t in sorted(best_distances):
-        far = Fraction(sum(e <= t for e in nearest), len(nearest))
-        hits = sum(probability_up_to(r.rank, k) for r in genuine if r.best_mate <= t)
-        points.append(Point(data.user(t), far, 1 - Fraction(hits) / len(genuine)))
+    for threshold in sorted(best_distances):
+        far = Fraction(sum(e <= threshold for e in nearest), len(nearest))
+        hits = sum(probability_up_to(r.rank, k) for r in genuine if r.best_mate <= threshold)
+        points.append(Point(data.user(threshold), far, 1 - Fraction(hits) / len(genuine)))
     return points
 
 

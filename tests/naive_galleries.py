@@ -49,7 +49,7 @@ def expected(
     data = naive.read(*given, **options)
     assert data.gallery_subjects is not None
     k_max = max_rank or len(set(data.gallery_subjects))
-    limits = [data.sign * naive.number(t) for t in thresholds]
+    limits = [data.sign * naive.number(threshold) for threshold in thresholds]
 
     zero = Fraction(0)
     genuine = impostor = skipped = 0
@@ -74,19 +74,19 @@ def expected(
                 chance = naive.probability(rank, k)
                 for later in range(k, k_max + 1):
                     cms_count[later - 1] += share * chance * (best_distance is not naive.FAILED)
-                for t, limit in enumerate(limits):
+                for place, limit in enumerate(limits):
                     if rank is not None and best_distance <= limit:
-                        di[t][k - 1] += share * chance
+                        di[place][k - 1] += share * chance
             other_distances = [c.distance for c in listed if not c.mate]
             everyone = [c.distance for c in listed]
-            for t, limit in enumerate(limits):
+            for place, limit in enumerate(limits):
                 if attempt and min(other_distances) <= limit:
-                    fa[t] += share
+                    fa[place] += share
                 if data.enrolled[i]:
-                    ttr[t] += share * any(x <= limit for x in everyone)
-                    own[t] += share * any(c.distance <= limit for c in listed if c.mate)
+                    ttr[place] += share * any(x <= limit for x in everyone)
+                    own[place] += share * any(c.distance <= limit for c in listed if c.mate)
                 else:
-                    ftr[t] += share * any(x <= limit for x in everyone)
+                    ftr[place] += share * any(x <= limit for x in everyone)
     dir_ = [[naive.rate(sum(row[: k + 1]), genuine) for k in range(k_max)] for row in di]
     return SimpleNamespace(
         genuine_attempts=genuine,
@@ -123,7 +123,7 @@ def by_size(
     data = naive.read(*given, **options)
     assert data.gallery_subjects is not None and data.probe_labels is not None
     enrolled = list(dict.fromkeys(data.gallery_subjects))
-    limits = [data.sign * naive.number(t) for t in thresholds]
+    limits = [data.sign * naive.number(threshold) for threshold in thresholds]
     cms, fa, genuine, impostor = [Fraction(0)] * max_rank, [Fraction(0)] * len(limits), 0, 0
     dir_ = [[Fraction(0)] * max_rank for _ in limits]
     possible = True
@@ -139,8 +139,8 @@ def by_size(
                 for k in range(max_rank):
                     chance = Fraction(naive.probability_up_to(rank, k + 1), len(chosen))
                     cms[k] += chance * (best_distance is not naive.FAILED)
-                    for t, limit in enumerate(limits):
-                        dir_[t][k] += chance * (best_distance <= limit)
+                    for place, limit in enumerate(limits):
+                        dir_[place][k] += chance * (best_distance <= limit)
         if plays(data, i, impostors) and any(not c.mate for c in all_candidates):
             impostor += 1
             chosen = list(itertools.combinations(other_subjects, size))
@@ -150,8 +150,8 @@ def by_size(
                     (c.distance for c in all_candidates if c.subject in subset), default=naive.INF
                 )
                 is_present = any(c.subject in subset for c in all_candidates)
-                for t, limit in enumerate(limits):
-                    fa[t] += Fraction(is_present and nearest <= limit, len(chosen))
+                for place, limit in enumerate(limits):
+                    fa[place] += Fraction(is_present and nearest <= limit, len(chosen))
     return (
         [naive.rate(x, genuine) for x in cms],
         [[naive.rate(x, genuine) for x in row] for row in dir_],

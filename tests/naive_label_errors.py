@@ -108,9 +108,9 @@ def outlying(values: dict[Any, float], rate: float) -> list[Any]:
     spread = 1.4826 * statistics.median(abs(x - middle) for x in values.values())
     if not 0 < spread < math.inf:
         return []
-    p = {i: math.erfc((x - middle) / spread / math.sqrt(2)) / 2 for i, x in values.items()}
+    p_values = {i: math.erfc((x - middle) / spread / math.sqrt(2)) / 2 for i, x in values.items()}
     limit = -1.0
-    for k, value in enumerate(sorted(p.values()), 1):
-        if value <= rate * k / len(p):
+    for k, value in enumerate(sorted(p_values.values()), 1):
+        if value <= rate * k / len(p_values):
             limit = value
-    return [i for i in p if p[i] <= limit]
+    return [i for i in p_values if p_values[i] <= limit]

@@ -73,16 +73,16 @@ class Effective(NamedTuple):
 def effective(columns: Columns, miss: float, sides: int) -> Effective | None:
     """None where the rate stays equal without each person."""
     variance, freedom = jackknife(columns)
-    p = columns[0]
+    rate = columns[0]
     if not variance > 1e-20:
         return None
     z = scipy.stats.norm.ppf(miss)
-    alone = p * (1 - p) / variance
+    alone = rate * (1 - rate) / variance
     of_rates = alone * (z / scipy.stats.t.ppf(miss, max(freedom, 1))) ** 2
     if not is_enough(columns, sides):
         return Effective(False, math.nan, of_rates, alone)
     variance, freedom = jackknife([math.log(x / (1 - x)) for x in columns])
-    of_logits = (z / scipy.stats.t.ppf(miss, max(freedom, 1))) ** 2 / (p * (1 - p) * variance)
+    of_logits = (z / scipy.stats.t.ppf(miss, max(freedom, 1))) ** 2 / (rate * (1 - rate) * variance)
     return Effective(True, min(of_rates, of_logits), of_rates, alone)
 
 

@@ -111,16 +111,16 @@ def assert_closed_set(ds: Any, expected: Any) -> None:
 
 def assert_all_tasks(scores: be.Scores, thresholds: Sequence[float], **case: Any) -> None:
     """Compare every task with its naive implementation on the same data (`case`)."""
-    t = np.asarray(thresholds, dtype=np.float64)
+    as_float64 = np.asarray(thresholds, dtype=np.float64)
     kind = case.get("kind", "distance")
     for templates in ("single", "multi"):
         attempts = naive.attempts_single if templates == "single" else naive.attempts_multi
-        ds = be.verification(scores, templates=templates, thresholds=t)
-        np.testing.assert_array_equal(ds.threshold, t)
+        ds = be.verification(scores, templates=templates, thresholds=as_float64)
+        np.testing.assert_array_equal(ds.threshold, as_float64)
         assert_verification(ds, *attempts(**case), kind)
     assert_open_set(
-        be.open_set(scores, thresholds=t, max_rank=9, ties="stable"),
-        naive.open_set(**case, thresholds=t, max_rank=9, ties="stable"),
+        be.open_set(scores, thresholds=as_float64, max_rank=9, ties="stable"),
+        naive.open_set(**case, thresholds=as_float64, max_rank=9, ties="stable"),
     )
     for unit, ties in (("template", "pessimistic"), ("subject", "stable")):
         options = {"ties": ties, "unmated": "skip", "max_rank": 9}

@@ -167,10 +167,10 @@ def test_given_thresholds_are_printed_and_the_curves_stay(file, printed):
     same = (labels[:, None] == labels) & is_other_template
     text = printed("run", file, "--thresholds", "4,4.5", "--interval", "none", "--out", "o")
     rows = [line.split() for line in text.split("Verification, multi")[0].splitlines()]
-    for t in (4.0, 4.5):
-        gar = 100 * np.mean(values[same] <= t)
-        far = 100 * np.mean(values[is_other_template & ~same] <= t)
-        assert [f"{t:g}", f"{100 - gar:.2f}", "%", f"{far:.2f}", "%"] in rows
+    for threshold in (4.0, 4.5):
+        gar = 100 * np.mean(values[same] <= threshold)
+        far = 100 * np.mean(values[is_other_template & ~same] <= threshold)
+        assert [f"{threshold:g}", f"{100 - gar:.2f}", "%", f"{far:.2f}", "%"] in rows
     with open("o/verification_single_threshold.csv", encoding="utf-8") as stream:
         thresholds = [float(x["threshold"]) for x in csv.DictReader(stream)]
     assert len(thresholds) > 100 and {4.0, 4.5} <= {*thresholds}

@@ -79,11 +79,11 @@ def test_errors_and_next_scores_are_counted_one_by_one(parts: list[Part]) -> Non
     thresholds = np.broadcast_to([-np.inf, 0.25, 1.0, np.inf, np.nan], (len(parts), 5))
     (fa, fr), after = attempts.errors_at(thresholds), attempts.next_scores(thresholds)
     for k, (genuine, impostor, missed, _) in enumerate(parts):
-        for i, t in enumerate(thresholds[k].tolist()):
-            assert fa[k, i] == sum(x <= t for x in impostor)
-            assert fr[k, i] == sum(not x <= t for x in genuine) + missed
-            nearest = min((x for x in (*genuine, *impostor) if x > t), default=np.inf)
-            np.testing.assert_array_equal(after[k, i], np.nan if np.isnan(t) else nearest)
+        for i, threshold in enumerate(thresholds[k].tolist()):
+            assert fa[k, i] == sum(x <= threshold for x in impostor)
+            assert fr[k, i] == sum(not x <= threshold for x in genuine) + missed
+            nearest = min((x for x in (*genuine, *impostor) if x > threshold), default=np.inf)
+            np.testing.assert_array_equal(after[k, i], np.nan if np.isnan(threshold) else nearest)
 
 
 MATES = st.lists(st.tuples(SCORES, st.integers(1, 5)), max_size=12)

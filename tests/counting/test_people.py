@@ -42,8 +42,11 @@ def assert_counts(
 ) -> None:
     """Compare a table, and sums of it, with a list of attempts."""
     number = {person: k for k, person in enumerate(counts.people)}
-    n, t = len(number), len(at)
-    attempts, accepted = np.zeros((n, n), int), np.zeros((t, n, n), int)
+    number_of_people, number_of_thresholds = len(number), len(at)
+    attempts, accepted = (
+        np.zeros((number_of_people, number_of_people), int),
+        np.zeros((number_of_thresholds, number_of_people, number_of_people), int),
+    )
     for attempt in made:
         pair = number[attempt.probe], number[attempt.claimed]
         attempts[pair] += 1
@@ -52,7 +55,7 @@ def assert_counts(
                 attempt.score, threshold, kind
             )
             accepted[(k, *pair)] += bool(accepted_counts)
-    own = np.eye(n, dtype=bool)
+    own = np.eye(number_of_people, dtype=bool)
     assert (counts.genuine_attempts == attempts[own]).all()
     assert (counts.genuine_accepted == accepted[:, own]).all()
     attempts[own] = accepted[:, own] = 0
@@ -60,10 +63,10 @@ def assert_counts(
     assert (np.stack([counts.probe, counts.claimed]) == np.nonzero(attempts)).all()
     assert (counts.impostor_attempts == attempts[attempts > 0]).all()
     assert (counts.impostor_accepted == accepted[:, attempts > 0]).all()
-    group, second_group = np.arange(n) % 2, np.arange(n) % 3
+    group, second_group = np.arange(number_of_people) % 2, np.arange(number_of_people) % 3
     accepted_counts, of_groups = counts.of_groups(group, second_group)
     for first_value in range(2):
-        for second_value in range(min(n, 3)):
+        for second_value in range(min(number_of_people, 3)):
             pairs = np.ix_(group == first_value, second_group == second_value)
             assert of_groups[first_value, second_value] == attempts[pairs].sum()
             assert (

@@ -169,11 +169,11 @@ def test_thresholds_and_their_number_are_not_both_given(task):
 @pytest.mark.cases(2)
 def test_a_number_gives_that_many_from_the_smallest_to_the_largest_score(task, kind, number):
     ds = task(scores(kind=kind), n_thresholds=number)
-    t = ds.threshold.values
-    assert len(t) == number
+    thresholds = ds.threshold.values
+    assert len(thresholds) == number
     if task is be.verification:
-        assert (t[0], t[-1]) == (D.min(), D.max())
-    gaps = np.diff(t)
+        assert (thresholds[0], thresholds[-1]) == (D.min(), D.max())
+    gaps = np.diff(thresholds)
     assert (gaps > 0).all() and np.ptp(gaps) < 1e-12
     ends = (ds.fa[0].item(), ds.fa[-1].item())
     total = ds.impostor_attempts.item()
@@ -183,10 +183,12 @@ def test_a_number_gives_that_many_from_the_smallest_to_the_largest_score(task, k
 def test_a_number_of_thresholds_where_scores_are_infinite_or_all_equal():
     distances = D.copy()
     distances[0, 0], distances[1, 5] = INF, -INF
-    t = be.verification(scores(distances), n_thresholds=5).threshold.values
-    assert (t[0], t[-1], len(t)) == (-INF, INF, 7) and np.isfinite(t[1:-1]).all()
-    t = be.verification(scores(np.full_like(D, 0.5)), n_thresholds=5).threshold.values
-    assert t.tolist() == [0.5]
+    thresholds = be.verification(scores(distances), n_thresholds=5).threshold.values
+    assert (thresholds[0], thresholds[-1], len(thresholds)) == (-INF, INF, 7) and np.isfinite(
+        thresholds[1:-1]
+    ).all()
+    thresholds = be.verification(scores(np.full_like(D, 0.5)), n_thresholds=5).threshold.values
+    assert thresholds.tolist() == [0.5]
     distances = np.full_like(D, INF)
     assert be.verification(scores(distances), n_thresholds=5).threshold.values.tolist() == [INF]
 
@@ -201,8 +203,8 @@ def test_a_number_of_thresholds_where_scores_are_infinite_or_all_equal():
 def test_the_first_threshold_counts_nothing_and_the_last_everything(task, kind, dtype):
     distances = (D * 255).astype(dtype) if dtype == "uint8" else D.astype(dtype)
     ds = task(scores(distances, kind=kind))
-    t = ds.threshold.values
-    assert (np.diff(t) > 0).all() and 600 < len(t) < 1500
+    thresholds = ds.threshold.values
+    assert (np.diff(thresholds) > 0).all() and 600 < len(thresholds) < 1500
     strict, loose = (0, -1) if kind == "distance" else (-1, 0)
     assert ds.fa[strict] == 0 and ds.fa[loose] == ds.impostor_attempts > 0
     accepted = ds.ga if task is be.verification else ds.di.sum("rank")
@@ -270,9 +272,11 @@ def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, 
     for genuine in [*impostors, 0.5]:
         distances = np.array([[genuine, *impostors]], dtype=dtype)
         ds = be.verification(be.Scores(distances, ["a"], ["a", *"b" * len(impostors)], kind=kind))
-        t = ds.threshold.values
-        assert (np.diff(t) > 0).all()
-        accepted = [sum(x <= u if kind == "distance" else x >= u for x in impostors) for u in t]
+        thresholds = ds.threshold.values
+        assert (np.diff(thresholds) > 0).all()
+        accepted = [
+            sum(x <= u if kind == "distance" else x >= u for x in impostors) for u in thresholds
+        ]
         assert ds.fa.values.tolist() == accepted
         better = [x < genuine if kind == "distance" else x > genuine for x in impostors]
         equal = [x == genuine for x in impostors]

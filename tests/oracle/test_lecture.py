@@ -84,8 +84,12 @@ def test_the_claims_of_the_slides(example):
         genuine = probe["role"] == "genuine"
         assert (claimed.genuine_attempts, claimed.impostor_attempts) == (genuine, not genuine)
         points = (claimed.isel(threshold=k) for k in range(99))
-        for t, point in zip(claimed.threshold.values, points, strict=False):
-            outcome = probe["if_accepted"] if probe["deciding_order"] <= t else probe["if_rejected"]
+        for threshold, point in zip(claimed.threshold.values, points, strict=False):
+            outcome = (
+                probe["if_accepted"]
+                if probe["deciding_order"] <= threshold
+                else probe["if_rejected"]
+            )
             counts = {name.upper(): int(point[name]) for name in ("ga", "fr", "fa", "gr")}
             assert counts == {"GA": 0, "FR": 0, "FA": 0, "GR": 0, outcome: 1}
 
@@ -117,26 +121,28 @@ def test_the_roles_of_the_open_set(example):
     ranks_of, templates = ranks.identification_rank.values, example["gallery_templates"]
     for i, probe, scores in rows(example):
         row = example["order_matrix"][i]
-        t = np.arange(0, len(row) + 1)
-        ds = be.open_set(scores, thresholds=t)
+        thresholds = np.arange(0, len(row) + 1)
+        ds = be.open_set(scores, thresholds=thresholds)
         if probe["role"] == "genuine":
             mate = row[templates.index(probe["best_mate"])]
             assert ranks_of[i] == probe["best_mate_template_rank"]
             assert ranks.mate_distance[i] == mate
             assert (ds.genuine_attempts, ds.impostor_attempts) == (1, 1)
             k = probe["detected_and_identified_at_rank"]
-            expected = np.zeros((len(t), len(row)))
-            expected[t >= mate, k - 1] = 1
+            expected = np.zeros((len(thresholds), len(row)))
+            expected[thresholds >= mate, k - 1] = 1
             np.testing.assert_array_equal(ds.di, expected)
             always = probe["counts_in_FRR"].startswith("always")
-            np.testing.assert_array_equal(ds.frr, np.where((t >= mate) & (not always), 0, 1))
+            np.testing.assert_array_equal(
+                ds.frr, np.where((thresholds >= mate) & (not always), 0, 1)
+            )
         else:
             assert np.isnan(ranks_of[i]) and not ranks.enrolled[i]
             nearest = row[templates.index(probe["nearest_template"])]
             assert ranks.nearest_other[i] == nearest
             assert (ds.genuine_attempts, ds.impostor_attempts) == (0, 1)
-            np.testing.assert_array_equal(ds.fa, t >= nearest)
-            np.testing.assert_array_equal(ds.gr, t < nearest)
+            np.testing.assert_array_equal(ds.fa, thresholds >= nearest)
+            np.testing.assert_array_equal(ds.gr, thresholds < nearest)
     roles = [probe["role"] for probe in example["expected"]]
     dataset = be.open_set(as_scores(example, kind="distance"))
     assert dataset.genuine_attempts == roles.count("genuine")

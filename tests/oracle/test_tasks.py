@@ -19,9 +19,9 @@ RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data
 @given(st.data())
 def test_verification_single_equals_the_definition(data):
     case = data.draw(cases.matrices(masks=("none", "labelled", "alone")))
-    t = data.draw(cases.thresholds(case))
-    ds = be.verification(be.Scores(**case.scores()), thresholds=t)
-    np.testing.assert_array_equal(ds.threshold, t)
+    thresholds = data.draw(cases.thresholds(case))
+    ds = be.verification(be.Scores(**case.scores()), thresholds=thresholds)
+    np.testing.assert_array_equal(ds.threshold, thresholds)
     assert_verification(ds, *naive.attempts_single(**case.naive()), case.kind)
 
 
@@ -30,8 +30,10 @@ def test_verification_single_equals_the_definition(data):
 def test_verification_multi_equals_the_definition(data, fusion):
     case = data.draw(cases.matrices(masks=("none", "labelled")))
     genuine, impostor = naive.attempts_multi(**case.naive(), fusion=fusion)
-    t = data.draw(cases.thresholds(case, extra=[*genuine, *impostor]))
-    ds = be.verification(be.Scores(**case.scores()), templates="multi", fusion=fusion, thresholds=t)
+    thresholds = data.draw(cases.thresholds(case, extra=[*genuine, *impostor]))
+    ds = be.verification(
+        be.Scores(**case.scores()), templates="multi", fusion=fusion, thresholds=thresholds
+    )
     assert_verification(ds, genuine, impostor, case.kind)
 
 
@@ -45,15 +47,17 @@ def test_explicit_claims_equal_the_definition(data, templates, fusion):
         attempts = naive.attempts_single(**case.naive(), **options)
     else:
         attempts = naive.attempts_multi(**case.naive(), **options, fusion=fusion)
-    t = data.draw(cases.thresholds(case, extra=[*attempts[0], *attempts[1]]))
+    thresholds = data.draw(cases.thresholds(case, extra=[*attempts[0], *attempts[1]]))
     scores = be.Scores(**case.scores())
-    ds = be.verification(scores, templates=templates, fusion=fusion, thresholds=t, **options)
+    ds = be.verification(
+        scores, templates=templates, fusion=fusion, thresholds=thresholds, **options
+    )
     assert_verification(ds, *attempts, case.kind)
     skipped = naive.skipped_claims(**case.naive(), claims=claims)
     assert ds.skipped_claims == skipped
     if skipped:
         with pytest.raises(be.DataError, match="not enrolled"):
-            be.verification(scores, claims=claims, thresholds=t)
+            be.verification(scores, claims=claims, thresholds=thresholds)
 
 
 @RELAXED
@@ -66,13 +70,13 @@ def test_explicit_claims_equal_the_definition(data, templates, fusion):
 )
 def test_open_set_equals_the_definition(data, unit, fusion, ties, impostors):
     case = data.draw(cases.matrices(masks=("none", "labelled")))
-    t = data.draw(cases.thresholds(case))
+    thresholds = data.draw(cases.thresholds(case))
     ds = be.open_set(
-        be.Scores(**case.scores()), thresholds=t, rank_unit=unit, fusion=fusion, ties=ties,
+        be.Scores(**case.scores()), thresholds=thresholds, rank_unit=unit, fusion=fusion, ties=ties,
         impostors=impostors, max_rank=7,
     )  # fmt: skip
     expected = naive.open_set(
-        **case.naive(), thresholds=t, max_rank=7, unit=unit, fusion=fusion, ties=ties,
+        **case.naive(), thresholds=thresholds, max_rank=7, unit=unit, fusion=fusion, ties=ties,
         impostors=impostors,
     )  # fmt: skip
     assert_open_set(ds, expected)
@@ -127,10 +131,10 @@ def test_a_selection_equals_the_definition_on_its_cells(data, unit, ties):
     rows, columns = data.draw(cases.selections(case))
     view = be.Scores(**case.scores()).select(probes=rows, gallery=columns)
     data_of_case = case.naive(rows, columns)
-    t = data.draw(cases.thresholds(case))
-    ds = be.verification(view, thresholds=t)
+    thresholds = data.draw(cases.thresholds(case))
+    ds = be.verification(view, thresholds=thresholds)
     assert_verification(ds, *naive.attempts_single(**data_of_case), case.kind)
-    multi = be.verification(view, thresholds=t, templates="multi")
+    multi = be.verification(view, thresholds=thresholds, templates="multi")
     assert_verification(multi, *naive.attempts_multi(**data_of_case), case.kind)
     options = {"ties": ties, "unmated": "skip", "max_rank": 6}
     closed = be.closed_set(view, rank_unit=unit, **options)

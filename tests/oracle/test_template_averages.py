@@ -10,13 +10,13 @@ import bioeval as be
 def naive(x, template, media):
     """One row a template, in the order of their first rows."""
     rows = []
-    for t in dict.fromkeys(template):
+    for template_name in dict.fromkeys(template):
         means = []
-        for m in dict.fromkeys(media):
+        for medium in dict.fromkeys(media):
             frames = [
                 row
                 for row, a, b in zip(x, template, media, strict=True)
-                if (a, b) == (t, m) and not any(np.isnan(row))
+                if (a, b) == (template_name, medium) and not any(np.isnan(row))
             ]
             if frames:
                 means.append(sum(frames) / len(frames))

@@ -52,8 +52,10 @@ def test_the_pairs_of_a_rule(rule, dtype, kind):
     for name, is_genuine in (("genuine", True), ("impostor", False)):
         cells = [values[i, j] for i, j, same in expected if same == is_genuine]
         assert int(by_card[f"{name}_attempts"]) == len(cells)
-        for t, count in zip(thresholds, by_card["ga" if is_genuine else "fa"].values, strict=True):
-            passed = [v >= t if kind == "similarity" else v <= t for v in cells]
+        for threshold, count in zip(
+            thresholds, by_card["ga" if is_genuine else "fa"].values, strict=True
+        ):
+            passed = [v >= threshold if kind == "similarity" else v <= threshold for v in cells]
             assert sum(passed) == count
 
 
@@ -112,18 +114,18 @@ def test_voxceleb_has_its_cost():
     assert dataset.cost_prior.values.tolist() == [0.01, 0.05]
     text, summary = as_text(tree, 100), be.summary(pairs, "voxceleb")
     calibration = be.calibration(pairs, priors=(0.01, 0.05))
-    for i, p in enumerate((0.01, 0.05)):
+    for i, prior in enumerate((0.01, 0.05)):
         least = dataset.min_cost.values[i]
         costs = [
-            p * np.mean(values[genuine] < t) + (1 - p) * np.mean(values[~genuine] >= t)
+            prior * np.mean(values[genuine] < t) + (1 - prior) * np.mean(values[~genuine] >= t)
             for t in [*values, np.inf]
         ]
         np.testing.assert_allclose(least, min(costs), atol=1e-12)
-        np.testing.assert_allclose(dataset.min_dcf.values[i], min(costs) / p, rtol=1e-12)
-        np.testing.assert_allclose(calibration.min_dcf.values[i], min(costs) / p, rtol=1e-12)
-        assert summary["verification/single"]["min_dcf"][p] == dataset.min_dcf.values[i]
-        (line,) = [row for row in text.splitlines() if f"minDCF at prior {p:g}" in row]
-        assert f"{min(costs) / p:.4f}" in line
+        np.testing.assert_allclose(dataset.min_dcf.values[i], min(costs) / prior, rtol=1e-12)
+        np.testing.assert_allclose(calibration.min_dcf.values[i], min(costs) / prior, rtol=1e-12)
+        assert summary["verification/single"]["min_dcf"][prior] == dataset.min_dcf.values[i]
+        (line,) = [row for row in text.splitlines() if f"minDCF at prior {prior:g}" in row]
+        assert f"{min(costs) / prior:.4f}" in line
     assert "minDCF" not in as_text(be.evaluate(pairs), 100)
 
 

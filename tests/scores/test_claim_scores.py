@@ -29,7 +29,7 @@ def test_they_equal_the_definition(data, templates, fusion, one_row_at_a_time):
     genuine, impostor, incomplete = naive.attempts_of_transactions(
         **case.naive(), column=column, templates=templates, fusion=fusion
     )
-    t = data.draw(cases.thresholds(case, extra=[*genuine, *impostor]))
+    thresholds = data.draw(cases.thresholds(case, extra=[*genuine, *impostor]))
     block_values, small = rows.BLOCK_VALUES, blocks.LISTED
     if one_row_at_a_time:  # the tries of an attempt are then read in parts
         rows.BLOCK_VALUES = blocks.LISTED = 1
@@ -37,8 +37,8 @@ def test_they_equal_the_definition(data, templates, fusion, one_row_at_a_time):
         claims = be.claim_scores(scores, templates=templates, fusion=fusion, attempts="visit")
     finally:
         rows.BLOCK_VALUES, blocks.LISTED = block_values, small
-    ds = be.verification(claims, thresholds=t)
-    counts = naive.verification_counts(genuine, impostor, t, case.kind)
+    ds = be.verification(claims, thresholds=thresholds)
+    counts = naive.verification_counts(genuine, impostor, thresholds, case.kind)
     assert (ds.genuine_attempts, ds.impostor_attempts) == (len(genuine), len(impostor))
     incomplete_found = tuple(
         ds.attrs.get(f"incomplete_{role}", 0) for role in ("genuine", "impostor")

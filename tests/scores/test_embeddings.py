@@ -36,10 +36,11 @@ def far_enough(u: np.ndarray, v: np.ndarray, metric: str) -> float:
             norms = [sum(x * x for x in side).sqrt() for side in (first, second)]
             return float(1 - dot / (norms[0] * norms[1]))
         if metric == "bhattacharyya":
-            p, second_sum = sum(first), sum(second)
+            first_sum, second_sum = sum(first), sum(second)
             return float(
                 -sum(
-                    (x / p * y / second_sum).sqrt() for x, y in zip(first, second, strict=True)
+                    (x / first_sum * y / second_sum).sqrt()
+                    for x, y in zip(first, second, strict=True)
                 ).ln()
             )
         differences = [abs(x - y) for x, y in zip(first, second, strict=True)]

@@ -511,12 +511,12 @@ def metadata_of_lists(case: Case) -> Outcome:
 
 @door(*COLUMNS)
 def group(case: Case) -> Outcome:
-    world, t = case.world, case.world.threshold
+    world, threshold = case.world, case.world.threshold
     groups = ("first", "others")
     group_of = {name: groups[who not in ("ann", "bob")] for name, who in world.subject.items()}
     fed = case.column(group_of, world.probes)
     groups_given = fed if world.is_square else (fed, *other_side(case, group_of))
-    result = be.by_group(case.scores(), groups_given, threshold=t)
+    result = be.by_group(case.scores(), groups_given, threshold=threshold)
     numbers, truth = {}, {}
     for group_name in groups:
         of_probe = [(p, g) for p, g in world.comparisons() if group_of[p] == group_name]
@@ -524,10 +524,10 @@ def group(case: Case) -> Outcome:
             continue
         numbers[f"fr of {group_name}"] = int(result.fr.sel(group=group_name))
         genuine = [pair for pair in of_probe if world.is_genuine(*pair)]
-        truth[f"fr of {group_name}"] = sum(world.distance(*pair) > t for pair in genuine)
+        truth[f"fr of {group_name}"] = sum(world.distance(*pair) > threshold for pair in genuine)
         numbers[f"fa of {group_name}"] = int(result.fa.sel(group=group_name, claimed_group="all"))
         impostor = [pair for pair in of_probe if not world.is_genuine(*pair)]
-        truth[f"fa of {group_name}"] = sum(world.distance(*pair) <= t for pair in impostor)
+        truth[f"fa of {group_name}"] = sum(world.distance(*pair) <= threshold for pair in impostor)
     return Outcome(result, numbers, truth)
 
 
@@ -680,15 +680,18 @@ def units_of_pad(case: Case) -> Outcome:
 @door(*COLUMNS, layouts=[DISJOINT])
 def attack_column(case: Case) -> Outcome:
     """Half of the probes are attacks on the person of their label."""
-    world, t = case.world, case.world.threshold
+    world, threshold = case.world, case.world.threshold
     species, enrolled = dict.fromkeys(world.probes, ""), list(world.gallery)
-    for p in world.probes[1:]:  # attacks leave the gallery; a template of their person is there
-        other_templates, attacks = [g for g in enrolled if g != p], sum(map(bool, species.values()))
-        if 2 * attacks < len(species) and any(world.is_genuine(p, g) for g in other_templates):
-            species[p], enrolled = "mask", other_templates
+    for probe in world.probes[1:]:  # attacks leave the gallery; a template of their person is there
+        other_templates, attacks = (
+            [g for g in enrolled if g != probe],
+            sum(map(bool, species.values())),
+        )
+        if 2 * attacks < len(species) and any(world.is_genuine(probe, g) for g in other_templates):
+            species[probe], enrolled = "mask", other_templates
     meta = {"attack": case.column(species, world.probes)}
     scores = case.scores(probe_meta=meta)
-    return at_threshold_of_attacks(scores, (), world, species, t)
+    return at_threshold_of_attacks(scores, (), world, species, threshold)
 
 
 def at_threshold_of_attacks(
@@ -699,12 +702,12 @@ def at_threshold_of_attacks(
     pooled = result.sel(species="pooled")
     numbers = {name: float(pooled[f"{name}_at_threshold"]) for name in names}
     outcomes: dict[str, list[bool]] = {name: [] for name in names}
-    for p, enrolled_template in world.comparisons():
-        accepted = world.distance(p, enrolled_template) <= t
-        if species[p]:
-            if world.is_genuine(p, enrolled_template):
+    for probe, enrolled_template in world.comparisons():
+        accepted = world.distance(probe, enrolled_template) <= t
+        if species[probe]:
+            if world.is_genuine(probe, enrolled_template):
                 outcomes["iapar"].append(accepted)
-        elif world.is_genuine(p, enrolled_template):
+        elif world.is_genuine(probe, enrolled_template):
             outcomes["frr"].append(not accepted)
         else:
             outcomes["far"].append(accepted)
@@ -825,7 +828,7 @@ def compare_lists(case: Case) -> Outcome:
 @door(*SYSTEMS, layouts=[DISJOINT])
 def attacks(case: Case) -> Outcome:
     """Attacks on enrolled people, against the same gallery in another order."""
-    world, t = case.world, case.world.threshold
+    world, threshold = case.world, case.world.threshold
     species = {p: "mask" if i % 2 else "" for i, p in enumerate(world.probes)}
     attack_probes = [p for p in world.probes if species[p]]
     second = Second(case, world.distance, attack_probes, twisted="gallery")
@@ -836,7 +839,9 @@ def attacks(case: Case) -> Outcome:
         values = joined_worlds.grid(case.naming_of_scores, *sides, values)
     people = [[world.subject[x] for x in side] for side in (genuine, world.gallery)]
     scores = be.Scores(values, *people)
-    return at_threshold_of_attacks(scores, (second.scores(attack="mask"),), world, species, t)
+    return at_threshold_of_attacks(
+        scores, (second.scores(attack="mask"),), world, species, threshold
+    )
 
 
 def cohort_scores(case: Case, names: list[Any], of: Sequence[Name]) -> tuple[be.Scores, Any]:
@@ -874,9 +879,9 @@ def cohort_of_gallery(case: Case) -> Outcome:
 def cohort_of_probes(case: Case) -> Outcome:
     """T-norm: normalise by the cohort of the probe."""
     world = case.world
-    cohort, t = cohort_scores(case, *case.twisted(world.probes))
+    cohort, t_norm = cohort_scores(case, *case.twisted(world.probes))
     normalised = be.normalise(case.scores(), "t", probe_cohort=cohort)
-    truth = world.verified(distance=lambda p, g: t(p, world.distance(p, g)))
+    truth = world.verified(distance=lambda p, g: t_norm(p, world.distance(p, g)))
     return Outcome(*verified(normalised), truth)
 
 
@@ -1663,12 +1668,14 @@ def test_lists_with_blanks_on_other_lines_are_compared_on_what_both_have(nan, tm
         for name, distance in distances.items():
             lines = ["template_a,template_b,subject_a,subject_b,distance"]
             pairs = random.Random(name).sample(world.comparisons(), len(world.comparisons()))
-            for p, enrolled_name in pairs:
+            for probe, enrolled_name in pairs:
                 score = (
-                    "" if (p, enrolled_name) in failed[name] else repr(distance(p, enrolled_name))
+                    ""
+                    if (probe, enrolled_name) in failed[name]
+                    else repr(distance(probe, enrolled_name))
                 )
                 lines.append(
-                    f"{p},{enrolled_name},{world.subject[p]},{world.subject[enrolled_name]},{score}"
+                    f"{probe},{enrolled_name},{world.subject[probe]},{world.subject[enrolled_name]},{score}"
                 )
             path = written(tmp_path / f"{name}.csv", lines)
             systems[name] = be.load(path, nan=nan)

@@ -150,9 +150,13 @@ def test_simulated_verification_fits_the_truth(genuine_sd, kind):
     assert genuine.sum() == 60 * 8 * 7
     sign = 1 if kind == "distance" else -1
     distances = sign * scores.values
-    for t in (-1.5, truth.eer_threshold * sign, 0.3):
-        assert close_to((distances[genuine] <= t).mean(), truth.gar(sign * t), genuine.sum())
-        assert close_to((distances[impostor] <= t).mean(), truth.far(sign * t), impostor.sum())
+    for threshold in (-1.5, truth.eer_threshold * sign, 0.3):
+        assert close_to(
+            (distances[genuine] <= threshold).mean(), truth.gar(sign * threshold), genuine.sum()
+        )
+        assert close_to(
+            (distances[impostor] <= threshold).mean(), truth.far(sign * threshold), impostor.sum()
+        )
     # The standard error of the AUC is at most that of the smaller class alone.
     auc = (
         stats.mannwhitneyu(distances[impostor], distances[genuine]).statistic

@@ -121,9 +121,9 @@ def effective(value, without):
     """Effective attempts, from standard errors of pseudo-values, of rates and of logits."""
 
     def trials(scaled, slope):
-        t = scipy.stats.t.ppf(0.975, freedom_of(scaled[1:]))
+        quantile = scipy.stats.t.ppf(0.975, freedom_of(scaled[1:]))
         variance = (scipy.stats.sem(pseudo_values(scaled[0], scaled[1:])) * slope) ** 2
-        return value * (1 - value) / variance * (Z / t) ** 2
+        return value * (1 - value) / variance * (Z / quantile) ** 2
 
     columns = np.append(value, without)
     return min(trials(columns, 1), trials(scipy.special.logit(columns), value * (1 - value)))

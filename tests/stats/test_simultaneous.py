@@ -49,7 +49,7 @@ def test_limits_and_tests_are_those_of_plain_loops(columns, confidence, again):
     drawn = np.random.default_rng(k).normal(size=(k, 50)) if again else None
     result = Differences.from_columns(columns, np.ones((k, k), dtype=bool), confidence, drawn=drawn)
     pairs = list(itertools.combinations(range(k), 2))
-    p = []
+    p_values = []
     for i, j in pairs:
         away, error, freedom = plain_difference(columns[i], columns[j])
         below = above = error
@@ -63,8 +63,8 @@ def test_limits_and_tests_are_those_of_plain_loops(columns, confidence, again):
         np.testing.assert_allclose(result.low[i, j], away - times * below)
         np.testing.assert_allclose(result.high[i, j], away + times * above)
         np.testing.assert_allclose(result.low[j, i], -away - times * above)
-        p.append(2 * t.sf(abs(away) / (below if away > 0 else above), freedom))
-    for (i, j), rejected in zip(pairs, plain_holm(p, 1 - confidence), strict=True):
+        p_values.append(2 * t.sf(abs(away) / (below if away > 0 else above), freedom))
+    for (i, j), rejected in zip(pairs, plain_holm(p_values, 1 - confidence), strict=True):
         sign = 1 if columns[i, 0] > columns[j, 0] else -1
         assert result.larger[i, j] == sign * rejected == -result.larger[j, i]
         assert (result.p[i, j] <= 1 - confidence) == rejected

@@ -68,9 +68,9 @@ def test_a_rule_means_the_same_in_every_call(rule, kind):
     assert results == pytest.approx(expected)
     genuine = sorted(x for (i, subject), x in expected.items() if PEOPLE[i] == subject)
     ds = be.verification(scores, templates="multi", fusion=rule, thresholds=[-0.5, 0.0, 0.5])
-    for t in (-0.5, 0.0, 0.5):
-        accepted = [x <= t if kind == "distance" else x >= t for x in genuine]
-        assert int(ds.ga.sel(threshold=t)) == sum(accepted)
+    for threshold in (-0.5, 0.0, 0.5):
+        accepted = [x <= threshold if kind == "distance" else x >= threshold for x in genuine]
+        assert int(ds.ga.sel(threshold=threshold)) == sum(accepted)
     assert int(ds.genuine_attempts) == len(genuine)
     assert int(ds.impostor_attempts) == len(expected) - len(genuine)
     mates = be.ranks(scores, rank_unit="subject", fusion=rule).mate_distance.values

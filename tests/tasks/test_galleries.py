@@ -152,11 +152,11 @@ def test_far_of_many_templates():
     limits = [0.001, 0.01, 0.05, 0.9]
     scores = be.Scores(distances, ["x", "x", "y", "z"], labels)
     result = be.open_set(scores, gallery="single", thresholds=limits)
-    for t, limit in enumerate(limits):
+    for place, limit in enumerate(limits):
         none = np.ones(4)
         for subject in "abc":
             none *= 1 - (distances[:, labels == subject] <= limit).mean(axis=1)
-        assert result.far[t] == pytest.approx(1 - none.mean(), abs=1e-13)
+        assert result.far[place] == pytest.approx(1 - none.mean(), abs=1e-13)
 
 
 def test_an_evaluation_says_that_there_are_no_intervals():
@@ -223,10 +223,10 @@ def test_bounds_hold_the_operating_points():
         > of_fine_grid.eer_at_most - of_fine_grid.eer_at_least
         >= 0
     )
-    for t in range(len(coarse.far_target)):
-        target = coarse.far_target[t].item()
+    for place in range(len(coarse.far_target)):
+        target = coarse.far_target[place].item()
         best = of_fine_grid.dir.values[of_fine_grid.far.values <= target].max(axis=0, initial=0)
-        assert (best <= coarse.dir_at_far_at_most[t] + 1e-15).all()
+        assert (best <= coarse.dir_at_far_at_most[place] + 1e-15).all()
     fine = be.open_set(scores, gallery="single", thresholds=np.unique(scores.values))
     assert (coarse.dir_at_far_at_least <= fine.dir_at_far_at_least + 1e-15).all()
     assert (fine.dir_at_far_at_least <= coarse.dir_at_far_at_most + 1e-15).all()

@@ -50,11 +50,11 @@ def pool(dtype: str) -> list[Any]:
     scalar_type = np.dtype("float64" if dtype == "longdouble" else dtype).type
     info = np.finfo(scalar_type)
     tenth, largest = scalar_type(0.1), info.max
-    one = scalar_type(1)
+    unit = scalar_type(1)
     zero = scalar_type(0)
     result = [
-        zero, info.smallest_subnormal, info.tiny, tenth, np.nextafter(tenth, one),
-        np.nextafter(tenth, zero), one / scalar_type(3), largest, np.nextafter(largest, zero),
+        zero, info.smallest_subnormal, info.tiny, tenth, np.nextafter(tenth, unit),
+        np.nextafter(tenth, zero), unit / scalar_type(3), largest, np.nextafter(largest, zero),
         scalar_type(np.inf),
     ]  # fmt: skip
     return [*result, *(-x for x in result)]
@@ -184,21 +184,23 @@ def test_at_one_threshold(dtype, kind, step):
     averaged = Data(dtype, kind, 5 * step, largest=False)  # whose means do not overflow
     scores = data.scores
     folds = be.partition.PredefinedFolds(FOLDS)
-    for t in data.thresholds:
-        single, multi = data.errors("single", [t]), data.errors("multi", [t])
+    for threshold in data.thresholds:
+        single, multi = data.errors("single", [threshold]), data.errors("multi", [threshold])
         for scores_in_use, expected in ((scores, single), (be.claim_scores(scores), multi)):
-            by_group = be.by_group(scores_in_use, "half", threshold=t)
+            by_group = be.by_group(scores_in_use, "half", threshold=threshold)
             assert_errors(by_group.sel(group="all", claimed_group="all"), expected, "group")
-        tested = be.cross_evaluate(scores, folds, threshold=t)[["fr", "fa"]].sel(part="test")
-        assert_errors(tested.sum(), of_folds(data, t), "folds")
-        counts = be.step_by_step(scores, threshold=t).totals[-1]
+        tested = be.cross_evaluate(scores, folds, threshold=threshold)[["fr", "fa"]].sel(
+            part="test"
+        )
+        assert_errors(tested.sum(), of_folds(data, threshold), "folds")
+        counts = be.step_by_step(scores, threshold=threshold).totals[-1]
         for templates, (fr, fa) in (("single", single), ("multi", multi)):
             result = {k.name: v for k, v in counts[f"verification/{templates}"].items()}
-            assert ([result.get("fr", 0)], [result.get("fa", 0)]) == (fr, fa), t
-    for t in averaged.thresholds:
-        fr, fa = averaged.errors("single", [t])
-        ds = be.zoo(averaged.scores, threshold=t, permutations=1)
-        assert ds.all_errors.values.tolist() == [*fr, *fa, *fa], t
+            assert ([result.get("fr", 0)], [result.get("fa", 0)]) == (fr, fa), threshold
+    for threshold in averaged.thresholds:
+        fr, fa = averaged.errors("single", [threshold])
+        ds = be.zoo(averaged.scores, threshold=threshold, permutations=1)
+        assert ds.all_errors.values.tolist() == [*fr, *fa, *fa], threshold
 
 
 def of_folds(data: Data, threshold: float) -> tuple[list[int], list[int]]:
@@ -225,9 +227,9 @@ def test_far_targets_between_attainable_rates(dtype, kind):
     expected = [naive.threshold_at_far(genuine, impostor, kind, target) for target in targets]
     ds = be.verification(data.scores, far_targets=targets)
     np.testing.assert_array_equal(ds.threshold_at_far, floats(expected))
-    for target, t in zip(targets, expected, strict=True):
+    for target, threshold in zip(targets, expected, strict=True):
         chosen = be.by_group(data.scores, "half", threshold=f"far={target}")
-        np.testing.assert_array_equal(chosen.threshold, float(t))
+        np.testing.assert_array_equal(chosen.threshold, float(threshold))
 
 
 def test_the_smallest_far_target_is_one():

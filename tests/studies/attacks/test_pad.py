@@ -51,10 +51,10 @@ def test_pad_equals_the_naive_implementation(case, kind, non_response):
         "pooled",
         "largest",
     ]
-    for t in ds.threshold.values.tolist():
+    for threshold in ds.threshold.values.tolist():
         expected_rates, at_threshold = (
-            slow.rates(result, sign * t, non_response),
-            ds.sel(threshold=t),
+            slow.rates(result, sign * threshold, non_response),
+            ds.sel(threshold=threshold),
         )
         np.testing.assert_array_equal(float(at_threshold.bpcer), number(expected_rates["bpcer"]))
         for species, rate in expected_rates["apcer"].items():

@@ -126,10 +126,14 @@ def test_blocks_are_those_of_isotonic_regression(people):
     genuine, impostor = listed(people)
     all_scores = np.concatenate([genuine, impostor])
     y = np.concatenate([np.ones(len(genuine)), np.zeros(len(impostor))])
-    p = np.unique(IsotonicRegression().fit(all_scores, y).predict(all_scores))[::-1]
+    probabilities = np.unique(IsotonicRegression().fit(all_scores, y).predict(all_scores))[::-1]
     result = be.calibration(people)
     with np.errstate(divide="ignore"):
-        expected = np.log(p) - np.log1p(-p) - math.log(len(genuine) / len(impostor))
+        expected = (
+            np.log(probabilities)
+            - np.log1p(-probabilities)
+            - math.log(len(genuine) / len(impostor))
+        )
     np.testing.assert_allclose(result.pav_llr, expected, atol=1e-9)
     np.testing.assert_allclose(
         result.min_cllr, naive_calibration.min_cllr(genuine.tolist(), impostor.tolist())

@@ -52,8 +52,10 @@ def case(seed: int, layout: str, kind: str, form: str) -> dict[str, Any]:
                   "gallery_labels": names[1::2]}  # fmt: skip
     mask = None
     if form == "masked":
-        p, gallery = naive_case["probe_labels"], naive_case["gallery_labels"]
-        mask = np.where(p[:, None] == (p if gallery is None else gallery), 2, 1)
+        probe_labels, gallery = naive_case["probe_labels"], naive_case["gallery_labels"]
+        mask = np.where(
+            probe_labels[:, None] == (probe_labels if gallery is None else gallery), 2, 1
+        )
         mask[rng.random(mask.shape) < 0.2] = 0
     sign = 1 if kind == "distance" else -1
     naive_case["values"] = sign * naive_case["values"]

@@ -270,13 +270,13 @@ def at_ranks(counts, name, ranks):
 @given(data=st.data())
 def test_verification(data):
     case = data.draw(matrices(masks=("none", "labelled"), **SMALL))
-    t = float(data.draw(thresholds(case, max_size=1))[0])
+    threshold = float(data.draw(thresholds(case, max_size=1))[0])
     fusion = data.draw(st.sampled_from(FUSIONS))
     scores = be.Scores(**case.scores())
     card = card_of(scores, verification={"fusion": fusion})
-    result = sums(scores, card, t)
+    result = sums(scores, card, threshold)
     for templates in ("single", "multi"):
-        ds = be.verification(scores, templates=templates, fusion=fusion, thresholds=[t])
+        ds = be.verification(scores, templates=templates, fusion=fusion, thresholds=[threshold])
         counts = result[f"verification/{templates}"]
         for name in ("ga", "fr", "fa", "gr"):
             assert counts.get((name, None), 0) == ds[name].item(), (templates, name)
@@ -286,11 +286,11 @@ def test_verification(data):
 @given(data=st.data())
 def test_masks_without_labels(data):
     case = data.draw(matrices(masks=("alone",), **SMALL))
-    t = float(data.draw(thresholds(case, max_size=1))[0])
+    threshold = float(data.draw(thresholds(case, max_size=1))[0])
     scores = be.Scores(**case.scores())
     card = replace(card_of(scores, verification={"templates": ("single",)}), open_set=None)
-    counts = sums(scores, replace(card, closed_set=None), t).get("verification/single", {})
-    ds = be.verification(scores, thresholds=[t])
+    counts = sums(scores, replace(card, closed_set=None), threshold).get("verification/single", {})
+    ds = be.verification(scores, thresholds=[threshold])
     for name in ("ga", "fr", "fa", "gr"):
         assert counts.get((name, None), 0) == ds[name].item(), name
 
@@ -300,7 +300,7 @@ def test_masks_without_labels(data):
 @given(data=st.data())
 def test_identification(data):
     case = data.draw(matrices(masks=("none", "labelled"), **SMALL))
-    t = float(data.draw(thresholds(case, max_size=1))[0])
+    threshold = float(data.draw(thresholds(case, max_size=1))[0])
     options = {
         "rank_unit": data.draw(st.sampled_from(UNITS)),
         "ties": data.draw(st.sampled_from(TIES)),
@@ -314,8 +314,8 @@ def test_identification(data):
         open_set=options | {"impostors": impostors},
         closed_set=options | {"unmated": "skip"},
     )
-    result = sums(scores, card, t)
-    ds = be.open_set(scores, thresholds=[t], impostors=impostors, **options)
+    result = sums(scores, card, threshold)
+    ds = be.open_set(scores, thresholds=[threshold], impostors=impostors, **options)
     counts = result.get("open_set", {})
     for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
         assert counts.get((name, None), 0) == ds[name].item(), name
@@ -338,13 +338,13 @@ def test_excluded_sessions(data):
     case = data.draw(matrices(layouts=("square",), sizes=((2, 2), (3, 1, 2), (2, 2, 2)), **SMALL))
     n = len(case.values)
     meta = {"session": data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))}
-    t = float(data.draw(thresholds(case, max_size=1))[0])
+    threshold = float(data.draw(thresholds(case, max_size=1))[0])
     scores = be.Scores(**case.scores(), probe_meta=meta, exclude=("session",))
-    result = sums(scores, for_layout(scores.layout), t)
-    ds = be.verification(scores, thresholds=[t])
+    result = sums(scores, for_layout(scores.layout), threshold)
+    ds = be.verification(scores, thresholds=[threshold])
     for name in ("ga", "fr", "fa", "gr"):
         assert result["verification/single"].get((name, None), 0) == ds[name].item()
-    ds = be.open_set(scores, thresholds=[t])
+    ds = be.open_set(scores, thresholds=[threshold])
     for name in ("genuine_attempts", "impostor_attempts", "fa", "gr"):
         assert result.get("open_set", {}).get((name, None), 0) == ds[name].item()
 

@@ -145,9 +145,9 @@ def naive_dir(values, probes, enrolled, target):
         min(row) for row, who in zip(values, probes, strict=True) if who not in enrolled
     ]
     best = 0
-    for t in {x for row in values for x in row}:
-        if sum(other <= t for other in nearest_others) <= target * len(nearest_others):
-            best = max(best, sum(row[j] <= t and row[j] == min(row) for row, j in mated))
+    for threshold in {x for row in values for x in row}:
+        if sum(other <= threshold for other in nearest_others) <= target * len(nearest_others):
+            best = max(best, sum(row[j] <= threshold and row[j] == min(row) for row, j in mated))
     return best / len(mated)
 
 

@@ -77,15 +77,15 @@ def test_every_count_is_that_of_the_definition(seed):
                     ]
                     continue
                 tg, ti = int(part_result.genuine_attempts), int(part_result.impostor_attempts)
-                t = float(part_result.threshold)
+                threshold = float(part_result.threshold)
                 if task == "verification":
                     attempts = attempts_of[templates](**part)
-                    counts = naive.verification_counts(*attempts, [t], scores.kind)
+                    counts = naive.verification_counts(*attempts, [threshold], scores.kind)
                     names = ("ga", "fr", "fa", "gr")
                     assert [[int(part_result[name])] for name in names] == list(counts)
                     assert (tg, ti) == tuple(map(len, attempts))
                 else:
-                    searched = naive.open_set(**part, thresholds=[t], max_rank=4)
+                    searched = naive.open_set(**part, thresholds=[threshold], max_rank=4)
                     counted = searched.genuine_attempts, searched.impostor_attempts, *searched.fa
                     assert (tg, ti, int(part_result.fa)) == counted
                     assert part_result.di.values.tolist() == [searched.di[0][k - 1] for k in ranks]

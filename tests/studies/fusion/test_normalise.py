@@ -18,7 +18,7 @@ PROBES, GALLERY, COHORT = (
 def data(request):
     """Scores, gallery against cohort, probes against cohort, and the cohort against itself."""
     rng = np.random.default_rng(3)
-    trial_scores, gallery_cohort, p, between_cohort = (
+    trial_scores, gallery_cohort, probe_cohort, between_cohort = (
         rng.normal(size=shape) for shape in ((M, N), (N, C), (M, C), (C, C))
     )
     gallery_cohort[1, 2], trial_scores[0, 0] = np.inf, np.inf
@@ -27,7 +27,7 @@ def data(request):
     return (
         be.Scores(trial_scores, PROBES, GALLERY, **kind),
         be.Scores(gallery_cohort, GALLERY, COHORT, **kind),
-        be.Scores(p, PROBES, COHORT, **kind), be.Scores(between_cohort, COHORT, **kind),
+        be.Scores(probe_cohort, PROBES, COHORT, **kind), be.Scores(between_cohort, COHORT, **kind),
     )  # fmt: skip
 
 
@@ -48,27 +48,29 @@ def test_normalised_scores_are_those_of_the_definition(data, method, turned):
     options = {"cohort": cohort} if method == "zt" else {"top": 3} if method == "as" else {}
     result = be.normalise(scores, method, **cohorts, **options)
     assert result.kind == scores.kind and result.shape == scores.shape
-    gallery_rows, p = gallery.values.tolist(), probe.values.tolist()
+    gallery_rows, probe_rows = gallery.values.tolist(), probe.values.tolist()
     if method == "as":
-        gallery_rows, p = (
-            [closest(row, 3, scores.kind) for row in side] for side in (gallery_rows, p)
+        gallery_rows, probe_rows = (
+            [closest(row, 3, scores.kind) for row in side] for side in (gallery_rows, probe_rows)
         )
     if method == "zt":  # a person of the cohort is not compared with himself
         probe_statistics = [
             naive.mean_sd([cohort.values[j, k] for k in range(C) if COHORT[k] != COHORT[j]])
             for j in range(C)
         ]
-        p = [
+        probe_rows = [
             [(x - mean) / sd for x, (mean, sd) in zip(row, probe_statistics, strict=True)]
-            for row in p
+            for row in probe_rows
         ]
     for i in range(M):
         for j in range(N):
-            z = naive.mean_sd(gallery_rows[j]) if method != "t" else None
-            t = naive.mean_sd(p[i]) if method != "z" else None
-            expected = naive.normalised(scores.values[i, j], z, None if method == "zt" else t)
+            gallery_mean_sd = naive.mean_sd(gallery_rows[j]) if method != "t" else None
+            probe_mean_sd = naive.mean_sd(probe_rows[i]) if method != "z" else None
+            expected = naive.normalised(
+                scores.values[i, j], gallery_mean_sd, None if method == "zt" else probe_mean_sd
+            )
             if method == "zt":
-                expected = naive.normalised(expected, None, t)
+                expected = naive.normalised(expected, None, probe_mean_sd)
             np.testing.assert_allclose(result.values[i, j], expected, rtol=1e-12)
 
 

@@ -215,8 +215,8 @@ def test_limits_of_many_scores_are_those_of_few():
     )  # fmt: skip
     options = {"protocol": "market1501", "measures": ["mean_ap", "cmc=1"]}
     worse = scores.values + np.random.default_rng(0).integers(0, 3, scores.shape) / 4
-    both = scores, scores.with_values(worse, "distance")
-    few = be.compare(*both, **options)
+    two_systems = scores, scores.with_values(worse, "distance")
+    of_sorted = be.compare(*two_systems, **options)
     with counted_by("counted"):
-        many = be.compare(*both, **options)
-    assert many.identical(few)
+        of_counted = be.compare(*two_systems, **options)
+    assert of_counted.identical(of_sorted)
