@@ -1,9 +1,9 @@
-"""The cell of a score, a run of float bits: a step of the loops of verification and of folds.
+"""Histogram cells of scores whose edges follow the spacing of float32.
 
-A tile is C-contiguous, float32 or float64, with NaN where there is no impostor attempt. The key of
-a score is its difference from a centre as a float32, whose bits are taken as a whole number in the
-order of the floats; a cell is a run of keys. Any monotone map would do, and the counts of tiles add
-up whatever they hold.
+The loops of verification and of folds count scores by these cells. A tile is C-contiguous, float32
+or float64, with NaN where there is no impostor attempt. The key of a score is its difference from a
+centre as a float32, whose bits are taken as a whole number in the order of the floats; a cell is a
+run of keys. Any monotone map would do, and the counts of tiles add up whatever they hold.
 """
 
 import numpy as np
@@ -12,13 +12,18 @@ from bioeval.kernels.compiling import called_by_loops
 
 LARGEST = np.float32(3.4028235e38)
 
-#: The least key, and its distance from the largest key: the keys of the infinities.
-LEAST, SPAN = -0x7F800001, 0xFF000001
+# The bits of an infinite float32.
+_INFINITY = 0x7F800000
+
+#: The first key of all cells, a step below the key of minus infinity, and its distance from the key
+#: of infinity.
+LEAST = -_INFINITY - 1
+SPAN = 2 * _INFINITY + 1
 
 
 @called_by_loops
-def find_cells(row, centre, cells, line, cell):
-    """Write the cell of each score of a row; `line` is room for as many float32.
+def find_cells(row, centre, cells, rounded, cell):
+    """Write the cell of each score of a row; `rounded` is room for as many float32.
 
     ::
 
@@ -36,18 +41,23 @@ def find_cells(row, centre, cells, line, cell):
     """
     low, shift, width = cells
     for j in range(len(row)):
-        x = row[j] - centre
+        difference = row[j] - centre
         if row.itemsize > 4:  # finite scores stay finite
-            x = np.copysign(LARGEST, x) if LARGEST < abs(x) < np.inf else x
-        line[j] = np.float32(x) + np.float32(0)  # no zero has a sign
-    bits = line.view(np.int32)
+            too_large = LARGEST < abs(difference) < np.inf
+            difference = np.copysign(LARGEST, difference) if too_large else difference
+        rounded[j] = np.float32(difference) + np.float32(0)  # no zero has a sign
+    bits = rounded.view(np.int32)
+    # Every step is cast to 32 bits, since numba would widen it to 64.
     for j in range(len(row)):
-        b = bits[j]
-        b = b if b >= 0 else np.int32(-np.int32(b & np.int32(0x7FFFFFFF)))
-        below = np.int32(1)
+        # Sign and magnitude to a whole number in the order of the floats.
+        key = bits[j]
+        key = key if key >= 0 else np.int32(-np.int32(key & np.int32(0x7FFFFFFF)))
+        # A score on the upper edge is in the cell below, unless it is a float64 above this edge,
+        # rounded down.
+        step = np.int32(1)
         if row.itemsize > 4:
-            x = row[j] - centre
-            below = np.int32(not np.float64(line[j]) < x < np.inf)
-        b = max(np.int32(b - below), low)
-        k = min(np.uint32(np.uint32(b) - np.uint32(low)) >> shift, width)
-        cell[j] = k if row[j] == row[j] else width + np.uint32(1)
+            difference = row[j] - centre
+            step = np.int32(not np.float64(rounded[j]) < difference < np.inf)
+        key = max(np.int32(key - step), low)
+        index = min(np.uint32(np.uint32(key) - np.uint32(low)) >> shift, width)
+        cell[j] = index if row[j] == row[j] else width + np.uint32(1)

@@ -18,15 +18,16 @@ from bioeval.base.threads import side_by_side, threads_for_parts
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Functions that loops call and that numba does not know yet.
-_unknown: list[Callable[..., Any]] = []
+# Functions that loops call: `loop_of` registers them with numba at the next loop, and empties the
+# list.
+_to_register: list[Callable[..., Any]] = []
 
 _one_at_a_time = threading.Lock()
 
 
 def called_by_loops(function: F) -> F:
     """Let loops call a function; Python may call it, too."""
-    _unknown.append(function)
+    _to_register.append(function)
     return function
 
 
@@ -35,16 +36,18 @@ class compiled:  # noqa: N801 (a decorator)
 
     def __init__(self, function: Callable[..., Any]):
         functools.update_wrapper(self, function)
-        self._function, self._loop = function, None
+        self._function = function
+        self._loop: Any = None
 
     @property
     def loop(self) -> Any:
-        """The function as numba has it."""
+        """The compiled function."""
         if self._loop is None:
             with _one_at_a_time:
                 from bioeval.kernels.cache import loop_of
 
-                self._loop = self._loop or loop_of(self._function, _unknown)
+                if self._loop is None:  # another thread may have been faster
+                    self._loop = loop_of(self._function, _to_register)
         return self._loop
 
     def __call__(self, *args: Any) -> Any:
@@ -70,9 +73,10 @@ class ParallelRows(compiled):
 
     def __init__(self, function: Callable[..., None], over: str):
         super().__init__(function)
-        name, *field = over.split(".", 1)
-        self._position = list(inspect.signature(function).parameters).index(name) - 2
-        self._field = operator.attrgetter(*field) if field else None
+        argument, _, field = over.partition(".")
+        # A call leaves out `begin` and `end`.
+        self._position = list(inspect.signature(function).parameters).index(argument) - 2
+        self._rows_of = operator.attrgetter(field) if field else None
 
     def __call__(self, *args: Any) -> None:
         """Run the loop; the calling thread takes the first part."""
@@ -92,4 +96,6 @@ class ParallelRows(compiled):
 
     def _steps(self, args: tuple[Any, ...]) -> int:
         rows = args[self._position]
-        return len(rows if self._field is None else self._field(rows))
+        if self._rows_of is not None:
+            rows = self._rows_of(rows)
+        return len(rows)

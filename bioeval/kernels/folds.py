@@ -26,12 +26,12 @@ def count_by_fold(tile, centre, cells, row_fold, column_fold, table, wanted, sco
     - `wanted` (bool (cells,))
     - `scores`, `rows`, `columns`: room for as many as the tile has, and one more
     """
-    line = np.empty(tile.shape[1], np.float32)
+    rounded = np.empty(tile.shape[1], np.float32)
     cell = np.empty(tile.shape[1], np.uint32)
     number = 0
     for i in range(row_fold.shape[1]):
         row = tile[i]
-        find_cells(row, centre, cells, line, cell)
+        find_cells(row, centre, cells, rounded, cell)
         for p in range(row_fold.shape[0]):
             mine = table[p, row_fold[p, i]]
             column = column_fold[p]
@@ -59,12 +59,12 @@ def keep_wanted(tile, centre, cells, wanted, heights, scores, rows, columns):
 
     - `heights`: the numbers of rows and columns that are no padding
     """
-    line = np.empty(tile.shape[1], np.float32)
+    rounded = np.empty(tile.shape[1], np.float32)
     cell = np.empty(tile.shape[1], np.uint32)
     number = 0
     for i in range(heights[0]):
         row = tile[i]
-        find_cells(row, centre, cells, line, cell)
+        find_cells(row, centre, cells, rounded, cell)
         first = number
         for j in range(heights[1]):
             columns[number] = j

@@ -41,13 +41,13 @@ def count_and_keep(tile, centre, cells, table, flags, thresholds, first, weight,
       returned
     """
     width = tile.shape[1]
-    line = np.empty(width, np.float32)
+    rounded = np.empty(width, np.float32)
     cell = np.empty(width, np.uint32)
     place = np.empty(width + 1, np.int32)
     number = 0
     for i in range(tile.shape[0]):
         row = tile[i]
-        find_cells(row, centre, cells, line, cell)
+        find_cells(row, centre, cells, rounded, cell)
         near = 0
         for j in range(width):
             k = cell[j]
@@ -88,12 +88,12 @@ def keep(tile, centre, cells, flags, kept):
                 kept.append(x)
     """
     width = tile.shape[1]
-    line = np.empty(width, np.float32)
+    rounded = np.empty(width, np.float32)
     cell = np.empty(width, np.uint32)
     number = 0
     for i in range(tile.shape[0]):
         row = tile[i]
-        find_cells(row, centre, cells, line, cell)
+        find_cells(row, centre, cells, rounded, cell)
         for j in range(width):
             kept[number] = row[j]
             number += flags[cell[j]] >> 1

@@ -26,7 +26,7 @@ from bioeval.studies.compare.measures import (
 from bioeval.studies.compare.results import NEW_PEOPLE, THIS_GALLERY, SystemMeasure
 from bioeval.studies.compare.wanted import WantedMeasures
 from bioeval.tasks.reid.convention import Convention
-from bioeval.tasks.reid.intervals import QueryColumns
+from bioeval.tasks.reid.intervals import QueryReplicates
 from bioeval.tasks.reid.reid import plan_reid, require_matches
 from bioeval.tasks.reid.without_groups import means_without_groups
 
@@ -70,15 +70,15 @@ def by_queries(
             left_out = means_without_groups(scores, compared, group, named, of_all)
         values_without = dict(zip(means, left_out, strict=True))
     is_person = ~no_person[codes.probe]
-    owners = QueryColumns(np.where(is_person, codes.probe, -1), measures.counted, interval)
+    queries = QueryReplicates(np.where(is_person, codes.probe, -1), measures.counted, interval)
     system_measures = []
     for (name, rank), mean in means.items():
-        columns = owners.columns_of_mean(mean)[0]
-        low, high = map(float, owners.limits_of(columns, mean.counted))
+        columns = queries.replicate_mean(mean)[0]
+        low, high = map(float, queries.limits(columns, mean.counted))
         of_each = values_without.get((name, rank))
         if of_each is not None:
             columns = np.append(columns[0], of_each)
-            trials = round(owners.independent(mean.counted))
+            trials = round(queries.independent_people(mean.counted))
             low, high = limits_without(VARIABLES[name], columns[0], of_each, trials, interval)
         decided = np.nan_to_num(mean.by_query) + mean.counted
         system_measures.append(

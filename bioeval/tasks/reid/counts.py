@@ -44,14 +44,14 @@ from bioeval.tasks.reid.matches import (
     TENTHS,
     RetrievedSets,
     average_precision,
-    counted_places,
     cut_average_precision,
     cut_messages,
-    first_places,
     interpolated_precision,
-    match_places,
     match_sum,
-    over_smaller,
+    places_among_non_matches,
+    places_of_all_matches,
+    places_of_first_match,
+    precision_changes,
 )
 
 #: The recall levels of interpolated precision.
@@ -193,7 +193,7 @@ class ReidCounts:
     def _numbers_of_queries(
         self, measures: QueryMeasures, removed_entries: np.ndarray
     ) -> Variables:
-        query, rank, weight = first_places(self.cmc_matches, self.candidates.rules.ties)
+        query, rank, weight = places_of_first_match(self.cmc_matches, self.candidates.rules.ties)
         first = np.bincount(query, rank * weight, minlength=len(removed_entries))
         numbers = {
             of_query: measures.means[name].by_query
@@ -330,7 +330,7 @@ class ReidCounts:
                 )
             behind = {"pessimistic": tied, "optimistic": np.zeros_like(tied)}.get(ties, before)
             return MatchCurve(counted, query, 1 + closer + behind, np.ones(len(closer)))
-        places = counted_places if rules.cmc == "allshots" else first_places
+        places = places_among_non_matches if rules.cmc == "allshots" else places_of_first_match
         return MatchCurve(counted, *places(matches, ties))
 
     def _tie_messages(self) -> Iterator[Message]:
@@ -357,11 +357,12 @@ def ranked_curves(
     precision_over: PrecisionOver,
 ) -> dict[str, MatchCurve]:
     """Return precision and recall over the ranks; `positives` are the matches in the gallery."""
-    query, rank, weight = match_places(matches, ties, max_rank)
-    precision = MatchCurve(counted, query, rank, weight, per_rank=True)
+    places = places_of_all_matches(matches, ties, max_rank)
+    query, rank, weight = places
+    precision = MatchCurve(counted, *places, per_rank=True)
     if precision_over == "smaller":
         numbers = np.where(counted, positives, 0)
-        precision = MatchCurve(counted, *over_smaller(query, rank, weight, numbers, max_rank))
+        precision = MatchCurve(counted, *precision_changes(places, numbers, max_rank))
     return {
         "precision_at_k": precision,
         "recall_at_k": MatchCurve(counted, query, rank, weight / positives[query]),

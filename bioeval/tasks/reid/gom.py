@@ -45,8 +45,8 @@ from bioeval.tasks.reid.counts import (
 from bioeval.tasks.reid.matches import (
     RetrievedSets,
     average_precision,
-    first_places,
     match_sum,
+    places_of_first_match,
     ranks_of,
 )
 
@@ -326,7 +326,7 @@ class GomCounts(ReidCounts):
         return replace(measures, means=means)
 
     def _cmc(self, ties: Ties) -> MatchCurve:
-        return MatchCurve(self.matches.counts > 0, *first_places(self.matches, ties))
+        return MatchCurve(self.matches.counts > 0, *places_of_first_match(self.matches, ties))
 
     def _over_distances(self) -> QueryMeasures:
         matches = self.matches

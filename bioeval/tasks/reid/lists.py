@@ -15,7 +15,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
-from bioeval.results.dataset import about_attrs, dataset, rate, variables_over
+from bioeval.results.dataset import Variables, about_attrs, dataset, rate, variables_over
 from bioeval.results.query_means import (
     OF_MATCH,
     OF_QUERY,
@@ -36,9 +36,9 @@ from bioeval.tasks.reid.matches import (
     average_precision,
     cut_average_precision,
     cut_messages,
-    first_places,
     interpolated_precision,
     match_sum,
+    places_of_first_match,
     ranks_of,
 )
 
@@ -74,11 +74,13 @@ class ListCounts(ReidCounts):
     al., CityFlow (CVPR 2019), "rank-K mAP".
     """
 
-    last: int  # the rank up to which the CMC is computed
-    shown: int  # the last rank of the result
-    cut: int  # the rank at which lists are cut
-    places: np.ndarray  # int64 (m,): the ranks that the list of each query covers
-    reach: int | None  # the last rank that all lists cover that lack a match; None for all
+    cmc_ranks: int  # the CMC is computed up to this rank
+    shown_ranks: int  # the result has the ranks up to this one
+    rank_k: int  # the rank at which lists are cut for their average precision
+    list_lengths: np.ndarray  # int64 (queries,): the ranks that the list of each query covers
+    #: Precision and recall are known up to this rank, which the lists that lack a match cover; None
+    #: if every match is listed, and all ranks are known.
+    known_ranks: int | None
 
     table: ClassVar[Mapping[str, Variable]] = TOP_K
 
@@ -110,29 +112,37 @@ class ListCounts(ReidCounts):
                 f"convention leaves it (removed = {rules.removed!r}); check that both sides use "
                 "the same labels, and the cameras"
             )
-        places = matches.counts if matches.others is None else matches.counts + matches.others
-        lacking = matches.counts < matches.positives
-        last = _rank("max_rank", max_rank, _reach(places, lacking & (matches.counts == 0)), scores)
-        reach = _reach(places, lacking)
-        cut = _rank("rank_k", rules.rank_k, reach, scores)
-        last_shown = last if max_rank is not None else min(last, rules.max_rank)
-        of_lists = {"last": last, "shown": last_shown, "cut": cut, "places": places, "reach": reach}
+        lengths = matches.counts if matches.others is None else matches.counts + matches.others
+        lacks_match = matches.counts < matches.positives
+        lists_no_match = lacks_match & (matches.counts == 0)
+        known_ranks = _shortest(lengths[lacks_match])
+        cmc_ranks = _checked_rank("max_rank", max_rank, _shortest(lengths[lists_no_match]), scores)
+        of_lists = {
+            "cmc_ranks": cmc_ranks,
+            "shown_ranks": cmc_ranks if max_rank is not None else min(cmc_ranks, rules.max_rank),
+            "rank_k": _checked_rank("rank_k", rules.rank_k, known_ranks, scores),
+            "list_lengths": lengths,
+            "known_ranks": known_ranks,
+        }
         return cls(**vars(ranked) | of_lists)
 
     @cached_property
     def _values_of_queries(self) -> dict[str, np.ndarray]:
+        """The values of each query by the name of their mean; NaN if the lists leave it open."""
         candidates, matches = self.candidates, self.matches
         rules, scores = candidates.rules, candidates.scores
-        at_k = cut_average_precision(matches, "stable", self.cut, rules.rank_k_over)
+        at_k = cut_average_precision(matches, "stable", self.rank_k, rules.rank_k_over)
         values = {"rank_k_mean_ap": at_k}
-        if self.reach is None:
+        if self.known_ranks is None:
             values["mean_ap"] = average_precision(matches, "stable")
             values["interpolated_precision"] = interpolated_precision(matches, "stable")
         gallery = scores.gallery_size - candidates.removed_entries(rules.removed)
-        behind_all = gallery - candidates.itself - matches.positives + matches.counts
-        ends = [_with_unlisted(matches, end) for end in (behind_all, self.places)]
+        non_matches = gallery - candidates.itself - matches.positives
+        best = _with_unlisted(matches, self.list_lengths)
+        worst = _with_unlisted(matches, non_matches + matches.counts)
         for name in OF_MATCH:
-            at_worst, at_best = (match_sum(end, "stable", name) for end in ends)
+            at_worst = match_sum(worst, "stable", name)
+            at_best = match_sum(best, "stable", name)
             values[name] = np.where(at_worst == at_best, at_best, np.nan)
         return values
 
@@ -149,7 +159,7 @@ class ListCounts(ReidCounts):
             matches,
             counted,
             "stable",
-            self.last,
+            self.cmc_ranks,
             matches.positives,
             precision_over=rules.precision_over,
         )
@@ -158,100 +168,124 @@ class ListCounts(ReidCounts):
     def dataset(self) -> xr.Dataset:
         """Return the measures of top-K lists; see :func:`bioeval.reid`."""
         candidates = self.candidates
-        matches = self.matches
-        last = self.last
-        rules = candidates.rules
-        scores = candidates.scores
-        positives = matches.positives
-        measures, counted = self.measures(), self.in_means(matches)
-        queries, left_out = int(counted.sum()), candidates.left_out
-        searching = int((~left_out).sum())
-        unmatched = int(((positives == 0) & ~left_out).sum())
-        notes: list[Message] = [*cut_messages(positives, self.cut, rules.rank_k_over)]
-        if unmatched:
-            treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
-            notes.append(without_match(unmatched, 0, treatment))
-        unknown = np.zeros(last, dtype=bool)
-        if self.reach is not None:
-            lost = [x.label for x in QUERY_MEANS.values() if x.name not in measures.means]
-            notes.append(Message("matches-beyond-lists", what=lost))
-            unknown[self.reach :] = True
-        if unknown.any():
-            lost = [f"precision and recall beyond rank {self.reach}"]
-            notes.append(Message("matches-beyond-lists", what=lost))
-        over_ranks = {}
-        for name, curve in measures.curves.items():
-            over_ranks[name] = np.where(unknown, np.nan, curve.means(last))
+        positives = self.matches.positives
+        measures = self.measures()
+        counted = self.in_means(self.matches)
+        queries = int(counted.sum())
+        searching = int((~candidates.left_out).sum())
+        unmatched = int(((positives == 0) & ~candidates.left_out).sum())
         means = {name: mean.mean for name, mean in measures.means.items()}
         levels = means.pop("interpolated_precision", np.full(len(RECALL_LEVELS), np.nan))
-        at_rank = measures.cmc.counts(last).astype(np.int64)
+        at_rank = measures.cmc.counts(self.cmc_ranks).astype(np.int64)
         variables = {
             "cmc": (("rank",), rate(at_rank, queries)),
             "cmc_count": (("rank",), at_rank),
-            "rank_k": self.cut,
+            "rank_k": self.rank_k,
             **dict.fromkeys(("mean_ap", *OF_MATCH), np.nan),
             **means,
-            **variables_over(("rank",), **over_ranks),
+            **variables_over(("rank",), **self._known_curves(measures)),
             "interpolated_precision": (("recall_level",), levels),
             "queries": queries,
             "subjects": len(np.unique(candidates.identity[counted])),
             "skipped": searching - queries,
             "unmatched": unmatched,
-            "left_out": int(left_out.sum()),
-            "beyond_lists": int((positives > scores.depth).sum()),
+            "left_out": int(candidates.left_out.sum()),
+            "beyond_lists": int((positives > candidates.scores.depth).sum()),
         }
-        coordinates = {"rank": np.arange(1, last + 1), "recall_level": RECALL_LEVELS}
+        ranks = np.arange(1, self.cmc_ranks + 1)
+        coordinates = {"rank": ranks, "recall_level": RECALL_LEVELS}
         if self.per_query:
-            listed, first, _ = first_places(matches, "stable")
-            first_rank = np.full(len(counted), np.nan)
-            first_rank[listed] = first
-            by_probe = {"rank_k_average_precision": self._values_of_queries["rank_k_mean_ap"]}
-            by_probe |= {"first_match_rank": first_rank}
-            by_probe |= {OF_QUERY[name]: self._values_of_queries[name] for name in OF_MATCH}
-            variables |= variables_over(("probe",), **by_probe, identity=candidates.labels())
+            variables |= self._variables_of_queries()
             coordinates["probe"] = np.arange(len(counted))
-        attrs = about_attrs(candidates.about(), "top-k", "top-K lists", notes)
-        attrs |= {"depth": scores.depth, **rules.attrs(), "ties": "listed"}
-        return dataset(variables, TOP_K, coordinates, attrs).isel(rank=slice(self.shown))
+        messages = self._list_messages(measures, unmatched)
+        attrs = about_attrs(candidates.about(), "top-k", "top-K lists", messages)
+        attrs |= {"depth": candidates.scores.depth, **candidates.rules.attrs(), "ties": "listed"}
+        return dataset(variables, TOP_K, coordinates, attrs).isel(rank=slice(self.shown_ranks))
+
+    def _known_curves(self, measures: QueryMeasures) -> dict[str, np.ndarray]:
+        """Return precision and recall over the ranks, NaN at ranks at which they are not known."""
+        curves = {}
+        for name, curve in measures.curves.items():
+            values = curve.means(self.cmc_ranks)
+            if self.known_ranks is not None:
+                values[self.known_ranks :] = np.nan
+            curves[name] = values
+        return curves
+
+    def _variables_of_queries(self) -> Variables:
+        query, rank, _ = places_of_first_match(self.matches, "stable")
+        first_rank = np.full(len(self.matches.counts), np.nan)
+        first_rank[query] = rank
+        values = self._values_of_queries
+        numbers = {"rank_k_average_precision": values["rank_k_mean_ap"]}
+        numbers["first_match_rank"] = first_rank
+        numbers |= {OF_QUERY[name]: values[name] for name in OF_MATCH}
+        return variables_over(("probe",), **numbers, identity=self.candidates.labels())
+
+    def _list_messages(self, measures: QueryMeasures, unmatched: int) -> list[Message]:
+        """Return the messages on long queries, unmatched queries, and numbers that are not known.
+
+        `unmatched` is the number of queries without a match in the gallery.
+        """
+        rules = self.candidates.rules
+        messages = cut_messages(self.matches.positives, self.rank_k, rules.rank_k_over)
+        if unmatched:
+            treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
+            messages.append(without_match(unmatched, 0, treatment))
+        if self.known_ranks is not None:
+            unknown = [x.label for x in QUERY_MEANS.values() if x.name not in measures.means]
+            messages.append(Message("matches-beyond-lists", what=unknown))
+            if self.known_ranks < self.cmc_ranks:
+                unknown = [f"precision and recall beyond rank {self.known_ranks}"]
+                messages.append(Message("matches-beyond-lists", what=unknown))
+        return messages
 
 
-def _reach(places: np.ndarray, open_: np.ndarray) -> int | None:
-    """Return the last rank that every list covers, None for all; `open_` masks cut queries."""
-    return int(places[open_].min()) if open_.any() else None
+def _shortest(list_lengths: np.ndarray) -> int | None:
+    return int(list_lengths.min()) if len(list_lengths) else None
 
 
 def _with_unlisted(matches: MatchLists, end: np.ndarray) -> MatchLists:
-    """Return all matches of the queries, with the matches that the lists lack.
+    """Return the matches of each query, with the matches that its list lacks.
 
-    Unlisted matches follow directly behind rank `end` (queries,): the last entry is the best case,
-    the end of the gallery the worst.
+    The matches that a list lacks are put directly behind rank `end` (queries,): the end of the list
+    gives the best case, the end of the gallery the worst.
     """
     positives = matches.positives
-    number = positives - matches.counts
-    beyond = np.repeat(np.arange(len(number)), number)
-    place = np.arange(1, len(beyond) + 1) - np.repeat(np.cumsum(number) - number, number)
-    order = np.argsort(np.append(matches.query, beyond), kind="stable")
-    ranks = np.append(ranks_of(matches, "stable"), end[beyond] + place)[order]
-    none = np.zeros_like(ranks)
+    unlisted = positives - matches.counts
+    query = np.repeat(np.arange(len(unlisted)), unlisted)
+    step = np.arange(1, len(query) + 1) - np.repeat(np.cumsum(unlisted) - unlisted, unlisted)
+    order = np.argsort(np.append(matches.query, query), kind="stable")
+    ranks = np.append(ranks_of(matches, "stable"), end[query] + step)[order]
     starts = np.append(0, np.cumsum(positives))
     earlier_matches = np.arange(len(ranks)) - np.repeat(starts[:-1], positives)
-    return MatchLists(starts, ranks.astype(np.float64), ranks - 1 - earlier_matches, none, none)
+    no_ties = np.zeros_like(ranks)
+    return MatchLists(
+        starts,
+        distance=ranks.astype(np.float64),  # as near as its rank: no match is tied
+        closer=ranks - 1 - earlier_matches,
+        tied=no_ties,
+        before=no_ties,
+    )
 
 
-def _rank(name: str, requested: int | None, reach: int | None, scores: Scores) -> int:
+def _checked_rank(name: str, requested: int | None, covered: int | None, scores: Scores) -> int:
+    """Return the rank that argument `name` requests; None: the last rank that all lists cover.
+
+    The lists that matter cover the ranks up to `covered`; None: as many as there are places.
+    """
     depth = scores.depth
     if requested is None:
-        if reach == 0:
+        if covered == 0:
             raise ProtocolError(
                 f"a list of {depth} places covers no rank: every entry is removed for its "
                 "query, or it is empty; give longer lists, or a matrix of scores"
             )
-        return depth if reach is None else reach
+        return depth if covered is None else covered
     rank = require_integer(name, requested, low=1)
-    if reach is not None and rank > reach:
+    if covered is not None and rank > covered:
         raise ProtocolError(
-            f"`{name}` is {rank}, but a list covers only {reach} ranks (of its {depth} "
-            f"places, less those removed); expected at most {reach}, longer lists, or a matrix of "
-            "scores"
+            f"`{name}` is {rank}, but a list covers only {covered} ranks (of its {depth} places, "
+            f"less those removed); expected at most {covered}, longer lists, or a matrix of scores"
         )
     return rank

@@ -1,8 +1,13 @@
-"""The matches of each query from near to far, and the measures of their ranks."""
+"""The matches of each query from near to far, and the measures of their ranks.
+
+A match has an `order` among the matches of its query, 1 for the nearest; `closer` non-matches are
+nearer and `tied` non-matches as near, of which `before` are listed before the match.
+"""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,13 +24,24 @@ MOST_PLACES = 1 << 22
 TENTHS = 10
 
 
+class Places(NamedTuple):
+    """Ranks at which matches are; under expected ties a match has several, each with a probability.
+
+    All arrays have the same length.
+    """
+
+    query: np.ndarray  # int64: the query of the match
+    rank: np.ndarray  # int64, from 1
+    weight: np.ndarray  # float64: what the match counts at this rank
+
+
 def ranks_of(lists: MatchLists, ties: Ties) -> np.ndarray:
     """Return the rank of each match under pessimistic, optimistic or stable ties."""
-    return lists.order + others_before(lists, ties)
+    return lists.order + non_matches_before(lists, ties)
 
 
-def others_before(lists: MatchLists, ties: Ties) -> np.ndarray:
-    """Return the non-matches before each match."""
+def non_matches_before(lists: MatchLists, ties: Ties) -> np.ndarray:
+    """Return the number of non-matches that the treatment of ties puts before each match."""
     if ties == "optimistic":
         return lists.closer
     return lists.closer + (lists.tied if ties == "pessimistic" else lists.before)
@@ -48,8 +64,8 @@ def average_precision(lists: MatchLists, ties: Ties, form: ApForm = "sum") -> np
     order = lists.order
     with np.errstate(invalid="ignore", divide="ignore"):
         if form == "tied-once":
-            _, within = _equal_runs(lists)
-            precision = within / (within + lists.closer + lists.tied)
+            _, matches_within = _equal_runs(lists)
+            precision = matches_within / (matches_within + lists.closer + lists.tied)
         else:
             rank = ranks_of(lists, ties)
             precision = order / rank
@@ -65,11 +81,11 @@ def _equal_runs(lists: MatchLists) -> tuple[np.ndarray, np.ndarray]:
     Both are (matches,), counted from 1 within a query.
     """
     order = lists.order
-    new = order == 1
-    new[1:] |= ~_same(lists.distance[1:], lists.distance[:-1])
-    first = np.flatnonzero(new)
+    starts_run = order == 1
+    starts_run[1:] |= ~_same(lists.distance[1:], lists.distance[:-1])
+    first = np.flatnonzero(starts_run)
     last = np.append(first[1:], len(order)) - 1
-    run = np.cumsum(new) - 1
+    run = np.cumsum(starts_run) - 1  # (matches,)
     return order[first[run]], order[last[run]]
 
 
@@ -84,12 +100,15 @@ def interpolated_precision(lists: MatchLists, ties: Ties) -> np.ndarray:
     first = lists.starts[:-1][is_matched]
     count = lists.counts[is_matched]
     precision = np.append(lists.order / ranks_of(lists, ties), 0.0)
-    out = np.full((len(is_matched), TENTHS + 1), np.nan)
+    interpolated = np.full((len(is_matched), TENTHS + 1), np.nan)
     for tenth in range(TENTHS + 1):
+        # The matches of which this recall consists: tenth / 10 of all, rounded up without floats.
         needed = np.maximum(-(-tenth * count // TENTHS), 1)
         runs = np.column_stack([first + needed - 1, first + count])
-        out[is_matched, tenth] = np.maximum.reduceat(precision, runs.reshape(-1))[::2]
-    return out
+        # Every second maximum is of what lies between the runs.
+        maxima = np.maximum.reduceat(precision, runs.reshape(-1))
+        interpolated[is_matched, tenth] = maxima[::2]
+    return interpolated
 
 
 def cut_average_precision(
@@ -143,7 +162,8 @@ def _expected_match_sum(lists: MatchLists, name: str) -> np.ndarray:
     """
     of_match = OF_MATCH[name]
     first, last = _equal_runs(lists)
-    heads = np.flatnonzero(lists.order == first)  # the first match of those tied with each other
+    heads = np.flatnonzero(lists.order == first)  # the first match of each run of tied matches
+    # Of each run: its matches, the entries before it, all its entries, and their query.
     matches = (last - first + 1)[heads]
     before = (lists.closer + first - 1)[heads]
     entries = lists.tied[heads] + matches
@@ -163,87 +183,87 @@ def _expected_match_sum(lists: MatchLists, name: str) -> np.ndarray:
     return np.where(lists.counts > 0, sums, np.nan)
 
 
-def first_places(lists: MatchLists, ties: Ties) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (query, rank, weight) of the first match of each query with a match."""
-    chosen = np.flatnonzero(lists.counts > 0)
-    first = lists.starts[chosen]
-    best = np.repeat(lists.distance[first], lists.counts[chosen])
+def places_of_first_match(lists: MatchLists, ties: Ties) -> Places:
+    """Return the places of the first match of each query with a match."""
+    matched = np.flatnonzero(lists.counts > 0)
+    first = lists.starts[matched]
+    best = np.repeat(lists.distance[first], lists.counts[matched])
     mates_tied = np.bincount(lists.query[_same(lists.distance, best)], minlength=len(lists.counts))
     index, rank, weight = place_weights(
-        lists.closer[first], lists.tied[first], lists.before[first], mates_tied[chosen], ties
+        lists.closer[first], lists.tied[first], lists.before[first], mates_tied[matched], ties
     )
-    return chosen[index], rank, weight
+    return Places(matched[index], rank, weight)
 
 
-def match_places(
-    lists: MatchLists, ties: Ties, max_rank: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (query, rank, weight) of all matches up to a rank.
+def places_of_all_matches(lists: MatchLists, ties: Ties, max_rank: int) -> Places:
+    """Return the places of all matches up to a rank.
 
     Under expected ties a match is with equal chance at each place of equally close entries.
     """
     if ties != "expected":
         rank = ranks_of(lists, ties)
         is_listed = rank <= max_rank
-        return lists.query[is_listed], rank[is_listed], np.ones(np.count_nonzero(is_listed))
+        weight = np.ones(np.count_nonzero(is_listed))
+        return Places(lists.query[is_listed], rank[is_listed], weight)
     first, last = _equal_runs(lists)
     before = lists.closer + first - 1
     tied = lists.tied + last - first + 1
-    return _each_place(lists, before, np.clip(max_rank - before, 0, tied), 1.0 / tied)
+    return _spread_over_ranks(lists, before, np.clip(max_rank - before, 0, tied), 1.0 / tied)
 
 
-def _each_place(
-    lists: MatchLists, before: np.ndarray, times: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (query, rank, weight) of each match at every possible rank.
-
-    A match has the `times` ranks after `before`, each with its `weight`; all arrays are
-    (matches,).
-    """
-    place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-    rank = np.repeat(1 + before, times) + place
-    return np.repeat(lists.query, times), rank, np.repeat(weight, times)
-
-
-def over_smaller(
-    query: np.ndarray, rank: np.ndarray, weight: np.ndarray, positives: np.ndarray, max_rank: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (query, rank, change) of a precision at each rank K, over the smaller of K and h.
-
-    The arguments are (query, rank, weight) of the matches, and the number h of `positives` of each
-    query. The sum of the changes up to K is the number of matches up to K over K, and from rank h
-    on over h.
-    """
-    last = np.minimum(positives, max_rank)  # from the next rank on, the divisor is one number
-    stops = np.cumsum(last)
-    starts = stops - last
-    early = rank <= last[query]
-    added = np.bincount((starts[query] + rank - 1)[early], weight[early], minlength=int(last.sum()))
-    of_query = np.repeat(np.arange(len(positives)), last)
-    place = np.arange(len(of_query)) - starts[of_query] + 1
-    sums = np.append(0.0, np.cumsum(added))
-    precision = (sums[1:] - sums[starts[of_query]]) / place
-    change = precision.copy()
-    change[1:] -= np.where(place[1:] > 1, precision[:-1], 0.0)
-    late = ~early
-    return (
-        np.append(of_query, query[late]),
-        np.append(place, rank[late]),
-        np.append(change, (weight / positives[query])[late]),
-    )
-
-
-def counted_places(lists: MatchLists, ties: Ties) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (query, rank among non-matches, ``1 / h``) of all ``h`` matches of each query.
+def places_among_non_matches(lists: MatchLists, ties: Ties) -> Places:
+    """Return the places of the ``h`` matches of each query among its non-matches, weight ``1 / h``.
 
     Under expected ties a match is with equal chance at each place among the non-matches exactly
     as close.
     """
     weight = 1.0 / np.repeat(lists.counts, lists.counts)
     if ties != "expected":
-        return lists.query, 1 + others_before(lists, ties), weight
-    times = lists.tied + 1
-    return _each_place(lists, lists.closer, times, weight / times)
+        return Places(lists.query, 1 + non_matches_before(lists, ties), weight)
+    ranks = lists.tied + 1
+    return _spread_over_ranks(lists, lists.closer, ranks, weight / ranks)
+
+
+def _spread_over_ranks(
+    lists: MatchLists, before: np.ndarray, ranks: np.ndarray, weight: np.ndarray
+) -> Places:
+    """Return the places of matches of which each may be at several consecutive ranks.
+
+    A match, in arrays (matches,), has the number `ranks` of them, which follow rank `before`, and
+    the same `weight` at each.
+    """
+    step = np.arange(ranks.sum()) - np.repeat(np.cumsum(ranks) - ranks, ranks)
+    rank = np.repeat(1 + before, ranks) + step
+    return Places(np.repeat(lists.query, ranks), rank, np.repeat(weight, ranks))
+
+
+def precision_changes(places: Places, positives: np.ndarray, max_rank: int) -> Places:
+    """Return the changes from rank to rank of the precision ``TP(K) / min(K, h)`` of each query.
+
+    ``TP(K)`` is the number of matches at the `places` up to rank K, and h the number of `positives`
+    (queries,) of the query. The weights that are returned are the changes: their sum up to K is the
+    precision at K. With h = 2 and matches at ranks 1 and 3, precision is 1, 1/2, 1 at ranks 1 to 3,
+    and the changes are 1, -1/2, 1/2.
+    """
+    query, rank, weight = places
+    # Up to rank h the divisor is the rank: every rank has a change.
+    last = np.minimum(positives, max_rank)
+    starts = np.cumsum(last) - last
+    early = rank <= last[query]
+    added = np.bincount((starts[query] + rank - 1)[early], weight[early], minlength=int(last.sum()))
+    early_query = np.repeat(np.arange(len(positives)), last)
+    early_rank = np.arange(len(early_query)) - starts[early_query] + 1
+    sums = np.append(0.0, np.cumsum(added))
+    precision = (sums[1:] - sums[starts[early_query]]) / early_rank
+    change = precision.copy()
+    change[1:] -= np.where(early_rank[1:] > 1, precision[:-1], 0.0)
+    # Beyond rank h the divisor is h: only the ranks of matches have a change.
+    late = ~early
+    return Places(
+        np.append(early_query, query[late]),
+        np.append(early_rank, rank[late]),
+        np.append(change, (weight / positives[query])[late]),
+    )
 
 
 class RetrievedSets:
@@ -254,17 +274,20 @@ class RetrievedSets:
     """
 
     def __init__(self, matches: MatchLists, retrieved: np.ndarray, thresholds: np.ndarray):
-        self.matches, self.retrieved = matches, retrieved
-        self.positives = matches.counts[:, None].astype(np.float64)
-        self._within = np.searchsorted(thresholds, matches.distance)
+        self.matches = matches
+        self.retrieved = retrieved
+        self.positives = matches.counts[:, None].astype(np.float64)  # (queries, 1)
+        #: (matches,): the first threshold that retrieves each match; t if none does.
+        self._first_threshold = np.searchsorted(thresholds, matches.distance)
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
         """Return the sum of weights of the matches that each query retrieves, (queries, t)."""
-        shape = self.retrieved.shape
-        is_retrieved = self._within < shape[1]
-        flat = self.matches.query[is_retrieved] * shape[1] + self._within[is_retrieved]
-        added = np.bincount(flat, weights[is_retrieved], minlength=shape[0] * shape[1])
-        return added.reshape(shape).cumsum(axis=1)
+        queries, thresholds = self.retrieved.shape
+        is_retrieved = self._first_threshold < thresholds
+        first = self._first_threshold[is_retrieved]
+        cell = self.matches.query[is_retrieved] * thresholds + first
+        added = np.bincount(cell, weights[is_retrieved], minlength=queries * thresholds)
+        return added.reshape(queries, thresholds).cumsum(axis=1)
 
     @cached_property
     def hits(self) -> np.ndarray:
@@ -277,18 +300,18 @@ class RetrievedSets:
         Of h matches with TP among n retrieved entries, they are ``TP / n`` (0 where nothing is
         retrieved), ``TP / h`` and ``2 TP / (n + h)``.
         """
-        hits, matched = self.hits, self.matches.counts > 0
+        hits = self.hits
         with np.errstate(invalid="ignore", divide="ignore"):
             values = {
                 "precision": np.where(self.retrieved > 0, hits / self.retrieved, 0.0),
                 "recall": hits / self.positives,
                 "f1": 2 * hits / (self.retrieved + self.positives),
             }
-        query = np.flatnonzero(matched)
-        return {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
+        matched = np.flatnonzero(self.matches.counts > 0)
+        return {name: QueryMean(counted, matched, x[matched]) for name, x in values.items()}
 
     def micro_f1(self) -> np.ndarray:
-        """Return F1 of the entries of all queries together, with unmatched queries."""
+        """Return F1 (t,) of the entries of all queries together, with unmatched queries."""
         entries = self.retrieved.sum(axis=0) + self.positives.sum()
         with np.errstate(invalid="ignore"):
             return 2 * self.hits.sum(axis=0) / entries
