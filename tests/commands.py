@@ -6,7 +6,6 @@ from bioeval.cli.lazy_group import COMMANDS, root
 
 
 def command_of(name: str) -> click.Command:
-    """Return a command by its name."""
     command = root.get_command(click.Context(root), name)
     assert command is not None
     return command

@@ -164,7 +164,6 @@ def _statements(file: Path) -> list[ast.stmt]:
 
 
 def _module(file: Path, statement: ast.ImportFrom) -> Path:
-    """Return the file of the module of an import."""
     folder = file.parents[statement.level - 1] if statement.level else _PACKAGE.parent
     path = folder.joinpath(*(statement.module or "").split("."))
     places = (path.with_suffix(".py"), path / "__init__.pyi", path / "__init__.py")

@@ -37,7 +37,7 @@ def assert_same(ds: xr.Dataset, expected: dict[str, Any]) -> None:
 
 @st.composite
 def scenes(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
-    """A few people on one spot, so that boxes compete, seen by one or two cameras."""
+    """A few people on one spot, where boxes compete, seen by one or two cameras."""
     noise = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     cameras = draw(st.integers(1, 2))
     truth, result = [], []

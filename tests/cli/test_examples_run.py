@@ -105,7 +105,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def in_copy_of_folder(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy of the folder."""
     shutil.copytree(folder, tmp_path / "here", copy_function=os.link)
     monkeypatch.chdir(tmp_path / "here")
 

@@ -45,7 +45,7 @@ def client():
 
 @pytest.fixture
 def looks(monkeypatch):
-    """The requests to workers, so that no test passes without any."""
+    """The requests to workers; a test without requests fails."""
     from bioeval.counting import cluster
 
     requests = []

@@ -45,7 +45,6 @@ def by_loops(some: World, threshold: float) -> dict[int, tuple[int, int]]:
 
 
 def counted(result: Any) -> dict[int, tuple[int, int]]:
-    """Return the counts of a result."""
     columns = result.probe, result.fa, result.impostor_attempts
     rows = zip(*(x.values.tolist() for x in columns), strict=True)
     return {probe: (accepted, made) for probe, accepted, made in rows}

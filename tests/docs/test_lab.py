@@ -49,7 +49,7 @@ def solved(lab: str) -> Names:
 
 
 def run(check: str, answer: str | Names = "") -> None:
-    """Run a check after the whole solution, with some of the answers replaced."""
+    """Run a check after the whole solution, with some answers replaced."""
     lab, source = CHECKS[check]
     names = dict(solved(lab))
     if isinstance(answer, str):

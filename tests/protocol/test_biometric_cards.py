@@ -97,7 +97,7 @@ def test_rules_that_do_not_go_with_the_rest(tmp_path):
 
 
 def test_a_prior_is_a_share():
-    """At 0 or 1 one of the errors cannot happen, and the cost has no divisor."""
+    """At 0 or 1 an error cannot happen, and the cost has no divisor."""
     text = protocol.load("voxceleb").to_toml()
     for prior in ("0.0", "1.0"):
         with pytest.raises(be.CardError, match=f"priors holds {prior}; .* > 0 and < 1"):

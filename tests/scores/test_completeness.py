@@ -38,7 +38,7 @@ def failed():
 
 
 def embedded(make, **more):
-    """Embeddings with a failed gallery template, so that all probes miss it."""
+    """Embeddings with a failed gallery template, which all probes miss."""
     probe, gallery = np.eye(4)[:3] + 0.1, np.eye(4)
     gallery[3] = np.nan
     return make(probe, DOOR, gallery, GALLERY, nan="exclude", **more)

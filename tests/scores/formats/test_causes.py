@@ -19,7 +19,7 @@ ROLES = {
 
 @pytest.fixture
 def log(tmp_path):
-    """A log of four people with two templates each, and 16 comparisons."""
+    """A log of four people, eight templates and 16 comparisons."""
     rng = np.random.default_rng(1)
     lines = ["claimed,person,template,probe,score"]
     for probe in range(4):

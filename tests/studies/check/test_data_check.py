@@ -102,7 +102,7 @@ def test_labels_that_look_alike(one, other, shown):
 
 
 def test_the_same_list_of_labels_on_both_sides_is_no_fault():
-    """The scores on the diagonal say whether the templates are the same."""
+    """The scores on the diagonal tell equal templates from different templates."""
     labels_of_both = np.concatenate([WHO, WHO])
     other_templates = be.Scores(distances(1, labels_of_both)[:160, 160:], WHO, WHO)
     assert be.check_data(other_templates, far_targets=TARGETS)["layout"].severity == "ok"
@@ -179,7 +179,7 @@ def test_sentinels():
 
 
 def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarray:
-    """Return scores of which some are a fixed value, on no template in particular."""
+    """Return scores with a fixed value in some cells, at random templates."""
     values = values.copy()
     values[np.random.default_rng(9).random(values.shape) < part] = value
     return values
@@ -433,7 +433,7 @@ def test_the_eer_of_a_check_is_that_of_an_evaluation(nan):
 
 
 def with_copies(copies, subjects=30, templates=4):
-    """Return people, of whom some have a near copy of a template, with names of images."""
+    """Return people with names of images; `copies` people have a near copy of a template."""
     rng = np.random.default_rng(0)
     subject = np.repeat(np.arange(subjects), templates)
     embeddings = rng.normal(size=(subjects, 32))[subject] + 0.8 * rng.normal(

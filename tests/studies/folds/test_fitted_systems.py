@@ -161,7 +161,7 @@ def test_two_people_named_by_numbers_are_subjects_of_a_system_that_knows_more(fa
 
 
 def test_a_callable_metric_states_its_kind(faces):
-    """Distances and their negatives have equal rates, each by its own kind."""
+    """Distances and their negatives have equal rates, under the stated kind."""
     embeddings, subject = faces
     embeddings = embeddings - embeddings.mean(axis=0)
     splitter, chosen = be.partition.SubjectKFold(2), PCA(4)

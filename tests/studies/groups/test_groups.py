@@ -21,7 +21,7 @@ from bioeval.cli import main
 
 @st.composite
 def grouped(draw, **options):
-    """Draw a case, and a group for each of its subjects."""
+    """Draw a case, and a group for each subject."""
     case = draw(cases.matrices(masks=("none", "labelled"), **options))
     labels = set(naive.as_list(case.probe_labels)) | set(naive.as_list(case.gallery_labels) or ())
     number = draw(st.integers(1, 3))

@@ -236,7 +236,7 @@ def fourteen() -> tuple[dict[str, Rows], dict[str, Rows]]:
 
 
 def leave_one_out(truths, results, confidence: float) -> dict[str, tuple[float, float]]:
-    """By definition: evaluate without each of the sequences."""
+    """By definition: evaluate without each sequence."""
     on_all = be.tracking(truths, results)
     values = []
     for left_sequence in truths:

@@ -149,7 +149,7 @@ def test_intervals_of_gom_are_those_of_resampled_queries(drawn, budget):
 
 @pytest.fixture(scope="module")
 def scores():
-    """Four queries for each of 30 people, against other templates, from two cameras."""
+    """Four queries for each of 30 people, against further templates, from two cameras."""
     crowd = be.simulate_embeddings(30, 8, within=1.2, random_state=5)
     values, labels = crowd.scores("l2").values, crowd.labels
     camera = np.tile([1, 2, 1, 2], 30)
