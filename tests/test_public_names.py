@@ -1,4 +1,4 @@
-"""Names that people script against stay where they are."""
+"""The public names of Scores stay as they are, and few."""
 
 import pickle
 
@@ -13,7 +13,7 @@ SCORES = """
     fingerprint completeness select exclude excluding replace with_mask with_values
 """
 
-# Of the inner interface: CONTRIBUTING.md.
+# Names for the package itself: see "The inner interface" in CONTRIBUTING.md.
 INNER = """
     cells codes exclusions has_mask streams loaded derived with_pairs with_remarks pair_distances
     remarks origin metric reading claims claims_title tries is_derived junk_ids no_person_ids
@@ -21,7 +21,11 @@ INNER = """
 """
 
 
-def some_scores() -> list[be.Scores]:
+MOST_OF_SCORES, MOST_OF_PAIRS, MOST_OF_LISTS = 30, 9, 8  # to be raised only with a reason
+
+
+def scores_by_layout() -> list[be.Scores]:
+    """Return a square matrix, a list of pairs and lists of nearest templates."""
     square = be.simulate(5, 2)
     people, names = [["a", "a"], ["a", "b"]], [["p", "q"], ["q", "r"]]
     pairs = be.Scores.from_pairs([0.1, 0.8], [1, 0], pair_templates=names, subjects=people)
@@ -32,29 +36,33 @@ def some_scores() -> list[be.Scores]:
     ]
 
 
-def is_there(scores: be.Scores, name: str) -> bool:
+def is_available(scores: be.Scores, name: str) -> bool:
     try:
         return hasattr(scores, name)
-    except be.ProtocolError:  # which says what to give instead
+    except be.ProtocolError:  # the error names an alternative
         return True
 
 
 def test_scores_show_few_names():
-    square, pairs, lists = (
-        {x for x in (*dir(scores), *vars(scores)) if x[0] != "_" and is_there(scores, x)}
-        for scores in some_scores()
+    names_of_square, names_of_pairs, names_of_lists = (
+        {x for x in (*dir(scores), *vars(scores)) if x[0] != "_" and is_available(scores, x)}
+        for scores in scores_by_layout()
     )
-    of_pairs, of_lists = pairs - square, lists - square
-    print(*(f"{len(x)}: {' '.join(sorted(x))}" for x in (square, of_pairs, of_lists)), sep="\n")
-    assert square == {*SCORES.split(), *INNER.split()}
-    assert len({*SCORES.split()}) <= 30 and len(of_pairs) <= 9 and len(of_lists) <= 8
+    assert names_of_square == {*SCORES.split(), *INNER.split()}
+    assert len({*SCORES.split()}) <= MOST_OF_SCORES
+    assert len(names_of_pairs - names_of_square) <= MOST_OF_PAIRS
+    assert len(names_of_lists - names_of_square) <= MOST_OF_LISTS
 
 
 def test_a_name_that_scores_lack_is_an_error():
     scores = be.simulate(5, 2)
-    with pytest.raises(AttributeError, match="'Scores' object has no attribute 'strems'"):
-        scores.strems  # noqa: B018
-    assert not hasattr(scores, "_strems")
+    with pytest.raises(AttributeError, match="'Scores' object has no attribute 'no_such_name'"):
+        scores.no_such_name  # noqa: B018
+    assert not hasattr(scores, "_no_such_name")
+
+
+def test_scores_without_a_name_can_be_pickled():
+    scores = be.simulate(5, 2)
     assert pickle.loads(pickle.dumps(scores)).select([1, 0]).shape == (2, 2)
 
 

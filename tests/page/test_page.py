@@ -1,5 +1,6 @@
 """The page as text: its threshold, answer, sections and figures, escaping, and what is refused."""
 
+import itertools
 import re
 
 import numpy as np
@@ -12,8 +13,26 @@ from bioeval.cli import main
 QUICK = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
 
 
+@pytest.fixture(scope="module")
+def scores():
+    return be.simulate(30, 4, random_state=2)
+
+
+@pytest.fixture(scope="module")
+def tree(scores):
+    return be.evaluate(scores, interval=QUICK)
+
+
+@pytest.fixture
+def folder_with_scores(tmp_path, monkeypatch):
+    """Write a.npz into a folder, and work there."""
+    monkeypatch.chdir(tmp_path)
+    be.save(be.simulate(30, 3, random_state=2), "a.npz")
+    return tmp_path
+
+
 def matrix(seed: int, people: int = 30, kind: str = "distance", step: float = 0.0) -> be.Scores:
-    """Simulated scores, three templates for each person; in steps where many are to be equal."""
+    """Return simulated scores of three templates a person, with equal scores if `step` is given."""
     simulated = be.simulate(people, 3, random_state=seed)
     values = np.asarray(simulated.values)
     values = np.round(values / step) * step if step else values
@@ -21,21 +40,21 @@ def matrix(seed: int, people: int = 30, kind: str = "distance", step: float = 0.
     return be.Scores(values, simulated.probe_labels, kind=kind)
 
 
-def listed(scores: be.Scores) -> tuple[np.ndarray, np.ndarray]:
-    """The genuine and the impostor scores, which a smaller number accepts first."""
+def genuine_and_impostor(scores: be.Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Return the genuine and the impostor scores as distances (similarities are negated)."""
     sign = 1.0 if scores.kind == "distance" else -1.0
     same = scores.probe_labels[:, None] == scores.probe_labels
     values, is_other_template = sign * np.asarray(scores.values), ~np.eye(len(same), dtype=bool)
     return values[same & is_other_template], values[~same]
 
 
-def counted(scores: be.Scores, threshold: float) -> tuple[float, float]:
-    """FAR and FRR in per cent at a threshold."""
-    genuine, impostor = listed(scores)
+def rates_in_per_cent(scores: be.Scores, threshold: float) -> tuple[float, float]:
+    """Return FAR and FRR."""
+    genuine, impostor = genuine_and_impostor(scores)
     distance_threshold = threshold * (1 if scores.kind == "distance" else -1)
-    return 100 * (impostor <= distance_threshold).mean(), 100 * (
-        genuine > distance_threshold
-    ).mean()
+    far = 100 * (impostor <= distance_threshold).mean()
+    frr = 100 * (genuine > distance_threshold).mean()
+    return far, frr
 
 
 def number(text: str) -> float:
@@ -49,7 +68,7 @@ def number(text: str) -> float:
 def test_each_point_has_the_rates_of_its_threshold(kind, step, tmp_path):
     """By definition, for both systems; the second has the loosest threshold with the same FAR."""
     systems = {"a": matrix(1, kind=kind, step=step), "b": matrix(2, kind=kind, step=step)}
-    results = {x: be.verification(y) for x, y in systems.items()}
+    results = {name: be.verification(scores) for name, scores in systems.items()}
     text = written(results, tmp_path)
     cells = points(text)["cells"]
     start = [x["threshold"] for x in rates(text)]
@@ -61,10 +80,12 @@ def test_each_point_has_the_rates_of_its_threshold(kind, step, tmp_path):
             if written_at == "n/a":
                 assert far_values.min() > far[0]
                 continue
-            printed_threshold = float(written_at)
+            shown_threshold = float(written_at)
             shown_rates = [number(cells[f"cell-{place}-{x}"][i]) for x in ("far", "frr")]
-            assert shown_rates == pytest.approx(counted(scores, printed_threshold), abs=0.0051)
-            far.append(counted(scores, printed_threshold)[0])
+            assert shown_rates == pytest.approx(
+                rates_in_per_cent(scores, shown_threshold), abs=0.0051
+            )
+            far.append(rates_in_per_cent(scores, shown_threshold)[0])
             if threshold == start[0]:
                 assert written_at == start[place]
         if len(far) == 2:
@@ -73,11 +94,11 @@ def test_each_point_has_the_rates_of_its_threshold(kind, step, tmp_path):
 
 @pytest.mark.parametrize(("people", "support"), [(100, ""), (30, "just "), (10, None)])
 def test_a_page_opens_at_the_smallest_far_that_the_people_support(people, support, tmp_path):
-    """30 false accepts, else 3, with one attempt of each pair of people; else at the EER."""
+    """A target is supported by 30 expected false accepts, just by 3; without one: at the EER."""
     scores = be.simulate(people, 3, random_state=1)
     results = be.verification(scores, far_targets=[0.01, 0.001, 0.0001])
     text = written(results, tmp_path)
-    genuine, impostor = listed(scores)
+    genuine, impostor = genuine_and_impostor(scores)
     if support is None:
         assert "that of the equal error rate" in answer(text)[0]
         threshold = results["eer_threshold"].item()
@@ -114,41 +135,70 @@ CHOSEN = "loosest|chosen|equal error"
 
 
 def assert_opens_at(text: str, scores: be.Scores, threshold: float) -> None:
-    """The first row, and the sentence of the rates, are at the threshold, which nobody chose."""
-    far, frr = counted(scores, threshold)
+    """Assert that row and sentence of the rates are at a threshold that is not called chosen."""
+    far, frr = rates_in_per_cent(scores, threshold)
     first = rates(text)[0]
     for name, right in (("threshold", threshold), ("FAR", far), ("FRR", frr)):
         assert number(first[name]) == pytest.approx(right, abs=0.0051)
-    (said,) = (x for x in answer(text) if x.startswith("The page opens"))
-    assert f"at the threshold {threshold:g}, " in said
-    assert not re.search(CHOSEN, said)
+    (sentence,) = (x for x in answer(text) if x.startswith("The page opens"))
+    assert f"at the threshold {threshold:g}, " in sentence
+    assert not re.search(CHOSEN, sentence)
 
 
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.parametrize("threshold", [612, 350, 700])
+def whole_scores(kind: str, similarity: int) -> tuple[be.Scores, int]:
+    """Return whole similarities up to 640, or distances 1000 minus them, and the threshold."""
+    similarities = (1000 * np.asarray(matrix(3, kind="similarity").values)).round().astype(int)
+    labels = matrix(3).probe_labels
+    if kind == "similarity":
+        return be.Scores(similarities, labels, kind=kind), similarity
+    return be.Scores(1000 - similarities, labels, kind=kind), 1000 - similarity
+
+
+each_kind = pytest.mark.parametrize("kind", ["distance", "similarity"])
+each_similarity = pytest.mark.parametrize("similarity", [612, 350, 700])
+
+
+@each_kind
+@each_similarity
 @pytest.mark.cases(1)
-def test_a_page_opens_at_the_threshold_that_is_given(kind, threshold, tmp_path):
-    values = (1000 * np.asarray(matrix(3, kind="similarity").values)).round().astype(int)
-    values = values if kind == "similarity" else 1000 - values
-    scores = be.Scores(values, matrix(3).probe_labels, kind=kind)
-    threshold = threshold if kind == "similarity" else 1000 - threshold
+def test_a_page_opens_at_the_threshold_that_is_given(kind, similarity, tmp_path):
+    scores, threshold = whole_scores(kind, similarity)
     results = be.evaluate(scores, extra_thresholds=[threshold])
     zoo = be.zoo(scores, permutations=10)  # at another threshold
     assert_opens_at(written([results, zoo], tmp_path, threshold=threshold), scores, threshold)
-    of_one_threshold = be.verification(scores, thresholds=threshold)
-    assert_opens_at(written(of_one_threshold, tmp_path), scores, threshold)
-    workload = be.workload(of_one_threshold, people_per_day=100, impostor_share=0.1)
+
+
+@each_kind
+@each_similarity
+@pytest.mark.cases(1)
+def test_a_page_opens_at_the_only_threshold_of_a_result(kind, similarity, tmp_path):
+    scores, threshold = whole_scores(kind, similarity)
+    rates_at_threshold = be.verification(scores, thresholds=threshold)
+    assert_opens_at(written(rates_at_threshold, tmp_path), scores, threshold)
+    workload = be.workload(rates_at_threshold, people_per_day=100, impostor_share=0.1)
+    results = be.evaluate(scores, extra_thresholds=[threshold])
     assert_opens_at(written([results, workload], tmp_path), scores, threshold)
-    promises = ["far=0.6", "frr=1e-9"]
-    if set(counted(scores, threshold)) == {0, 100}:  # outside of all scores
-        with pytest.raises(be.BioevalError, match="nothing can be promised"):
-            be.check_promise(scores, threshold, promises)
-        return
-    promise = be.check_promise(scores, threshold, promises)
+
+
+@each_kind
+@pytest.mark.parametrize("similarity", [612, 350])
+@pytest.mark.cases(1)
+def test_a_page_opens_with_the_verdicts_on_promises(kind, similarity, tmp_path):
+    scores, threshold = whole_scores(kind, similarity)
+    promise = be.check_promise(scores, threshold, ["far=0.6", "frr=1e-9"])
+    zoo = be.zoo(scores, permutations=10)
+    results = be.evaluate(scores, extra_thresholds=[threshold])
     text = written([promise, zoo, results], tmp_path)
     assert_opens_at(text, scores, threshold)
     verdicts = [x.partition(":")[0].lower() for x in answer(text)[:2]]
     assert verdicts == promise.verdict.values.tolist()
+
+
+@each_kind
+def test_nothing_can_be_promised_at_a_threshold_beyond_all_scores(kind):
+    scores, threshold = whole_scores(kind, 700)
+    with pytest.raises(be.BioevalError, match="rejects all attempts of both classes"):
+        be.check_promise(scores, threshold, ["far=0.6", "frr=1e-9"])
 
 
 def test_results_at_several_thresholds_state_none(tmp_path):
@@ -179,45 +229,53 @@ def test_the_loosest_of_given_thresholds_is_that(kind, seed, tmp_path):
     values = np.asarray(scores.values)
     thresholds = np.unique(np.random.default_rng(seed).choice(values.ravel(), 6)) + 1e-9
     text = written(be.verification(scores, thresholds=thresholds), tmp_path)
-    said = answer(text)[0]
-    far_bound = re.search(r"loosest of these results with FAR at most ([\d.]+) %", said)
+    sentence = answer(text)[0]
+    far_bound = re.search(r"loosest of these results with FAR at most ([\d.]+) %", sentence)
     looser = thresholds if kind == "distance" else thresholds[::-1]
-    within = [x for x in looser if far_bound and counted(scores, x)[0] <= float(far_bound[1])]
+    within = [
+        x for x in looser if far_bound and rates_in_per_cent(scores, x)[0] <= float(far_bound[1])
+    ]
     threshold = within[-1] if within else looser[0]
-    assert bool(within) or "that of these results" in said or "the strictest one" in said
-    assert number(rates(text)[0]["FRR"]) == pytest.approx(counted(scores, threshold)[1], abs=0.0051)
+    assert bool(within) or "that of these results" in sentence or "the strictest one" in sentence
+    assert number(rates(text)[0]["FRR"]) == pytest.approx(
+        rates_in_per_cent(scores, threshold)[1], abs=0.0051
+    )
 
 
-def test_the_command_opens_a_page_at_its_threshold(in_folder):
-    scores = be.load("a.npz")
-    promises = ["--promise", "far=0.6", "--promise", "frr=1e-9"]
+PROMISES = ("--promise", "far=0.6", "--promise", "frr=1e-9")
+
+
+def test_the_command_opens_a_page_at_its_threshold(folder_with_scores):
     command = ["report", "a.npz", "--threshold", "4", "--out", "p.html", "--interval", "none"]
-    assert main([*command, *promises, "--zoo", "--workload", "people=9,impostors=0.1"]) == 1
-    text = (in_folder / "p.html").read_text(encoding="utf-8")
-    assert_opens_at(text, scores, 4.0)
+    assert main([*command, *PROMISES, "--zoo", "--workload", "people=9,impostors=0.1"]) == 1
+    text = (folder_with_scores / "p.html").read_text(encoding="utf-8")
+    assert_opens_at(text, be.load("a.npz"), 4.0)
     assert [x.split(":")[0] for x in answer(text)[:2]] == ["Shown", "Refuted"]
-    named = re.findall(r"(?:At|Operating point) the threshold ([\d.]+)", plain(text))
-    assert len(named) == 2 and {float(x) for x in named} == {4.0}
-    assert main(["threshold", "a.npz", "--threshold", "4", *promises, "--report", "q.html"]) == 1
-    assert_opens_at((in_folder / "q.html").read_text(encoding="utf-8"), scores, 4.0)
-    be.save(scores, "b.npz")
-    assert main([*command[:1], "b.npz", *command[1:], *promises, "--force"]) == 1
-    text = (in_folder / "p.html").read_text(encoding="utf-8")
-    said = [f"b and a: {word}" for word in ("Shown", "Refuted")]  # of equal files
-    assert [x.rpartition(": the")[0] for x in answer(text)[-2:]] == said
+    thresholds = re.findall(r"(?:At|Operating point) the threshold ([\d.]+)", plain(text))
+    assert len(thresholds) == 2 and {float(x) for x in thresholds} == {4.0}
+
+
+def test_the_threshold_command_writes_a_page_at_its_threshold(folder_with_scores):
+    assert main(["threshold", "a.npz", "--threshold", "4", *PROMISES, "--report", "q.html"]) == 1
+    text = (folder_with_scores / "q.html").read_text(encoding="utf-8")
+    assert_opens_at(text, be.load("a.npz"), 4.0)
+
+
+def test_verdicts_name_the_systems_of_a_page_of_several(folder_with_scores):
+    be.save(be.load("a.npz"), "b.npz")
+    options = ["--threshold", "4", "--out", "p.html", "--interval", "none"]
+    assert main(["report", "b.npz", "a.npz", *options, *PROMISES]) == 1
+    text = (folder_with_scores / "p.html").read_text(encoding="utf-8")
+    verdicts = [f"b and a: {word}" for word in ("Shown", "Refuted")]  # of equal files
+    assert [x.rpartition(": the")[0] for x in answer(text)[-2:]] == verdicts
     assert {x["threshold"] for x in rates(text)} == {"4"}
-    for options in (["--promise", "far=0.1"], ["--threshold", "4", "--assure", "0.9"]):
-        assert main(["report", "a.npz", "--out", "r.html", *options]) == 2
 
 
-@pytest.fixture(scope="module")
-def scores():
-    return be.simulate(30, 4, random_state=2)
-
-
-@pytest.fixture(scope="module")
-def tree(scores):
-    return be.evaluate(scores, interval=QUICK)
+@pytest.mark.parametrize(
+    "options", [["--promise", "far=0.1"], ["--threshold", "4", "--assure", "0.9"]]
+)
+def test_a_promise_needs_a_threshold_and_an_assured_one_is_not_given(options, folder_with_scores):
+    assert main(["report", "a.npz", "--out", "r.html", *options]) == 2
 
 
 @pytest.mark.slow
@@ -231,7 +289,7 @@ def test_a_study_is_the_answer_and_the_page_opens_at_its_threshold(rule, scores,
     first, *_ = answer(text)
     assert first.startswith(("Install", "Chosen", "Provisional", "Given"))
     (printed,) = {number(x["threshold"]) for x in rates(text)}  # decides as the threshold does
-    assert counted(scores, printed) == counted(scores, threshold)
+    assert rates_in_per_cent(scores, printed) == rates_in_per_cent(scores, threshold)
     assert {len(x) for x in rates(text)} == {4}  # task, threshold, FAR and FRR
     row = results["verification/single"].sel(threshold=threshold)
     for name in ("far", "frr"):
@@ -249,25 +307,25 @@ def test_rates_that_were_not_counted_at_the_threshold_of_the_answer_are_not_show
     assert '<table id="rates">' not in text and 'type="range"' not in text
     assert "has no rates at 3.0123" in " ".join(answer(text))
     text = written([be.verification(scores, thresholds=[3.0123]), study], tmp_path)
-    far, frr = counted(scores, 3.0123)
+    far, frr = rates_in_per_cent(scores, 3.0123)
     assert number(rates(text)[0]["FAR"]) == pytest.approx(far, abs=0.0051)
     assert number(rates(text)[0]["FRR"]) == pytest.approx(frr, abs=0.0051)
 
 
 @pytest.mark.slow
-def test_every_part_of_a_page_is_at_the_promised_threshold(in_folder):
+def test_every_part_of_a_page_is_at_the_promised_threshold(folder_with_scores):
     """The rates, the zoo, the errors of a day and the check."""
     contents = ["--check", "--zoo", "--workload", "people=2000,impostors=0.01", "--explain", "2"]
     quick = ["--interval", "none", "--folds", "3", "--assure", "0.9", "--far", "0.1"]
     assert main(["report", "a.npz", "--out", "p.html", *contents, *quick]) == 0
-    text = (in_folder / "p.html").read_text(encoding="utf-8")
+    text = (folder_with_scores / "p.html").read_text(encoding="utf-8")
     promised = re.search(r"^Install ([\d.]+)\. With 90 % confidence", answer(text)[0])
     assert promised is not None
     heads = "At|Operating point|confused with whom at"
     named = [float(x) for x in re.findall(f"(?:{heads}) the threshold ([\\d.]+)", plain(text))]
     assert len(named) == 3 and len({*named}) == 1
     assert float(promised[1]) == pytest.approx(named[0], rel=1e-5)
-    far, frr = counted(be.load("a.npz"), named[0])
+    far, frr = rates_in_per_cent(be.load("a.npz"), named[0])
     first = rates(text)[0]
     for name, right in (("threshold", named[0]), ("FAR", far), ("FRR", frr)):
         assert number(first[name]) == pytest.approx(right, abs=0.0051)
@@ -388,17 +446,6 @@ def test_checks_are_of_the_system_under_whose_name_they_are(scores, tmp_path):
         be.report(results, tmp_path / "a.html")
 
 
-# ---------------------------------------------------------------------------------- commands
-
-
-@pytest.fixture
-def in_folder(tmp_path, monkeypatch):
-    """Write a file of scores into a folder, and work there."""
-    monkeypatch.chdir(tmp_path)
-    be.save(be.simulate(30, 3, random_state=2), "a.npz")
-    return tmp_path
-
-
 # ----------------------------------------------------------------------------------- figures
 
 
@@ -419,20 +466,24 @@ def test_a_line_in_a_page_is_within_a_fifth_of_a_point_of_the_figure():
     drawn, position = [], [0.0, 0.0]
     for sign, numbers in re.findall(r"([MLHV])([^MLHV]*)", path[1]):
         numbers_given = [float(x) for x in numbers.split()]
-        position = {"H": lambda g, a: [g[0], a[1]], "V": lambda g, a: [a[0], g[0]]}.get(
-            sign, lambda g, _: g
-        )(numbers_given, position)
+        if sign == "H":
+            position = [numbers_given[0], position[1]]
+        elif sign == "V":
+            position = [position[0], numbers_given[0]]
+        else:
+            position = numbers_given
         drawn.append(position)
     points = axes.transData.transform(np.column_stack([horizontal, vertical])) * 72 / figure.dpi
     points[:, 1] = 72 * figure.get_size_inches()[1] - points[:, 1]
     for point in points:
-        assert min(_distance(point, a, b) for a, b in zip(drawn, drawn[1:], strict=False)) < 0.2
+        assert min(distance_to_segment(point, *ends) for ends in itertools.pairwise(drawn)) < 0.2
     assert line.get_color() == "#0072B2"
 
 
-def _distance(point, a, b) -> float:
-    """The distance of a point from a segment."""
-    a, b = np.array(a), np.array(b)
-    length = ((b - a) ** 2).sum()
-    share = 0 if not length else min(1, max(0, ((point - a) * (b - a)).sum() / length))
-    return float(np.hypot(*(point - a - share * (b - a))))
+def distance_to_segment(point, start, end) -> float:
+    start, along = np.array(start), np.subtract(end, start)
+    squared_length = (along**2).sum()
+    share = 0  # of the segment before the foot of the perpendicular
+    if squared_length:
+        share = np.clip(((point - start) * along).sum() / squared_length, 0, 1)
+    return float(np.hypot(*(point - start - share * along)))

@@ -14,7 +14,7 @@ from bioeval.results.support import (
     RuleOf,
     actual_costs_above_1,
     beyond_scores,
-    people_with as smallest_number_of_people,
+    people_with,
     rank_message,
     searching_people,
     support_messages,
@@ -26,16 +26,16 @@ from bioeval.scores.people import ComparedPeople
 SUPPORT = {"target-not-supported": 3, "target-uncertain": 30}
 
 
-def people_with(pairs: float) -> int:
-    """The smallest number of people, counted up, whose pairs are at least so many."""
+def people_by_counting_up(pairs: float) -> int:
+    """Return the smallest number of people who form at least so many pairs."""
     return next(n for n in itertools.count(2) if n * (n - 1) / 2 >= pairs - 1e-9)
 
 
-def said(result, chosen: str = "far") -> dict[float, tuple[str, dict, float]]:
-    """Code, available number, and needed number of each target without good support."""
+def unsupported_targets(result, rate: str = "far") -> dict[float, tuple[str, dict, float]]:
+    """Return code, numbers at present and number needed, by target that is not well supported."""
     support = {}
     for message in be.messages(result):
-        if message.code in SUPPORT and message.arguments.get("chosen", "far") == chosen:
+        if message.code in SUPPORT and message.arguments.get("chosen", "far") == rate:
             arguments = message.arguments
             for target, needed in zip(arguments["targets"], arguments["needed"], strict=True):
                 support[target] = (message.code, arguments["have"], needed)
@@ -44,28 +44,32 @@ def said(result, chosen: str = "far") -> dict[float, tuple[str, dict, float]]:
 
 @pytest.mark.parametrize("people", [20, 40])
 def test_the_people_of_a_target_are_those_whose_pairs_suffice(people):
-    """Thirty errors, or three; of people, whose pairs count once whatever their templates."""
+    """30 expected errors support a rate, 3 just; a pair of people counts once, not by templates."""
     targets = [0.5, 0.1, 0.05, 0.01, 0.003, 0.001]
-    supported = said(be.verification(be.simulate(people, 3), far_targets=targets))
+    supported = unsupported_targets(be.verification(be.simulate(people, 3), far_targets=targets))
     for target in targets:
-        too_few = [code for code, n in SUPPORT.items() if people < people_with(n / target)]
+        too_few = [
+            code for code, n in SUPPORT.items() if people < people_by_counting_up(n / target)
+        ]
         if too_few:
-            needed = people_with(SUPPORT[too_few[0]] / target)
+            needed = people_by_counting_up(SUPPORT[too_few[0]] / target)
             assert supported.pop(target) == (too_few[0], {"people": people}, needed)
     assert not supported
-    assert [people_with(n / 0.001) for n in SUPPORT.values()] == [78, 246]
+    assert [people_by_counting_up(n / 0.001) for n in SUPPORT.values()] == [78, 246]
 
 
 def test_a_pair_of_people_on_two_sides_counts_once():
     sides = [np.arange(20), np.arange(100) + 10]
     pairs = {frozenset((a, b)) for a in sides[0].tolist() for b in sides[1].tolist() if a != b}
     values = np.random.default_rng(0).random((20, 100))
-    supported = said(be.verification(be.Scores(values, *sides), far_targets=[1 / 1500]))
+    supported = unsupported_targets(
+        be.verification(be.Scores(values, *sides), far_targets=[1 / 1500])
+    )
     assert supported == {1 / 1500: ("target-not-supported", {"pairs of people": len(pairs)}, 4500)}
 
 
 def listed(pairs, kind: str = "similarity", **options) -> be.Scores:
-    """A list of the comparisons of these people, including each person with itself."""
+    """Return a list of these pairs of people, and of each person with itself."""
     people = sorted({x for pair in pairs for x in pair})
     pairs = [*pairs, *((x, x) for x in people)]
     values = np.random.default_rng(1).random(len(pairs))
@@ -79,41 +83,43 @@ def named(pairs) -> be.Scores:
 
 def test_attempts_and_pairs_are_named_where_they_are_fewer_than_people_allow():
     """Of 100 pairs of 20 people more people are needed, of 40 more of their pairs."""
-    few_pairs, many_pairs = (list(itertools.combinations(range(n), 2)) for n in (20, 40))
-    few_pairs, many_pairs = few_pairs[::-1][:100], many_pairs[::7][:100]
+    pairs_of_20 = list(itertools.combinations(range(20), 2))[::-1][:100]
+    pairs_of_40 = list(itertools.combinations(range(40), 2))[::7][:100]  # spread over all people
     assert (
-        said(be.verification(named(few_pairs), far_targets=[0.01]))[0.01][2]
-        == people_with(300)
+        unsupported_targets(be.verification(named(pairs_of_20), far_targets=[0.01]))[0.01][2]
+        == people_by_counting_up(300)
         == 25
     )
     have = {"pairs of people": 100}
-    of_many = said(be.verification(named(many_pairs), far_targets=[0.01]))
-    assert of_many == {0.01: ("target-not-supported", have, 300)}
-    unnamed = said(be.verification(listed(many_pairs), far_targets=[0.01]))
+    of_pairs_of_40 = unsupported_targets(be.verification(named(pairs_of_40), far_targets=[0.01]))
+    assert of_pairs_of_40 == {0.01: ("target-not-supported", have, 300)}
+    unnamed = unsupported_targets(be.verification(listed(pairs_of_40), far_targets=[0.01]))
     assert unnamed == {0.01: ("target-not-supported", {"impostor attempts": 100}, 300)}
 
 
 def test_frr_needs_people_and_searches_attempts():
     ds = be.verification(be.simulate(30, 3, random_state=1), frr_targets=[0.5, 0.1, 0.001])
     have = {"people": 30}
-    assert said(ds, "frr") == {
+    assert unsupported_targets(ds, "frr") == {
         0.5: ("target-uncertain", have, 60),
         0.1: ("target-uncertain", have, 300),
         0.001: ("target-not-supported", have, 3000),
     }
-    support = said(be.open_set(be.simulate(30, 3, random_state=1), far_targets=[0.01]))[0.01]
+    support = unsupported_targets(
+        be.open_set(be.simulate(30, 3, random_state=1), far_targets=[0.01])
+    )[0.01]
     assert support[0] == "target-not-supported" and support[2] == 300
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_pairs_of_people_are_those_that_are_compared(seed):
-    """Each pair counts once, in any order and number of trials, if it has a trial."""
+    """A pair counts once, in any order and number of trials; a pair without a trial does not."""
     rng = np.random.default_rng(seed)
-    chosen = [tuple(rng.choice(40, 2, replace=False).tolist()) for _ in range(170)]
-    chosen = [pair for pair in chosen for _ in range(int(rng.integers(1, 4)))]
-    compared = {frozenset(pair) for pair in chosen}
-    ds = be.verification(named(chosen), far_targets=[0.01])
-    assert ds.attrs["pairs_of_people"] == len(compared) < len(chosen)
+    drawn_pairs = [tuple(rng.choice(40, 2, replace=False).tolist()) for _ in range(170)]
+    trials = [pair for pair in drawn_pairs for _ in range(int(rng.integers(1, 4)))]
+    compared = {frozenset(pair) for pair in trials}
+    ds = be.verification(named(trials), far_targets=[0.01])
+    assert ds.attrs["pairs_of_people"] == len(compared) < len(trials)
     assert arguments(ds, "target-not-supported")["have"] == {"pairs of people": len(compared)}
     scores = be.simulate(12, 2, random_state=1)
     labels = scores.probe_labels
@@ -127,7 +133,7 @@ LAYOUTS = ("list", "failures", "mask", "exclusion", "visits", "claims")
 
 
 def partly_compared(layout, seed=4):
-    """One door log in each layout: 14 people try as a few other people; and the compared pairs."""
+    """Return a door log in a layout, in which 14 people claim to be a few others, and its pairs."""
     rng = np.random.default_rng(seed)
     people, tries = 14, 3
     labels = np.repeat(np.arange(people), tries)
@@ -144,8 +150,9 @@ def partly_compared(layout, seed=4):
     holes = be.Scores(compared_values, *sides, kind="similarity", nan="exclude")
     if layout == "list":
         subjects = np.stack([labels[i], j], axis=1)
-        scores_and_classes = values[i, j], labels[i] == j
-        scores = be.Scores.from_pairs(*scores_and_classes, subjects=subjects, kind="similarity")
+        scores = be.Scores.from_pairs(
+            values[i, j], labels[i] == j, subjects=subjects, kind="similarity"
+        )
     elif layout == "failures":
         scores = holes
     elif layout == "mask":
@@ -176,7 +183,7 @@ def test_what_was_compared_counts_in_every_layout(layout):
 
 
 def test_the_limit_without_an_error_is_of_disjoint_pairs_that_were_compared():
-    """Everybody else claims to be one of three people, so that at most three pairs are disjoint."""
+    """All people claim to be one of three, so at most three pairs have no person in common."""
     labels, gallery = np.arange(3, 30), np.arange(3)
     values = 2 - np.eye(30)
     is_made = np.eye(30, dtype=bool)
@@ -201,7 +208,7 @@ def units(ds) -> dict[str, int]:
 
 
 def most_disjoint(left: set, right: set) -> int:
-    """The most pairs, with a subject of each side, of which no two share a subject, by trying."""
+    """Return how many pairs across two sides can be formed without a common subject, by trying."""
     best = 0
     for first_person in left:
         for second_person in right - {first_person}:
@@ -216,7 +223,7 @@ def most_disjoint(left: set, right: set) -> int:
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())
-def test_verification_by_hand(seed, claimed):
+def test_verification_states_the_most_disjoint_pairs(seed, claimed):
     rng = np.random.default_rng(seed)
     probes, gallery = rng.integers(0, 4, 6), rng.integers(1, 4, 5)
     scores = be.Scores(rng.random((6, 5)), probes, gallery)
@@ -242,7 +249,7 @@ def test_verification_by_hand(seed, claimed):
 
 @pytest.mark.parametrize("interval", [None, "subject-bootstrap", "wilson"])
 @pytest.mark.cases(1)
-def test_with_and_without_intervals(interval):
+def test_intervals_do_not_change_the_units(interval):
     scores = be.simulate(20, 3, random_state=1)
     ds = be.verification(scores, interval=interval)
     expected_units = {"impostor_pairs": 60 * 57 // 2, "subjects": 20, "disjoint_pairs": 10}
@@ -256,7 +263,7 @@ def test_with_and_without_intervals(interval):
     ("impostors", "expected"), [("unenrolled", 2), ("leave-subject-out", 3), ("both", 5)]
 )
 @pytest.mark.cases(1)
-def test_identification(impostors, expected):
+def test_identification_counts_the_people_of_each_role(impostors, expected):
     probes, gallery = ["a", "a", "b", "c", "x", "x", "y"], ["a", "b", "c", "d"]
     scores = be.Scores(np.arange(28.0).reshape(7, 4), probes, gallery)
     for size in ("all", "single"):
@@ -278,7 +285,7 @@ def test_a_target_is_supported_by_exactly_as_many_attempts_as_the_rule_says():
 
 @pytest.mark.parametrize(("pairs", "people"), [(1, 2), (3, 3), (4, 4), (6, 4), (7, 5), (300, 25)])
 def test_the_fewest_people_with_so_many_pairs(pairs, people):
-    assert smallest_number_of_people(pairs) == people
+    assert people_with(pairs) == people == people_by_counting_up(pairs)
 
 
 def test_what_a_rate_needs_is_named_by_what_is_short():
