@@ -49,7 +49,7 @@ def strict(answers: Answers) -> Answers:
 WRONG: dict[str, tuple[Callable[[Answers], Answers], str]] = {
     "exchanged": (
         lambda x: x | {"far": x["frr"], "frr": x["far"]},
-        "far: FAR and FRR are exchanged",
+        "far, frr: FAR and FRR are exchanged",
     ),
     "diagonal": (with_diagonal, "genuine_attempts: the diagonal is counted"),
     "all": (over_all_attempts, "frr: divided by all attempts"),
@@ -159,7 +159,8 @@ def test_files_that_cannot_be_read_are_said_to_be_so(tmp_path: Path) -> None:
     (tmp_path / "broken" / "answers.npz").write_text("no archive")
     (tmp_path / "empty").mkdir()
     remarks = {x.name: grade.grade(x.name, x / "answers.npz").remarks for x in tmp_path.iterdir()}
-    assert "cannot be read" in remarks["objects"][0] and "cannot be read" in remarks["broken"][0]
+    assert remarks["objects"] == ["dir: an array of object: it should have numbers"]
+    assert "cannot be read" in remarks["broken"][0]
     assert remarks["texts"] == ["cms: an array of <U1: it should have numbers"]
     assert remarks["nan"] == ["eer: it contains nan: the mean of an empty array is nan"]
     assert "the shape is (2, 3)" in remarks["short"][0]
@@ -189,7 +190,7 @@ def test_an_eer_that_follows_from_wrong_rates_has_no_further_mistake() -> None:
     far, frr = right["far"] ** 2, right["frr"]
     own = [solution.equal_error_rate(*row) for row in zip(far, frr, strict=True)]
     handed_in = right | {"far": far, "eer": np.array(own)}
-    assert "no further mistake" in grade.what_is_wrong("eer", handed_in, right)
+    assert "follows from FAR:" in grade.what_is_wrong("eer", handed_in, right)
 
 
 def test_a_seed_of_another_student_is_named(tmp_path: Path) -> None:
@@ -201,3 +202,49 @@ def test_a_seed_of_another_student_is_named(tmp_path: Path) -> None:
     assert bo.remarks == ["seed: 8 is also the seed of Ada"] and not cy.remarks
     *_, cy = grade.with_remarks_on_seeds(grades, {"Ada": 8, "Bo": 8, "Cy": 10})
     assert cy.remarks == ["seed: 9; expected 10"] and not any(cy.right.values())
+
+
+@pytest.mark.parametrize("seed", [7, 9, 12, 17])
+def test_any_of_the_nearest_thresholds_gives_the_eer(seed: int) -> None:
+    right = solution.solution(seed)
+    ends = [
+        [solution.equal_error_rates(x["far"], x["frr"])[k] for x in solution.partition_rates(seed)]
+        for k in (0, -1)
+    ]
+    assert not np.allclose(*ends)
+    for part in ends:
+        assert not grade.what_is_wrong("partition_eer", {"partition_eer": np.array(part)}, right)
+    between = {"partition_eer": np.mean(ends, axis=0)}
+    assert grade.what_is_wrong("partition_eer", between, right)
+
+
+def test_another_seed_is_said_and_nothing_else(tmp_path: Path) -> None:
+    hand_in(tmp_path / "Ada", solution.solution(8) | {"seed": np.array(7)})
+    ada = grade.grade("Ada", tmp_path / "Ada" / "answers.npz")
+    assert ada.remarks == ["thresholds do not belong to seed 7: another seed, or other draws"]
+    assert not any(ada.right.values())
+
+
+def test_capital_letters_and_a_seed_in_an_array_are_taken(tmp_path: Path) -> None:
+    answers = {name.upper(): value for name, value in solution.solution(7).items()}
+    hand_in(tmp_path / "Ada", answers | {"SEED": np.array([7])})
+    ada = grade.grade("Ada", tmp_path / "Ada" / "answers.npz")
+    assert not ada.remarks and all(ada.right.values())
+
+
+def test_a_mistake_in_several_arrays_is_said_once(tmp_path: Path) -> None:
+    right = solution.solution(7)
+    hand_in(tmp_path / "Ada", right | {"far": right["far"].T, "frr": right["frr"].T})
+    ada = grade.grade("Ada", tmp_path / "Ada" / "answers.npz")
+    assert ada.remarks == ["far, frr: the axes are exchanged: pairs and claims are the rows"]
+
+
+def test_a_table_of_seeds_has_commas_or_semicolons(tmp_path: Path) -> None:
+    table = tmp_path / "seeds.csv"
+    for mark in (",", ";"):
+        table.write_text(f"student{mark}seed\nAda{mark}7\n", encoding="utf-8")
+        assert grade.read_seeds(table) == {"Ada": 7}
+    for text in ("name,seed\nAda,7\n", "student,seed\nAda,x\n", ""):
+        table.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match="seed"):
+            grade.read_seeds(table)

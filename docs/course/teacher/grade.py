@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 from mistakes import mistakes
-from solution import equal_error_rate, solution
+from solution import equal_error_rates, homework_data, partition_rates, solution
 
 #: The arrays of the sheet, in its order.
 ARRAYS = (
@@ -42,7 +42,9 @@ class Grade(NamedTuple):
 
 
 def read_answers(file: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of a file of answers; nothing in it is run.
+    """Return the arrays of a file of answers, by their names in small letters; nothing is run.
+
+    An array of objects is not read: an empty one is returned in its place.
 
     Raises
     ------
@@ -53,9 +55,18 @@ def read_answers(file: Path) -> dict[str, np.ndarray]:
         raise ValueError(f"there is no {file.name}")
     try:
         with np.load(file, allow_pickle=False) as archive:
-            return {name: np.asarray(archive[name]) for name in archive.files}
+            in_capitals_first = sorted(archive.files)
+            return {name.lower(): read_array(archive, name) for name in in_capitals_first}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError) as error:
         raise ValueError(f"{file.name} cannot be read: save numbers with np.savez") from error
+
+
+def read_array(archive: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    """Return an array of a file; an empty array of objects if it is no array of numbers."""
+    try:
+        return np.asarray(archive[name])
+    except ValueError:
+        return np.empty(0, dtype=object)
 
 
 def seed_of(answers: Mapping[str, np.ndarray]) -> int | None:
@@ -78,14 +89,29 @@ def grade(student: str, file: Path) -> Grade:
     seed = seed_of(answers)
     if seed is None:
         return Grade(student, right, ["seed: missing, or no whole number: nothing can be compared"])
+    if has_other_distances(answers, seed):
+        remark = f"thresholds do not belong to seed {seed}: another seed, or other draws"
+        return Grade(student, right, [remark], seed)
+    answers["seed"] = np.array(seed)
     truth = solution(seed)
+    sentences = {name: what_is_wrong(name, answers, truth) for name in ARRAYS}
+    right = {name: not sentence for name, sentence in sentences.items()}
     remarks = []
-    for name in ARRAYS:
-        sentence = what_is_wrong(name, answers, truth)
-        right[name] = not sentence
-        if sentence:
-            remarks.append(f"{name}: {sentence}")
+    for sentence in dict.fromkeys(filter(None, sentences.values())):
+        names = [name for name in ARRAYS if sentences[name] == sentence]
+        remarks.append(f"{', '.join(names)}: {sentence}")
     return Grade(student, right, remarks, seed)
+
+
+def has_other_distances(answers: Mapping[str, np.ndarray], seed: int) -> bool:
+    """Whether most of the thresholds are no distances of the seed."""
+    thresholds = answers.get("thresholds", np.empty(0))
+    if thresholds.dtype.kind not in "iuf" or not np.isfinite(thresholds).any():
+        return False
+    distances = homework_data(seed)[0].ravel()
+    finite = thresholds[np.isfinite(thresholds)]
+    gap = np.abs(finite[:, None] - distances).min(axis=1)
+    return (gap > 1e-5).mean() > 0.5
 
 
 def what_is_wrong(
@@ -97,25 +123,46 @@ def what_is_wrong(
     answer, expected = answers[name], truth[name]
     if answer.dtype.kind not in "biuf":
         return f"an array of {answer.dtype}: it should have numbers"
-    if answer.shape == expected.shape and np.allclose(answer, expected, rtol=1e-6, atol=1e-9):
+    if answer.shape == expected.shape and is_right(name, answer, truth):
         return ""
     in_both_rows = list(mistakes(name, int(truth["seed"]), dict(truth)))
     in_one_row = [one for both in in_both_rows for one in _mistakes_in_one_row(expected, *both)]
     for sentence, wrong in in_both_rows + in_one_row:
-        if answer.shape == wrong.shape and np.allclose(answer, wrong, rtol=1e-6, atol=1e-9):
+        if answer.shape != wrong.shape:
+            continue
+        # An EER of a partition may be the one of another threshold that is as near.
+        needed = 0.9 if name == "partition_eer" else 1
+        if np.isclose(answer, wrong, rtol=1e-6, atol=1e-9).mean() >= needed:
             return sentence
     if answer.shape != expected.shape:
         return f"the shape is {answer.shape}: it should be {expected.shape}"
     if np.isnan(answer).any():
         return "it contains nan: the mean of an empty array is nan"
     if follows_from_rates(name, answers, expected):
-        return "wrong because FAR or FRR is wrong: no further mistake"
+        rates = [x for x in ("far", "frr") if not is_right(x, answers[x], truth)]
+        return (
+            f"follows from {' and '.join(rates).upper().replace('AND', 'and')}: no further mistake"
+        )
     different = ~np.isclose(answer, expected, rtol=1e-6, atol=1e-9)
     first = tuple(int(i) for i in np.argwhere(different)[0])
     place = f" at [{', '.join(map(str, first))}]" if first else ""
     return (
         f"{different.sum()} of {different.size} are wrong; the first{place} is "
         f"{answer[first]:.6g} in place of {expected[first]:.6g}"
+    )
+
+
+def is_right(name: str, answer: np.ndarray, truth: Mapping[str, np.ndarray]) -> bool:
+    """Whether an array is right; an EER may be the one of any of the nearest thresholds."""
+    if name == "eer":
+        pairs = list(zip(truth["far"], truth["frr"], strict=True))
+    elif name == "partition_eer":
+        pairs = [(x["far"], x["frr"]) for x in partition_rates(int(truth["seed"]))]
+    else:
+        return np.allclose(answer, truth[name], rtol=1e-6, atol=1e-9)
+    return all(
+        np.isclose(value, equal_error_rates(*rates), rtol=1e-6, atol=1e-9).any()
+        for value, rates in zip(answer, pairs, strict=True)
     )
 
 
@@ -135,10 +182,13 @@ def follows_from_rates(name: str, answers: Mapping[str, np.ndarray], expected: n
     if name != "eer" or not {"far", "frr"} <= {*answers}:
         return False
     far, frr = answers["far"], answers["frr"]
-    if far.shape != frr.shape or far.ndim != 2 or len(far) != len(expected):
+    are_rates = all(x.dtype.kind in "biuf" and not np.isnan(x).any() for x in (far, frr))
+    if not are_rates or far.shape != frr.shape or far.ndim != 2 or len(far) != len(expected):
         return False
-    own = [equal_error_rate(*row) for row in zip(far, frr, strict=True)]
-    return np.allclose(answers[name], own)
+    return all(
+        np.isclose(value, equal_error_rates(*row)).any()
+        for value, *row in zip(answers[name], far, frr, strict=True)
+    )
 
 
 def with_remarks_on_seeds(grades: Sequence[Grade], seeds: Mapping[str, int] | None) -> list[Grade]:
@@ -175,9 +225,27 @@ def write_table(grades: Sequence[Grade], out: Path) -> None:
 
 
 def read_seeds(file: Path) -> dict[str, int]:
-    """Return the seed of each student, from a CSV file with the columns `student` and `seed`."""
-    with file.open(newline="", encoding="utf-8-sig") as lines:
-        return {row["student"]: int(row["seed"]) for row in csv.DictReader(lines)}
+    """Return the seed of each student, from a CSV file with the columns `student` and `seed`.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or a seed is no whole number.
+    """
+    text = file.read_text(encoding="utf-8-sig")
+    title, *_ = text.splitlines() or [""]
+    rows = csv.DictReader(text.splitlines(), delimiter=";" if ";" in title else ",")
+    if not {"student", "seed"} <= {*(rows.fieldnames or ())}:
+        raise ValueError(
+            f"{file} should have the columns student and seed; its first line: {title}"
+        )
+    seeds = {}
+    for row in rows:
+        try:
+            seeds[row["student"]] = int(row["seed"])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{file}: the seed of {row['student']} is no whole number") from error
+    return seeds
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -194,8 +262,11 @@ def main(words: Sequence[str] | None = None) -> int:
     students = sorted(x for x in options.submissions.iterdir() if x.is_dir())
     if not students:
         usage.error(f"{options.submissions} has no folder of a student")
+    try:
+        seeds = read_seeds(options.seeds) if options.seeds else None
+    except (ValueError, OSError) as error:
+        usage.error(str(error))
     grades = [grade(folder.name, folder / "answers.npz") for folder in students]
-    seeds = read_seeds(options.seeds) if options.seeds else None
     grades = with_remarks_on_seeds(grades, seeds)
     write_table(grades, options.out)
     for x in grades:

@@ -79,6 +79,7 @@ def _rates(
         if other != name:
             yield f"these are the values of {other.upper()}", right[other]
     yield "the rows are exchanged: pairs come first, then claims", right[name][::-1]
+    yield "the axes are exchanged: pairs and claims are the rows", right[name].T
     yield _PERCENT, 100 * right[name]
     genuine, impostor = right["genuine_attempts"], right["impostor_attempts"]
     own = genuine if name in ("gar", "frr") else impostor
@@ -169,6 +170,8 @@ def _identification(
     )
     strict = (nearest[:, None] < thresholds)[:, :, None] & (rank[:, None] <= ranks)[:, None, :]
     yield _STRICT, strict.mean(axis=0)
+    above = (nearest[:, None] >= thresholds)[:, :, None] & (rank[:, None] <= ranks)[:, None, :]
+    yield _LARGER, above.mean(axis=0)
     yield (
         "not cumulative: DIR(t, k) has all ranks of at most k",
         np.diff(right["dir"], axis=1, prepend=0),
@@ -190,11 +193,22 @@ def _partition_eer(
     thresholds, everybody = right["thresholds"], np.arange(len(person))
     parts = partitions(person, seed)
 
-    def eer(probes: np.ndarray, gallery: np.ndarray, thresholds: np.ndarray) -> float:
+    def attempts(probes: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         inside, same = distances[np.ix_(probes, gallery)], person[probes, None] == person[gallery]
-        genuine = inside[same & (probes[:, None] != gallery)]
-        of_part = rates(genuine, inside[~same], thresholds)
+        return inside[same & (probes[:, None] != gallery)], inside[~same]
+
+    def eer_of(genuine: np.ndarray, impostor: np.ndarray, thresholds: np.ndarray) -> float:
+        of_part = rates(genuine, impostor, thresholds)
         return equal_error_rate(of_part["far"], of_part["frr"])
+
+    def eer(probes: np.ndarray, gallery: np.ndarray, thresholds: np.ndarray) -> float:
+        return eer_of(*attempts(probes, gallery), thresholds)
+
+    def eer_over_all(genuine: np.ndarray, impostor: np.ndarray) -> float:
+        of_part = rates(genuine, impostor, thresholds)
+        total = len(genuine) + len(impostor)
+        far = of_part["far"] * len(impostor) / total
+        return equal_error_rate(far, of_part["frr"] * len(genuine) / total)
 
     yield _PERCENT, 100 * right["partition_eer"]
     yield (
@@ -202,6 +216,22 @@ def _partition_eer(
         np.full(len(parts), right["partition_eer"][0]),
     )
     yield "the EER of all people, 100 times", np.full(len(parts), right["eer"][0])
+    inside = [attempts(images, images) for images in parts]
+    with_diagonal = [
+        (np.append(genuine, np.zeros(len(images))), impostor)
+        for (genuine, impostor), images in zip(inside, parts, strict=True)
+    ]
+    yield _DIAGONAL, np.array([eer_of(*x, thresholds) for x in with_diagonal])
+    below = np.nextafter(thresholds, -np.inf)
+    yield _STRICT, np.array([eer_of(*x, below) for x in inside])
+    yield (
+        _LARGER,
+        np.array([eer_of(-genuine, -impostor, -thresholds) for genuine, impostor in inside]),
+    )
+    yield _ALL_ATTEMPTS, np.array([eer_over_all(*x) for x in inside])
+    for other in {0, 42} - {seed}:
+        drawn = [eer(images, images, thresholds) for images in partitions(person, other)]
+        yield f"the generator has the seed {other}: it should have your seed", np.array(drawn)
     yield (
         "the impostors are all other people: only people of the partition are",
         np.array([eer(images, everybody, thresholds) for images in parts]),
