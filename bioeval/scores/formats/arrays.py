@@ -50,8 +50,8 @@ from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.faults import fault, listing, missing, wrong_shape
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import SideLabels, of_images, read_labels
-from bioeval.scores.formats.layouts import COLUMNS, MOST_COLUMNS, TRIAL_NAMES
 from bioeval.scores.formats.options import Arguments
+from bioeval.scores.formats.spellings import COLUMNS, MOST_COLUMNS, TRIAL_NAMES
 from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, as_meta, as_subjects
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.making import as_ids

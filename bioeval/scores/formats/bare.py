@@ -34,9 +34,10 @@ from bioeval.scores.formats.labels import (
     labels_of_rows,
     read_templates,
 )
-from bioeval.scores.formats.layouts import is_number, numbered_columns
+from bioeval.scores.formats.layouts import numbered_columns
 from bioeval.scores.formats.lists import two_classes
 from bioeval.scores.formats.options import Arguments
+from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.formats.tables import Head, read_columns
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores

@@ -18,20 +18,12 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.messages import Message
 from bioeval.scores.formats.faults import fault, refuse_rows
 from bioeval.scores.formats.files import content, existing_file, read_text
-from bioeval.scores.formats.layouts import (
-    IMPOSTORS,
-    TRIALS,
-    TRUTH,
-    Layout,
-    has_three_classes,
-    matched,
-    trial_layout,
-    truth_word,
-    unknown_words,
-    with_header,
-)
+from bioeval.scores.formats.layout_table import TRIALS
+from bioeval.scores.formats.layouts import Layout, matched, trial_layout, with_header
 from bioeval.scores.formats.options import Arguments
+from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, has_three_classes, truth_word
 from bioeval.scores.formats.tables import Columns, Words, head_of, read_columns
+from bioeval.scores.formats.unknown_lists import unknown_words
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import as_names, first_twice, places, united
 
@@ -133,7 +125,8 @@ def read_lfw(path: Path) -> Comparisons:
     """Read pairs of images; the first line gives the number of folds and of pairs in a fold."""
     texts = enumerate(read_text(path).split("\n"), 1)
     lines = [(n, " ".join(line.split())) for n, line in texts if line.strip()]
-    (_, first), *rows = lines
+    _, first = lines[0]
+    rows = lines[1:]
     if not _FOLDS.fullmatch(first):
         raise DataError(
             f"{path}: the first line is {first!r}; expected the number of folds and of genuine "
@@ -182,7 +175,8 @@ def look_up(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the places of both templates of each comparison among names, and which are kept.
 
-    With `skip`, comparisons of which a template is not there are left out.
+    The places are (kept,), and the mask of what is kept is (comparisons,). With `skip`, comparisons
+    with a template that is not among the names are left out; else they raise an error.
     """
     template_names = as_names(names)
     if (twice := first_twice(template_names)) is not None:
@@ -231,41 +225,44 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
     """
     import pandas as pd
 
-    keys, trials = layout.templates, listed.table
-    chosen = _columns_of_names(table, keys, listed)
-    sides = listed.layout.templates or listed.layout.subjects
-    if sorted(sides) != sorted(chosen):
-        sides = tuple(sorted(chosen))
+    trials = listed.table
+    key_columns = layout.templates
+    chosen = _columns_of_names(table, key_columns, listed)
+    trial_columns = listed.layout.templates or listed.layout.subjects
+    if sorted(trial_columns) != sorted(chosen):
+        trial_columns = tuple(sorted(chosen))
     genuine = listed.genuine
-    if genuine is None and len(keys) == 1:  # what is beside the one name is a word for the class
+    if genuine is None and len(key_columns) == 1:  # beside the one name is a word for the class
         for truth in [i for i in listed.names if i not in chosen][:1]:
             genuine = truth_of(trials.words[truth], trials, listed.layout.names[truth])
-    columns = [table.words[i] for i in keys], [trials.words[i] for i in sides]
-    (scored, listed_names), name_count = _names_as_numbers(*columns)
+    (scored, listed_names), name_count = _names_as_numbers(
+        [table.words[i] for i in key_columns], [trials.words[i] for i in trial_columns]
+    )
 
-    def key(sides: list[np.ndarray], unordered: bool = False) -> pd.Index:
+    def pair_keys(names: list[np.ndarray], unordered: bool = False) -> pd.Index:
         if unordered:
-            sides = [np.minimum(*sides), np.maximum(*sides)]
-        return pd.Index(sides[0] if len(sides) == 1 else sides[0] * name_count + sides[1])
+            names = [np.minimum(*names), np.maximum(*names)]
+        return pd.Index(names[0] if len(names) == 1 else names[0] * name_count + names[1])
 
-    unordered = bool(arguments.peek("lists.unordered")) and len(keys) == 2
-    score_keys = key(scored, unordered)
-    trial_keys = key(listed_names, unordered)
+    unordered = bool(arguments.peek("lists.unordered")) and len(key_columns) == 2
+    score_keys = pair_keys(scored, unordered)
+    trial_keys = pair_keys(listed_names, unordered)
     if not layout.names_templates:
         refuse_rows(score_keys.duplicated(), table, "is listed before", "list each pair once")
-    lines = np.flatnonzero(~trial_keys.duplicated())
+    lines = np.flatnonzero(~trial_keys.duplicated())  # of each trial, its first line
     distinct = trial_keys[lines]
-    place = places(score_keys, distinct)
-    if len(keys) == 2 and not unordered:
-        back = places(key(scored[::-1]), distinct)
-        if genuine is not None:  # which has a score in its own order
-            back[distinct.isin(score_keys)[back]] = -1
-        place = np.where(place < 0, back, place)
+    place = places(score_keys, distinct)  # (scores,): the trial of each score, -1 for none
+    if len(key_columns) == 2 and not unordered:
+        place_if_exchanged = places(pair_keys(scored[::-1]), distinct)
+        if genuine is not None:  # a trial with a score in its own order takes no other
+            has_own_score = distinct.isin(score_keys)
+            place_if_exchanged[has_own_score[place_if_exchanged]] = -1
+        place = np.where(place < 0, place_if_exchanged, place)
     is_listed = place >= 0
     trial = lines[place]
     exchanged = scored[0] != listed_names[0][trial]
     if unordered:  # where both orders are listed, a score has the order of its own names
-        exchanged &= ~key(scored).isin(key(listed_names))
+        exchanged &= ~pair_keys(scored).isin(pair_keys(listed_names))
     notes = []
     again = len(trial_keys) - len(lines)
     if genuine is None:
@@ -290,19 +287,21 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
     return Joined(rows, genuine[trial[rows]], exchanged[rows], notes)
 
 
-def _names_as_numbers(*sides: list[Words]) -> tuple[list[list[np.ndarray]], int]:
+def _names_as_numbers(*tables: list[Words]) -> tuple[list[list[np.ndarray]], int]:
+    """Return the columns of several tables under one numbering, and the number of names."""
     names: list[str] = []
     numbers = []
-    for columns in sides:
-        of_side = []
+    for columns in tables:
+        of_table = []
         for column in columns:
             names, place_of = united(names, column.values)
-            of_side.append(place_of[column.codes])
-        numbers.append(of_side)
+            of_table.append(place_of[column.codes])
+        numbers.append(of_table)
     return numbers, len(names)
 
 
 def _columns_of_names(table: Columns, keys: Sequence[int], listed: Comparisons) -> tuple[int, ...]:
+    """Return the column of trials that shares most names with each column `keys` of scores."""
     chosen = list[int]()
     for key in keys:
         column = table.words[key]
@@ -325,6 +324,7 @@ def _columns_of_names(table: Columns, keys: Sequence[int], listed: Comparisons) 
 
 
 def _note_left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
+    """Return the message that the `missing` lines of a file are left out; raise unless `skip`."""
     if not skip or missing.all():
         advice = 'to leave them out say `lists={"missing_pairs": "skip"}`'
         refuse_rows(missing, file, f"has {have}", advice)

@@ -22,8 +22,8 @@ from bioeval.base.errors import DataError, backquoted, counted
 from bioeval.scores.formats.containers import open_npy, require_unicode
 from bioeval.scores.formats.faults import fault, guarded, missing
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array
-from bioeval.scores.formats.layouts import COLUMNS, counts_columns, require_names
 from bioeval.scores.formats.options import Arguments
+from bioeval.scores.formats.spellings import COLUMNS, counts_columns, require_names
 from bioeval.scores.formats.tables import (
     Columns,
     Head,

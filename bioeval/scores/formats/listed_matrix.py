@@ -105,6 +105,7 @@ def _refuse_other_scores(
     gallery: ListedSide,
     again: int,
 ) -> None:
+    """Raise where a pair that is listed `again` has another score than the `written` score."""
     different = ~np.isclose(written, values, rtol=0, atol=0, equal_nan=True)
     if different.any():
         row = int(np.argmax(different))
@@ -120,10 +121,10 @@ def _refuse_other_scores(
 class ListedSide:
     """The templates of one side of a list: codes of pairs, names and subjects of templates."""
 
-    codes: np.ndarray  # int64 (pairs,)
+    codes: np.ndarray  # int64 (pairs,): the template of each pair
     names: list[str]
-    subjects: np.ndarray | None
-    meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # a value for each name
+    subjects: np.ndarray | None  # (templates,)
+    meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # columns (templates,)
 
     def in_order(self) -> ListedSide:
         """Return the templates in the natural order of their names, not in the order of lines."""
@@ -138,6 +139,7 @@ class ListedSide:
 
 
 def _one_set(path: Path, first: ListedSide, second: ListedSide) -> tuple[ListedSide, ListedSide]:
+    """Return two sides whose templates are one set: equal names are one template."""
     names, place_of_second = template_names.united(first.names, second.names)
     subjects = None
     if first.subjects is not None and second.subjects is not None:
@@ -151,8 +153,10 @@ def _one_set(path: Path, first: ListedSide, second: ListedSide) -> tuple[ListedS
         meta[name] = np.empty(len(names), dtype=object)
         meta[name][place_of_second] = second.meta[name]
         meta[name][: len(first.names)] = values
-    codes = first.codes, place_of_second[second.codes]
-    return ListedSide(codes[0], names, subjects, meta), ListedSide(codes[1], names, subjects, meta)
+    return (
+        ListedSide(first.codes, names, subjects, meta),
+        ListedSide(place_of_second[second.codes], names, subjects, meta),
+    )
 
 
 def require_one_owner(path: Path, name: str, subject: str, other_subject: str) -> None:

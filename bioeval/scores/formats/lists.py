@@ -18,21 +18,17 @@ from bioeval.scores.formats.comparisons import in_listed_order, join, read_compa
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import read_templates
-from bioeval.scores.formats.layouts import (
-    Layout,
-    has_three_classes,
-    is_attack,
-    is_number,
-    is_truth,
-    layout_of,
+from bioeval.scores.formats.layouts import Layout, layout_of
+from bioeval.scores.formats.listed_matrix import ListedSide, matrix_of_pairs, require_one_owner
+from bioeval.scores.formats.options import Arguments
+from bioeval.scores.formats.spellings import has_three_classes, is_attack, is_number, is_truth
+from bioeval.scores.formats.tables import Columns, Head, Words, head_of, read_columns, whole_floats
+from bioeval.scores.formats.unknown_lists import (
     misspelt,
     no_scores,
     refuse_two_readings,
     unknown_words,
 )
-from bioeval.scores.formats.listed_matrix import ListedSide, matrix_of_pairs, require_one_owner
-from bioeval.scores.formats.options import Arguments
-from bioeval.scores.formats.tables import Columns, Head, Words, head_of, read_columns, whole_floats
 from bioeval.scores.labels import (
     are_of_no_person,
     as_objects,
@@ -74,9 +70,8 @@ def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores
 def wanted_columns(layout: Layout, arguments: Arguments) -> list[int]:
     """Return the columns of words that are read."""
     columns = {*map(layout.get, ("genuine", "fold", "species")), *layout.subjects}
-    columns |= {
-        i for pair_of_columns in layout.meta.values() for i in pair_of_columns
-    }  # None where a side has none
+    for pair_of_columns in layout.meta.values():
+        columns |= {*pair_of_columns}  # None where a side has none
     by_name = arguments.names_templates or "lists.as" in arguments
     if by_name or layout.names_templates or layout.subjects and not layout.header:
         columns |= {*layout.templates}
@@ -95,6 +90,7 @@ def how_read(path: Path, layout: Layout, arguments: Arguments) -> dict[str, Any]
 
 
 def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
+    """Raise where a list in bob's layout, whose columns have no names, may be another list."""
     columns = [i for i, column in table.words.items() if all(map(is_truth, column.values))]
     if np.isin(table.numbers[layout.score], (0, 1, -1)).all():
         columns.append(layout.score)
@@ -112,7 +108,10 @@ def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
 
 
 def _places_of_words(searched: Words, words: Words) -> np.ndarray:
-    return template_names.places(*(template_names.as_names(x.values) for x in (searched, words)))
+    """Return the place of each distinct searched word among `words`, -1 for none."""
+    return template_names.places(
+        template_names.as_names(searched.values), template_names.as_names(words.values)
+    )
 
 
 def both_sides(first: Words, second: Words) -> CodedSides:
@@ -131,6 +130,7 @@ def both_sides(first: Words, second: Words) -> CodedSides:
 def _scores_alone(
     head: Head, layout: Layout, impostor: Path | None, arguments: Arguments, options: dict[str, Any]
 ) -> Scores:
+    """Return scores without names: of genuine and impostor files, or in the order of trials."""
     path = head.path
     if impostor is None and "trials" in arguments:
         return in_listed_order(path, _only_column(head, layout), arguments, options)
@@ -162,8 +162,9 @@ def _scores_alone(
             "expected distances or similarities in both",
             line=impostor_head.first,
         )
-    genuine, impostors = _only_column(head, layout), _only_column(impostor_head, impostor_layout)
-    return two_classes(path, genuine, impostor, impostors, arguments, options)
+    genuine_scores = _only_column(head, layout)
+    impostor_scores = _only_column(impostor_head, impostor_layout)
+    return two_classes(path, genuine_scores, impostor, impostor_scores, arguments, options)
 
 
 def _only_column(head: Head, layout: Layout) -> np.ndarray:
@@ -209,7 +210,7 @@ class Listed:
         self.layout = layout
         self.arguments = arguments
         self.values = arguments.with_failures(table.numbers[layout.score])
-        self.rows: Any = slice(None)  # all, or their places
+        self.rows: Any = slice(None)  # the rows that are kept: all, or an array of their numbers
         #: Whether each row that is kept has its names in the other order than its trial.
         self.exchanged: np.ndarray | None = None
         self.notes: list[Message] = []
@@ -245,21 +246,24 @@ class Listed:
         self.genuine: np.ndarray = genuine
 
     def _classes_of_subjects(self, enrolled: Words, probes: Words) -> np.ndarray:
-        nobody = [
+        """Return the classes of pairs by the subjects; pairs of no person on either side go."""
+        is_nobody_enrolled, is_nobody_probe = (
             are_of_no_person(as_objects(side.values), self.no_person)[side.codes]
             for side in (enrolled, probes)
-        ]
-        genuine = enrolled.codes == _places_of_words(probes, enrolled)[probes.codes]
-        of_nobody = nobody[0] & nobody[1]
+        )
+        same_subject = enrolled.codes == _places_of_words(probes, enrolled)[probes.codes]
+        genuine = same_subject & ~is_nobody_enrolled
+        of_nobody = is_nobody_enrolled & is_nobody_probe
         if not of_nobody.any():
-            return genuine & ~nobody[0]
+            return genuine
         if of_nobody.all():
             raise fault(self.table.path, "has no pair with a subject who is a person")
         self.notes.append(Message("pairs-of-no-person", pairs=int(of_nobody.sum())))
         self.rows = np.flatnonzero(~of_nobody)
-        return (genuine & ~nobody[0])[self.rows]
+        return genuine[self.rows]
 
     def _join(self) -> np.ndarray:
+        """Keep the rows with a trial, and return the classes of their trials."""
         layout = self.layout
         path = self.table.path
         if not layout.templates:
@@ -545,6 +549,10 @@ class Listed:
     def _by_template(
         self, column: Words, subjects: Words, attribute: str = "subject"
     ) -> np.ndarray:
+        """Return the subject, or another attribute, of each template of a column.
+
+        `subjects` has the attribute of each row; a template with two values raises an error.
+        """
         owner = np.empty(len(column.values), dtype=np.int64)
         owner[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
         for row in np.flatnonzero(owner[column.codes] != subjects.codes)[:1]:
@@ -575,11 +583,13 @@ class Listed:
 
 
 def _renamed(names: Two, value_of: Mapping[str, str]) -> Two:
+    """Return columns with the value of each name, such as its subject, in place of the name."""
     first, second = (column.renamed([value_of[x] for x in column.values]) for column in names)
     return first, second
 
 
 def _is_of_one(subjects: Words, templates: Words) -> bool:
+    """Whether each subject has one template, and some template several subjects."""
     first = np.empty(len(subjects.values), dtype=np.int64)
     first[subjects.codes[::-1]] = templates.codes[::-1]
     alike = first[subjects.codes] == templates.codes

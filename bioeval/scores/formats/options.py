@@ -63,24 +63,13 @@ class Arguments:
     def __init__(self, arguments: Mapping[str, Any]):
         columns = _mapping("columns", arguments)
         lists = _mapping("lists", arguments)
+        _refuse_near_roles(columns)
+        _refuse_unknown_keys(lists)
         #: The source of names of templates: ``"auto"``, or None where ``columns`` says that there
         #: are none.
         self.names: str | None = "auto"
         if isinstance(arguments.get("columns"), Mapping):
             self.names = None if arguments["columns"].get("name", "") is None else "auto"
-        for word in columns:
-            if word in _MEANT:
-                raise DataError(
-                    f'`columns={{"{word}": "{columns[word]}"}}` names no role; did you mean '
-                    f"{_MEANT[word]!r}? The roles are {', '.join(ROLES)}; any other word is the "
-                    "name of a metadata column"
-                )
-        for key in lists:
-            if key not in LISTS:
-                raise DataError(
-                    f"`lists` has the key {received(key)}; expected "
-                    f"{', '.join(LISTS)}.{nearest_name(key, LISTS)}"
-                )
         stated = {k: v for k, v in arguments.items() if k not in ("columns", "lists")}
         stated |= {f"columns.{k}": v for k, v in columns.items() if k in ROLES}
         stated |= {f"lists.{k}": v for k, v in lists.items()}
@@ -177,22 +166,44 @@ class Arguments:
         )
 
 
+_EXAMPLES = {
+    "columns": "{'scores': 'D', 'labels': 'y', 'camera': 'cam'}",
+    "lists": "{'as': 'matrix'}",
+}
+
+
 def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of ``columns`` or ``lists`` that are not None, after a check of both."""
     value = arguments.get(name)
     if value is None:
         return {}
-    example = "{'scores': 'D', 'labels': 'y', 'camera': 'cam'}"
-    if name == "lists":
-        example = "{'as': 'matrix'}"
-    words = [0]
     if isinstance(value, Mapping):
-        values = [x for x in value.values() if x is not None]
-        words = [*value, *(values if name == "columns" else ())]
-    if name == "columns" and not all(isinstance(x, str) and x for x in words) or words == [0]:
-        raise DataError(
-            f"`{name}` is {received(value)}; expected a mapping of names, such as {example}"
-        )
-    return {key: entry for key, entry in value.items() if entry is not None}
+        entries = {key: entry for key, entry in value.items() if entry is not None}
+        words = [*value, *entries.values()]
+        if name == "lists" or all(isinstance(x, str) and x for x in words):
+            return entries
+    raise DataError(
+        f"`{name}` is {received(value)}; expected a mapping of names, such as {_EXAMPLES[name]}"
+    )
+
+
+def _refuse_near_roles(columns: Mapping[str, str]) -> None:
+    for word, column in columns.items():
+        if word in _MEANT:
+            raise DataError(
+                f'`columns={{"{word}": "{column}"}}` names no role; did you mean '
+                f"{_MEANT[word]!r}? The roles are {', '.join(ROLES)}; any other word is the "
+                "name of a metadata column"
+            )
+
+
+def _refuse_unknown_keys(lists: Mapping[str, Any]) -> None:
+    for key in lists:
+        if key not in LISTS:
+            raise DataError(
+                f"`lists` has the key {received(key)}; expected "
+                f"{', '.join(LISTS)}.{nearest_name(key, LISTS)}"
+            )
 
 
 class TemplatePattern:
@@ -207,7 +218,9 @@ class TemplatePattern:
             ) from None
         #: The names of the metadata that it takes.
         self.metadata = [name for name in self.pattern.groupindex if name != "subject"]
-        if self.pattern.groups == 0 or self.metadata == [*self.pattern.groupindex] != []:
+        names = self.pattern.groupindex
+        has_only_metadata = bool(names) and "subject" not in names
+        if self.pattern.groups == 0 or has_only_metadata:
             raise DataError(
                 f'`subject_from="{text}"` has no group for the subject; expected one, as in '
                 "'id(\\d+)/', several that are the subject together, or named ones, as in "
@@ -234,15 +247,16 @@ class TemplatePattern:
         by_group = dict[str, dict[str, str]]()
         for group in ("subject", *self.metadata):
             parts = {name: self.part(name, group) for name in names}
-            for name in (name for name, part in parts.items() if part is None):
-                matching_names = [x for x, part in parts.items() if part is not None]
-                only = f", and does match {matching_names[0]!r}" if matching_names else ""
+            matched = {name: part for name, part in parts.items() if part is not None}
+            name = next((name for name in parts if name not in matched), None)
+            if name is not None:
+                only = f", and does match {next(iter(matched))!r}" if matched else ""
                 raise DataError(
                     f'{place_of(name)}: `subject_from="{self.pattern.pattern}"` does not match '
                     f"the name {name!r}{only}; expected a regular expression with a group, the "
                     f"{group}, in each name, such as '{subject_pattern(names)}'"
                 )
-            by_group[group] = {name: part for name, part in parts.items() if part is not None}
+            by_group[group] = matched
         return by_group
 
 

@@ -28,7 +28,7 @@ from bioeval.scores.formats.files import (
     open_text,
     rows_of,
 )
-from bioeval.scores.formats.layouts import HEADER_NAMES, folded, is_number, require_few
+from bioeval.scores.formats.spellings import HEADER_NAMES, folded, is_number, require_few
 from bioeval.scores.labels import LEAST_INEXACT
 
 if TYPE_CHECKING:

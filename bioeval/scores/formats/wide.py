@@ -16,20 +16,20 @@ from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import optional
 from bioeval.scores.formats.labels import read_templates
-from bioeval.scores.formats.layouts import (
+from bioeval.scores.formats.layout_table import letter
+from bioeval.scores.formats.layouts import with_header
+from bioeval.scores.formats.lists import Listed, how_read, wanted_columns
+from bioeval.scores.formats.options import Arguments
+from bioeval.scores.formats.spellings import (
     COLUMNS,
     HEADER_NAMES,
     counts_columns,
     folded,
     is_number,
-    letter,
     like_number,
-    no_scores,
-    with_header,
 )
-from bioeval.scores.formats.lists import Listed, how_read, wanted_columns
-from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.tables import Columns, Head, Words, as_integers, read_columns
+from bioeval.scores.formats.unknown_lists import no_scores
 from bioeval.scores.labels import as_objects, missing_values, with_whole_numbers
 from bioeval.scores.matrix import Scores
 

@@ -22,7 +22,7 @@ from bioeval.counting.threshold_rules import is_real
 from bioeval.counting.thresholds import to_user
 from bioeval.scores.bona_fide import is_bona_fide, is_bona_fide_word, species_of
 from bioeval.scores.formats.files import existing_file
-from bioeval.scores.formats.layouts import (
+from bioeval.scores.formats.spellings import (
     COLUMNS,
     KINDS,
     TRUTH,

@@ -20,7 +20,8 @@ from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.formats import load
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import read_templates
-from bioeval.scores.formats.layouts import KEYED, Layout, matched, with_header
+from bioeval.scores.formats.layout_table import KEYED
+from bioeval.scores.formats.layouts import Layout, matched, with_header
 from bioeval.scores.formats.lists import both_sides, how_read
 from bioeval.scores.formats.options import LOAD_NAMES, Arguments
 from bioeval.scores.formats.reading import is_text

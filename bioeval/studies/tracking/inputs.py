@@ -15,7 +15,8 @@ from bioeval.base.arguments import require_integer, require_path
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.messages import Message
 from bioeval.scores.formats.files import existing_file, read_text
-from bioeval.scores.formats.layouts import KITTI_CLASSES, is_number
+from bioeval.scores.formats.spellings import is_number
+from bioeval.scores.formats.unknown_lists import KITTI_CLASSES
 from bioeval.scores.labels import columns_of
 
 #: The order of the columns: of MOTChallenge, and of CityFlow, whose cameras share identities.

@@ -21,7 +21,7 @@ from pages import ROOT
 import bioeval as be
 from bioeval.cli import main
 from bioeval.scores.formats import files
-from bioeval.scores.formats.layouts import KEYED, LISTS, TRIALS
+from bioeval.scores.formats.layout_table import KEYED, LISTS, TRIALS
 
 SCORES = [0.5, -1e3, 2.0]
 SAME = [True, False, False]

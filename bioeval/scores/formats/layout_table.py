@@ -1,0 +1,119 @@
+"""The layouts of lists of comparisons without names of columns, as a table.
+
+Each column of a list has a letter, by the cells of its first lines: ``w`` a word for genuine or
+impostor (target, bonafide), ``b`` the same as a number (1, 0, -1), ``i`` whole numbers, ``f``
+numbers with a fraction, ``t`` other text. The letters of all columns are the list's signature, such
+as ``bttf`` for ``1 a.wav b.wav 0.7``. A layout is a regular expression for signatures, and its
+groups are roles; the other columns name the templates, or the attempt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bioeval.scores.formats.spellings import is_truth, like_number
+from bioeval.scores.formats.tables import Head
+
+#: The most columns of a list without their names: ASVspoof 2021 has 8.
+MOST_UNNAMED = 12
+
+
+@dataclass(frozen=True)
+class Row:
+    """A layout of lists without names of columns: its signature, an example, and who has it.
+
+    A row without a meaning is a variant of the row before.
+    """
+
+    pattern: str
+    example: str
+    meaning: str = ""
+    source: str = ""
+
+
+LISTS = (
+    # Not a class, 1 or 0, before names; nor a whole number before 1 or 0 at the end, which may be a
+    # score and its class. The next row alike.
+    Row(
+        r"(?!bt..|..[ib]b)(?P<subject_a>[tib])(?P<subject_b>[tib])(?P<template_b>[tib])"
+        r"(?P<score>[fib])",
+        "ann bob probe7 0.7",
+        "claimed and real subject, probe, score",
+        "bob, 4 columns",
+    ),
+    Row(
+        r"(?!b.t..|...[ib]b)(?P<subject_a>[tib])(?P<template_a>[tib])(?P<subject_b>[tib])"
+        r"(?P<template_b>[tib])(?P<score>[fib])",
+        "ann model3 bob probe7 0.7",
+        "claimed subject, its model, real subject, probe, score",
+        "bob, 5 columns",
+    ),
+    Row(
+        r"[tib]*(?P<genuine>w)[tib]*(?P<score>f)[tib]*",
+        "target a.wav b.wav 0.7",
+        "a word for the class, perhaps names, and the score",
+        "ASVspoof",
+    ),
+    Row(r"[tib]*(?P<score>f)[tib]*(?P<genuine>w)[tib]*", "a.wav b.wav 0.7 target"),
+    Row(r"t*(?P<genuine>w)t*(?P<score>[ib])t*", "target a.wav b.wav 7"),
+    Row(r"t*(?P<score>[ib])t*(?P<genuine>w)t*", "a.wav b.wav 7 target"),
+    Row(
+        r"[ti]*(?P<genuine>b)[ti]*(?P<score>f)[ti]*",
+        "1 a.wav b.wav 0.7",
+        "1 or 0, perhaps names, and the score",
+        "VoxCeleb",
+    ),
+    Row(r"[ti]*(?P<score>f)[ti]*(?P<genuine>b)[ti]*", "0.7 1"),
+    Row(r"t*(?P<genuine>b)t*(?P<score>i)t*", "1 7"),
+    Row(r"t*(?P<score>i)t*(?P<genuine>b)t*", "7 1"),
+    Row(
+        r"(?P<score>[fib])",
+        "0.7",
+        "genuine scores, with the impostor scores as a second file; or in the order of trials",
+        "PyEER, FVC",
+    ),
+)
+
+#: Lists whose class another file or the names tell; tried first where an argument says so.
+KEYED = (
+    # Two or three columns, but not two of which one has whole numbers: it may be the class.
+    Row(
+        r"(?=.{2,3}$)(?!.[ib]$|[ib].$)[tibw]*(?P<score>f)[tibw]*",
+        "a.wav b.wav 0.7",
+        "names and a score, with trials, labels or a pattern for subjects",
+        "Kaldi, PyEER",
+    ),
+    Row(r"(?=.{2,3}$)[tw]*(?P<score>[ib])[tw]*", "a.wav b.wav 7"),
+)
+
+#: Lists of comparisons without scores.
+TRIALS = (
+    Row(r"[tibf]*(?P<genuine>w)[tibf]*", "a.wav b.wav target", "two names and a word", "Kaldi"),
+    Row(r"[tif]*(?P<genuine>b)[tif]*", "1 a.wav b.wav", "two names, and 1 or 0", "VoxCeleb"),
+    Row(r"[tib][tib]", "a.wav b.wav", "two names: a genuine pair", "PyEER"),
+)
+
+
+def signature(head: Head) -> str:
+    """Return the letter of each column."""
+    return "".join(letter(head.column(i)) for i in range(head.width))
+
+
+def letter(cells: Sequence[str]) -> str:
+    """Return the letter for the content of most cells of a column; see the module."""
+    truths = [*map(is_truth, cells)]
+    numbers = [*map(like_number, cells)]
+    has_other_numbers = any(
+        number and not truth for number, truth in zip(numbers, truths, strict=True)
+    )
+    if _most(truths) and not has_other_numbers:
+        return "b" if _most(numbers) else "w"
+    if not _most(numbers):
+        return "t"
+    numeric_cells = (cell for cell, number in zip(cells, numbers, strict=True) if number)
+    return "i" if all(cell.lstrip("+-").isalnum() for cell in numeric_cells) else "f"
+
+
+def _most(cells: Sequence[bool]) -> bool:
+    return 2 * sum(cells) > len(cells)

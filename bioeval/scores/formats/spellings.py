@@ -1,0 +1,135 @@
+"""The words for genuine and impostor in lists, and the names of columns by their role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bioeval.base.kinds import Kind
+from bioeval.scores.formats.faults import fault
+
+_GENUINE = (
+    *("1", "1.0", "+1", f"{1:.18e}", "true", "genuine", "target", "match", "mated", "same"),
+    *("client", "bonafide", "bona-fide"),
+)
+
+#: Spellings of impostor, a row for each meaning: words of two rows in one list are refused, except
+#: attacks beside another row. The long numbers are 0 and -1 as np.savetxt writes them.
+IMPOSTORS = (
+    ("0", "0.0", f"{0:.18e}"),
+    ("-1", "-1.0", f"{-1:.18e}"),
+    ("spoof", "attack"),
+    ("nontarget", "non-target", "impostor", "imposter", "nonmatch", "non-match", "different"),
+)
+
+#: Spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
+TRUTH = dict.fromkeys(_GENUINE, True) | dict.fromkeys(
+    ("false", "nonmated", "non-mated", *sum(IMPOSTORS, ())), False
+)
+
+#: Names of columns by role; the first name present counts. Side a is enrolled.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "score": ("score", "scores", "distance", "dissimilarity", "similarity", "llr", "y_score"),
+    "genuine": (
+        *("genuine", "target", "is_target", "match", "mated", "same", "is_genuine", "label"),
+        *("targettype", "target_type", "y_true"),
+    ),
+    "subject_a": (
+        *("subject_a", "subject_1", "enrol", "enroll", "claimed_id", "gallery_subject"),
+        "bio_ref_subject_id",
+    ),
+    "subject_b": (
+        *("subject_b", "subject_2", "test", "real_id", "probe_subject", "probe_subject_id"),
+    ),
+    "template_a": (
+        *("template_a", "template_1", "model", "model_label", "gallery", "bio_ref_template_id"),
+        *("modelid", "model_id"),  # NIST's evaluations of speakers
+        *("image1", "image_1", "file1", "file_1", "path1", "path_1", "img1", "img_1"),
+    ),
+    "template_b": (
+        *("template_b", "template_2", "probe", "probe_label", "probe_template_id", "probe_key"),
+        *("segmentid", "segment_id", "segment", "query"),
+        *("image2", "image_2", "file2", "file_2", "path2", "path_2", "img2", "img_2"),
+    ),
+    "fold": ("fold",),
+    "species": ("attack", "species", "attack_type", "pai", "pais"),
+}
+
+#: Every name of a column of a list, except columns of species.
+HEADER_NAMES = {name for role, names in COLUMNS.items() if role != "species" for name in names}
+
+#: The kind of scores that the name of their column declares.
+KINDS: dict[str, Kind] = {
+    "distance": "distance",
+    "dissimilarity": "distance",
+    "similarity": "similarity",
+    "llr": "llr",
+}
+
+#: Names of the sides of a trial, which lists of speakers give to subjects or to recordings.
+TRIAL_NAMES = ("enrol", "enroll", "test")
+
+#: The most columns of a table, or arrays of metadata: more are a matrix, or damage.
+MOST_COLUMNS = 1000
+
+
+def folded(name: str) -> str:
+    """Return the name of a column in lower case, with ``_`` for blanks and hyphens."""
+    return name.casefold().replace("-", "_").replace(" ", "_")
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, NaN and infinity among them."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+def like_number(cell: str) -> bool:
+    """Whether a cell is a number, or a near-number with advice in its error: ``50%``, ``0,5``."""
+    return is_number(cell.removesuffix("%").replace(",", ".", 1))
+
+
+def truth_word(cell: str) -> str:
+    """Return a cell as :data:`TRUTH` spells it."""
+    return cell.casefold().replace("_", "-")
+
+
+def is_truth(cell: str) -> bool:
+    """Whether a cell states genuine or impostor."""
+    return truth_word(cell) in TRUTH
+
+
+def is_attack(cell: str) -> bool:
+    """Whether a cell states that a presentation is an attack."""
+    return cell.casefold() in ("spoof", "attack")
+
+
+def has_three_classes(words: Iterable[str]) -> bool:
+    """Whether there are words of targets, of nontargets and of attacks (ASVspoof's SASV)."""
+    spelled = {*map(truth_word, words)}
+    *_, attacks, nontargets = IMPOSTORS
+    return not (spelled.isdisjoint(attacks) or spelled.isdisjoint(nontargets))
+
+
+def counts_columns(cells: Sequence[str]) -> bool:
+    """Whether cells are 0..k-1 in some order, as pandas writes above columns without names."""
+    return {*cells} == {*map(str, range(len(cells)))}
+
+
+def require_few(path: Path, line: int, cells: Sequence[str]) -> None:
+    """Raise where a line has more columns than a list or a table."""
+    if len(cells) > MOST_COLUMNS:
+        problem = f"has more than {MOST_COLUMNS:,} columns"
+        raise fault(path, problem, "a matrix of scores is read from .npy or .npz", line=line)
+
+
+def require_names(path: Path, line: int, cells: Sequence[str]) -> None:
+    """Raise where a column has no name, or the name of another."""
+    for number, name in enumerate(cells, 1):
+        if not name and number > 1:  # the first may be the index of pandas
+            raise fault(path, f"column {number} has no name in the header", line=line)
+        if name in cells[: number - 1]:
+            raise fault(path, f"two columns are called {name!r}", line=line)

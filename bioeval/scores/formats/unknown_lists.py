@@ -1,0 +1,176 @@
+"""Lists that are refused: of other programs, with two readings, or without scores."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Sequence
+
+from bioeval.base.errors import DataError
+from bioeval.scores.formats.faults import fault
+from bioeval.scores.formats.layout_table import MOST_UNNAMED, letter, signature
+from bioeval.scores.formats.spellings import COLUMNS, HEADER_NAMES, folded, is_number, like_number
+from bioeval.scores.formats.tables import Head
+
+#: Classes in labels of KITTI, in lower case.
+KITTI_CLASSES = {
+    "car",
+    "van",
+    "truck",
+    "pedestrian",
+    "person_sitting",
+    "cyclist",
+    "tram",
+    "dontcare",
+}
+_COUNTS = re.compile(r"(.*_)?(count|counts|freq|frequency|bin|bins|hist|histogram)(_.*)?")
+
+
+def foreign(head: Head) -> str:
+    """Return the description of a text of another program; empty if unknown."""
+    rows = head.rows
+    width = head.width
+    names = [*map(folded, head.cells[0])]
+    named = not any(map(is_number, head.cells[0]))
+    kitti = [
+        i for i in (0, 2) if i < width and {*map(str.casefold, head.column(i))} <= KITTI_CLASSES
+    ]
+    if kitti and 15 <= width <= 18:
+        return (
+            "looks like labels of KITTI, boxes of objects; boxes of tracking are read by `bioeval "
+            "tracking` with MOTChallenge's columns (frame, id, left, top, width, height)"
+        )
+    if width == 6 and {*head.column(1)} <= {"Q0", "0"} and all(map(is_number, head.column(4))):
+        return (
+            "looks like a run of TREC (query, Q0, document, rank, score, run); write a list with "
+            "the columns probe, model, similarity and genuine"
+        )
+    if width == 4 and {*head.column(1)} <= {"Q0", "0"} and all(map(str.isdigit, head.column(3))):
+        return (
+            "looks like relevance judgements of TREC (query, 0, document, relevance); write a "
+            "list with the columns probe, model and genuine as `trials`"
+        )
+    bins = len(rows) > 2 and width == 3 and letter(head.column(0)) == "f" and _are_even(head)
+    if named:
+        has_both_classes = {"genuine", "impostor"} <= {*names} or {"mated", "nonmated"} <= {*names}
+        of_lists = HEADER_NAMES.difference(COLUMNS["score"]).isdisjoint(names)
+        bins = has_both_classes and not {*COLUMNS["score"]}.isdisjoint(names)
+        bins = bins or of_lists and any(map(_COUNTS.fullmatch, names))
+    if bins:
+        return (
+            "looks like a histogram, counts of scores in bins; expected the scores themselves, "
+            "one attempt a line"
+        )
+    return ""
+
+
+def _are_even(head: Head) -> bool:
+    """Whether the first column has equal steps, and the next two hold counts: a histogram."""
+    try:
+        bins = [float(cell) for cell in head.column(0)]
+    except ValueError:
+        return False
+    steps = [high - low for low, high in zip(bins, bins[1:], strict=False)]
+    even = min(steps) > 0 and max(steps) - min(steps) <= 1e-6 * max(steps)
+    return even and all(cell.isdigit() for i in (1, 2) for cell in head.column(i))
+
+
+def two_readings(head: Head, columns: list[int], content: str, reading: str) -> DataError:
+    """Return the error of columns, by number, whose `content` has a second reading."""
+    *numbers, last = [str(i + 1) for i in columns]
+    hold = f"column {last} holds"
+    if numbers:
+        hold = f"columns {', '.join(numbers)} and {last} each hold"
+    return fault(
+        head.path,
+        f"{hold} {content}, and {reading}",
+        "write the names of the columns in a first line, such as 'genuine template_a template_b "
+        "score' or 'claimed_id real_id probe_label score'",
+        line=head.first,
+    )
+
+
+def refuse_two_readings(head: Head, columns: Sequence[int]) -> None:
+    """Raise where columns of a list in bob's layout hold 0 and 1 alone."""
+    if columns:
+        reading = "could mark genuine pairs, or have the layout of bob's lists"
+        raise two_readings(head, sorted(columns), "only 0 and 1", reading)
+
+
+def refuse_decimal_commas(head: Head, score: int) -> None:
+    """Raise where a comma beside the column of scores may be the decimal mark."""
+    for i in (score - 1, score):
+        if head.delimiter != "," or not 0 <= i < head.width - 1:
+            continue
+        pairs = zip(head.column(i), head.column(i + 1), strict=True)
+        decimal = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
+        if all(decimal.fullmatch(f"{whole},{fraction}") for whole, fraction in pairs):
+            reading = "could be decimals with a comma"
+            raise two_readings(head, [i, i + 1], "digits alone", reading)
+
+
+def unknown_list(head: Head) -> DataError:
+    """Return the error of a list without names of columns whose signature no layout has."""
+    letters = signature(head)
+    places = {x: [i for i, y in enumerate(letters) if x == y] for x in "wbif"}
+    numbers = sorted(places["b"] + places["i"] + places["f"])
+    genuine = places["w"] or places["b"]
+    if head.width <= MOST_UNNAMED and len(places["w"]) < 2:
+        if not places["w"] and len(places["b"]) > 1:
+            return two_readings(head, places["b"], "only 0 and 1", "could mark genuine pairs")
+        further_numbers = [i for i in numbers if i not in genuine[:1]]
+        if genuine and not further_numbers and head.width > 1:
+            return fault(
+                head.path,
+                "is a list of trials without scores",
+                "give the file with the scores, and this one as `trials`",
+            )
+        if len(further_numbers) > 1 and len(places["f"]) != 1 and (genuine or head.width > 2):
+            return two_readings(head, further_numbers, "numbers", "could be the scores")
+    return no_scores(head)
+
+
+def no_scores(head: Head, named: bool = False) -> DataError:
+    """Return the error of a text, or of a table with `named` columns, without scores."""
+    if description := foreign(head):
+        return fault(head.path, description)
+    first = head.delimiter.join(head.cells[0])[:80]
+    problem = f"its first line, {first!r}, is none of a known list"
+    if named:
+        problem = f"its columns are {', '.join(map(repr, head.cells[0]))}"
+    return DataError(
+        f"{head.path}: no column 'score'; {problem}; expected a first line with the names of the "
+        "columns, such as 'distance,genuine' or 'similarity,subject_a,subject_b' (others by "
+        '`columns={"scores": ...}` and `columns={"genuine": ...}`). A CSV file of labels goes with '
+        "a .npy matrix: give the matrix, and the CSV file as `labels`. A matrix of scores is "
+        f"read from .npy or .npz{misspelt(head.cells[0])}"
+    )
+
+
+def unknown_words(head: Head) -> str:
+    """Return a hint at a column of two words that could mean genuine and impostor, or nothing."""
+    for i in range(head.width):
+        words = [*dict.fromkeys(head.column(i))]
+        names = {cell for j in head.columns_except(i) for cell in head.column(j)}
+        repeated = len(words) == 2 < len(head.rows)
+        if repeated and names.isdisjoint(words) and not any(map(like_number, words)):
+            known_words = "target and nontarget, or 1 and 0"
+            return (
+                f". Column {i + 1} has the words {words[0]!r} and {words[1]!r}; write {known_words}"
+            )
+    return ""
+
+
+def misspelt(names: Sequence[str], known_names: Collection[str] = ()) -> str:
+    """Return a hint at the name that an unknown column may mean, or an empty string."""
+    if any(map(is_number, names)):
+        return ""
+    folded_names = {*map(folded, names)}
+    for name in names:
+        if name not in known_names and folded(name) not in HEADER_NAMES:
+            close_matches = difflib.get_close_matches(
+                folded(name), HEADER_NAMES - folded_names, n=1, cutoff=0.75
+            )
+            if close_matches:
+                return f". The column {name!r} is not known. Did you mean {close_matches[0]!r}?"
+    return ""
