@@ -22,10 +22,12 @@ from bioeval.scores.matrix import Scores
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import Metric
 
-PEOPLE, IMAGES, SIDE = 40, 10, 64
+NUMBER_OF_PEOPLE = 40
+IMAGES = 10  # of each person
+SIDE = 64  # pixels
 
 #: Number of people in the training of eigenfaces and fisherfaces; the others are evaluated.
-FITTED = 20
+TRAINING_PEOPLE = 20
 
 #: Number of principal components of which templates are stored.
 COMPONENTS = 64
@@ -43,8 +45,8 @@ _FITTED_SYSTEMS = ("eigenfaces", "fisherfaces")
 
 #: The rows of the people who are compared with each other.
 _ROWS = {
-    "unseen": slice(FITTED * IMAGES, None),
-    "seen": slice(0, FITTED * IMAGES),
+    "unseen": slice(TRAINING_PEOPLE * IMAGES, None),
+    "seen": slice(0, TRAINING_PEOPLE * IMAGES),
     "all": slice(0, None),
 }
 
@@ -125,7 +127,7 @@ def faces(
         training: ``"seen"`` shows by how much the figures of fisherfaces, fitted to the labels, are
         too good.
     components : int
-        Number of principal components of eigenfaces and fisherfaces.
+        Number of principal components of eigenfaces and fisherfaces; without effect on the others.
 
     Returns
     -------
@@ -164,8 +166,8 @@ def faces(
     require_text("metric", metric)
     if system in _FITTED_SYSTEMS and people == "all":
         raise DataError(
-            f"people is 'all', but {system} are fitted on people 1 to {FITTED}: expected "
-            "'unseen', or 'seen' for people 1 to 20 alone"
+            f"people is 'all', but {system} are fitted on people 1 to {TRAINING_PEOPLE}: expected "
+            f"'unseen', or 'seen' for people 1 to {TRAINING_PEOPLE} alone"
         )
     return Scores.from_embeddings(
         templates_of(system, components)[rows],
@@ -199,7 +201,9 @@ def _all_faces() -> Faces:
 
     with Image.open(_FOLDER / "faces.png") as sheet:  # a row for each person, ten images wide
         grey = np.asarray(sheet)
-    images = grey.reshape(PEOPLE, SIDE, IMAGES, SIDE).swapaxes(1, 2).reshape(-1, SIDE, SIDE)
+    images = (
+        grey.reshape(NUMBER_OF_PEOPLE, SIDE, IMAGES, SIDE).swapaxes(1, 2).reshape(-1, SIDE, SIDE)
+    )
     images.setflags(write=False)
     about = (_FOLDER / "FACES.txt").read_text("utf-8")
     return Faces(images, _people(), _image_ids(), _descriptors(), about)
@@ -207,14 +211,14 @@ def _all_faces() -> Faces:
 
 @functools.cache
 def _people() -> np.ndarray:
-    people = np.repeat([f"s{person}" for person in range(1, PEOPLE + 1)], IMAGES)
+    people = np.repeat([f"s{person}" for person in range(1, NUMBER_OF_PEOPLE + 1)], IMAGES)
     people.setflags(write=False)
     return people
 
 
 @functools.cache
 def _image_ids() -> np.ndarray:
-    numbers = np.tile(np.arange(1, IMAGES + 1), PEOPLE)
+    numbers = np.tile(np.arange(1, IMAGES + 1), NUMBER_OF_PEOPLE)
     ids = np.array([f"{SCHEME}{person}/{k}" for person, k in zip(_people(), numbers, strict=True)])
     ids.setflags(write=False)
     return ids
@@ -237,8 +241,8 @@ def templates_of(system: str, components: int = COMPONENTS) -> np.ndarray:
     if system == "deep":
         return _descriptors()
     if system in _FITTED_SYSTEMS:
-        require_integer("components", components, low=1, high=FITTED * IMAGES)
-        if components == COMPONENTS:
+        require_integer("components", components, low=1, high=TRAINING_PEOPLE * IMAGES)
+        if components == COMPONENTS:  # of which templates are stored
             with np.load(TEMPLATES, allow_pickle=False) as stored:
                 return stored[system]
     return computed_templates(system, components)

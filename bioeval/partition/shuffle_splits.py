@@ -59,7 +59,7 @@ class SubjectShuffleSplit(_Shuffle):
     Parameters
     ----------
     n_splits : int
-        How often.
+        Number of splits.
     test_size, train_size : float, int or None
         A proportion of the subjects in (0, 1), or their number. None means all the others; if
         both are None, a fifth is tested. Proportions are rounded up for the test and down for
@@ -89,7 +89,7 @@ class SampleShuffleSplit(_Shuffle):
     Parameters
     ----------
     n_splits : int
-        How often.
+        Number of splits.
     test_size, train_size : float, int or None
         A proportion of the samples in (0, 1) or their number; as for :class:`SubjectShuffleSplit`.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
@@ -101,6 +101,8 @@ class SampleShuffleSplit(_Shuffle):
     >>> next(SampleShuffleSplit(1, test_size=0.5, random_state=0).split(X=range(4)))
     TrainTest(train=array([2, 3]), test=array([0, 1]))
     """
+
+    by_subject = False
 
 
 @dataclass(eq=False, repr=False)
@@ -120,7 +122,7 @@ class TrainValidationTest(Division[ThreeParts]):
         The unit of division. By subject, no subject is in two parts; by sample, a subject may
         be, a sample never.
     n_splits : int
-        How often.
+        Number of splits.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         The seed. None draws another partition each time.
 
@@ -195,24 +197,26 @@ def drawn_parts(
     repeats: int,
     strata: np.ndarray | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield the samples of the part of each size, bool (splits, sizes, n), of some repeats.
+    """Yield, for some of the `repeats` at a time, the samples that each part has.
 
-    Each of the `strata` of units has its share of each part.
+    The arrays are bool (repeats, parts, samples), with the parts in the order of `sizes`. Each of
+    the `strata` of units (subjects, or samples) has its share of each part.
     """
     if by_subject:
-        unit = samples.subjects.codes
+        unit_of_sample = samples.subjects.codes
         purpose = shuffling.SUBJECT_PARTS
         units = "subjects"
         total = len(samples.subjects)
     else:
-        unit = samples.place
+        unit_of_sample = samples.place
         purpose = shuffling.SAMPLE_PARTS
         units = "samples"
         total = samples.n
     counts = _count_units(samples.splitter, sizes, total, units)
     shuffle = shuffling.Shuffle(total, strata, seed, purpose)
     for count in shuffling.blocks(repeats, samples.n):
-        yield shuffle.parts(count, counts)[:, None, unit] == np.arange(len(sizes))[:, None]
+        part_of_sample = shuffle.parts(count, counts)[:, unit_of_sample]
+        yield part_of_sample[:, None] == np.arange(len(sizes))[:, None]
 
 
 def _count_units(splitter: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:

@@ -38,39 +38,43 @@ from bioeval.results.variables import CLOSED_SET, OPEN_SET, SUPPORTED
 from bioeval.results.verification import in_units
 from bioeval.scores.provenance import Provenance
 
-# Largest gallery of which every rank is reported; values of DIR(t, k), thresholds x ranks, up to
-# which every attainable rank is.
-RANK_LIMIT, DIR_LIMIT = 1_000_000, 2_000_000
+#: All ranks are reported of candidate lists up to this length,
+RANK_LIMIT = 1_000_000
+#: and in the open set if DIR(t, k) has at most this many values, thresholds times ranks.
+DIR_LIMIT = 2_000_000
+# Else the result has this many ranks.
+_FEWER_RANKS = 100
+
+
+def ranks_to_report(
+    longest: int, max_rank: int | None, thresholds: int = 0
+) -> tuple[int, list[Message]]:
+    """Return the number of ranks to report, and a message if further ranks are attainable.
+
+    Attainable ranks are as many as the `longest` candidate list has. All of them are reported if
+    ranks times thresholds (ranks alone if `thresholds` is 0) are within the limit.
+    """
+    if max_rank is not None:
+        return max_rank, []
+    limit = DIR_LIMIT if thresholds else RANK_LIMIT
+    ranks = max(1, longest)
+    thresholds = max(1, thresholds)
+    if ranks * thresholds <= limit or ranks <= _FEWER_RANKS:
+        return ranks, []
+    left_out = Message(
+        "not-all-ranks", reported=_FEWER_RANKS, ranks=ranks, thresholds=thresholds, limit=limit
+    )
+    return _FEWER_RANKS, [left_out]
 
 
 @dataclass(frozen=True)
 class ClosedSetCounts:
     """Counts of closed-set identification, of one gallery or expected over many."""
 
-    identified: np.ndarray  # probes with a mate at each rank or better
+    identified: np.ndarray  # (ranks,): probes with a mate at each rank or better
     attempts: int
     skipped: int  # probes without a usable mate
-    tied: Any  # attempts with a non-mate tied with the best mate
-
-    @staticmethod
-    def max_ranks(
-        longest: int, max_rank: int | None, thresholds: int = 0
-    ) -> tuple[int, list[Message]]:
-        """Return the number of ranks to report, and a message if further ranks are attainable.
-
-        Attainable ranks are as many as the `longest` candidate list has. All of them are reported
-        if ranks times thresholds (ranks alone if `thresholds` is 0) are within the limit.
-        """
-        if max_rank is not None:
-            return max_rank, []
-        limit = DIR_LIMIT if thresholds else RANK_LIMIT
-        longest, thresholds = max(1, longest), max(1, thresholds)
-        if longest * thresholds <= limit or longest <= 100:
-            return longest, []
-        left_out = Message(
-            "not-all-ranks", reported=100, ranks=longest, thresholds=thresholds, limit=limit
-        )
-        return 100, [left_out]
+    tied: Any  # int64 or float64: attempts with a non-mate tied with the best mate
 
     def require_mated(self, layout: Layout, unmated: Unmated, lacking: int, first: int) -> None:
         """Raise :class:`ProtocolError` where probes of people without a mate may not be skipped.
@@ -157,16 +161,16 @@ def closed_set_counts(
     """Return the counts of searches, and a message where not all ranks are reported."""
     has_mate = searches.mates > 0
     skipped = int((~has_mate).sum())
-    chosen = np.nonzero(has_mate)[0]
-    probes, ranks, weights = searches.rank_weights(chosen, ties)
+    mated = np.flatnonzero(has_mate)
+    _, ranks, weights = searches.rank_weights(mated, ties)
     longest = int((searches.mates + searches.others).max(initial=0))
-    count, notes = ClosedSetCounts.max_ranks(longest, max_rank)
+    count, notes = ranks_to_report(longest, max_rank)
     is_reported = ranks <= count
     at_rank = np.bincount(ranks[is_reported] - 1, weights[is_reported], minlength=count)
     if ties != "expected":
         at_rank = at_rank.astype(np.int64)
-    tied = np.int64((searches.tied[chosen] > 0).sum())
-    counts = ClosedSetCounts(np.cumsum(at_rank), len(chosen), skipped, tied)
+    tied = np.int64((searches.tied[mated] > 0).sum())
+    counts = ClosedSetCounts(np.cumsum(at_rank), len(mated), skipped, tied)
     lacking = ~has_mate & searches.of_people
     first = int(np.argmax(lacking))
     counts.require_mated(searches.about.layout, unmated, int(lacking.sum()), first)
@@ -175,7 +179,7 @@ def closed_set_counts(
 
 @dataclass(frozen=True)
 class OpenSetPoints:
-    """Exact operating points; the thresholds are scores of the attempts."""
+    """The attempts of open-set searches, and their exact operating points, at every score."""
 
     #: (g,): distance, rank and weight of the best mates, of which a failed one is at no rank;
     #: several entries a probe under expected ties.
@@ -232,29 +236,38 @@ class OpenSetPoints:
         distances = np.asarray(thresholds, dtype=np.float64)[None]
         return self.ranked.every.next_scores(distances)[0]
 
-    def rows(self, threshold_at_far: np.ndarray) -> np.ndarray:
-        """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
+    def finite_thresholds(self, threshold_at_far: np.ndarray) -> np.ndarray:
+        """Return the finite thresholds of the EER and of the FAR targets at rank 1.
+
+        `threshold_at_far` is (targets, ranks), as :meth:`at_far` returns it.
+        """
         thresholds = np.append(threshold_at_far[:, 0], self.equal_error.eer_threshold)
         return thresholds[np.isfinite(thresholds)]
 
-    def detected_rows(
-        self, grid: np.ndarray, ranks: int, *, whole: bool
+    def detected_at_thresholds(
+        self, thresholds: np.ndarray, ranks: int, *, has_whole_weights: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the genuine attempts accepted at thresholds and exactly at each rank.
 
-        Equal rows are returned once, with the number of thresholds of each row.
+        The counts, (rows, ranks), are run-length encoded: the second array, (rows,), has the number
+        of consecutive thresholds that each row stands for.
         """
         # A probe is detected from the first threshold that is not below its mate's distance.
-        first = np.searchsorted(grid, self.mate)
-        is_detected = (first < len(grid)) & (self.ranks <= ranks)
-        steps = np.zeros(len(grid) + 1, dtype=bool)
-        steps[[0, -1]] = steps[first[is_detected]] = True
-        row = np.cumsum(steps) - 1
-        flat = row[first[is_detected]] * ranks + self.ranks[is_detected] - 1
-        weights = None if whole else self.weights[is_detected]  # whole ones are all 1
-        number = int(row[-1])
-        added = np.bincount(flat, weights, minlength=number * ranks).reshape(number, ranks)
-        return np.cumsum(added, axis=0, out=added), np.diff(np.flatnonzero(steps))
+        first = np.searchsorted(thresholds, self.mate)
+        is_detected = (first < len(thresholds)) & (self.ranks <= ranks)
+        first = first[is_detected]
+        rank = self.ranks[is_detected]
+        # A threshold at which no further probe is detected repeats the row before: only thresholds
+        # that start a new row are counted.
+        starts_row = np.zeros(len(thresholds) + 1, dtype=bool)
+        starts_row[[0, -1]] = starts_row[first] = True
+        row = np.cumsum(starts_row) - 1
+        rows = int(row[-1])
+        weights = None if has_whole_weights else self.weights[is_detected]  # whole ones are all 1
+        added = np.bincount(row[first] * ranks + rank - 1, weights, minlength=rows * ranks)
+        table = added.reshape(rows, ranks)
+        np.cumsum(table, axis=0, out=table)  # many ranks and thresholds: no second table
+        return table, np.diff(np.flatnonzero(starts_row))
 
 
 @dataclass(frozen=True)
@@ -320,12 +333,12 @@ class OpenSetAttempts:
         about: Provenance,
         options: Mapping[str, Any],
         notes: Iterable[Message],
-        remarks: Iterable[Message],
+        notes_if_both_classes: Iterable[Message],
     ) -> dict[str, str | int | float]:
         """Return the attributes of a result, with the subjects in the gallery of each search.
 
-        `options` say how the searches were evaluated, with ``impostors`` resolved. The messages
-        `remarks` are added only if there are attempts of both classes.
+        `options` say how the searches were evaluated, with ``impostors`` resolved. Both `notes` are
+        messages.
         """
         messages = [*notes]
         if not self.genuine:
@@ -333,7 +346,7 @@ class OpenSetAttempts:
         if not self.impostor:
             messages.append(_without_attempt("impostor", ["far", "grr"]))
         if self.genuine and self.impostor:
-            messages += remarks
+            messages += notes_if_both_classes
         if self.unmated:
             messages.append(Message("enrolled-without-mate", probes=self.unmated))
         genuine = about.gallery_subjects  # 0 if unknown
@@ -357,7 +370,7 @@ class OpenSetCounts:
 
     attempts: OpenSetAttempts
     thresholds: np.ndarray  # float64 (t,): increasing distances
-    #: (t, r): genuine attempts accepted exactly at each rank, and at each rank or better.
+    #: (rows, ranks): genuine attempts accepted exactly at each rank, and at each rank or better.
     detected: np.ndarray
     identified: np.ndarray
     accepted: np.ndarray  # (t,): impostor attempts accepted
@@ -366,7 +379,8 @@ class OpenSetCounts:
     targets_within: np.ndarray
     own_within: np.ndarray
     non_targets_within: np.ndarray
-    #: int: how many thresholds each row of `detected` and `identified` stands for; by default one.
+    #: int64 (rows,): the number of consecutive thresholds that each row of `detected` and
+    #: `identified` stands for; None: one.
     repeats: np.ndarray | None = None
 
     def _at_thresholds(self, rows: np.ndarray) -> np.ndarray:
@@ -383,13 +397,13 @@ class OpenSetCounts:
         """
         genuine, impostor = self.attempts.genuine, self.attempts.impostor
         targets = self.attempts.targets
-        first = self._at_thresholds(self.identified[:, 0])
+        at_rank_1 = self._at_thresholds(self.identified[:, 0])
         curves: Variables = {
             "dir": self._at_thresholds(rate(self.identified, genuine)),
             "di": self._at_thresholds(self.detected),
             "far": rate(self.accepted, impostor),
             "grr": rate(impostor - self.accepted, impostor),
-            "frr": rate(genuine - first, genuine),
+            "frr": rate(genuine - at_rank_1, genuine),
             "fa": self.accepted,
             "gr": impostor - self.accepted,
             "ttr": rate(self.targets_within, targets),
@@ -414,10 +428,13 @@ class OpenSetCounts:
         eer_low = eer_high = np.nan
         dir_low = dir_high = np.full((len(far_targets), dir_.shape[1]), np.nan)
         if not np.isnan(far).any() and not np.isnan(dir_).any():
+            # With a threshold that accepts nothing in front, and one that accepts all behind.
+            nothing = np.zeros((1, dir_.shape[1]))
             far = np.concatenate([[0.0], far, [1.0]])
-            none = np.zeros((1, dir_.shape[1]))
-            dir_ = np.concatenate([none, dir_, rate(at_any_threshold, genuine)[None]])
+            dir_ = np.concatenate([nothing, dir_, rate(at_any_threshold, genuine)[None]])
             frr = 1.0 - dir_[:, 0]
+            # The rates cross before this threshold and after the one before: EER is no smaller than
+            # the larger of FAR before and FRR after, and no larger than FAR after or FRR before.
             crossed = int(np.argmax(far >= frr))
             eer_low = float(max(far[crossed - 1], frr[crossed]))
             eer_high = float(min(far[crossed], frr[crossed - 1]))
@@ -438,15 +455,15 @@ class OpenSetCounts:
         about: Provenance,
         options: Mapping[str, Any],
         notes: Iterable[Message],
-        remarks: Iterable[Message],
+        notes_if_both_classes: Iterable[Message],
     ) -> xr.Dataset:
-        """Return the result with its operating `points`; the rest as for the attributes."""
+        """Return the result with its operating `points`; the other arguments as for ``attrs``."""
         curves, grid = self.curves(about.kind)
         people = searching_people(about, options["impostors"])
         support = support_messages(far_targets, self.attempts.impostor, False, "dir", people)
-        remarks = [*remarks, *support]
+        notes_if_both_classes = [*notes_if_both_classes, *support]
         scalars = self.attempts.scalars(about, options["impostors"], far_targets, points)
-        attrs = self.attempts.attrs(about, options, notes, remarks)
+        attrs = self.attempts.attrs(about, options, notes, notes_if_both_classes)
         ranks = np.arange(1, self.detected.shape[1] + 1)
         coordinates = {"threshold": grid, "rank": ranks, **scalars.labels}
         return dataset({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
@@ -460,13 +477,13 @@ def open_set_dataset(
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
     far_targets: Sequence[float] | np.ndarray = FAR_TARGETS,
-    rows: np.ndarray | None = None,
+    extra_distances: np.ndarray | None = None,
 ) -> xr.Dataset:
     """Return DIR over thresholds and ranks, FAR over thresholds.
 
     The genuine attempts are the enrolled probes with a usable mate; the impostor attempts are
     the probes whose subject is not, or is taken to be not, in the gallery. The default thresholds
-    have the operating points at rank 1; `rows` are further distances that any thresholds have.
+    have the operating points at rank 1. If there are `extra_distances`, any thresholds have both.
     """
     role = searches.impostor_role(impostors)
     kind = searches.about.kind
@@ -478,11 +495,13 @@ def open_set_dataset(
         grid = to_internal(given, kind)
     else:
         grid = grid_over(*extent_of(np.append(points.mate, points.other)), number=given)
-    if given is None or rows is not None:
-        further = np.empty(0) if rows is None else rows
-        grid = np.unique(np.concatenate([grid, points.rows(threshold), further]))
-    count, notes = ClosedSetCounts.max_ranks(longest, max_rank, len(grid))
-    detected, repeats = points.detected_rows(grid, count, whole=ties != "expected")
+    if given is None or extra_distances is not None:
+        extra = np.empty(0) if extra_distances is None else extra_distances
+        grid = np.unique(np.concatenate([grid, points.finite_thresholds(threshold), extra]))
+    count, notes = ranks_to_report(longest, max_rank, len(grid))
+    detected, repeats = points.detected_at_thresholds(
+        grid, count, has_whole_weights=ties != "expected"
+    )
     nearest = np.fmin(searches.nearest_mate, searches.nearest_other)
     counts = OpenSetCounts(
         attempts=OpenSetAttempts.from_searches(searches, points),
@@ -502,12 +521,12 @@ def open_set_dataset(
         "impostors": role,
     }
     values = points.values((dir_[:, :count], threshold[:, :count]), kind)
-    after = to_user(points.next_scores(grid), kind)
+    next_scores = to_user(points.next_scores(grid), kind)
     if kind in LARGER_IS_CLOSER:
-        after = after[::-1]
-    values |= variables_over(("threshold",), threshold_next=after)
-    remarks = _tie_messages(searches, points, role, targets)
-    result = counts.dataset(values, targets, searches.about, options, notes, remarks)
+        next_scores = next_scores[::-1]
+    values |= variables_over(("threshold",), threshold_next=next_scores)
+    of_ties = _tie_messages(searches, points, role, targets)
+    result = counts.dataset(values, targets, searches.about, options, notes, of_ties)
     if isinstance(given, np.ndarray):
         note_thresholds_beyond_scores(result, given)
     return result
@@ -519,11 +538,11 @@ def _tie_messages(
     if not ((searches.tied > 0) & (searches.mates > 0)).any():
         yield from tie_message("eer", points.equal_error.ends, "EER")
         return
-    last, first = (OpenSetPoints.from_searches(searches, ties, role) for ties in ENDS)
-    ends = last.equal_error.ends[0], first.equal_error.ends[1]
+    mate_last, mate_first = (OpenSetPoints.from_searches(searches, ties, role) for ties in ENDS)
+    ends = mate_last.equal_error.ends[0], mate_first.equal_error.ends[1]
     yield from tie_message("eer", ends, "EER")
-    dir_last, dir_first = (end.at_far(far_targets, 1)[0][:, 0] for end in (last, first))
-    for target, *rates in zip(far_targets.tolist(), dir_last, dir_first, strict=True):
+    low, high = (end.at_far(far_targets, 1)[0][:, 0] for end in (mate_last, mate_first))
+    for target, *rates in zip(far_targets.tolist(), low, high, strict=True):
         words = f"{{dir}} at {{far}} {per_cent(target)}"
         messages = [*tie_message("dir_at_far", rates, words, far_target=target)]
         if messages:
@@ -536,7 +555,8 @@ def open_set_distances(
 ) -> np.ndarray:
     """Return the operating points at rank 1 of a result, as distances."""
     points = OpenSetPoints.from_searches(searches, ties, searches.impostor_role(impostors))
-    return points.rows(points.at_far(far_targets, 1)[1])
+    _, threshold = points.at_far(far_targets, 1)
+    return points.finite_thresholds(threshold)
 
 
 def open_set_scalars(

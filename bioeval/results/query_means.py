@@ -21,7 +21,7 @@ OF_QUERY = {
 }
 
 
-def _ndcg(place: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
+def _ndcg(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
     """Return the share of a match in NDCG, ``1 / log2(1 + rank)`` over the ideal sum.
 
     The ideal ranking has all matches first (Järvelin and Kekäläinen 2002).
@@ -30,17 +30,17 @@ def _ndcg(place: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray
     return 1 / np.log2(1.0 + rank) / ideal[number - 1]
 
 
-#: The share of a match in the measure of its query, from its place among the matches, its rank and
+#: The share of a match in the measure of its query, from its order among the matches, its rank and
 #: the number of matches. Shares are monotone in the rank: top-K lists give the ones they determine.
 #: INP: matches over the rank of the last match (Ye et al. 2021); MRR: Voorhees (1999), TREC-8;
 #: R-precision: Manning, Raghavan and Schütze (2008), section 8.4; MAP@R: Musgrave, Belongie and Lim
 #: (2020).
 OF_MATCH: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
-    "mean_inp": lambda place, rank, number: np.where(place == number, number / rank, 0.0),
-    "mrr": lambda place, rank, number: np.where(place == 1, 1 / rank, 0.0),
-    "r_precision": lambda place, rank, number: (rank <= number) / number,
-    "mean_ap_at_r": lambda place, rank, number: np.where(
-        rank <= number, place / rank / number, 0.0
+    "mean_inp": lambda order, rank, number: np.where(order == number, number / rank, 0.0),
+    "mrr": lambda order, rank, number: np.where(order == 1, 1 / rank, 0.0),
+    "r_precision": lambda order, rank, number: (rank <= number) / number,
+    "mean_ap_at_r": lambda order, rank, number: np.where(
+        rank <= number, order / rank / number, 0.0
     ),
     "ndcg": _ndcg,
 }
@@ -82,17 +82,18 @@ class QueryMean:
 class MatchCurve:
     """A mean over queries of the weight of their matches at each rank or better.
 
-    The CMC is the proportion of queries whose counted match is there; recall and precision at a
-    rank count all matches.
+    The CMC is the proportion of queries whose first match is at the rank or better; recall and
+    precision at a rank count all matches.
     """
 
     counted: np.ndarray  # bool (queries,): the queries that the mean is over
     query: np.ndarray  # int64 (n,): the query of each counted match
-    rank: np.ndarray  # int64 (n,)
+    rank: np.ndarray  # int64 (n,): the rank of each counted match
     weight: np.ndarray  # (n,): weight or probability of each counted match
     per_rank: bool = False  # whether the weight is divided by the rank, as precision is
 
     def means(self, max_rank: int) -> np.ndarray:
+        """Return the mean at ranks 1 ... `max_rank`."""
         divisor = np.arange(1, max_rank + 1) if self.per_rank else 1
         return rate(self.counts(max_rank) / divisor, int(self.counted.sum()))
 

@@ -1,4 +1,4 @@
-"""What is said about operating points: the rules of 3 and of 30, and ties."""
+"""Messages on operating points: rates that the data support, and rates that ties decide."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_ATTEMPTS = 2**63 - 1
 
 
 class RuleOf(int):
-    """How many errors must be expected at a rate, so that attempts or people support it.
+    """Number of errors that must be expected at a rate, so that attempts or people support it.
 
     ``RuleOf(3)``: no error in n attempts bounds a rate by 3 / n at 95 %. ``RuleOf(30)``: 30
     errors are expected.
@@ -142,7 +142,8 @@ def support_messages(
     for code in sorted(missed, reverse=True):
         rule = RuleOf(30 if code == "target-uncertain" else 3)
         needed = list(map(rule.attempts_for, missed[code]))
-        number = int(attempts) if attempts == int(attempts) else attempts  # half of an odd one
+        # Of a symmetric matrix, half the attempts: perhaps half of an odd number.
+        number = int(attempts) if attempts == int(attempts) else attempts
         have = {f"{role} {'pairs' if symmetric else 'attempts'}": number}
         if by_people is not None:
             counts_people = of_frr or rate == "dir"
@@ -181,7 +182,8 @@ def labels_doubtful(role: str) -> Message:
 ALL_REJECTED = Message("no-threshold", why="all attempts are rejected, since scores are infinite")
 
 
-# The part of the attempts of each class that a threshold on the scale of the scores tells apart.
+# A threshold that accepts, or rejects, all but this proportion of both classes may be on another
+# scale than the scores.
 _TOLD_APART = 0.001
 
 _BEYOND = "threshold-beyond-scores"
@@ -194,8 +196,9 @@ def note_thresholds_beyond_scores(
 
     A search counts as accepted if any template is within the threshold, at whatever rank.
     """
-    far, frr = dataset.get("far"), dataset.get("frr")
-    if "ttr" in dataset:
+    far = dataset.get("far")
+    frr = dataset.get("frr")
+    if "ttr" in dataset:  # open-set searches
         frr = 1 - dataset["ttr"]
     if far is None or frr is None or not far.dims == frr.dims == ("threshold",):
         return

@@ -74,7 +74,7 @@ class SearchCounted:
     left_out: dict[str, LeftOut]
     far_targets: np.ndarray
     curve: CurveThresholds = None
-    rows: np.ndarray | None = None  # thresholds of further rows
+    extra_distances: np.ndarray | None = None  # to be among the thresholds
     last_rank: int = 1  # of operating points that are no part of a curve
 
     def scalars(self) -> Scalars:
@@ -104,7 +104,7 @@ class SearchCounted:
                 ties=task.ties,
                 impostors=task.impostors,
                 far_targets=self.far_targets,
-                rows=self.rows,
+                extra_distances=self.extra_distances,
             )
         return closed_set_dataset(
             self.searches, max_rank=task.max_rank, ties=task.ties, unmated=task.unmated

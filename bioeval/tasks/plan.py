@@ -215,7 +215,8 @@ class CardTasks:
             points.append(
                 open_set_distances(searches.searches, task.ties, task.impostors, self.far_targets)
             )
-            counted["open_set"] = replace(searches, rows=np.unique(np.concatenate(points)))
+            extra_distances = np.unique(np.concatenate(points))
+            counted["open_set"] = replace(searches, extra_distances=extra_distances)
         rows = np.unique(np.concatenate(points))
         rows = rows[np.isfinite(rows)]
         recounts = verified

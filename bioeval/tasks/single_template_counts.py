@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import xarray as xr
@@ -30,6 +30,7 @@ from bioeval.results.identification import (
     ClosedSetCounts,
     OpenSetAttempts,
     OpenSetCounts,
+    ranks_to_report,
 )
 from bioeval.results.support import note_thresholds_beyond_scores, rank_message, tie_message
 from bioeval.scores.matrix import Scores
@@ -49,9 +50,9 @@ ATTRS = {
 
 @dataclass(frozen=True, eq=False)
 class SingleTemplateCounted:
-    """Identification in galleries of one template of each subject.
+    """A task of identification, counted over all galleries of one template of each subject.
 
-    `far_targets` are the targets of open-set identification.
+    Only open-set identification has `far_targets`, and thresholds `given` by the user.
     """
 
     counts: SingleTemplateCounts
@@ -81,7 +82,7 @@ class SingleTemplateCounted:
             )
         grid = thresholds_over(scores, given) if isinstance(task, OpenSet) else np.empty(0)
         subjects = len(scores.gallery_order.subjects)
-        ranks, notes = ClosedSetCounts.max_ranks(subjects, task.max_rank, len(grid))
+        ranks, notes = ranks_to_report(subjects, task.max_rank, len(grid))
         counting = CountSingleTemplates(scores, ties=task.ties, thresholds=grid, ranks=ranks)
         return cls(counting.count(), task, far_targets, notes, given)
 
@@ -96,26 +97,33 @@ class SingleTemplateCounted:
         return self._closed_set(self.task.unmated)
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
-        """Return the result with the message that it has no intervals."""
+        """Return the result without intervals, and with a message that says why."""
+        del limits  # every task has the same arguments
         measures = "means over all galleries of one template of each subject"
         reason = "their galleries share templates"
         message = Message("no-interval", of=measures, why=reason)
         return dataset.assign_attrs(message_attrs([message], dataset.attrs))
 
+    @property
+    def _tied_searches(self) -> Any:
+        """The expected number of mated searches with a non-mate tied with the mate."""
+        return sums_of(self.counts.tied)[0, 0]
+
     def _closed_set(self, unmated: Unmated) -> xr.Dataset:
         counts, notes = self.counts, self.notes
-        tied = sums_of(counts.tied)[0, 0]
+        _, at_any_threshold = _expected_ranks(counts)
         closed_set = ClosedSetCounts(
-            _expected_ranks(counts)[-1], counts.genuine, counts.unmated, tied
+            at_any_threshold, counts.genuine, counts.unmated, self._tied_searches
         )
         closed_set.require_mated(
             counts.about.layout, unmated, counts.unmated_people, counts.first_unmated
         )
 
         def curve(ties: PlainTies) -> np.ndarray:
-            return rate(_expected_ranks(counts, ties)[-1], counts.genuine)
+            _, at_any_threshold = _expected_ranks(counts, ties)
+            return rate(at_any_threshold, counts.genuine)
 
-        if counts.at_ends:
+        if counts.at_ends:  # counted under both orders of equal scores: do they decide the result?
             notes = [*notes, *rank_message("cms", curve, CMS_WORDS)]
         options = {**ATTRS, "ties": counts.ties, "unmated": unmated}
         return closed_set.dataset(counts.about, options, notes)
@@ -125,35 +133,34 @@ class SingleTemplateCounted:
         notes = self.notes
         far_targets = self.far_targets
         role = role_of(counts.about.layout, impostors, not counts.non_targets)
-        expected = _expected_ranks(counts)
+        identified, at_any_threshold = _expected_ranks(counts)
         within = sums_of(counts.within)
         accepted, impostor = _expected_accepts(counts, role)
         open_set = OpenSetCounts(
             attempts=OpenSetAttempts(
                 genuine=counts.genuine,
                 impostor=impostor,
-                tied=sums_of(counts.tied)[0, 0],
+                tied=self._tied_searches,
                 targets=counts.targets,
                 non_targets=counts.non_targets,
                 unmated=counts.unmated_targets,
             ),
             thresholds=counts.thresholds,
             detected=sums_of(counts.di[:, :-1].cumsum(axis=1)),
-            identified=expected[:-1],
+            identified=identified,
             accepted=accepted,
             targets_within=within[TARGET],
             own_within=within[MATE],
             non_targets_within=within[UNENROLLED],
         )
-        points = open_set.bounds(expected[-1], far_targets)
-        if counts.at_ends:
+        points = open_set.bounds(at_any_threshold, far_targets)
+        if counts.at_ends:  # as for the closed set
             ends = []
             for ties in ENDS:
-                ranks_at_end = _expected_ranks(counts, ties)
-                at_end = replace(open_set, identified=ranks_at_end[:-1]).bounds(
-                    ranks_at_end[-1], far_targets
-                )
-                ends.append(at_end["eer_at_most"])
+                identified_at_end, overall_at_end = _expected_ranks(counts, ties)
+                at_end = replace(open_set, identified=identified_at_end)
+                bounds = at_end.bounds(overall_at_end, far_targets)
+                ends.append(bounds["eer_at_most"])
             notes = [*notes, *tie_message("eer_at_most", ends, "the upper bound of EER")]
         options = {**ATTRS, "ties": counts.ties, "impostors": role}
         result = open_set.dataset(points, far_targets, counts.about, options, notes, [])
@@ -174,12 +181,16 @@ def _expected_accepts(counts: SingleTemplateCounts, role: str) -> tuple[np.ndarr
     return np.minimum(sums_of(counts.within[:, kinds].sum(axis=1)), impostor), impostor
 
 
-def _expected_ranks(counts: SingleTemplateCounts, ties: PlainTies | None = None) -> np.ndarray:
-    """Return the expected number at each rank or better, within each threshold and overall.
+def _expected_ranks(
+    counts: SingleTemplateCounts, ties: PlainTies | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expected number of mated searches with the mate at each rank or better.
 
-    Ties are treated as they were counted, or as `ties`, one of :data:`ENDS`.
+    The first array, (thresholds, ranks), is within each threshold, and the second, (ranks,), at any
+    threshold. Ties are treated as they were counted, or as `ties`, one of :data:`ENDS`.
     """
     sums = counts.at_ends[ENDS.index(ties)] if ties else counts.di
     table = sums_of(sums.cumsum(axis=1).cumsum(axis=2))
     # The chances of a probe add up to 1 but for their rounding.
-    return np.minimum(table, counts.genuine)
+    table = np.minimum(table, counts.genuine)
+    return table[:-1], table[-1]

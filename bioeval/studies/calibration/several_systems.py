@@ -35,16 +35,18 @@ class Spread:
         return math.sqrt(self.squares / self.number) if self.number else math.nan
 
     def add(self, values: np.ndarray) -> Spread:
-        """Return the spread with more scores, all of them finite."""
+        """Return the spread with more scores, all of them finite.
+
+        Two samples are pooled as by Chan, Golub and LeVeque (1983).
+        """
         if not len(values):
             return self
-        low, high = float(values.min()), float(values.max())
-        shifted = values - low
-        step = float(shifted.mean())
-        mean, squares = low, 0.0
-        if high > low:
-            mean = low + step
-            squares = float(np.square(shifted - step).sum())
+        low = float(values.min())
+        # From the smallest score, so that equal scores have exactly their mean and no spread.
+        deviation = values - low
+        mean_deviation = float(deviation.mean())
+        mean = low + mean_deviation
+        squares = float(np.square(deviation - mean_deviation).sum())
         number = self.number + len(values)
         gap = 0.0
         if self.number:
@@ -55,7 +57,7 @@ class Spread:
             mean,
             self.squares + squares + gap * gap * self.number * len(values) / number,
             min(self.low, low),
-            max(self.high, high),
+            max(self.high, float(values.max())),
         )
 
 
@@ -71,7 +73,10 @@ class LogisticSums(NamedTuple):
 
 
 class SeveralSystems:
-    """Blocks of single-template attempts, as similarities (distances are negated)."""
+    """Systems that scored the same templates: blocks of their scores, as similarities.
+
+    Distances are negated. Errors name the `purpose` of the scores.
+    """
 
     def __init__(self, systems: Sequence[Scores], purpose: str):
         for scores in systems:
@@ -80,7 +85,10 @@ class SeveralSystems:
         self.systems = list(systems)
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the class of each cell, 0 for none, and all scores, by blocks of rows."""
+        """Yield the classes (rows, columns), 0 of no attempt, and the scores of blocks of rows.
+
+        The scores are float64 (systems, rows, columns).
+        """
         first = self.systems[0]
         if first.layout == "pairs":
             rows = [scores.pair_distances()[None] for scores in self.systems]
@@ -113,17 +121,23 @@ class SeveralSystems:
         return spreads
 
     def logistic(
-        self, origin: np.ndarray, inverse: np.ndarray, weights: np.ndarray
+        self, centre: np.ndarray, inverse_scale: np.ndarray, weights: np.ndarray
     ) -> LogisticSums:
-        """Return the sums of a logistic regression over impostor and over genuine attempts."""
+        """Return the sums of a logistic regression over impostor and over genuine attempts.
+
+        The scores x of each system enter as ``(x - centre) * inverse_scale``, both (systems,).
+        """
         size = len(weights)
+        # The last axis of `sums`: number, loss, gradient (size), upper triangle of the Hessian row
+        # by row, lowest and highest logit.
         width = 4 + size + size * (size + 1) // 2
         total = np.zeros((2, width - 2))
-        low, high = np.full(2, np.inf), np.full(2, -np.inf)
+        low = np.full(2, np.inf)
+        high = np.full(2, -np.inf)
         with threads_for(self.systems[0]):
             for classes, stack in self.blocks():
                 sums = np.empty((len(classes), 2, width))
-                logistic_sums(classes, stack, origin, inverse, weights, sums)
+                logistic_sums(classes, stack, centre, inverse_scale, weights, sums)
                 total += sums[..., :-2].sum(axis=0)
                 low = np.minimum(low, sums[..., -2].min(axis=0))
                 high = np.maximum(high, sums[..., -1].max(axis=0))
@@ -132,6 +146,9 @@ class SeveralSystems:
         hessian[:, i, j] = hessian[:, j, i] = total[:, 2 + size :]
         return LogisticSums(total[:, 0], total[:, 1], total[:, 2 : 2 + size], hessian, low, high)
 
+
+#: New scores in memory at a time, about.
+_SCORES_AT_ONCE = 1 << 19
 
 #: New scores, from the float64 scores of each system and from the rows of the matrix.
 Rule = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
@@ -172,7 +189,7 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
         )
         sources = [scores.cells for scores in systems]
         values = np.empty((probes, templates))
-        step = max(1, (1 << 19) // templates)
+        step = max(1, _SCORES_AT_ONCE // templates)
         for low in range(0, probes, step):
             rows = slice(low, min(low + step, probes))
             values[rows] = new_scores([source[rows] for source in sources], np.arange(probes)[rows])

@@ -21,7 +21,7 @@ from bioeval.counting.thresholds import curve_thresholds, require_values, to_use
 from bioeval.protocol.choices import ImpostorProbes, Ties
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs, dataset, rate
-from bioeval.results.identification import ClosedSetCounts
+from bioeval.results.identification import ranks_to_report
 from bioeval.results.support import all_beyond_scores
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.blocks import Block
@@ -98,7 +98,7 @@ def _dataset(
     about, subjects = ranks.about, candidates.shape[2] - 1
     role = ranks.impostor_role(search.impostors)
     points = len(sizes) * (len(grid) + 1)
-    count, notes = ClosedSetCounts.max_ranks(subjects, search.max_rank, points)
+    count, notes = ranks_to_report(subjects, search.max_rank, points)
     chosen = np.flatnonzero(ranks.mates > 0)
     genuine, impostor = len(chosen), int(candidates[list(KINDS[role]), :1].sum())
     probes, rank, weights = ranks.rank_weights(chosen, search.ties)

@@ -41,7 +41,9 @@ _MOST_TRIES = 10**12
 
 _LOGGED = "of the visits as they are, accepted if one of their tries is"
 
-TRIES: dict[str, Variable] = {
+_LEFT_OUT = "pairs of a person and a claimed person with fewer tries, left out"
+
+VARIABLES: dict[str, Variable] = {
     "tries": Variable(
         "number of tries at a claim; those of all visits are pooled, and each claim counts once",
         "tries",
@@ -55,10 +57,13 @@ TRIES: dict[str, Variable] = {
     "frr_logged": Variable(
         f"FRR {_LOGGED}", "proportion", "FNMR", label="{frr} of the visits as they are"
     ),
+    "genuine_pairs_left_out": Variable(
+        f"genuine {_LEFT_OUT}", "pairs", dims=("tries",), detail="verbose"
+    ),
+    "impostor_pairs_left_out": Variable(
+        f"impostor {_LEFT_OUT}", "pairs", dims=("tries",), detail="verbose"
+    ),
 }
-for _class in ("genuine", "impostor"):
-    _pairs = f"{_class} pairs of a person and a claimed person with fewer tries, left out"
-    TRIES[f"{_class}_pairs_left_out"] = Variable(_pairs, "pairs", dims=("tries",), detail="verbose")
 
 
 @warns_of_doubts
@@ -72,9 +77,9 @@ def tries(
 ) -> xr.Dataset:
     """Estimate FAR and FRR of claims with several tries, exactly and without drawing.
 
-    A visit of a log ends when it is accepted, so that an impostor would try more often than the
-    visits in which other people were compared with the claimed subject. Here every claim has the
-    same number of tries.
+    A logged visit ends at the first try that is accepted, usually for the own claim. Compared with
+    another claimed subject, the visit has fewer tries than an impostor would make, and its FAR is
+    too small. Here every claim has the same number of tries.
 
     Parameters
     ----------
@@ -132,27 +137,10 @@ def tries(
     distance = float(to_internal(np.array([checked]), scores.kind)[0])
     with rows_reported():
         pools = Pools.from_scores(scores, distance)
-    columns: dict[str, list[float]] = {}
-    for k in numbers:
-        for name, role in (("far", "impostor"), ("frr", "genuine")):
-            rate = pools.rate(name, k)
-            judged = rate.judged((1 + confidence) / 2)
-            low = math.nan
-            high = math.nan
-            if judged is not None:
-                low, high = judged.limits_at(rate.mean)
-            row = {
-                name: rate.mean,
-                f"{name}_low": low,
-                f"{name}_high": high,
-                f"{role}_attempts": rate.attempts,
-                f"{role}_pairs_left_out": rate.left_out,
-            }
-            for variable, value in row.items():
-                columns.setdefault(variable, []).append(value)
+    columns = _columns(pools, numbers, (1 + confidence) / 2)
     variables: Variables = {
         "threshold": checked,
-        **variables_over(("tries",), **{name: np.array(x) for name, x in columns.items()}),
+        **variables_over(("tries",), **columns),
     }
     messages = beyond_scores(checked, columns["far"][0], columns["frr"][0])
     if scores.tries > 1:
@@ -169,8 +157,33 @@ def tries(
     attrs["interval_for"] = "this gallery" if this_gallery else "new people"
     if not scores.claims:
         attrs["use"] = described_tries(scores)
-    ds = dataset(variables, TRIES, {"tries": np.array(numbers, dtype=np.int64)}, attrs)
+    ds = dataset(variables, VARIABLES, {"tries": np.array(numbers, dtype=np.int64)}, attrs)
     return ds.assign_attrs(message_attrs(_answers(ds), attrs))
+
+
+def _columns(
+    pools: Pools, numbers: Sequence[int], one_sided_confidence: float
+) -> dict[str, np.ndarray]:
+    """Return the variables over the numbers of tries: rates, limits, and their denominators."""
+    columns: dict[str, list[float]] = {}
+    for number_of_tries in numbers:
+        for name, role in (("far", "impostor"), ("frr", "genuine")):
+            rate = pools.rate(name, number_of_tries)
+            judged = rate.judged(one_sided_confidence)
+            low = math.nan
+            high = math.nan
+            if judged is not None:
+                low, high = judged.limits_at(rate.mean)
+            row = {
+                name: rate.mean,
+                f"{name}_low": low,
+                f"{name}_high": high,
+                f"{role}_attempts": rate.attempts,
+                f"{role}_pairs_left_out": rate.left_out,
+            }
+            for variable, value in row.items():
+                columns.setdefault(variable, []).append(value)
+    return {name: np.array(values) for name, values in columns.items()}
 
 
 def _answers(ds: xr.Dataset) -> Iterator[Message]:

@@ -21,7 +21,7 @@ ERRORS = ("fr", "fa_as_probe", "fa_as_claimed")
 #: The animals whose existence is tested.
 TESTED = ("goat", "wolf", "lamb")
 
-_SUBJECT, _EACH = ("subject",), ("error", "subject")
+_EACH = ("error", "subject")
 _BY_CHANCE = "if the two means were independent"
 
 ZOO = {
@@ -102,8 +102,8 @@ ZOO = {
     "rate": Variable(
         "error rate of the subject",
         "proportion",
-        "FNMR, FMR",
-        _EACH,
+        iso="FNMR, FMR",
+        dims=_EACH,
         out_of="attempts",
         threshold="threshold",
         label="rate",
@@ -118,8 +118,8 @@ ZOO = {
     "rate_without": Variable(
         "error rate of all attempts without the subject, on either side",
         "proportion",
-        "FNMR, FMR",
-        _EACH,
+        iso="FNMR, FMR",
+        dims=_EACH,
         threshold="threshold",
         label="rate of all others",
         direction="smaller",
@@ -137,7 +137,7 @@ ZOO = {
     "all_rate": Variable(
         "error rate of all subjects together",
         "proportion",
-        "FNMR, FMR",
+        iso="FNMR, FMR",
         out_of="all_attempts",
         threshold="threshold",
         label="rate",
@@ -202,7 +202,9 @@ def highest_rates(errors: np.ndarray, rates: np.ndarray, number: int) -> list[in
 
 def answers_of_zoo(ds: xr.Dataset) -> list[Message]:
     """Return a message on the subjects with the highest FRR, unless there is no false reject."""
-    rejects, rates = ds["errors"].values[0], ds["rate"].values[0]
+    of_rejects = ds.sel(error="fr")
+    rejects = of_rejects["errors"].values
+    rates = of_rejects["rate"].values
     ranked = highest_rates(rejects, rates, len(rates))
     if not ranked:
         return []
@@ -214,7 +216,7 @@ def answers_of_zoo(ds: xr.Dataset) -> list[Message]:
             number=len(highest),
             rate=float(rates[highest[0]]),
             errors=int(rejects[highest].sum()),
-            attempts=int(ds["attempts"].values[0, highest].sum()),
+            attempts=int(of_rejects["attempts"].values[highest].sum()),
             share=float(rejects[highest].sum() / rejects.sum()),
             **threshold_with_next(ds),
         )
@@ -222,7 +224,10 @@ def answers_of_zoo(ds: xr.Dataset) -> list[Message]:
 
 
 def number_of_best(quantile: float, subjects: int) -> int:
-    """Return how many of the subjects are best, and how many are worst."""
+    """Return the number of best subjects, which is also the number of the worst.
+
+    It is the `quantile` of all subjects, rounded up.
+    """
     number = math.ceil(Fraction(str(quantile)) * subjects)  # exact: 0.1 of 30 is 3
     if 2 * number > subjects:
         raise DataError(

@@ -251,17 +251,12 @@ class GomCounts(ReidCounts):
         measures = self._over_distances()
         cmc = measures.cmc
         means = {name: measure.mean for name, measure in measures.means.items()}
-        within = np.searchsorted(tau, matches.distance[matches.starts[cmc.query]])
-        is_ranked = (within < len(tau)) & (cmc.rank <= max_rank)
-        flat = within[is_ranked] * max_rank + cmc.rank[is_ranked] - 1
-        identified = np.bincount(flat, minlength=len(tau) * max_rank).reshape(len(tau), max_rank)
-        identified = identified.cumsum(axis=0).cumsum(axis=1)
         valid = int(matched.sum())
         single = {name: means.pop(name) for name in GOM_MEANS}
         means["micro_f1"] = self._retrieved_sets.micro_f1()
         variables = {
             **{name: (("threshold",), values) for name, values in means.items()},
-            "dir": (("threshold", "rank"), rate(identified, valid)),
+            "dir": (("threshold", "rank"), rate(self._identified(cmc), valid)),
             **summary_over_thresholds(tau, means),
             **single,
             "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
@@ -294,6 +289,21 @@ class GomCounts(ReidCounts):
                 data=to_user(turned[name].values, candidates.scores.kind)
             )
         return turned
+
+    def _identified(self, cmc: MatchCurve) -> np.ndarray:
+        """Return the number of queries with a match within each threshold and rank.
+
+        The counts are int64 (thresholds, ranks).
+        """
+        matches = self.matches
+        ranks = self.task.max_rank
+        thresholds = len(self.thresholds)
+        distance = matches.distance[matches.starts[cmc.query]]
+        first_threshold = np.searchsorted(self.thresholds, distance)
+        is_counted = (first_threshold < thresholds) & (cmc.rank <= ranks)
+        cell = first_threshold[is_counted] * ranks + cmc.rank[is_counted] - 1
+        counts = np.bincount(cell, minlength=thresholds * ranks).reshape(thresholds, ranks)
+        return counts.cumsum(axis=0).cumsum(axis=1)
 
     def _options(self) -> dict[str, str | int | float]:
         rules = self.candidates.rules

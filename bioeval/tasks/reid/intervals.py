@@ -137,9 +137,10 @@ class QueryReplicates:
             self.units = self.groups + 1
 
     def independent_people(self, counted: np.ndarray) -> float:
-        """Return how many people with equal numbers of queries the queries of a mask are worth.
+        """Return the effective number of people (Kish 1965) behind the queries of a mask.
 
-        0 if the queries are of one person alone, who says nothing of other people.
+        It is below their number if some have more queries than others, and 0 with one person alone,
+        who says nothing of other people.
         """
         queries = np.bincount(self.person[counted], minlength=len(self.no_person))
         of_people = queries[~self.no_person]
@@ -178,6 +179,7 @@ class QueryReplicates:
         layers = by_subject(
             place, self.unit[curve.query], ranks.astype(np.float64), self.units, curve.weight
         )
+        # A layer has the weights between a rank and the rank before it; the last is beyond all.
         sums = np.cumsum(layers[:-1], axis=0)
         if curve.per_rank:
             sums = sums / ranks[:, None]

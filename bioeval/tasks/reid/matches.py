@@ -1,7 +1,8 @@
 """The matches of each query from near to far, and the measures of their ranks.
 
 A match has an `order` among the matches of its query, 1 for the nearest; `closer` non-matches are
-nearer and `tied` non-matches as near, of which `before` are listed before the match.
+nearer and `tied` non-matches as near, of which `before` are listed before the match. A query has
+`counts` matches that are listed, and `positives` in all: they differ for top-K lists alone.
 """
 
 from __future__ import annotations
