@@ -60,8 +60,8 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
         yield "*: fewer than 30 subjects or 30 expected errors, too few to rank groups."
     for of_what in lettered:
         yield (
-            f"{of_what} that share a letter in a column are not significantly different; a: the "
-            "best value."
+            f"{of_what} that share a letter in a column are not significantly different; letters "
+            "begin with the best value."
         )
     if any(x.interval for x in cells):
         yield from _intervals(rows)

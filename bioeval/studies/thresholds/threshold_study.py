@@ -84,7 +84,7 @@ STUDY = {
         "score",
         "threshold T",
         shown="threshold",
-        label="threshold without assurance",
+        label="threshold by the rule",
     ),
     **entries(VERIFICATION | FOLDS, *RATES),
     **{

@@ -121,7 +121,7 @@ ZOO = {
         iso="FNMR, FMR",
         dims=_EACH,
         threshold="threshold",
-        label="rate of all others",
+        label="rate without the subject",
         direction="smaller",
     ),
     "gini": Variable("Gini coefficient of the errors over subjects", "1", label="Gini"),
