@@ -40,8 +40,8 @@ def test_texts_that_are_made_elsewhere():
 
 @pytest.mark.parametrize("kind", [be.DataError, be.ProtocolError])
 def test_errors_are_pickled(kind):
-    again = pickle.loads(pickle.dumps(kind("`threshold=0.5` is wrong; see `ties`")))
-    assert type(again) is kind and str(again) == "`threshold=0.5` is wrong; see `ties`"
+    unpickled = pickle.loads(pickle.dumps(kind("`threshold=0.5` is wrong; see `ties`")))
+    assert type(unpickled) is kind and str(unpickled) == "`threshold=0.5` is wrong; see `ties`"
 
 
 class LargeTensor:

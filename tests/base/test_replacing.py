@@ -68,8 +68,8 @@ def test_a_link_stays_a_link(name):
 def test_a_loop_of_links_is_an_error_of_ours(name):
     Path(name).symlink_to("other")
     Path("other").symlink_to(name)
-    said = f"{name}: is a loop of symbolic links; expected a name to write to"
-    with pytest.raises(be.DataError, match=said):
+    message = f"{name}: is a loop of symbolic links; expected a name to write to"
+    with pytest.raises(be.DataError, match=message):
         if name == "x.html":
             be.report(3, name)
         else:

@@ -143,9 +143,9 @@ def test_help_imports_no_numpy():
 def test_wrong_usage_and_bad_input(scores, capsys, args, says):
     before = sorted(os.listdir())
     assert run(*args) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    line = one_line(said.err)
+    output = capsys.readouterr()
+    assert output.out == ""
+    line = one_line(output.err)
     assert line.startswith("bioeval: error: ")
     assert re.search(says, line), line
     assert sorted(os.listdir()) == before
@@ -159,12 +159,12 @@ def test_control_characters_do_not_reach_the_terminal(capsys):
 @pytest.mark.slow
 def test_streams_and_codes_of_the_real_program(scores):
     assert main(["run", str(scores)]) == 0  # which compiles
-    good = bioeval("run", scores)
-    assert (good.returncode, good.stderr) == (0, "")
-    assert "Verification, single-template" in good.stdout
-    bad = bioeval("run", "lost.npz")
-    assert (bad.returncode, bad.stdout) == (2, "")
-    assert one_line(bad.stderr) == "bioeval: error: lost.npz: no such file."
+    success = bioeval("run", scores)
+    assert (success.returncode, success.stderr) == (0, "")
+    assert "Verification, single-template" in success.stdout
+    failure = bioeval("run", "lost.npz")
+    assert (failure.returncode, failure.stdout) == (2, "")
+    assert one_line(failure.stderr) == "bioeval: error: lost.npz: no such file."
 
 
 class Broken(io.StringIO):
@@ -240,13 +240,13 @@ def test_the_end_of_a_file_is_no_interruption(capsys):
 
 def test_table(scores, capsys):
     assert run("run", scores) == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    assert "\x1b" not in said.out
-    assert "12 templates of 4 subjects, all against all" in said.out
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert "\x1b" not in output.out
+    assert "12 templates of 4 subjects, all against all" in output.out
     # 4 subjects with 3 templates: 12 x 2 genuine and 12 x 9 impostor comparisons
     title = "Verification, single-template: 24 genuine and 108 impostor attempts of 4 subjects"
-    assert title in said.out.splitlines()
+    assert title in output.out.splitlines()
 
 
 @pytest.mark.parametrize("columns", [44, 120])
@@ -345,12 +345,12 @@ FILES = [
 @pytest.mark.slow
 def test_out(scores, capsys):
     assert run("run", scores, "--out", "results", "--verbose") == 0
-    said = capsys.readouterr()
-    assert said.err == f"wrote {len(FILES)} files to results\n"
+    output = capsys.readouterr()
+    assert output.err == f"wrote {len(FILES)} files to results\n"
     assert sorted(os.listdir("results")) == FILES
     assert sorted(os.listdir()) == ["results", "scores.npz"]
     folder = Path("results")
-    assert (folder / "table.txt").read_text() == said.out
+    assert (folder / "table.txt").read_text() == output.out
 
     truth = be.evaluate(be.load(scores), interval="people")
     with xr.open_datatree(folder / "results.nc", engine="h5netcdf") as tree:
@@ -381,9 +381,9 @@ def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     be.save(be.Scores.from_pairs([1.0, 2.0], [1, 0]), tmp_path / "p.npz")
     capsys.readouterr()
     assert run("run", "p.npz", "--out", "results") == 2
-    said = one_line(capsys.readouterr().err)
-    assert "results/summary.json, results/results.nc, results/table.txt would be replaced" in said
-    assert "--force" in said
+    error = one_line(capsys.readouterr().err)
+    assert "results/summary.json, results/results.nc, results/table.txt would be replaced" in error
+    assert "--force" in error
     assert {path.name: path.read_bytes() for path in Path("results").iterdir()} == before
     assert run("run", "p.npz", "--out", "results", "--force") == 0
     after = {path.name: path.read_bytes() for path in Path("results").iterdir()}
@@ -605,9 +605,9 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
 def test_an_unknown_column_of_images_is_refused_before_anything_is_counted(tmp_path, capsys):
     be.save(be.simulate(5, 2, sessions=2, random_state=1), tmp_path / "s.npz")
     assert run("report", "s.npz", "--out", "x.html", "--worst", "2", "--images", "photo") == 2
-    said = capsys.readouterr().err
-    assert "s: no metadata column 'photo' of images; it has session" in said
-    assert "counting" not in said
+    error = capsys.readouterr().err
+    assert "s: no metadata column 'photo' of images; it has session" in error
+    assert "counting" not in error
 
 
 def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys):
@@ -621,8 +621,8 @@ def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys)
     verified = be.verification(data, templates="multi", **fusion)
     assert value(document, "eer", task="verification/multi") == verified.eer.item()
     assert value(document, "auc", task="verification/multi") == verified.auc.item()
-    searched = be.open_set(data, rank_unit="subject", **fusion)
-    assert value(document, "eer", task="open_set") == searched.eer.item()
+    open_set = be.open_set(data, rank_unit="subject", **fusion)
+    assert value(document, "eer", task="open_set") == open_set.eer.item()
     attrs = document | tasks["open_set"]
     assert (attrs["rank_unit"], attrs["fusion"]) == ("subject", "mean")
     assert run("run", scores, "--single-gallery", "--json") == 0

@@ -54,9 +54,9 @@ def test_a_list_of_pairs_has_the_same_verification(name, suffix):
     optional_import("pyarrow")
     be.save(scores, f"x{suffix}")
     back = be.load(f"x{suffix}", kind=scores.kind, nan=scores.nan)
-    ours, theirs = be.verification(back), be.verification(scores)
+    of_list, of_matrix = be.verification(back), be.verification(scores)
     for variable in ("genuine_attempts", "impostor_attempts", "eer", "auc", "zero_far"):
-        np.testing.assert_array_equal(ours[variable], theirs[variable])
+        np.testing.assert_array_equal(of_list[variable], of_matrix[variable])
     assert (back.pair_subjects is None) == (name in ("masked", "pairs"))
 
 
@@ -108,9 +108,9 @@ def test_from_matlab_to_the_rest(in_folder, capsys):
     scipy.io.savemat("f.mat", features)
     original = be.load("f.mat")
     assert main(["convert", "f.mat", "s.npz"]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("wrote s.npz: <Scores probe-against-gallery, 2 x 4")
-    assert "note: the embeddings are not kept, only their distances (3-dim" in said.err
+    output = capsys.readouterr()
+    assert output.out.startswith("wrote s.npz: <Scores probe-against-gallery, 2 x 4")
+    assert "note: the embeddings are not kept, only their distances (3-dim" in output.err
     assert main(["convert", "s.npz", "p.csv", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["out"] == "p.csv" and "metadata column camera" in document["not_kept"][-1]

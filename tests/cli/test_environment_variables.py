@@ -38,9 +38,9 @@ def run(folder, *words, **variables):
 def test_a_number_that_is_none(monkeypatch, capsys, name, value):
     monkeypatch.setenv(name, value)
     assert main(["info"]) == 2
-    out, said = capsys.readouterr()
-    assert (out, said.count("\n")) == ("", 1)
-    assert f"error: the environment variable {name} is {value!r}; expected a whole number" in said
+    out, error = capsys.readouterr()
+    assert (out, error.count("\n")) == ("", 1)
+    assert f"error: the environment variable {name} is {value!r}; expected a whole number" in error
 
 
 def test_the_date_of_a_page(monkeypatch, tmp_path):
@@ -57,6 +57,6 @@ def test_the_date_of_a_page(monkeypatch, tmp_path):
 @pytest.mark.parametrize("backend", ["module://matplotlib_inline.backend_inline", "nope"])
 def test_plots_are_drawn_whatever_the_backend(tmp_path, backend):
     be.save(be.simulate(4, 2, random_state=1), tmp_path / "in.npz")
-    code, said = run(tmp_path, "run", "in.npz", "--out", "o", "--plots", MPLBACKEND=backend)
-    assert code == 0, said
+    code, output = run(tmp_path, "run", "in.npz", "--out", "o", "--plots", MPLBACKEND=backend)
+    assert code == 0, output
     assert list((tmp_path / "o").glob("*.png"))

@@ -153,8 +153,8 @@ WRITES = re.compile("--(out|save)|course-kfold")
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_RESULT])
 def test_each_command_has_the_same_outputs(name: str) -> None:
-    said = run(name, "--help")
-    assert all(word in said for word in OUTPUTS)
+    help_text = run(name, "--help")
+    assert all(word in help_text for word in OUTPUTS)
 
 
 @pytest.mark.slow
@@ -171,8 +171,8 @@ def test_each_command_has_the_same_content_in_each_form(
     assert [x for x in narrow.splitlines() if len(x) > 60 or "…" in x] == []
     if words[0] != "compare":  # with rates in sentences
         monkeypatch.setenv("COLUMNS", "1000")
-        cut = numbers_of(narrow) - numbers_of(run(*words))
-        assert not cut, cut
+        missing = numbers_of(narrow) - numbers_of(run(*words))
+        assert not missing, missing
     out = [] if words[0] in ("fuse",) else ["--out", "made"]  # a file of scores
     document = json.loads(run(*words, "--json", "--report", "made.html", *out))
     assert all(message["code"] for message in document["messages"])

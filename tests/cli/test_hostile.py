@@ -80,8 +80,8 @@ def test_a_text_beyond_the_bound_is_refused(args, scores, capsys, monkeypatch):
 
 
 def test_many_columns_are_refused_at_once(scores, capsys):
-    wide = ",".join(f"c{i}" for i in range(80_000))
-    Path("l.csv").write_text(f"label,{wide}\n")
+    header = ",".join(f"c{i}" for i in range(80_000))
+    Path("l.csv").write_text(f"label,{header}\n")
     text = error_of(capsys, "run", "plain.npz", "--labels", "l.csv")
     expected = f"has more than {layouts.MOST_COLUMNS:,} columns; a matrix of scores is read from"
     assert f"l.csv: line 1: {expected}" in text
@@ -235,8 +235,8 @@ def test_formulas_are_escaped_in_files_and_read_back():
             )
     assert ",a\\x1b[3," in files[-1].read_text() and "\x1b" not in files[-1].read_text()
     for file in files[:2]:
-        again = be.load(file, kind="distance")
-        assert np.unique(again.pair_subjects).tolist() == sorted(FORMULAS)
+        scores_read = be.load(file, kind="distance")
+        assert np.unique(scores_read.pair_subjects).tolist() == sorted(FORMULAS)
 
 
 def titled(title: str) -> None:

@@ -64,8 +64,8 @@ def contents(folder):
 def test_no_command_writes_over_what_it_reads(in_folder, capsys, line):
     before = contents(in_folder)
     assert main([*line.split(), "--force"]) == 2
-    (said,) = capsys.readouterr().err.splitlines()
-    assert "name another file to write" in said
+    (error_line,) = capsys.readouterr().err.splitlines()
+    assert "name another file to write" in error_line
     assert contents(in_folder) == before
 
 

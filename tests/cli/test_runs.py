@@ -59,9 +59,9 @@ def squeezed(text: str) -> str:
 def test_each_system_has_the_numbers_that_it_has_alone(printed):
     two_systems = json.loads(printed("run", "old.npz", "new.npz", "--json"))
     for name in ("old", "new"):
-        alone = json.loads(printed("run", f"{name}.npz", "--json"))["rows"]
+        rows_of_one_system = json.loads(printed("run", f"{name}.npz", "--json"))["rows"]
         assert [x for x in two_systems["rows"] if x["system"] == name] == [
-            {"system": name, **x} for x in alone
+            {"system": name, **x} for x in rows_of_one_system
         ]
     assert two_systems["inputs"] == ["old.npz", "new.npz"]
     for folder, name in (("a", "old"), ("b", "new")):
@@ -183,8 +183,8 @@ def test_a_gallery_without_training_is_one_selection_of_all_people(file, printed
     assert "same list" not in text
     scores = be.load(file)
     first = scores.probe_meta["session"] == 1
-    alone = be.verification(scores.select(np.flatnonzero(~first), np.flatnonzero(first)))
-    assert f"{100 * float(alone.eer):.2f} %" in text.split("EER")[1].splitlines()[0]
+    of_selection = be.verification(scores.select(np.flatnonzero(~first), np.flatnonzero(first)))
+    assert f"{100 * float(of_selection.eer):.2f} %" in text.split("EER")[1].splitlines()[0]
     text = printed("run", file, "--folds", "3", "--templates", "single")
     assert "Verification, single-template, in folds" in text
     assert "multi-template" not in text and "identification" not in text
@@ -195,8 +195,8 @@ def test_people_who_are_not_enrolled_without_training(file, printed):
     # 20 people x 2 templates enrolled; their 2 others and all 4 of 10 people probe.
     assert "80 probes of 30 subjects against 40 gallery templates of 20 subjects" in text
     assert "impostors are people who are not enrolled" in squeezed(text)
-    again = printed("run", file, "--unenrolled", "10", "--seed", "5")
-    assert again != text and "30 subjects against 40 gallery templates of 20 subjects" in again
+    redrawn = printed("run", file, "--unenrolled", "10", "--seed", "5")
+    assert redrawn != text and "30 subjects against 40 gallery templates of 20 subjects" in redrawn
 
 
 # ------------------------------------------------------------------------- exclusions

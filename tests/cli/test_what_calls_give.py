@@ -194,5 +194,5 @@ def test_its_plots_are_beside_its_results(line, folder, tmp_path, monkeypatch):
 def test_wrong_usage_is_one_line(line, says, folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     assert main(line.split()) == 2
-    said = capsys.readouterr()
-    assert says in said.err and said.err.count("\n") == 1 and not said.out
+    output = capsys.readouterr()
+    assert says in output.err and output.err.count("\n") == 1 and not output.out

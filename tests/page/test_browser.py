@@ -80,8 +80,8 @@ def test_the_control_moves_every_rate_and_every_mark(visit, page):
                 assert (
                     mark.get_attribute("transform") == f"translate({position[0]:g} {position[1]:g})"
                 )
-    said = visit.page.get_attribute("#threshold", "aria-valuetext")
-    assert control_points["cells"]["cell-0-far"][last] in said
+    spoken_value = visit.page.get_attribute("#threshold", "aria-valuetext")
+    assert control_points["cells"]["cell-0-far"][last] in spoken_value
     visit.page.focus("#threshold")
     visit.page.keyboard.press("ArrowLeft")
     assert visit.page.input_value("#threshold") == str(last - 1)
@@ -149,12 +149,12 @@ def test_accessible_in_light_and_dark_on_a_desk_and_a_phone(browser, page, schem
 def test_labels_and_names_are_text(browser, tmp_path):
     scores = be.simulate(8, 3, random_state=0)
     names = np.array([f"{EVIL}{label}" for label in scores.probe_labels])
-    named = be.Scores(np.asarray(scores.values), names, name=EVIL)
+    named_scores = be.Scores(np.asarray(scores.values), names, name=EVIL)
     results = {
-        EVIL: be.evaluate(named),
-        f"{EVIL}2": be.zoo(named, permutations=10, quantile=0.25),
-        f"{EVIL}3": be.by_group(named, np.where(np.arange(24) // 3 % 2, EVIL, "x")),
-        f"{EVIL}4": be.worst_pairs(named, 3),
+        EVIL: be.evaluate(named_scores),
+        f"{EVIL}2": be.zoo(named_scores, permutations=10, quantile=0.25),
+        f"{EVIL}3": be.by_group(named_scores, np.where(np.arange(24) // 3 % 2, EVIL, "x")),
+        f"{EVIL}4": be.worst_pairs(named_scores, 3),
     }
     path = be.report(results, tmp_path / "evil.html", title=EVIL, command=EVIL)
     visit = Visit(browser, path)

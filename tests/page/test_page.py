@@ -232,11 +232,11 @@ def test_the_loosest_of_given_thresholds_is_that(kind, seed, tmp_path):
     sentence = answer(text)[0]
     far_bound = re.search(r"loosest of these results with FAR at most ([\d.]+) %", sentence)
     looser = thresholds if kind == "distance" else thresholds[::-1]
-    within = [
+    allowed = [
         x for x in looser if far_bound and rates_in_per_cent(scores, x)[0] <= float(far_bound[1])
     ]
-    threshold = within[-1] if within else looser[0]
-    assert bool(within) or "that of these results" in sentence or "the strictest one" in sentence
+    threshold = allowed[-1] if allowed else looser[0]
+    assert bool(allowed) or "that of these results" in sentence or "the strictest one" in sentence
     assert number(rates(text)[0]["FRR"]) == pytest.approx(
         rates_in_per_cent(scores, threshold)[1], abs=0.0051
     )
@@ -322,12 +322,12 @@ def test_every_part_of_a_page_is_at_the_promised_threshold(folder_with_scores):
     promised = re.search(r"^Install ([\d.]+)\. With 90 % confidence", answer(text)[0])
     assert promised is not None
     heads = "At|Operating point|confused with whom at"
-    named = [float(x) for x in re.findall(f"(?:{heads}) the threshold ([\\d.]+)", plain(text))]
-    assert len(named) == 3 and len({*named}) == 1
-    assert float(promised[1]) == pytest.approx(named[0], rel=1e-5)
-    far, frr = rates_in_per_cent(be.load("a.npz"), named[0])
+    thresholds = [float(x) for x in re.findall(f"(?:{heads}) the threshold ([\\d.]+)", plain(text))]
+    assert len(thresholds) == 3 and len({*thresholds}) == 1
+    assert float(promised[1]) == pytest.approx(thresholds[0], rel=1e-5)
+    far, frr = rates_in_per_cent(be.load("a.npz"), thresholds[0])
     first = rates(text)[0]
-    for name, right in (("threshold", named[0]), ("FAR", far), ("FRR", frr)):
+    for name, right in (("threshold", thresholds[0]), ("FAR", far), ("FRR", frr)):
         assert number(first[name]) == pytest.approx(right, abs=0.0051)
 
 
@@ -348,12 +348,12 @@ def test_a_page_asks_for_nothing(tree, tmp_path):
 def test_text_from_the_data_is_never_markup(tmp_path):
     scores = be.simulate(8, 3, random_state=0)
     names = np.array([f"{EVIL}{label}" for label in scores.probe_labels])
-    named = be.Scores(np.asarray(scores.values), names)
+    named_scores = be.Scores(np.asarray(scores.values), names)
     results = {
-        EVIL: be.verification(named),
-        f"{EVIL}2": be.worst_pairs(named, 2),
-        f"{EVIL}3": be.by_group(named, np.where(np.arange(24) // 3 % 2, EVIL, "y")),
-        "row": be.explain(named, 1, protocol="auto"),
+        EVIL: be.verification(named_scores),
+        f"{EVIL}2": be.worst_pairs(named_scores, 2),
+        f"{EVIL}3": be.by_group(named_scores, np.where(np.arange(24) // 3 % 2, EVIL, "y")),
+        "row": be.explain(named_scores, 1, protocol="auto"),
     }
     text = written(results, tmp_path, title=EVIL, command=EVIL)
     page = Elements(text)
@@ -370,8 +370,10 @@ def test_worst_pairs_are_shown_with_their_images(tmp_path):
     for file in files[:-1]:
         Image.new("L", (300, 200), 90).save(tmp_path / file)
     (tmp_path / files[-1]).write_text("no image")
-    named = be.Scores(np.asarray(scores.values), scores.probe_labels, probe_meta={"file": files})
-    pairs = be.worst_pairs(named, 50)
+    named_scores = be.Scores(
+        np.asarray(scores.values), scores.probe_labels, probe_meta={"file": files}
+    )
+    pairs = be.worst_pairs(named_scores, 50)
     with pytest.warns(be.BioevalWarning, match="^1 image could not be shown, such as 7.png: it is"):
         text = written(pairs, tmp_path, images="file", image_folder=tmp_path)
     tags = Elements(text).tags

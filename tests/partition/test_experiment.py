@@ -37,20 +37,21 @@ def test_every_part_is_what_it_promises(
     except DataError as error:  # a part may have nobody with templates enough
         assert any(words in str(error) for words in ("left:", "at least one has to be enrolled"))
         return
-    n = len(sizes)
+    total = len(sizes)
     for parts in splits:
         people = {name: set(subject[index]) for name, index in parts._asdict().items()}
         test = set(subject) - people["train"] - people["validation"]
         assert not people["train"] & people["validation"]
-        expected = 0 if not train else train if isinstance(train, int) else math.floor(train * n)
+        expected = train or 0
+        expected = expected if isinstance(expected, int) else math.floor(expected * total)
         assert len(people["train"]) == expected
         expected = validation or 0
-        expected = expected if isinstance(expected, int) else math.ceil(expected * n)
+        expected = expected if isinstance(expected, int) else math.ceil(expected * total)
         assert len(people["validation"]) == expected
-        chosen = people["validation"] or people["train"]
+        deciding_people = people["validation"] or people["train"]
         for people_of_sets, gallery, probe in (
             (test, parts.gallery, parts.probes),
-            (chosen, parts.threshold_gallery, parts.threshold_probes),
+            (deciding_people, parts.threshold_gallery, parts.threshold_probes),
         ):
             assert set(subject[gallery]) | set(subject[probe]) <= people_of_sets
             if templates is None:
@@ -63,21 +64,23 @@ def test_every_part_is_what_it_promises(
             if unenrolled is None and too_few != "probe":
                 assert set(subject[probe]) <= enrolled
         if unenrolled is not None and too_few == "enrol":
-            out = unenrolled if isinstance(unenrolled, int) else math.ceil(unenrolled * len(test))
+            expected_unenrolled = (
+                unenrolled if isinstance(unenrolled, int) else math.ceil(unenrolled * len(test))
+            )
             unenrolled_probes = test - set(subject[parts.gallery])
-            assert len(unenrolled_probes) == out
+            assert len(unenrolled_probes) == expected_unenrolled
             assert all(
                 (subject[parts.probes] == name).sum() == (subject == name).sum()
                 for name in unenrolled_probes
             )
-    longer = Experiment(
+    longer_experiment = Experiment(
         train, validation, templates, unenrolled, too_few=too_few, repeats=3, random_state=seed
     )
     try:
-        again = list(longer.split(y=subject))[:2]
+        repeated_splits = list(longer_experiment.split(y=subject))[:2]
     except DataError:
         return
-    for first, second in zip(splits, again, strict=True):
+    for first, second in zip(splits, repeated_splits, strict=True):
         assert all((a == b).all() for a, b in zip(first, second, strict=True))
 
 
@@ -96,9 +99,9 @@ def test_a_number_of_subjects_is_enrolled(sizes, templates, enrolled, probes, to
         repeats=2, random_state=seed,
     )  # fmt: skip
     least = 2 if templates == 0.5 else templates + 1
-    able = {k for k, size in enumerate(sizes) if size >= least}
-    number = enrolled if isinstance(enrolled, int) else math.floor(enrolled * len(able))
-    if (too_few == "raise" and len(able) < len(sizes)) or not 1 <= number <= len(able):
+    eligible = {k for k, size in enumerate(sizes) if size >= least}
+    number = enrolled if isinstance(enrolled, int) else math.floor(enrolled * len(eligible))
+    if (too_few == "raise" and len(eligible) < len(sizes)) or not 1 <= number <= len(eligible):
         words = "too few templates" if too_few == "raise" else "have templates enough"
         with pytest.raises(DataError, match=f"{words}|have templates enough"):
             list(experiment.split(y=subject))
@@ -106,15 +109,15 @@ def test_a_number_of_subjects_is_enrolled(sizes, templates, enrolled, probes, to
     assert experiment.impostors == "unenrolled"
     for parts in experiment.split(y=subject):
         enrolled_people = set(subject[parts.gallery])
-        assert len(enrolled_people) == number and enrolled_people <= able
+        assert len(enrolled_people) == number and enrolled_people <= eligible
         assert not set(parts.gallery) & set(parts.probes)
         for k, size in enumerate(sizes):
             probing = int((subject[parts.probes] == k).sum())
-            left = size - int((subject[parts.gallery] == k).sum())
+            unused = size - int((subject[parts.gallery] == k).sum())
             if k in enrolled_people:
-                assert probing == (left if probes is None else min(left, probes))
+                assert probing == (unused if probes is None else min(unused, probes))
             else:
-                assert probing == (0 if too_few == "drop" and k not in able else size)
+                assert probing == (0 if too_few == "drop" and k not in eligible else size)
 
 
 def test_as_many_are_enrolled_where_the_threshold_is_chosen():
@@ -219,16 +222,16 @@ def share_of(size, n, up):
 def test_training_by_sample(sizes, train, validation, unseen, seed):
     rng = np.random.default_rng(seed)
     subject = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
-    able = sum(size > 1 for size in sizes)
-    given_ = {"unit": "sample", "unseen": unseen, "random_state": seed}
+    people_with_two = sum(size > 1 for size in sizes)
+    options = {"unit": "sample", "unseen": unseen, "random_state": seed}
     if not train and not validation:
         with pytest.raises(DataError, match="is 'sample', which needs `train"):
-            Experiment(train, validation, **given_)
+            Experiment(train, validation, **options)
         return
-    out = share_of(unseen or 0, able, up=True)
-    experiment = Experiment(train, validation, repeats=2, **given_)
-    if out >= able:
-        with pytest.raises(DataError, match=f"of the {able} subjects with two"):
+    unseen_people = share_of(unseen or 0, people_with_two, up=True)
+    experiment = Experiment(train, validation, repeats=2, **options)
+    if unseen_people >= people_with_two:
+        with pytest.raises(DataError, match=f"of the {people_with_two} subjects with two"):
             experiment.split(y=subject)
         return
     for parts in experiment.split(y=subject):
@@ -236,15 +239,19 @@ def test_training_by_sample(sizes, train, validation, unseen, seed):
         all_parts = np.concatenate([parts.train, parts.validation, test])
         assert sorted(all_parts) == list(range(len(subject)))  # each template in one part
         trained_people = set(subject[parts.train]) | set(subject[parts.validation])
-        assert len(trained_people) == able - out
-        for k, n in enumerate(sizes):
+        assert len(trained_people) == people_with_two - unseen_people
+        for k, templates in enumerate(sizes):
             trained, validated = ((subject[x] == k).sum() for x in (parts.train, parts.validation))
             if k not in trained_people:
                 assert (trained, validated) == (0, 0)
                 continue
-            train_number = min(max(share_of(train, n, up=False), 1), n - 1) if train else 0
+            train_number = (
+                min(max(share_of(train, templates, up=False), 1), templates - 1) if train else 0
+            )
             validation_number = (
-                min(share_of(validation, n, up=True), n - 1 - train_number) if validation else 0
+                min(share_of(validation, templates, up=True), templates - 1 - train_number)
+                if validation
+                else 0
             )
             assert (trained, validated) == (train_number, validation_number)
 

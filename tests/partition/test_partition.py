@@ -43,17 +43,17 @@ SPLITTERS = [
 
 def repeated_fold_codes(splitter, labels, meta=None):
     """The fold in which each sample is tested, of each repeat; -1 if in none."""
-    n = labels.shape[0] if isinstance(labels, be.Scores) else len(labels)
+    samples = labels.shape[0] if isinstance(labels, be.Scores) else len(labels)
     if isinstance(labels, be.Scores):
         parts = splitter.split(labels)
     elif isinstance(splitter, model_selection.BaseCrossValidator):
-        parts = splitter.split(np.zeros(n), labels)
+        parts = splitter.split(np.zeros(samples), labels)
     else:
         parts = splitter.split(y=labels, meta=meta)
     rows, fold = [], 0
     for _, test in parts:
         if not rows or (rows[-1][test] >= 0).any():
-            rows.append(np.full(n, -1))
+            rows.append(np.full(samples, -1))
             fold = 0
         rows[-1][test] = fold
         fold += 1
@@ -78,10 +78,10 @@ def test_each_template_is_enrolled_in_turn(shuffle):
         if not shuffle:
             assert gallery.tolist() == [3 * k, 3 * k + 1, 3 * k + 2]
     assert sorted(np.concatenate([x.gallery for x in pairs])) == list(range(12))
-    again = list(bp.GalleryKFold(4, n_repeats=2, shuffle=True, random_state=1).split(y=subject))
+    shuffled = list(bp.GalleryKFold(4, n_repeats=2, shuffle=True, random_state=1).split(y=subject))
     if shuffle:
-        assert [x.gallery.tolist() for x in again[:4]] == [x.gallery.tolist() for x in pairs]
-        assert [x.gallery.tolist() for x in again[4:]] != [x.gallery.tolist() for x in pairs]
+        assert [x.gallery.tolist() for x in shuffled[:4]] == [x.gallery.tolist() for x in pairs]
+        assert [x.gallery.tolist() for x in shuffled[4:]] != [x.gallery.tolist() for x in pairs]
 
 
 # All others, where they need no arguments but a seed, and no templates for each fold.
@@ -169,23 +169,23 @@ def test_the_order_of_samples_does_not_matter_to_folds_of_subjects(labels, seed,
 
 @given(subjects(2), st.data(), seeds)
 def test_folds_of_samples(labels, data, seed):
-    n = len(labels)
-    k = data.draw(st.integers(2, n))
+    samples = len(labels)
+    folds = data.draw(st.integers(2, samples))
     stratify = data.draw(st.sampled_from((None, "subject")))
     shuffle = data.draw(st.booleans())
     splitter = bp.SampleKFold(
-        k, shuffle=shuffle, random_state=seed if shuffle else None, stratify=stratify
+        folds, shuffle=shuffle, random_state=seed if shuffle else None, stratify=stratify
     )
     codes = fold_codes(splitter, labels)
-    sizes = np.bincount(codes, minlength=k)
-    assert len(sizes) == k and spread(sizes) <= 1
+    sizes = np.bincount(codes, minlength=folds)
+    assert len(sizes) == folds and spread(sizes) <= 1
     if stratify:
         for label in set(labels):
-            mine = codes[[x == label for x in labels]]
-            assert spread(np.bincount(mine, minlength=k)) <= 1
-    for train, test in splitter.split(X=np.zeros((n, 2)), y=labels):
+            codes_of_label = codes[[x == label for x in labels]]
+            assert spread(np.bincount(codes_of_label, minlength=folds)) <= 1
+    for train, test in splitter.split(X=np.zeros((samples, 2)), y=labels):
         assert is_ascending(train) and is_ascending(test)
-        assert sorted([*train, *test]) == list(range(n))
+        assert sorted([*train, *test]) == list(range(samples))
 
 
 @given(subjects(3), st.integers(1, 4), seeds)
@@ -286,13 +286,13 @@ EXACT_SHARES = [k / 16 for k in range(1, 15)]
 @pytest.mark.parametrize("test_size", EXACT_SHARES)
 @pytest.mark.cases(1)
 def test_shares_are_those_of_scikit_learn(test_size):
-    for n, train_size in itertools.product((16, 30, 101), (None, *EXACT_SHARES)):
+    for samples, train_size in itertools.product((16, 30, 101), (None, *EXACT_SHARES)):
         options = {"test_size": test_size, "train_size": train_size}
         if train_size is not None and test_size + train_size > 1:
             continue
-        theirs = next(model_selection.ShuffleSplit(1, **options).split(np.zeros(n)))
-        ours = next(bp.SampleShuffleSplit(1, **options).split(np.zeros(n)))
-        assert list(map(len, ours)) == list(map(len, theirs))
+        sklearn_parts = next(model_selection.ShuffleSplit(1, **options).split(np.zeros(samples)))
+        parts = next(bp.SampleShuffleSplit(1, **options).split(np.zeros(samples)))
+        assert list(map(len, parts)) == list(map(len, sklearn_parts))
 
 
 # ---------------------------------------------------------------------------- enrolment
@@ -324,10 +324,10 @@ def test_gallery_and_probes(labels, data, seed):
         enrolled = Counter(labels[i] for i in gallery)
         probing = Counter(labels[i] for i in probe)
         for person, size_of_person in people.items():
-            usual = (enrolled_number[person], size_of_person - enrolled_number[person])
+            expected_numbers = (enrolled_number[person], size_of_person - enrolled_number[person])
             roles = {"enrol": (size_of_person, 0), "probe": (0, size_of_person), "drop": (0, 0)}
             assert (enrolled[person], probing[person]) == (
-                roles[too_few] if person in too_small else usual
+                roles[too_few] if person in too_small else expected_numbers
             )
 
 
@@ -346,10 +346,10 @@ def test_a_number_of_each_subject_and_camera(options):
             for where in 1, 2, 3:
                 of_subject_and_camera = (labels == subject) & (camera == where)
                 may = where < 3 or "enrol" not in options
-                alone = (
+                single_samples = (
                     subject == "c" and "enrol" not in options
                 )  # both templates would be enrolled
-                expected = min(2, of_subject_and_camera.sum()) if may and not alone else 0
+                expected = min(2, of_subject_and_camera.sum()) if may and not single_samples else 0
                 assert of_subject_and_camera[gallery].sum() == expected
         assert not set(probes) & set(gallery)
     for subject, where in (("a", 3), ("b", 1)):
@@ -413,9 +413,9 @@ def test_unenrolled_subjects(labels, data, seed):
     inner = bp.ProbeGallerySplit(1, too_few="enrol")
     splitter = bp.EnrolledSplit(inner, unenrolled=out, n_repeats=2, random_state=seed)
     splits = list(splitter.split(y=labels))
-    again = list(splitter.split(y=labels))
+    repeated_splits = list(splitter.split(y=labels))
     assert len(splits) == splitter.get_n_splits() == 2
-    for (probe, gallery), same in zip(splits, again, strict=True):
+    for (probe, gallery), same in zip(splits, repeated_splits, strict=True):
         assert all((a == b).all() for a, b in zip((probe, gallery), same, strict=True))
         assert sorted([*gallery, *probe]) == list(range(len(labels)))
         enrolled, probing = names_at(labels, gallery), Counter(labels[i] for i in probe)
@@ -457,8 +457,8 @@ def test_unshuffled_folds_of_samples_are_those_of_scikit_learn(sizes, k):
     assert fold_codes(bp.SampleKFold(k), labels).tolist() == fold_codes(kfold, labels).tolist()
     if min(sizes) >= k:  # below, scikit-learn warns or refuses
         stratified = fold_codes(model_selection.StratifiedKFold(k), labels)
-        ours = fold_codes(bp.SampleKFold(k, stratify="subject"), labels)
-        assert ours.tolist() == stratified.tolist()
+        codes = fold_codes(bp.SampleKFold(k, stratify="subject"), labels)
+        assert codes.tolist() == stratified.tolist()
 
 
 def test_inside_scikit_learn():
@@ -496,8 +496,10 @@ def test_parameters(splitter):
     for duplicate in (cloned, copied, copy.deepcopy(splitter)):
         assert duplicate.get_params(deep=False).keys() == params.keys()
         assert repr(duplicate) == repr(splitter)
-        for mine, its in zip(splitter.split(y=SUBJECT), duplicate.split(y=SUBJECT), strict=True):
-            assert all((a == b).all() for a, b in zip(mine, its, strict=True))
+        for split, split_of_duplicate in zip(
+            splitter.split(y=SUBJECT), duplicate.split(y=SUBJECT), strict=True
+        ):
+            assert all((a == b).all() for a, b in zip(split, split_of_duplicate, strict=True))
     with pytest.raises(be.DataError, match="; expected " if params else "there is none"):
         splitter.set_params(n_fold=3)
 
@@ -587,13 +589,13 @@ def test_goldens():
 def test_orders_are_those_of_random_words(sizes, count):
     """Each member has a word, whose lowest bits give way to the numbers of group and member."""
     group = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
-    n, dropped = len(group), (len(sizes) - 1).bit_length() + (len(group) - 1).bit_length()
+    members, dropped = len(group), (len(sizes) - 1).bit_length() + (len(group) - 1).bit_length()
     seed = np.random.SeedSequence(5)
-    words = np.random.PCG64(np.random.SeedSequence(5, spawn_key=(2,))).random_raw(count * n)
+    words = np.random.PCG64(np.random.SeedSequence(5, spawn_key=(2,))).random_raw(count * members)
     expected = []
     for row in range(count):
-        word = [int(x) >> dropped for x in words[row * n : (row + 1) * n]]
-        expected.append(sorted(range(n), key=lambda k: (group[k], word[k], k)))
+        word = [int(x) >> dropped for x in words[row * members : (row + 1) * members]]
+        expected.append(sorted(range(members), key=lambda k: (group[k], word[k], k)))
     stream = Stream(seed, 2)
     first = stream.grouped(1, group, len(sizes))
     further = stream.grouped(count - 1, group, len(sizes))
@@ -765,7 +767,7 @@ def test_a_splitter_of_ones_own_is_given_the_metadata():
     first = scores.probe_meta["session"] == 1
     pair = np.flatnonzero(first), np.flatnonzero(~first)
     ds = be.cross_evaluate(scores, Sessions())
-    listed = be.cross_evaluate(scores, [pair])
-    assert ds.far.equals(listed.far) and ds.threshold.equals(listed.threshold)
-    alone = be.evaluate(scores[pair[1]])["verification/single"]
-    assert be.repeat(scores, Sessions())["verification/single"].eer.values == alone.eer.values
+    of_listed_splits = be.cross_evaluate(scores, [pair])
+    assert ds.far.equals(of_listed_splits.far) and ds.threshold.equals(of_listed_splits.threshold)
+    expected = be.evaluate(scores[pair[1]])["verification/single"]
+    assert be.repeat(scores, Sessions())["verification/single"].eer.values == expected.eer.values

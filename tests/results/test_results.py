@@ -173,13 +173,13 @@ def test_a_tree_holds_what_each_task_gives_alone():
     assert sorted(node.path for node in tree.leaves) == [
         "/closed_set", "/open_set", "/verification/multi", "/verification/single",
     ]  # fmt: skip
-    alone = {
+    results_of_tasks = {
         "verification/single": be.verification(square),
         "verification/multi": be.verification(square, templates="multi"),
         "open_set": be.open_set(square),
         "closed_set": be.closed_set(square),
     }
-    for path, expected in alone.items():
+    for path, expected in results_of_tasks.items():
         dataset = tree[path].to_dataset()
         assert dataset.attrs["protocol"] == "course-all-vs-all"
         dataset.attrs = {k: v for k, v in dataset.attrs.items() if k in expected.attrs}
@@ -193,9 +193,11 @@ def test_a_tree_holds_what_each_task_gives_alone():
 def test_tasks_of_a_card_do_not_share_what_they_should_not(units, fusions):
     square = scores()
     card = protocol.load("course-all-vs-all").to_toml()
-    head, opened, closed = re.split(r"(?=\[open_set\]|\[closed_set\])", card)
+    head, open_set_section, closed_set_section = re.split(r"(?=\[open_set\]|\[closed_set\])", card)
     sections = []
-    for section, unit, fusion in zip((opened, closed), units, fusions, strict=True):
+    for section, unit, fusion in zip(
+        (open_set_section, closed_set_section), units, fusions, strict=True
+    ):
         changed = section.replace('rank_unit = "template"', f'rank_unit = "{unit}"')
         sections.append(changed.replace('fusion = "best"', f'fusion = "{fusion}"'))
     tree = be.evaluate(square, protocol.parse(head + "".join(sections)), max_rank=5)
@@ -225,8 +227,8 @@ def test_a_tree_of_systems():
                                           kind="similarity")  # fmt: skip
     tree = be.evaluate({"a": square, "b": similar}, thresholds=[-1.0, 0.0, 1.0])
     assert sorted(tree.children) == ["a", "b"]
-    alone = be.evaluate(similar, thresholds=[-1.0, 0.0, 1.0])
-    for node in alone.leaves:
+    tree_of_one_system = be.evaluate(similar, thresholds=[-1.0, 0.0, 1.0])
+    for node in tree_of_one_system.leaves:
         assert tree[f"b{node.path}"].to_dataset().identical(node.to_dataset())
     with pytest.raises(be.DataError, match="no systems are given"):
         be.evaluate({})
@@ -244,14 +246,14 @@ def test_tasks_are_in_the_order_of_the_protocol_whatever_their_depth():
 
 
 def test_where_there_are_too_many_ranks_the_first_hundred_are_reported_with_a_note():
-    n = 2100
-    values = np.broadcast_to(np.arange(float(n)), (2, n))
-    wide = be.Scores(values, [0, 1], np.arange(n) // 2)
-    ds = be.open_set(wide)
+    templates = 2100
+    values = np.broadcast_to(np.arange(float(templates)), (2, templates))
+    scores = be.Scores(values, [0, 1], np.arange(templates) // 2)
+    ds = be.open_set(scores)
     assert len(ds["rank"]) == 100 and arguments(ds, "not-all-ranks")["ranks"] == 2100
-    assert len(be.open_set(wide, thresholds=[1.0, 2.0])["rank"]) == n
-    assert "not-all-ranks" not in codes(be.open_set(wide, max_rank=7))
-    assert len(be.closed_set(wide)["rank"]) == n
+    assert len(be.open_set(scores, thresholds=[1.0, 2.0])["rank"]) == templates
+    assert "not-all-ranks" not in codes(be.open_set(scores, max_rank=7))
+    assert len(be.closed_set(scores)["rank"]) == templates
 
 
 # ------------------------------------------------------------------------------- remarks

@@ -191,11 +191,12 @@ def test_the_limit_without_an_error_is_of_disjoint_pairs_that_were_compared():
     people = np.arange(30)
     holes = be.Scores(np.where(is_made, values, np.nan), people, people, nan="exclude")
     i, j = np.nonzero(is_made)
-    listed = be.Scores.from_pairs(
+    list_of_pairs = be.Scores.from_pairs(
         values[i, j], i == j, subjects=np.stack([i, j], axis=1), kind="distance"
     )
     limits = [
-        be.verification(x, thresholds=[1.5], interval="people").far_high for x in (holes, listed)
+        be.verification(x, thresholds=[1.5], interval="people").far_high
+        for x in (holes, list_of_pairs)
     ]
     assert limits[0] == limits[1] == pytest.approx(1 - 0.05 ** (1 / 3))
 
@@ -236,10 +237,12 @@ def test_verification_states_the_most_disjoint_pairs(seed, claimed):
         ds = be.verification(scores, templates=templates, claims=claims)
         disjoint_number = min(most_disjoint(left, right), len(left | right) // 2)
         if claimed:  # among the pairs that were compared
-            listed = zip(probes[claims[0]].tolist(), claimed_people.tolist(), strict=True)
-            pairs = [{p, g} for p, g in listed if p != g]
-            chosen = (x for n in range(4) for x in itertools.combinations(pairs, n))
-            disjoint_number = max(len(x) for x in chosen if len(set().union(*x)) == 2 * len(x))
+            compared = zip(probes[claims[0]].tolist(), claimed_people.tolist(), strict=True)
+            pairs = [{p, g} for p, g in compared if p != g]
+            choices_of_pairs = (x for n in range(4) for x in itertools.combinations(pairs, n))
+            disjoint_number = max(
+                len(x) for x in choices_of_pairs if len(set().union(*x)) == 2 * len(x)
+            )
         assert units(ds) == {
             "impostor_pairs": ds.impostor_attempts,
             "subjects": len(left | right),
@@ -290,11 +293,11 @@ def test_the_fewest_people_with_so_many_pairs(pairs, people):
 
 def test_what_a_rate_needs_is_named_by_what_is_short():
     """Twelve attempts, or pairs: six people form 15 pairs, and five form 10."""
-    needed = RuleOf(3).needed
-    assert needed(0.25, 10, None) == {"impostor attempts": 12}
-    assert needed(0.25, 10, ComparedPeople(20, 11)) == {"impostor attempts": 12}
-    assert needed(0.25, 10, ComparedPeople(5, 10)) == {"people": 6, "pairs of people": 12}
-    assert needed(0.25, 10, ComparedPeople(6, 10)) == {"pairs of people": 12}
+    numbers_needed = RuleOf(3).needed
+    assert numbers_needed(0.25, 10, None) == {"impostor attempts": 12}
+    assert numbers_needed(0.25, 10, ComparedPeople(20, 11)) == {"impostor attempts": 12}
+    assert numbers_needed(0.25, 10, ComparedPeople(5, 10)) == {"people": 6, "pairs of people": 12}
+    assert numbers_needed(0.25, 10, ComparedPeople(6, 10)) == {"pairs of people": 12}
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,8 @@ def test_values_that_look_alike_are_said(one, other):
     scores = sides(PROBE, GALLERY, HALF, session=session)
     result = be.verification(scores.excluding("session"))
     assert arguments(result, "exclusion-without-effect")["exclusion"] == "session"
-    said = arguments(result, "values-look-alike")
-    assert (said["column"], said["values"], said["of"]) == ("session", 2, 2)
+    stated = arguments(result, "values-look-alike")
+    assert (stated["column"], stated["values"], stated["of"]) == ("session", 2, 2)
     for surface in (
         be.check_data(scores.excluding("session")),
         be.zoo(scores.excluding("session"), threshold=1.0),

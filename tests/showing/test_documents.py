@@ -176,11 +176,11 @@ def test_explanations_are_in_the_words_of_the_vocabulary():
 
 
 def test_a_number_that_is_not_defined_says_why():
-    alike = be.verification(be.Scores.from_pairs([1.0, 1.0], [True, False]))
-    assert np.isnan(alike.d_prime)
-    notes = [x for table in tables(section_of(nodes_of(alike))) for x in table.notes]
+    equal_scores = be.verification(be.Scores.from_pairs([1.0, 1.0], [True, False]))
+    assert np.isnan(equal_scores.d_prime)
+    notes = [x for table in tables(section_of(nodes_of(equal_scores))) for x in table.notes]
     reasons = [x.arguments["why"].template for x in notes if "why" in x.arguments]
-    assert alike.d_prime.attrs["undefined"] in reasons
+    assert equal_scores.d_prime.attrs["undefined"] in reasons
 
 
 def test_the_spread_of_a_threshold_has_three_digits():
@@ -280,6 +280,6 @@ def printed_numbers(text: str) -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_narrow_terminal_cuts_no_number(name, width):
     result = result_of(name)
-    cut = printed_numbers(as_text(result, width)) - printed_numbers(as_text(result, 1000))
+    missing = printed_numbers(as_text(result, width)) - printed_numbers(as_text(result, 1000))
     # A word may be broken at a hyphen, and a long name anywhere.
-    assert not {number for number in cut if re.fullmatch(r"[+-]?[\d,]*\.?\d+", number)}
+    assert not {number for number in missing if re.fullmatch(r"[+-]?[\d,]*\.?\d+", number)}

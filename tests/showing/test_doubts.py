@@ -213,12 +213,12 @@ def test_exchanged_files_of_scores_and_a_wrong_kind_are_not_told_apart():
         be.verification(be.Scores.from_pairs(np.r_[genuine_distances, far], genuine))
     )
     people = np.repeat(np.arange(100), 7)
-    named = be.Scores.from_pairs(
+    scores_with_subjects = be.Scores.from_pairs(
         np.r_[-genuine_distances, -far], genuine,
         subjects=np.column_stack([people, np.where(genuine, people, people + 1)]),
     )  # fmt: skip
     with pytest.warns(be.BioevalWarning, match="give similarity as `kind`"):
-        be.verification(named)
+        be.verification(scores_with_subjects)
 
 
 def one_set_as_two(form: str, people: int) -> be.Scores:
@@ -359,19 +359,19 @@ def test_a_fusion_that_learns_nothing_says_nothing_of_training():
 @pytest.mark.parametrize("metric", ["l2", "cosine"])
 def test_a_meter_says_that_templates_came_twice(metric):
     people = be.simulate_embeddings(20, 3, random_state=1)
-    again = np.r_[np.arange(60), np.arange(15)]
+    repeated_templates = np.r_[np.arange(60), np.arange(15)]
 
     def metered(rows: np.ndarray, **options: Any) -> be.Meter:
         meter = be.Meter(metric=metric)
         for part in np.array_split(rows, 4):
-            named = {name: x[part] for name, x in options.items()}
-            meter.update(people.embeddings[part], people.labels[part], **named)
+            options_of_part = {name: x[part] for name, x in options.items()}
+            meter.update(people.embeddings[part], people.labels[part], **options_of_part)
         return meter
 
     for call in ("compute", "result"):
         with pytest.warns(be.BioevalWarning, match="15 templates added again"):
-            getattr(metered(again), call)()
-        for sound in (metered(np.arange(60)), metered(again, index=np.arange(60))):
+            getattr(metered(repeated_templates), call)()
+        for sound in (metered(np.arange(60)), metered(repeated_templates, index=np.arange(60))):
             _, issued = warned(getattr(sound, call))
             assert not issued
 
@@ -443,8 +443,8 @@ def test_a_threshold_tells_apart_more_than_one_in_a_thousand(share):
     genuine = np.repeat([True, False], 10_000)
     scores = be.Scores.from_pairs(np.r_[values, values + 1e-9], genuine)
     result = be.verification(scores, thresholds=[1 - share])
-    said = "threshold-beyond-scores" in codes(result)
-    assert said == (share < 0.001) == bool(result.frr[0] <= 0.001 and result.far[0] >= 0.999)
+    is_beyond = "threshold-beyond-scores" in codes(result)
+    assert is_beyond == (share < 0.001) == bool(result.frr[0] <= 0.001 and result.far[0] >= 0.999)
 
 
 @pytest.mark.parametrize("method", ["mean", "best", "median"])

@@ -129,8 +129,8 @@ def test_several_systems_and_conditions_are_columns():
     frame = be.to_frame(results)
     assert list(frame)[:2] == ["system", "task"]
     for system, result in results.items():
-        alone = frame[frame["system"] == system].drop(columns="system").reset_index(drop=True)
-        pd.testing.assert_frame_equal(alone, be.to_frame(result))
+        rows = frame[frame["system"] == system].drop(columns="system").reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows, be.to_frame(result))
     nested = be.to_frame({"a": {"day": results["a"], "night": results["b"]}, "b": results})
     assert nested.groupby(["system", "condition"]).ngroups == 4
     eer = nested.query("system == 'a' and condition == 'night' and measure == 'eer'")["value"]
@@ -143,8 +143,10 @@ def test_a_tree_of_systems_has_the_rows_of_each():
     systems = {"a": square(), "b": square(within=1.1)}
     frame = be.to_frame(be.evaluate(systems))
     for system, scores in systems.items():
-        alone = frame[frame["system"] == system].drop(columns="system").reset_index(drop=True)
-        pd.testing.assert_frame_equal(alone, be.to_frame(be.evaluate(scores)))
+        rows_of_system = (
+            frame[frame["system"] == system].drop(columns="system").reset_index(drop=True)
+        )
+        pd.testing.assert_frame_equal(rows_of_system, be.to_frame(be.evaluate(scores)))
     assert [*dict.fromkeys(frame["task"])][:2] == ["verification/single", "verification/multi"]
 
 

@@ -123,10 +123,10 @@ def test_det_axes_show_the_operating_points_of_the_result():
         assert (
             ax.get_xlim()[0] < far < ax.get_xlim()[1] and ax.get_ylim()[0] < frr < ax.get_ylim()[1]
         )
-    usual = be.verification(scores)  # 0.01 % is not supported by 6,960 pairs: 0 false accepts
-    assert usual.frr_at_far[1] < plot.det(usual).ax_.get_ylim()[1] < usual.frr_at_far[3]
-    searched = be.open_set(scores, far_targets=[0.1])
-    assert 1 - searched.dir_at_far[0, 0] < plot.det(searched).ax_.get_ylim()[1]
+    ds = be.verification(scores)  # 0.01 % is not supported by 6,960 pairs: 0 false accepts
+    assert ds.frr_at_far[1] < plot.det(ds).ax_.get_ylim()[1] < ds.frr_at_far[3]
+    open_set = be.open_set(scores, far_targets=[0.1])
+    assert 1 - open_set.dir_at_far[0, 0] < plot.det(open_set).ax_.get_ylim()[1]
 
 
 def test_a_system_without_errors_is_said_to_be_off_the_det():
@@ -245,9 +245,9 @@ def test_matrix_reduces_to_means_of_finite_scores():
     for i, j in np.ndindex(7, 7):
         rows = slice(*picture.row_edges[i : i + 2])
         cell = reduced[rows, slice(*picture.column_edges[j : j + 2])]
-        good = cell[np.isfinite(cell) & (cell >= 0)]
-        if len(good):
-            assert picture.image[i, j] == pytest.approx(good.mean())
+        finite_scores = cell[np.isfinite(cell) & (cell >= 0)]
+        if len(finite_scores):
+            assert picture.image[i, j] == pytest.approx(finite_scores.mean())
             assert picture.state[i, j] == 0
         else:
             worst = 3 if np.isinf(cell).any() else 2 if np.isnan(cell).any() else 1

@@ -89,8 +89,8 @@ def shortest(attempts: np.ndarray, threshold: float, kind: str, printed: str) ->
     beyond = sign * attempts[sign * attempts > sign * threshold]
     if math.isinf(threshold):
         return printed in ("inf", "-inf")
-    within = sign * threshold + abs(threshold) / 100
-    ends = sign * threshold, min(beyond.min(initial=math.inf), within)
+    bound = sign * threshold + abs(threshold) / 100
+    ends = sign * threshold, min(beyond.min(initial=math.inf), bound)
     if threshold == round(threshold):
         return printed == str(round(threshold))
     digits = len(re.sub(r"e.*|^-?0?\.?0*|\.|-", "", printed))
@@ -146,9 +146,9 @@ def threshold_in(text: str) -> float:
 @pytest.mark.cases(24)
 def test_the_threshold_of_a_study(study, rule, seed):
     small_world = world(1000 + seed)
-    chosen = be.study_threshold(small_world.scores, rule, folds=2, repeats=1).threshold.item()
+    threshold = be.study_threshold(small_world.scores, rule, folds=2, repeats=1).threshold.item()
     printed = threshold_in(as_text(STUDIES[study](small_world.scores, rule), verbose=True))
-    assert small_world.decided(printed) == small_world.decided(chosen)
+    assert small_world.decided(printed) == small_world.decided(threshold)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -311,10 +311,12 @@ def test_commands(command, seed, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     small_world = world(3000 + seed)
     be.save(small_world.scores, "s.npz")
-    chosen = be.study_threshold(small_world.scores, "far=0.05", folds=2, repeats=1).threshold.item()
+    threshold = be.study_threshold(
+        small_world.scores, "far=0.05", folds=2, repeats=1
+    ).threshold.item()
     option = "--target" if command == "threshold" else "--threshold"
     words = [command, "s.npz", option, "far=0.05", *COMMANDS[command].split()]
     assert main(words) in (0, 1)
     printed = threshold_in(capsys.readouterr().out)
-    assert small_world.decided(printed) == small_world.decided(chosen)
+    assert small_world.decided(printed) == small_world.decided(threshold)
     assert main(["workload", "s.npz", "--people", "9", "--impostors", "0.1", "--far", "5%"]) == 0

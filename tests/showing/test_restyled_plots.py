@@ -17,14 +17,14 @@ def colours(display) -> set[tuple[float, ...]]:
     colours_drawn = set()
     for artist in display.figure_.findobj():
         for name in ("get_color", "get_facecolor", "get_edgecolor"):
-            got = getattr(artist, name, lambda: None)()
-            if isinstance(got, str):
-                colours_drawn.add(to_rgb(got))
-            elif got is not None and len(got):
+            colour = getattr(artist, name, lambda: None)()
+            if isinstance(colour, str):
+                colours_drawn.add(to_rgb(colour))
+            elif colour is not None and len(colour):
                 colours_drawn |= (
-                    {tuple(map(float, x[:3])) for x in ([got] if len(got) < 5 else got)}
-                    if (not hasattr(got, "ndim") or got.ndim == 1)
-                    else {tuple(x[:3].tolist()) for x in got}
+                    {tuple(map(float, x[:3])) for x in ([colour] if len(colour) < 5 else colour)}
+                    if (not hasattr(colour, "ndim") or colour.ndim == 1)
+                    else {tuple(x[:3].tolist()) for x in colour}
                 )
     return colours_drawn
 
@@ -65,8 +65,8 @@ def test_letters_twice_as_large_do_not_run_into_each_other(name):
 def test_colours_and_labels_are_by_system_or_in_order():
     systems = {"a": made_for("roc"), "b": made_for("roc", 1)}
     display = be.plot.roc(systems, colors={"b": "tab:red"}, labels={"b": "better"})
-    usual = be.plot.roc(systems).lines_["a"].get_color()
-    assert display.lines_["a"].get_color() == usual
+    default_colour = be.plot.roc(systems).lines_["a"].get_color()
+    assert display.lines_["a"].get_color() == default_colour
     assert to_rgb(display.lines_["better"].get_color()) == to_rgb("tab:red")
     display = be.plot.roc(systems, colors=["black", "0.5"], labels=["first", "second"])
     assert [to_rgb(x.get_color()) for x in display.lines_.values()] == [(0, 0, 0), (0.5,) * 3]
@@ -126,9 +126,9 @@ def test_distributions_of_two_systems_are_two_panels():
     systems = {name: made_for("score_distributions", i) for i, name in enumerate("abc")}
     two = dict(list(systems.items())[:2])
     display = be.plot.score_distributions(two, thresholds={"t": 4.0})
-    left, right = display.figure_.axes
-    assert left.get_title("left").endswith("a") and right.get_title("left") == "b"
-    assert left.get_legend_handles_labels()[1] == ["Genuine", "Impostor", "t"]
+    left_panel, right_panel = display.figure_.axes
+    assert left_panel.get_title("left").endswith("a") and right_panel.get_title("left") == "b"
+    assert left_panel.get_legend_handles_labels()[1] == ["Genuine", "Impostor", "t"]
     outlines, ax = plt.subplots(layout="constrained")
     display = be.plot.score_distributions(two, ax)
     assert outlines.axes == [ax] == [display.ax_]

@@ -97,9 +97,9 @@ def test_frr_targets_are_withheld_as_far_targets_are(capsys):
 def test_a_chosen_measure_is_withheld_with_its_column():
     systems = {"a": be.verification(small()), "b": be.verification(small())}
     two_columns = be.to_markdown(systems, measures=["eer", "frr_at_far=0.0001"])
-    alone = be.to_markdown(systems, measures=["frr_at_far=0.0001"])
+    table = be.to_markdown(systems, measures=["frr_at_far=0.0001"])
     assert "EER" in two_columns
-    for text in (two_columns, alone):
+    for text in (two_columns, table):
         assert "FRR at FAR <=" not in text and "0.01 %: not supported by 20 people" in text
 
 

@@ -23,9 +23,9 @@ def row(text: str, name: str) -> str:
 
 def test_a_gallery_is_named_with_its_people():
     text = as_text(be.open_set(be.simulate(6, 3, random_state=1), max_rank=2))
-    said = " ".join(text.split())
-    assert "N = 6 subjects (5 for impostor attempts); the rank counts templates" in said
-    assert "ties: the mate ranks last (pessimistic)" in said
+    words = " ".join(text.split())
+    assert "N = 6 subjects (5 for impostor attempts); the rank counts templates" in words
+    assert "ties: the mate ranks last (pessimistic)" in words
     masked = be.Scores([[0.1, 0.5, 0.9], [0.3, 0.4, 0.2]], mask=[[2, 1, 1], [1, 1, 1]])
     assert "gallery of 3 templates of unknown subjects; the rank" in as_text(be.open_set(masked))
 
@@ -68,8 +68,8 @@ def test_subjects_are_those_who_made_the_attempts():
     scores = be.Scores(distances, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
     tree = be.evaluate(scores, thresholds=[2.5, 3.5])
     for path in ("verification/single", "open_set"):
-        said = as_text(tree[path].to_dataset()).partition("EER")[0]
-        assert (" of 3 subjects" if path != "open_set" else " of 2 subjects and ") in said
+        heading = as_text(tree[path].to_dataset()).partition("EER")[0]
+        assert (" of 3 subjects" if path != "open_set" else " of 2 subjects and ") in heading
     everyone = be.open_set(scores, impostors="leave-subject-out")
     assert " of 2 subjects" in as_text(everyone)
     assert "2 genuine attempts of 2 subjects" in as_text(tree["closed_set"].to_dataset())

@@ -118,9 +118,11 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
             "far_at_frr": [naive.far_at_frr(genuine, impostor, "distance", x)[0] for x in TARGETS],
         }
         for name, value in expected.items():
-            got = drawn.drawn_values[name][..., 1 + replicate]
+            replicate_values = drawn.drawn_values[name][..., 1 + replicate]
             value = np.where(np.isnan(all_people[name]), np.nan, np.array(value, dtype=float))
-            np.testing.assert_allclose(got, np.array(value, dtype=float), atol=1e-12, err_msg=name)
+            np.testing.assert_allclose(
+                replicate_values, np.array(value, dtype=float), atol=1e-12, err_msg=name
+            )
 
 
 @settings(max_examples=examples_of(20))
@@ -165,9 +167,9 @@ def test_a_list_of_all_pairs_is_the_matrix():
         "interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100),
         "n_thresholds": 50,
     }
-    of_matrix, listed = be.verification(scores, **options), be.verification(pairs, **options)
+    of_matrix, of_list = be.verification(scores, **options), be.verification(pairs, **options)
     for name in ("far_low", "frr_high", "eer_low", "frr_at_far_high", "auc_low"):
-        np.testing.assert_array_equal(of_matrix[name], listed[name], err_msg=name)
+        np.testing.assert_array_equal(of_matrix[name], of_list[name], err_msg=name)
 
 
 def exact_worlds():
@@ -191,7 +193,7 @@ def exact_worlds():
 def test_measures_without_each_person_are_those_of_the_others(world):
     """By evaluating the scores anew without each person, as a probe and in the gallery."""
     scores = exact_worlds()[world]
-    counted = drawn_by(scores, be.stats.IntervalMethod("people"))
+    draws = drawn_by(scores, be.stats.IntervalMethod("people"))
     sides = scores.probe_labels, scores.gallery_labels
     options = {"far_targets": TARGETS, "frr_targets": TARGETS, "costs": PointsWanted.COSTS}
     without_each = []
@@ -201,9 +203,13 @@ def test_measures_without_each_person_are_those_of_the_others(world):
         without_each.append(be.verification(other_scores, **options))
     for name in ("eer", "auc", "eer_hull", "min_dcf", "frr_at_far", "far_at_frr"):
         expected = np.array([ds[name].values for ds in without_each]).T
-        got = counted.values[name][..., 1:]
-        is_known = np.broadcast_to(~np.isnan(counted.values[name][..., :1]), got.shape)
-        np.testing.assert_allclose(got[is_known], expected[is_known], atol=1e-12, err_msg=name)
+        values_without_person = draws.values[name][..., 1:]
+        is_known = np.broadcast_to(
+            ~np.isnan(draws.values[name][..., :1]), values_without_person.shape
+        )
+        np.testing.assert_allclose(
+            values_without_person[is_known], expected[is_known], atol=1e-12, err_msg=name
+        )
 
 
 def test_of_too_many_scores_to_count_at_each_errors_are_nearly_exact(monkeypatch):
@@ -291,10 +297,10 @@ def test_an_evaluation_rests_on_the_same_draws(scores):
     tree = be.evaluate(scores, **options)
     for node in ("verification/single", "open_set", "closed_set"):
         task = getattr(be, node.partition("/")[0])
-        alone = task(scores, **options if node != "closed_set" else {"interval": interval})
-        for name in alone.data_vars:
+        of_task = task(scores, **options if node != "closed_set" else {"interval": interval})
+        for name in of_task.data_vars:
             if not name.startswith("threshold"):
-                same = alone[name].identical(tree[node][name].sel(alone[name].coords))
+                same = of_task[name].identical(tree[node][name].sel(of_task[name].coords))
                 assert same, (node, name)
 
 
@@ -452,20 +458,21 @@ def test_limits_are_those_of_people_who_search_drawn_again(ties):
     values = np.round(scores.values * 4) / 4
     labels = scores.probe_labels
     rows, columns = np.flatnonzero(np.arange(36) % 4 < 2), np.flatnonzero(np.arange(36) % 4 > 1)
-    searched = be.Scores(values[np.ix_(rows, columns)], labels[rows], labels[columns])
-    grid = np.unique(searched.values)
+    resampled = be.Scores(values[np.ix_(rows, columns)], labels[rows], labels[columns])
+    grid = np.unique(resampled.values)
     options = {"far_targets": (0.5, 0.2, 0.0), "ties": ties, "max_rank": 5}
     method = few_replicates("subject-bootstrap", 7)
-    opened = be.open_set(searched, thresholds=grid, interval=method, **options)
-    closed = be.closed_set(searched, ties=ties, max_rank=5, interval=method)
+    open_set = be.open_set(resampled, thresholds=grid, interval=method, **options)
+    closed = be.closed_set(resampled, ties=ties, max_rank=5, interval=method)
     weights = people_drawn(9, 7)
     drawn = []
     for column in weights.T.astype(int):
         copies = np.repeat(np.arange(18), column[np.arange(18) // 2])
-        part = searched.select(probes=copies)
+        part = resampled.select(probes=copies)
         drawn.append(be.open_set(part, thresholds=grid, **options))
     for ds, name in (
-        (opened, "far"), (opened, "dir"), (opened, "dir_at_far"), (opened, "eer"), (closed, "cms"),
+        (open_set, "far"), (open_set, "dir"), (open_set, "dir_at_far"), (open_set, "eer"),
+        (closed, "cms"),
     ):  # fmt: skip
         if name == "cms":  # at any threshold
             replicates = np.array([x["dir"].values[-1] for x in drawn])
@@ -478,11 +485,11 @@ def test_limits_are_those_of_people_who_search_drawn_again(ties):
         is_inside = (value > 1e-9) & (value < 1 - 1e-9)  # others have a bound by people
         for end, level in (("low", 0.025), ("high", 0.975)):
             expected = np.quantile(replicates, level, axis=0)
-            ours = ds[f"{name}_{end}"].values
+            limits = ds[f"{name}_{end}"].values
             if name == "dir_at_far" and end == "low":
-                is_inside = is_inside & (ours > 0)  # where the people support the target
+                is_inside = is_inside & (limits > 0)  # where the people support the target
             np.testing.assert_allclose(
-                ours[is_inside], expected[is_inside], atol=1e-9, err_msg=name
+                limits[is_inside], expected[is_inside], atol=1e-9, err_msg=name
             )
 
 

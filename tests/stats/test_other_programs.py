@@ -51,16 +51,18 @@ def _counts(scores, wrong):
 @pytest.mark.parametrize(("errors", "attempts"), COUNTS)
 def test_binomial_limits_are_those_of_scipy(errors, attempts, confidence):
     test = scipy.stats.binomtest(errors, attempts)
-    for ours, method in ((be.stats.wilson, "wilson"), (be.stats.clopper_pearson, "exact")):
-        theirs = test.proportion_ci(confidence, method)
-        np.testing.assert_allclose(ours(errors, attempts, confidence), theirs, atol=1e-12)
+    for limits_of, method in ((be.stats.wilson, "wilson"), (be.stats.clopper_pearson, "exact")):
+        scipy_limits = test.proportion_ci(confidence, method)
+        np.testing.assert_allclose(
+            limits_of(errors, attempts, confidence), scipy_limits, atol=1e-12
+        )
     for side, alternative in (("lower", "greater"), ("upper", "less")):
-        theirs = scipy.stats.binomtest(errors, attempts, alternative=alternative)
-        ours = be.stats.clopper_pearson(errors, attempts, confidence, side)
-        np.testing.assert_allclose(ours, theirs.proportion_ci(confidence), atol=1e-12)
+        test = scipy.stats.binomtest(errors, attempts, alternative=alternative)
+        limits = be.stats.clopper_pearson(errors, attempts, confidence, side)
+        np.testing.assert_allclose(limits, test.proportion_ci(confidence), atol=1e-12)
     if not errors:
         bound = be.stats.zero_error_bound(attempts, confidence)
-        np.testing.assert_allclose(bound, theirs.proportion_ci(confidence).high, atol=1e-12)
+        np.testing.assert_allclose(bound, test.proportion_ci(confidence).high, atol=1e-12)
 
 
 # ------------------------------------------------------------------------- people
@@ -79,12 +81,12 @@ def test_other_draws_of_scipy_give_nearly_the_same_percentiles(rate, scores, thr
         pairs = people[..., :, None], people[..., None, :]  # a person and its copy have none
         return errors[pairs].sum(axis=(-2, -1)) / attempts[pairs].sum(axis=(-2, -1))
 
-    theirs = scipy.stats.bootstrap(
+    scipy_result = scipy.stats.bootstrap(
         (np.arange(PEOPLE),), rate_of, n_resamples=5000, method="percentile", batch=500,
         rng=np.random.default_rng(1),
     ).confidence_interval  # fmt: skip
-    ours = ds[f"{rate}_low"].item(), ds[f"{rate}_high"].item()
-    np.testing.assert_allclose(ours, theirs, rtol=0.05)
+    limits = ds[f"{rate}_low"].item(), ds[f"{rate}_high"].item()
+    np.testing.assert_allclose(limits, scipy_result, rtol=0.05)
 
 
 @pytest.mark.slow
@@ -154,12 +156,12 @@ def test_limits_of_rates_are_exact_limits_of_effective_attempts(scores, threshol
         )
     cms = first.cms.item()
     cases.append((cms, rates_without, (first.cms_low.item(), first.cms_high.item()), cms))
-    for rate, rates_of_others, ours, upper in cases:
+    for rate, rates_of_others, limits, upper in cases:
         trials = effective(rate, rates_of_others)
-        theirs = [
+        scipy_limits = [
             proportion.proportion_confint(x * trials, trials, 0.05, "beta") for x in (rate, upper)
         ]
-        np.testing.assert_allclose(ours, (theirs[0][0], theirs[1][1]), rtol=1e-9)
+        np.testing.assert_allclose(limits, (scipy_limits[0][0], scipy_limits[1][1]), rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -178,9 +180,9 @@ def test_limits_of_a_difference_are_t_limits_of_pseudo_values():
     pseudo = pseudo_values(row.auc_difference.item(), differences_without)
     spread = scipy.stats.sem(pseudo)
     freedom = freedom_of(differences_without)
-    theirs = scipy.stats.t.interval(0.95, freedom, row.auc_difference.item(), spread)
-    ours = row.auc_difference_low.item(), row.auc_difference_high.item()
-    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    scipy_limits = scipy.stats.t.interval(0.95, freedom, row.auc_difference.item(), spread)
+    limits = row.auc_difference_low.item(), row.auc_difference_high.item()
+    np.testing.assert_allclose(limits, scipy_limits, rtol=1e-6)
     p_value = 2 * scipy.stats.t.sf(abs(row.auc_difference.item()) / spread, freedom)
     assert row.auc_p_value.item() == pytest.approx(p_value, rel=1e-5)
 
@@ -193,16 +195,16 @@ def test_p_values_of_several_measures_are_adjusted_as_by_statsmodels():
     rows = [x.isel(system=0, other_system=1) for x in by_measure(ranking).values()]
     tested = [x for x in rows if not np.isnan(x.p_value)]
     assert len(tested) >= 4
-    theirs = multitest.multipletests([x.p_value for x in tested], method="holm")[1]
-    np.testing.assert_allclose([x.p_adjusted for x in tested], theirs, rtol=1e-12)
+    statsmodels_p_values = multitest.multipletests([x.p_value for x in tested], method="holm")[1]
+    np.testing.assert_allclose([x.p_adjusted for x in tested], statsmodels_p_values, rtol=1e-12)
 
 
 def test_limits_over_folds_are_t_limits_with_the_corrected_variance():
     values, test, train = [0.02, 0.04, 0.03, 0.035, 0.05], 10, 40
-    ours = be.stats.nadeau_bengio(values, test_size=test, train_size=train)
+    limits = be.stats.nadeau_bengio(values, test_size=test, train_size=train)
     spread = np.std(values, ddof=1) * np.sqrt(1 / len(values) + test / train)
-    theirs = scipy.stats.t.interval(0.95, len(values) - 1, np.mean(values), spread)
-    np.testing.assert_allclose([ours.low, ours.high], theirs, rtol=1e-9)
+    scipy_limits = scipy.stats.t.interval(0.95, len(values) - 1, np.mean(values), spread)
+    np.testing.assert_allclose([limits.low, limits.high], scipy_limits, rtol=1e-9)
 
 
 # ------------------------------------------------------------------------- a paper

@@ -129,7 +129,7 @@ def test_limits_of_verification_are_those_of_the_definition(layout, kind):
 def test_limits_depend_on_no_other_threshold_and_on_no_order():
     scores = be.simulate(25, 4, within=0.8, random_state=1)  # most scores are no threshold
     thresholds = [4.2, 5.0]
-    alone = be.verification(scores, thresholds=thresholds, interval="people")
+    of_thresholds = be.verification(scores, thresholds=thresholds, interval="people")
     more_thresholds = be.verification(
         scores, thresholds=[3.0, *thresholds, 6.0, 7.5], interval="people"
     )
@@ -139,10 +139,12 @@ def test_limits_depend_on_no_other_threshold_and_on_no_order():
     )
     fewer = be.verification(scores, thresholds=thresholds, interval="people", far_targets=(0.2,))
     for name in ("far_low", "far_high", "frr_low", "frr_high"):
-        np.testing.assert_array_equal(alone[name], more_thresholds[name].sel(threshold=thresholds))
-        np.testing.assert_allclose(alone[name], in_other_order[name], rtol=1e-12)
-        np.testing.assert_array_equal(alone[name], fewer[name])
-    assert (alone.eer_low, alone.eer_high) == (fewer.eer_low, fewer.eer_high)
+        np.testing.assert_array_equal(
+            of_thresholds[name], more_thresholds[name].sel(threshold=thresholds)
+        )
+        np.testing.assert_allclose(of_thresholds[name], in_other_order[name], rtol=1e-12)
+        np.testing.assert_array_equal(of_thresholds[name], fewer[name])
+    assert (of_thresholds.eer_low, of_thresholds.eer_high) == (fewer.eer_low, fewer.eer_high)
 
 
 def retrieval() -> be.Scores:
@@ -178,12 +180,14 @@ def test_limits_do_not_depend_on_threads(call):
 
 def test_limits_of_counted_attempts_are_those_of_listed_attempts():
     scores = crowd()
-    listed = be.verification(scores, thresholds=[2.0, 3.0], interval="people")
+    of_listed_attempts = be.verification(scores, thresholds=[2.0, 3.0], interval="people")
     with counted_by("counted"):
-        counted = be.verification(scores, thresholds=[2.0, 3.0], interval="people")
-    names = [str(x) for x in listed.data_vars if str(x).endswith(("_low", "_high"))]
+        of_counted_attempts = be.verification(scores, thresholds=[2.0, 3.0], interval="people")
+    names = [str(x) for x in of_listed_attempts.data_vars if str(x).endswith(("_low", "_high"))]
     for name in names:
-        np.testing.assert_allclose(counted[name], listed[name], rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(
+            of_counted_attempts[name], of_listed_attempts[name], rtol=1e-12, err_msg=name
+        )
 
 
 def test_replicates_that_need_too_much_memory_are_counted_at_selected_scores(monkeypatch):
@@ -201,13 +205,13 @@ def test_a_list_of_pairs_has_the_limits_of_the_matrix():
     scores = crowd()
     pairs = scores.at_pairs(*np.triu_indices(36, 1))
     grid = np.unique(scores.values)[1::40]
-    of_matrix, listed = (
+    of_matrix, of_list = (
         be.verification(x, thresholds=grid, interval="people") for x in (scores, pairs)
     )
     for name in ("far", "frr", "eer", "frr_at_far", "auc", "min_dcf"):
         for end in ("low", "high"):
             np.testing.assert_allclose(
-                of_matrix[f"{name}_{end}"], listed[f"{name}_{end}"], atol=1e-12, err_msg=name
+                of_matrix[f"{name}_{end}"], of_list[f"{name}_{end}"], atol=1e-12, err_msg=name
             )
 
 

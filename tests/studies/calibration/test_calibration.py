@@ -175,10 +175,12 @@ def test_separable_classes_are_penalised_with_a_warning():
     assert [message.code for message in result.remarks_] == ["training-scores-separable"]
     genuine, impostor = listed(scores)
     all_scores = np.concatenate([genuine, impostor])
-    z = ((all_scores - all_scores.mean()) / all_scores.std())[:, None]
+    scaled = ((all_scores - all_scores.mean()) / all_scores.std())[:, None]
     weights = [0.5 / len(genuine)] * len(genuine) + [0.5 / len(impostor)] * len(impostor)
     classes = [1] * len(genuine) + [0] * len(impostor)
-    expected = LogisticRegression(C=1 / 2e-6, tol=1e-12, max_iter=1000).fit(z, classes, weights)
+    expected = LogisticRegression(C=1 / 2e-6, tol=1e-12, max_iter=1000).fit(
+        scaled, classes, weights
+    )
     np.testing.assert_allclose(result.slope_, expected.coef_[0, 0] / all_scores.std(), rtol=1e-5)
     assert result.separable_
     new = be.Scores([[-np.inf, -5.0, 5.0, 50.0, np.inf]], [1], range(5), kind="similarity")
@@ -303,10 +305,10 @@ def test_in_folds_nothing_is_learnt_from_the_test_part(people):
         is_test = np.isin(people.probe_labels, test)
         train, test_scores = (people.select(which, which) for which in (~is_test, is_test))
         ratios = be.Calibrator().fit(train).transform(test_scores)
-        alone = be.calibration(ratios, [0.5])
-        np.testing.assert_allclose(result.cllr[0, k], alone.cllr)
-        np.testing.assert_allclose(result.min_cllr[0, k], alone.min_cllr)
-        np.testing.assert_allclose(2 * result.hter.sel(part="test")[0, k], alone.act_dcf[0])
+        of_one_prior = be.calibration(ratios, [0.5])
+        np.testing.assert_allclose(result.cllr[0, k], of_one_prior.cllr)
+        np.testing.assert_allclose(result.min_cllr[0, k], of_one_prior.min_cllr)
+        np.testing.assert_allclose(2 * result.hter.sel(part="test")[0, k], of_one_prior.act_dcf[0])
     assert result.attrs["kind"] == "llr" and "Calibrator" in result.attrs["origin"]
     listed_ = be.Scores.from_pairs(*_as_pairs(people), kind="similarity")
     steps = be.partition.SampleKFold(3, shuffle=True, random_state=0, stratify=None)
@@ -405,9 +407,9 @@ def test_a_matrix_and_its_list_have_the_same_limits():
     ds = be.calibration(ratios, **options)
     assert ds.cllr_low < ds.cllr < ds.cllr_high
     i, j = np.nonzero(~np.eye(36, dtype=bool))
-    listed = be.calibration(ratios.at_pairs(i, j), **options)
+    of_list = be.calibration(ratios.at_pairs(i, j), **options)
     for name in ("cllr", "cllr_low", "cllr_high", "act_dcf_low", "act_dcf_high"):
-        np.testing.assert_allclose(listed[name], ds[name], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(of_list[name], ds[name], rtol=0, atol=1e-9)
 
 
 def test_limits_of_a_cost_are_those_of_its_rates():
@@ -449,9 +451,11 @@ def test_few_people_infinite_ratios_and_one_subject():
         interval=be.stats.IntervalMethod(METHODS[0], replicates=100),
     )
     assert np.isinf(infinite.cllr) and np.isnan(infinite.cllr_low) and np.isnan(infinite.cllr_high)
-    alone = be.Scores.from_pairs([1.0, 2.0], [1, 1], kind="llr", subjects=[["a", "a"]] * 2)
+    scores_of_one_subject = be.Scores.from_pairs(
+        [1.0, 2.0], [1, 1], kind="llr", subjects=[["a", "a"]] * 2
+    )
     of_one_subject = be.calibration(
-        alone, interval=be.stats.IntervalMethod(METHODS[0], replicates=100)
+        scores_of_one_subject, interval=be.stats.IntervalMethod(METHODS[0], replicates=100)
     )
     assert np.isnan(of_one_subject.cllr) and np.isnan(of_one_subject.cllr_low)
 

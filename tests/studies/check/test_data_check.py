@@ -54,8 +54,8 @@ def test_sound_data_have_no_fault():
 def test_samples():
     result = checked(distances()[:159, :159], WHO[:159])["samples"]
     assert result.message == "40 subjects with 3 to 4 templates each (median 4)"
-    alone = checked(distances()[:157, :157], WHO[:157])["samples"]
-    assert (alone.severity, alone.count, alone.where) == ("note", 1, "39")
+    samples_check = checked(distances()[:157, :157], WHO[:157])["samples"]
+    assert (samples_check.severity, samples_check.count, samples_check.where) == ("note", 1, "39")
     single = checked(distances()[::4, ::4], WHO[::4])
     assert single["samples"].severity == "error"
     assert single["samples"].code == "labels-doubtful"
@@ -134,11 +134,13 @@ def test_names():
     assert checked(distances(), probe_meta={"img_path": names})["names"].severity == "warning"
     result = checked(distances(), probe_meta={"file": names})["names"]
     assert (result.severity, result.count, result.where) == ("warning", 1, "'3.png' (rows 3, 7)")
-    named = be.Scores(
+    scores_with_names = be.Scores(
         distances()[:80, 80:], WHO[:80], WHO[:80],
         probe_meta={"file": names[:80]}, gallery_meta={"file": names[79:159]},
     )  # fmt: skip
-    assert be.check_data(named.select(probes=np.r_[:3, 4:80]))["names"].where == "'79.png'"
+    assert (
+        be.check_data(scores_with_names.select(probes=np.r_[:3, 4:80]))["names"].where == "'79.png'"
+    )
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -205,10 +207,10 @@ def test_values_that_many_share_at_either_end(values, value, severity):
     ordinary = checked(values)["sentinels"]
     assert ordinary.severity == "ok"
     pairs = be.Scores.from_pairs(scattered(values, value).ravel(), (WHO[:, None] == WHO).ravel())
-    listed = be.check_data(pairs, far_targets=TARGETS)["sentinels"]
-    assert listed.severity == severity
-    assert listed.found.arguments["how"] == result.found.arguments["how"]
-    assert end_values(listed) == [value]
+    check_of_list = be.check_data(pairs, far_targets=TARGETS)["sentinels"]
+    assert check_of_list.severity == severity
+    assert check_of_list.found.arguments["how"] == result.found.arguments["how"]
+    assert end_values(check_of_list) == [value]
 
 
 @pytest.mark.parametrize("value", [1.0, 1.4, 7.0, -1.0, 0.0])
@@ -278,9 +280,9 @@ def test_copies_under_one_label_and_under_two(fill):
 def test_near_copies_under_two_labels(kind, off):
     rng = np.random.default_rng(0)
     embeddings = 2 * rng.normal(size=(40, 6))[WHO] + rng.normal(size=(160, 6))
-    usual = np.median(distances()[WHO[:, None] != WHO])
+    median_distance = np.median(distances()[WHO[:, None] != WHO])
     step = rng.normal(size=6)
-    embeddings[60] = embeddings[4] + off * usual * step / np.linalg.norm(step)
+    embeddings[60] = embeddings[4] + off * median_distance * step / np.linalg.norm(step)
     if kind == "cosine":
         scores = be.Scores.from_embeddings(embeddings, WHO, metric="cosine")
     else:
@@ -290,7 +292,9 @@ def test_near_copies_under_two_labels(kind, off):
     result = be.check_data(scores, far_targets=TARGETS)["zero-distance"]
     assert (result.severity, result.count, result.code) == ("warning", 2, "copies-of-two")
     assert "row 4 column 60 (1, 15)" in result.where
-    embeddings[60] = embeddings[4] + 0.02 * usual * step / np.linalg.norm(step)  # near, but no copy
+    embeddings[60] = embeddings[4] + 0.02 * median_distance * step / np.linalg.norm(
+        step
+    )  # near, but no copy
     scores = be.Scores(np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2), WHO)
     assert be.check_data(scores, far_targets=TARGETS)["zero-distance"].severity == "ok"
 
@@ -301,8 +305,8 @@ def test_the_similarity_of_a_copy_is_not_known_beyond_1():
     result = checked(values, kind="similarity")["zero-distance"]
     assert result.severity == "ok"
     genuine = WHO[:, None] == WHO
-    listed = be.Scores.from_pairs(values.ravel(), genuine.ravel(), kind="similarity")
-    result = be.check_data(listed, far_targets=TARGETS)["zero-distance"]
+    list_of_pairs = be.Scores.from_pairs(values.ravel(), genuine.ravel(), kind="similarity")
+    result = be.check_data(list_of_pairs, far_targets=TARGETS)["zero-distance"]
     assert result.severity == "ok"
 
 
@@ -316,8 +320,8 @@ def test_near_copies_of_a_gallery_and_of_a_list():
     assert against.where == "row 10 column 60 (2, 15)"
     off = ~np.eye(160, dtype=bool)
     genuine = WHO[:, None] == WHO
-    listed = be.Scores.from_pairs(values[off], genuine[off])
-    assert be.check_data(listed, far_targets=TARGETS)["zero-distance"].severity == "warning"
+    list_of_pairs = be.Scores.from_pairs(values[off], genuine[off])
+    assert be.check_data(list_of_pairs, far_targets=TARGETS)["zero-distance"].severity == "warning"
     values[10, 60] = -1e-4  # no copy, whatever it is
     finding = be.check_data(be.Scores(values, WHO), far_targets=TARGETS)["zero-distance"]
     assert finding.severity == "warning"

@@ -71,20 +71,21 @@ def case(seed: int, layout: str, kind: str, form: str) -> dict[str, Any]:
 )
 def test_against_the_definition(layout, kind, seed, form):
     naive_case = case(seed, layout, kind, form)
-    named = {**naive_case, "labels": naive_case["probe_labels"]}
-    del named["probe_labels"]
-    scores = be.Scores(**named)
+    arguments = {**naive_case, "labels": naive_case["probe_labels"]}
+    del arguments["probe_labels"]
+    scores = be.Scores(**arguments)
     if seed % 2:  # several blocks, and no column kept
         with blocks_of(3 * scores.shape[1]) as patch:
             patch.setattr("bioeval.studies.check.wrong_labels._KEPT_VALUES", 1)
             check = be.check_data(scores, worst=100)
     else:
         check = be.check_data(scores, worst=100)
-    named = naive_label_errors.on_both_sides(**naive_case)
+    expected_errors = naive_label_errors.on_both_sides(**naive_case)
     errors = check.label_errors
     errors_found = {(error.side, error.template.place, error.nearest_label) for error in errors}
     # Templates of a person with two names are no errors of labels.
-    assert errors_found <= named if check["two-names"].count else errors_found == named
+    assert errors_found <= expected_errors
+    assert check["two-names"].count or errors_found == expected_errors
     finding = check["label-errors"]
     assert finding.count == len(errors)
     assert finding.severity == ("warning" if errors else "ok")
@@ -154,8 +155,8 @@ def test_three_exchanged_labels_of_180_people(side, enrolled, kind):
     scores = be.Scores(values, labels_given["probe"], labels_given["gallery"], kind=kind,
                        **{f"{side}_meta": files})  # fmt: skip
     check = be.check_data(scores, threshold=None)
-    named = {(x.side, x.template.place): x.nearest_label for x in check.label_errors}
-    assert named == {(side, place): person for place, person in wrong.items()}
+    nearest_labels = {(x.side, x.template.place): x.nearest_label for x in check.label_errors}
+    assert nearest_labels == {(side, place): person for place, person in wrong.items()}
     for error in check.label_errors:
         assert error.template.names == {"file": f"{error.template.place}.png"}
     assert check["label-errors"].severity == "warning"
@@ -169,13 +170,13 @@ def test_silence_where_nothing_can_be_told():
     assert (shuffled.severity, shuffled.count) == ("ok", 0)
     turned = be.check_data(be.Scores(values, labels, kind="similarity"))["label-errors"]
     assert turned.severity == "ok"
-    alone = be.check_data(be.Scores(values[::5, ::5], labels[::5]))["label-errors"]
-    assert alone.severity == "ok"
+    of_single_templates = be.check_data(be.Scores(values[::5, ::5], labels[::5]))["label-errors"]
+    assert of_single_templates.severity == "ok"
     constant = be.check_data(be.Scores(np.ones((250, 250)), labels))["label-errors"]
     assert constant.severity == "ok"
     genuine = np.arange(400) < 100
-    listed = be.check_data(be.Scores.from_pairs(rng.random(400), genuine))
-    assert "label-errors" not in {x.check for x in listed}
+    check_of_list = be.check_data(be.Scores.from_pairs(rng.random(400), genuine))
+    assert "label-errors" not in {x.check for x in check_of_list}
 
 
 def test_streamed_embeddings_and_files(tmp_path):
@@ -200,9 +201,9 @@ def test_a_failed_capture_is_no_wrong_label():
     subject, enrolled = np.repeat(np.arange(60), 5), np.arange(60)
     values = rng.normal(30, 5, (300, 60))
     values[np.arange(300), subject] = rng.normal(70, 4, 300)
-    bad = rng.choice(300, 10, replace=False)
-    values[bad] = rng.normal(30, 5, (10, 60))
-    mislabelled = rng.choice(np.setdiff1d(np.arange(300), bad), 3, replace=False)
+    failed_templates = rng.choice(300, 10, replace=False)
+    values[failed_templates] = rng.normal(30, 5, (10, 60))
+    mislabelled = rng.choice(np.setdiff1d(np.arange(300), failed_templates), 3, replace=False)
     labels_given = subject.copy()
     labels_given[mislabelled] = (subject[mislabelled] + 7) % 60
     check = be.check_data(be.Scores(values, labels_given, enrolled, kind="similarity"), worst=100)
@@ -210,8 +211,10 @@ def test_a_failed_capture_is_no_wrong_label():
     captures = check["failed-captures"]
     assert captures.severity == "warning" and 0 < captures.count <= 10
     assert "failed captures or wrong labels" in captures.message
-    listed = {int(word.strip(",")) for word in captures.where.split() if word.strip(",").isdigit()}
-    assert listed <= set(bad.tolist())
+    stated_templates = {
+        int(word.strip(",")) for word in captures.where.split() if word.strip(",").isdigit()
+    }
+    assert stated_templates <= set(failed_templates.tolist())
 
 
 def test_probes_are_not_called_wrong_for_the_labels_of_the_gallery():

@@ -21,9 +21,9 @@ def of_definition(**given):
     own, nearest_scaled, nearest_label = {}, {}, {}
     for i, row in enumerate(data.rows):
         by_label = medians_of(row)
-        mine = by_label.pop(data.probe_labels[i], None)
-        if mine is not None:
-            own[i] = scaled(mine)
+        own_distance = by_label.pop(data.probe_labels[i], None)
+        if own_distance is not None:
+            own[i] = scaled(own_distance)
         if by_label:
             nearest_label[i] = min(by_label, key=lambda label: (by_label[label], order[label]))
             nearest_scaled[i] = scaled(by_label[nearest_label[i]])
@@ -43,35 +43,35 @@ def of_definition(**given):
     }
     nearest = {}
     for subject in labels:
-        for t in {nearest_label[i] for i in rows[subject]}:
-            if 2 * sum(nearest_label[i] == t for i in rows[subject]) > len(rows[subject]):
-                nearest[subject] = t
+        for other in {nearest_label[i] for i in rows[subject]}:
+            if 2 * sum(nearest_label[i] == other for i in rows[subject]) > len(rows[subject]):
+                nearest[subject] = other
     middle = statistics.median(distance.values())
-    usual = statistics.median(own.values())
+    usual_own_distance = statistics.median(own.values())
     usual_contrast = statistics.median(
         own[i] - nearest_scaled[i] for i in own if i in nearest_scaled
     )
-    if not (usual < middle and usual_contrast < 0):
+    if not (usual_own_distance < middle and usual_contrast < 0):
         return set()
     small = outlying({subject: -x for subject, x in distance.items()}, 0.03)
     enrolled = set(order)
     pairs = set()
     for subject in small:
-        t = nearest.get(subject)
-        if t is None:
+        other = nearest.get(subject)
+        if other is None:
             continue
         sides = [subject]
-        if t in labels and subject in enrolled:
-            if nearest.get(t) != subject:
+        if other in labels and subject in enrolled:
+            if nearest.get(other) != subject:
                 continue
-            sides.append(t)
+            sides.append(other)
         assert len(sides) == 2, "a label of one side has a test of its own"
         way = middle - statistics.mean(distance[x] for x in sides)
         known_contrasts = [contrast[x] for x in sides if not math.isnan(contrast[x])]
         exchanged = known_contrasts and statistics.mean(known_contrasts) >= -usual_contrast / 2
         is_apart = known_contrasts and statistics.mean(known_contrasts) < 0.75 * usual_contrast
-        if way >= 0.85 * (middle - usual) and not (is_apart or exchanged):
-            pairs.add(frozenset((subject, t)))
+        if way >= 0.85 * (middle - usual_own_distance) and not (is_apart or exchanged):
+            pairs.add(frozenset((subject, other)))
     return pairs
 
 
@@ -165,8 +165,8 @@ def test_exchanged_names_are_errors_of_labels_and_no_second_name():
     gallery[is_fifth], gallery[is_ninth] = "p09", "p05"
     check = be.check_data(be.Scores(values, labels, gallery), threshold=None)
     assert not check["two-names"].count
-    named = {x.template.subject for x in check.label_errors}
-    assert {"p05", "p09"} <= named
+    suspected_subjects = {x.template.subject for x in check.label_errors}
+    assert {"p05", "p09"} <= suspected_subjects
 
 
 def test_nothing_is_told_of_few_or_equal_labels():
@@ -174,5 +174,5 @@ def test_nothing_is_told_of_few_or_equal_labels():
         scores = be.Scores(np.ones((4, 4)), labels)
         checks = [x for x in be.check_data(scores) if x.check == "two-names"]
         assert not any(x.count for x in checks)
-    alone = be.Scores(1 + np.arange(9.0).reshape(3, 3), ["a", "b", "c"])
-    assert not be.check_data(alone)["two-names"].count
+    single_templates = be.Scores(1 + np.arange(9.0).reshape(3, 3), ["a", "b", "c"])
+    assert not be.check_data(single_templates)["two-names"].count

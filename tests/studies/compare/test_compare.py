@@ -28,14 +28,14 @@ def evaluated(scores):
     single = be.verification(
         scores, thresholds=[11, 12], far_targets=[0.2], frr_targets=[0.2], costs=[(0.3, 1, 1)]
     )
-    closed, searched = be.closed_set(scores), be.open_set(scores, far_targets=[0.3])
-    measured = [
+    closed_set, open_set = be.closed_set(scores), be.open_set(scores, far_targets=[0.3])
+    measures = [
         *(single.eer, single.eer_hull, single.auc),
         *(single.frr_at_far[0], single.far_at_frr[0], single.min_dcf[0]),
         *(single.frr.sel(threshold=11), single.far.sel(threshold=12)),
-        *(closed.recognition_rate, closed.cms.sel(rank=2), searched.dir_at_far[0, 0]),
+        *(closed_set.recognition_rate, closed_set.cms.sel(rank=2), open_set.dir_at_far[0, 0]),
     ]
-    return np.array(measured, dtype=float)
+    return np.array(measures, dtype=float)
 
 
 def scores_of(seed, layout="square", people=PEOPLE, unsearched=0):
@@ -50,10 +50,10 @@ def scores_of(seed, layout="square", people=PEOPLE, unsearched=0):
     if layout == "square":
         return be.Scores(values, subject)
     probe, camera = np.arange(len(subject)) % 4 < 2, np.arange(len(subject)) % 3
-    searched = probe & (subject >= unsearched)
+    is_search = probe & (subject >= unsearched)
     return be.Scores(
-        values[np.ix_(searched, ~probe)], subject[searched], subject[~probe],
-        probe_meta={"camera": camera[searched]}, gallery_meta={"camera": camera[~probe]},
+        values[np.ix_(is_search, ~probe)], subject[is_search], subject[~probe],
+        probe_meta={"camera": camera[is_search]}, gallery_meta={"camera": camera[~probe]},
     )  # fmt: skip
 
 
@@ -127,11 +127,11 @@ def test_retrieval_is_counted_anew_without_people(card, people):
             change.append(values[0] - values[1])
         row = measures[measure]
         ends = jackknife(row.difference.item(), np.array(change))
-        measured = row.difference_low.item(), row.difference_high.item()
+        limits = row.difference_low.item(), row.difference_high.item()
         if each_person:
-            assert measured == pytest.approx(ends)
+            assert limits == pytest.approx(ends)
         else:
-            assert np.diff(measured) == pytest.approx(np.diff(ends), rel=0.5)
+            assert np.diff(limits) == pytest.approx(np.diff(ends), rel=0.5)
 
 
 @pytest.mark.parametrize(("people", "population"), [(2, "this gallery"), (8, "new people")])
@@ -154,14 +154,14 @@ def test_values_have_the_limits_of_evaluations():
     options = {"interval": "people"}
     single = be.verification(scores, costs=[(0.01, 1, 1)], far_targets=[0.1], **options)
     closed = be.closed_set(scores, **options)
-    opened = be.open_set(scores, far_targets=[0.1], **options)
+    open_set = be.open_set(scores, far_targets=[0.1], **options)
     parts = [
         *((single, "eer", ()), (single, "min_dcf", 0), (single, "auc", ())),
-        *((closed, "recognition_rate", ()), (closed, "cms", 2), (opened, "dir_at_far", (0, 0))),
+        *((closed, "recognition_rate", ()), (closed, "cms", 2), (open_set, "dir_at_far", (0, 0))),
     ]
-    for (ds, name, place), measured in zip(parts, by_measure(ranking).values(), strict=True):
+    for (ds, name, place), comparison in zip(parts, by_measure(ranking).values(), strict=True):
         for variable, end in (("value", ""), ("low", "_low"), ("high", "_high")):
-            limit, expected = measured[variable].sel(system="a"), ds[f"{name}{end}"].values[place]
+            limit, expected = comparison[variable].sel(system="a"), ds[f"{name}{end}"].values[place]
             assert float(limit) == pytest.approx(float(expected), abs=1e-12), name + end
 
 
@@ -240,9 +240,9 @@ def test_a_ranking_holds_together():
     np.testing.assert_array_equal(first, 1 + (separated == -1).sum(axis=1))
     np.testing.assert_array_equal(last, 3 - (separated == 1).sum(axis=1))
     letters = ranking["letters"].values
-    for i, j, m in itertools.product(range(3), range(3), range(11)):
-        shared = set(letters[i, m]) & set(letters[j, m])
-        assert bool(shared) == (separated[i, j, m] == 0)
+    for i, j, measure in itertools.product(range(3), range(3), range(11)):
+        shared = set(letters[i, measure]) & set(letters[j, measure])
+        assert bool(shared) == (separated[i, j, measure] == 0)
 
 
 def test_systems_do_not_differ_by_form():
@@ -255,16 +255,16 @@ def test_systems_do_not_differ_by_form():
     ):
         np.testing.assert_allclose(of_second[measure][name], of_similar[measure][name], atol=1e-9)
     systems = {"a": second, "b": similar, "c": second}
-    for alike in by_measure(be.compare(systems, measures=["eer", "auc", "cms=2"])).values():
-        assert not alike["separated"].any() and (alike["letters"] == "a").all()
-        assert (alike["rank"] == 1).all() and (alike["rank_high"] == 3).all()
-        assert alike["difference_low"].isnull().all()  # nothing says how much they may differ
-        assert not alike["discordant"].any()
+    for comparison in by_measure(be.compare(systems, measures=["eer", "auc", "cms=2"])).values():
+        assert not comparison["separated"].any() and (comparison["letters"] == "a").all()
+        assert (comparison["rank"] == 1).all() and (comparison["rank_high"] == 3).all()
+        assert comparison["difference_low"].isnull().all()  # nothing says how much they may differ
+        assert not comparison["discordant"].any()
 
 
 def test_people_who_are_decided_differently_are_counted():
     scores = scores_of(1, people=7)
-    mine, theirs = (scores.probe_labels == x for x in (0, 1))
+    first, second = (scores.probe_labels == x for x in (0, 1))
 
     def discordant(*places, value):
         changed = scores.values.copy()
@@ -277,8 +277,8 @@ def test_people_who_are_decided_differently_are_counted():
         of_each = [x.discordant.sel(system="a", other_system="b") for x in by_measure(ds).values()]
         return [*map(int, of_each)]
 
-    assert discordant((mine, mine), value=99) == [1, 0]  # all genuine attempts of one person
-    assert discordant((mine, theirs), (theirs, mine), value=0) == [0, 1]  # two people, one pair
+    assert discordant((first, first), value=99) == [1, 0]  # all genuine attempts of one person
+    assert discordant((first, second), (second, first), value=0) == [0, 1]  # two people, one pair
 
 
 def test_unsupported_targets_declare_no_winner():
@@ -303,10 +303,10 @@ def test_measures_of_ratios_are_those_of_calibration():
     }
     ranking = be.compare(ratios, measures=["cllr", "min_cllr", "act_dcf=0.1"])
     for name, scores in ratios.items():
-        alone = be.calibration(scores, [0.1])
-        expected = [float(alone.cllr), float(alone.min_cllr), float(alone.act_dcf[0])]
-        measured = [x.value.sel(system=name) for x in by_measure(ranking).values()]
-        np.testing.assert_allclose(measured, expected)
+        of_system = be.calibration(scores, [0.1])
+        expected = [float(of_system.cllr), float(of_system.min_cllr), float(of_system.act_dcf[0])]
+        values = [x.value.sel(system=name) for x in by_measure(ranking).values()]
+        np.testing.assert_allclose(values, expected)
 
 
 def test_pairs_are_ranked_by_the_people_of_both_sides():
@@ -506,8 +506,8 @@ def test_answers_say_which_systems_are_better():
     ds = be.compare(two_systems, measures=["eer", "frr_at_far"], far_targets=[0.1, 1e-4])
     better = arguments(ds, "system-better")
     assert (better["best"], better["worse"]) == ("l2", ["linf"])
-    named = [(x["measure"], x.get("target")) for x in better["measures"]]
-    assert named == [("eer", None), ("frr_at_far", 0.1)]
+    measures_and_targets = [(x["measure"], x.get("target")) for x in better["measures"]]
+    assert measures_and_targets == [("eer", None), ("frr_at_far", 0.1)]
     (unsupported,) = arguments(ds, "systems-not-concluded")["measures"]
     assert unsupported["target"] == 1e-4
     same = be.compare(two_systems["l2"], two_systems["l2"], measures="eer")
@@ -523,12 +523,12 @@ def adjusted_by_hand(by_measure_of_pairs, p):
     number = len(by_measure_of_pairs)
     levels = {1.0, *(x * k for of in by_measure_of_pairs for x in of for k in range(1, number + 1))}
     for level in sorted(x for x in levels if x <= 1):
-        left = list(by_measure_of_pairs)
-        while decided := [x for x in left if max(x) <= level / len(left) * (1 + 1e-12)]:
-            left = [x for x in left if x not in decided]
-            if not left:
+        remaining = list(by_measure_of_pairs)
+        while decided := [x for x in remaining if max(x) <= level / len(remaining) * (1 + 1e-12)]:
+            remaining = [x for x in remaining if x not in decided]
+            if not remaining:
                 break
-        if p <= level / max(len(left), 1) * (1 + 1e-12):
+        if p <= level / max(len(remaining), 1) * (1 + 1e-12):
             return level
     return 1.0
 

@@ -54,10 +54,10 @@ def test_values_are_those_of_the_queries(pair):
         row = measure.isel(system=0, other_system=1)
         assert row.discordant == (np.abs(np.bincount(labels, change)) > 1e-9).sum()
     measures = ["cmc=3", "mean_ap", "mean_inp"]
-    chosen = be.compare(*pair, protocol="market1501", measures=measures, interval=FEW)
-    assert [*by_measure(chosen)] == measures
+    comparison = be.compare(*pair, protocol="market1501", measures=measures, interval=FEW)
+    assert [*by_measure(comparison)] == measures
     rates = [float(be.reid(scores).cmc.sel(rank=3)) for scores in pair]
-    assert chosen.cmc.sel(rank=3).values == pytest.approx(rates)
+    assert comparison.cmc.sel(rank=3).values == pytest.approx(rates)
 
 
 @pytest.mark.parametrize("noisy", [0, 3, 5])

@@ -57,10 +57,10 @@ def test_rates_that_too_few_people_search_for_are_withheld(capsys, tmp_path):
     printed = capsys.readouterr().out
     assert "DIR at FAR <= 1 %" not in printed and "FRR at FAR <= 1 %" in printed
     assert "dir_at_far=0.01" in (tmp_path / "out" / "conventions.csv").read_text()
-    said = be.messages(be.conventions(scores))
+    result_messages = be.messages(be.conventions(scores))
     expected = be.open_set(scores, far_targets=[0.01, 0.001])
     missed = [x for x in be.messages(expected) if x.code == "target-not-supported"]
-    assert missed and missed[0] in said
+    assert missed and missed[0] in result_messages
 
 
 def test_cards_that_lack_a_column_say_so():

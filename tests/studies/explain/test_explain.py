@@ -136,10 +136,10 @@ def test_every_form_of_exclusion_is_explained(exclude, left_out, reasons):
     scores = be.Scores(distances, list("aaabbb"), probe_meta={"session": [1, 1, 2, 1, 2, 3]})
     row = be.explain(scores.excluding(exclude), 0, threshold=3)
     assert sorted(x.column for x in row.lists[0].entries if x.place is None) == [0, *left_out]
-    said = shown(row)
-    assert "the probe itself: a template is never compared with itself" in said
-    assert all(reason in said for reason in reasons)
-    assert ("same subject" in said) == reasons[0].startswith("same subject")
+    text = shown(row)
+    assert "the probe itself: a template is never compared with itself" in text
+    assert all(reason in text for reason in reasons)
+    assert ("same subject" in text) == reasons[0].startswith("same subject")
 
 
 def test_pairs_of_a_rule(scores):
@@ -160,9 +160,9 @@ def test_the_threshold_says_where_it_comes_from(scores):
     assert loose.threshold == half.threshold_at_far.item()
     similar = be.Scores(-D, WHO, kind="similarity")
     assert be.explain(similar, 0).threshold == be.verification(similar).eer_threshold
-    alone = be.explain(be.Scores(D[:1], ["ann"], ["ann"] * 5), 0)
-    assert alone.threshold is None and alone.threshold_source.startswith("none")
-    assert alone.tasks[0].counts is None and alone.lists[0].entries[0].outcome == "GA | FR"
+    explained = be.explain(be.Scores(D[:1], ["ann"], ["ann"] * 5), 0)
+    assert explained.threshold is None and explained.threshold_source.startswith("none")
+    assert explained.tasks[0].counts is None and explained.lists[0].entries[0].outcome == "GA | FR"
 
 
 def test_an_order_has_no_threshold():
@@ -209,10 +209,10 @@ def test_a_long_list_is_shortened(capsys, monkeypatch):
     row = be.explain(be.simulate(20, 4, random_state=2), 17)
     text = str(row)
     places = [line.split()[0] for line in text.splitlines() if line.startswith("     ")]
-    listed = {int(x) for x in places if x.isdecimal()}
+    listed_places = {int(x) for x in places if x.isdecimal()}
     genuine = {entry.place for entry in row.lists[0].with_role("genuine")}
     accepted = sum(entry.accepted for entry in row.lists[0].with_role("genuine", "impostor"))
-    assert {1, 6, accepted, accepted + 1} | genuine <= listed and len(listed) < 24
+    assert {1, 6, accepted, accepted + 1} | genuine <= listed_places and len(listed_places) < 24
     assert "more templates" in text
     for width in (60, 100):
         monkeypatch.setenv("COLUMNS", str(width))
@@ -336,8 +336,8 @@ def test_identification(data):
 def test_excluded_sessions(data):
     """Pairs of one session."""
     case = data.draw(matrices(layouts=("square",), sizes=((2, 2), (3, 1, 2), (2, 2, 2)), **SMALL))
-    n = len(case.values)
-    meta = {"session": data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))}
+    count = len(case.values)
+    meta = {"session": data.draw(st.lists(st.integers(0, 2), min_size=count, max_size=count))}
     threshold = float(data.draw(thresholds(case, max_size=1))[0])
     scores = be.Scores(**case.scores(), probe_meta=meta, exclude=("session",))
     result = sums(scores, for_layout(scores.layout), threshold)

@@ -127,8 +127,8 @@ def test_pairs_carry_their_folds(tmp_path):
     (tmp_path / "p.csv").write_text("\n".join(["distance,genuine,fold", *lines]))
     expected = be.evaluate(pairs, "lfw-view2")["verification/single"].accuracy
     for name in ("p.npz", "p.csv"):
-        again = be.evaluate(be.load(tmp_path / name), "lfw-view2")
-        np.testing.assert_array_equal(again["verification/single"].accuracy, expected)
+        tree_of_saved = be.evaluate(be.load(tmp_path / name), "lfw-view2")
+        np.testing.assert_array_equal(tree_of_saved["verification/single"].accuracy, expected)
     be.save(pairs, tmp_path / "q.csv")
     assert be.load(tmp_path / "q.csv").pair_folds.tolist() == fold.tolist()
     with pytest.raises(be.DataError, match="these pairs have none"):
@@ -186,11 +186,11 @@ def test_lfw_open_set_is_its_definition():
     assert not {"threshold", "far", "frr", "dir", "fa"} & set(ds.variables)
     closed = be.evaluate(scores, card)["closed_set"].to_dataset()
     assert (closed.cms.sel(rank=1, part="test") >= ds.dir_at_far.sel(far_target=0.1, rank=1)).all()
-    again = cross_evaluated(
+    second_result = cross_evaluated(
         scores, experiment, task="open_set", rank_unit="subject", threshold=None, ranks=[1],
         far_targets=[0.1, 0.01, 0.001], interval="quantile",
     )  # fmt: skip
-    assert again.dir_at_far.equals(ds.dir_at_far)
+    assert second_result.dir_at_far.equals(ds.dir_at_far)
 
 
 def test_lfw_closed_set_enrols_everybody_once():
@@ -256,8 +256,8 @@ def test_a_card_takes_no_more_folds_than_people_fill(capsys):
         assert node.sizes["fold"] == 4  # of two or three people
         (message,) = (x for x in be.messages(node) if x.code == "fewer-folds")
         assert message.arguments.items() >= {"folds": 4, "usual": 10, "there": 9}.items()
-    enough = be.evaluate(be.simulate(20, 3, random_state=1), "course-kfold")
-    assert "fewer-folds" not in [x.code for x in be.messages(enough)]
+    of_20_people = be.evaluate(be.simulate(20, 3, random_state=1), "course-kfold")
+    assert "fewer-folds" not in [x.code for x in be.messages(of_20_people)]
     be.show(tree)
     assert "subjects: 6 to 7 in training, 2 to 3 in test" in capsys.readouterr().out
 

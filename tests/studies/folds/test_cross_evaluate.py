@@ -217,14 +217,17 @@ class Given:
 
 
 def test_what_a_splitter_yields_is_checked(scores):
-    n = len(scores.probe_labels)
-    first, second = list(range(40)), list(range(40, n))
+    samples = len(scores.probe_labels)
+    first, second = list(range(40)), list(range(40, samples))
     two_folds = cross_evaluated(scores, Given((first, second), (second, first)))
     assert dict(two_folds.sizes) == {"repeat": 1, "fold": 2, "part": 2}
     for parts, message in (
-        ((np.arange(n) < 40, np.arange(n) >= 40), "bool; expected indices"),
+        ((np.arange(samples) < 40, np.arange(samples) >= 40), "bool; expected indices"),
         ((np.arange(40.0), second), "float64; expected indices"),
-        ((first, [*second, n]), rf"1 indices out of range, the first is {n}; expected 0..{n - 1}"),
+        (
+            (first, [*second, samples]),
+            rf"1 indices out of range, the first is {samples}; expected 0..{samples - 1}",
+        ),
         ((first, [-1]), "the first is -1"),
         ((first, []), "an empty test part"),
         (first, "expected pairs"),
@@ -251,8 +254,8 @@ def test_galleries_of_different_sizes_are_said(task):
     assert codes(ds).count("galleries-of-different-sizes") == 1
     equal = be.simulate(21, 3)
     halves = be.partition.SubjectShuffleSplit(2, test_size=0.5, random_state=0)
-    alike = cross_evaluated(equal, halves, task=task)
-    assert "galleries-of-different-sizes" not in codes(alike)
+    of_equal_galleries = cross_evaluated(equal, halves, task=task)
+    assert "galleries-of-different-sizes" not in codes(of_equal_galleries)
 
 
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])

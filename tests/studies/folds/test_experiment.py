@@ -70,10 +70,10 @@ def test_every_count_is_that_of_the_definition(seed):
             for name, part in (("test", test), ("train", train)):
                 part_result = fold.sel(part=name)
                 if task == "closed_set":
-                    closed = naive.closed_set(**part, unmated="skip", max_rank=4)
-                    assert int(part_result.attempts) == closed.attempts
+                    closed_set = naive.closed_set(**part, unmated="skip", max_rank=4)
+                    assert int(part_result.attempts) == closed_set.attempts
                     assert part_result.cms_count.values.tolist() == [
-                        closed.cms_count[k - 1] for k in ranks
+                        closed_set.cms_count[k - 1] for k in ranks
                     ]
                     continue
                 tg, ti = int(part_result.genuine_attempts), int(part_result.impostor_attempts)
@@ -85,19 +85,23 @@ def test_every_count_is_that_of_the_definition(seed):
                     assert [[int(part_result[name])] for name in names] == list(counts)
                     assert (tg, ti) == tuple(map(len, attempts))
                 else:
-                    searched = naive.open_set(**part, thresholds=[threshold], max_rank=4)
-                    counted = searched.genuine_attempts, searched.impostor_attempts, *searched.fa
-                    assert (tg, ti, int(part_result.fa)) == counted
-                    assert part_result.di.values.tolist() == [searched.di[0][k - 1] for k in ranks]
+                    open_set = naive.open_set(**part, thresholds=[threshold], max_rank=4)
+                    expected_counts = (
+                        open_set.genuine_attempts,
+                        open_set.impostor_attempts,
+                        *open_set.fa,
+                    )
+                    assert (tg, ti, int(part_result.fa)) == expected_counts
+                    assert part_result.di.values.tolist() == [open_set.di[0][k - 1] for k in ranks]
                     detected = np.rint(part_result.dir.values * tg)
-                    assert detected.tolist() == [sum(searched.di[0][:k]) for k in ranks]
+                    assert detected.tolist() == [sum(open_set.di[0][:k]) for k in ranks]
                     assert int(part_result.fr) == tg - detected[0]
             if task == "verification":  # the threshold, and the points of the test part
                 attempts = (*attempts_of[templates](**train), scores.kind)
-                chosen = naive.eer(*attempts).threshold
+                expected_threshold = naive.eer(*attempts).threshold
                 if rule != "eer":
-                    chosen = naive.threshold_at_far(*attempts, 0.1)
-                assert float(fold.threshold) == chosen
+                    expected_threshold = naive.threshold_at_far(*attempts, 0.1)
+                assert float(fold.threshold) == expected_threshold
                 attempts = (*attempts_of[templates](**test), scores.kind)
                 assert same(fold.eer, naive.eer(*attempts).value)
                 assert same(fold.auc, naive.auc(*attempts))
@@ -211,13 +215,13 @@ def test_claims_that_cannot_be_made():
     for sampler, words in cases:
         with pytest.raises(be.DataError, match=words):
             be.verification(view, claims=sampler)
-    alone = be.Scores(np.zeros((3, 3)), list("abb"))  # a has no mate but itself
-    assert (ClaimSampler(1, 0.66, 1).draw(alone).probe[[0]] == 0).all()
+    too_few_scores = be.Scores(np.zeros((3, 3)), list("abb"))  # a has no mate but itself
+    assert (ClaimSampler(1, 0.66, 1).draw(too_few_scores).probe[[0]] == 0).all()
     with pytest.raises(be.DataError, match="only 2 probes have a mate"):
-        ClaimSampler(1, 1.0).draw(alone)
-    for bad in ({"per_probe": 0}, {"genuine": 1.5}, {"genuine": "half"}):
-        with pytest.raises(be.DataError, match=next(iter(bad))):
-            ClaimSampler(**bad)
+        ClaimSampler(1, 1.0).draw(too_few_scores)
+    for wrong_options in ({"per_probe": 0}, {"genuine": 1.5}, {"genuine": "half"}):
+        with pytest.raises(be.DataError, match=next(iter(wrong_options))):
+            ClaimSampler(**wrong_options)
     pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
     with pytest.raises(be.ProtocolError, match="claims"):
         be.verification(pairs, claims=ClaimSampler())
@@ -251,8 +255,10 @@ def test_claims_of_an_experiment_are_drawn_for_each_part():
     assert (ds.unenrolled_attempts == 20).all()
     assert len(np.unique(ds.fa.sel(part="test"))) > 1
     np.testing.assert_array_equal(ds.far_unenrolled, ds.fa_unenrolled / 20)
-    again = cross_evaluated(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
-    assert again.identical(ds)
+    second_result = cross_evaluated(
+        scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5)
+    )
+    assert second_result.identical(ds)
 
 
 def test_what_an_experiment_cannot_do():

@@ -65,9 +65,13 @@ def test_a_threshold_from_the_validation_part(faces):
         part = be.Scores.from_embeddings(
             embeddings[parts.validation], subject[parts.validation], metric="l2"
         )
-        chosen = be.verification(part)
-        assert ds.threshold[number, 0].item() == pytest.approx(chosen.eer_threshold.item())
-        assert ds.genuine_attempts.sel(part="train")[number, 0] == chosen.genuine_attempts
+        rates_of_validation = be.verification(part)
+        assert ds.threshold[number, 0].item() == pytest.approx(
+            rates_of_validation.eer_threshold.item()
+        )
+        assert (
+            ds.genuine_attempts.sel(part="train")[number, 0] == rates_of_validation.genuine_attempts
+        )
 
 
 def test_bad_systems_are_refused(faces):
@@ -164,7 +168,7 @@ def test_a_callable_metric_states_its_kind(faces):
     """Distances and their negatives have equal rates, under the stated kind."""
     embeddings, subject = faces
     embeddings = embeddings - embeddings.mean(axis=0)
-    splitter, chosen = be.partition.SubjectKFold(2), PCA(4)
+    splitter, estimator = be.partition.SubjectKFold(2), PCA(4)
 
     def far(a, b):
         return np.abs(a[:, None] - b).sum(axis=2)
@@ -172,7 +176,7 @@ def test_a_callable_metric_states_its_kind(faces):
     def near(a, b):
         return -far(a, b)
 
-    options = {"y": subject, "estimator": chosen}
+    options = {"y": subject, "estimator": estimator}
     result = [
         be.cross_evaluate(embeddings, splitter, metric=metric, kind=kind, **options)
         for metric, kind in ((far, "distance"), (near, "similarity"), ("l1", None))
@@ -184,7 +188,7 @@ def test_a_callable_metric_states_its_kind(faces):
     scorers = [be.make_scorer("eer", metric=far, kind="distance"),
                be.make_scorer("eer", metric=near, kind="similarity")]  # fmt: skip
     assert "kind='similarity'" in repr(scorers[1])
-    fitted = chosen.fit(embeddings)
+    fitted = estimator.fit(embeddings)
     assert scorers[0](fitted, embeddings, subject) == scorers[1](fitted, embeddings, subject) > -0.5
     for call in (
         lambda: be.make_scorer("eer", metric=near),

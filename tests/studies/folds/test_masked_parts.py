@@ -84,10 +84,10 @@ def test_repeat_counts_by_masks_what_selected_parts_have(seed, monkeypatch):
     two_trees = both_ways(monkeypatch, lambda: be.repeat(scores, splitter, protocol, **options))
     if two_trees is None:
         return
-    counted, expected = two_trees
-    assert [x.path for x in counted.leaves] == [x.path for x in expected.leaves]
+    by_masks, expected = two_trees
+    assert [x.path for x in by_masks.leaves] == [x.path for x in expected.leaves]
     for node in expected.leaves:
-        assert_same(counted[node.path].to_dataset(), node.to_dataset())
+        assert_same(by_masks[node.path].to_dataset(), node.to_dataset())
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -158,9 +158,9 @@ def test_each_probe_of_a_part_is_an_impostor_whether_its_person_is_enrolled_or_n
     parts = [np.flatnonzero(np.isin(scores.codes.probe, some)) for some in people]
     two_trees = both_ways(monkeypatch, lambda: be.repeat(scores, parts))
     assert two_trees is not None
-    counted, expected = (x["open_set"].to_dataset() for x in two_trees)
-    assert_same(counted, expected)
-    assert counted.impostor_attempts.values.tolist() == [*map(len, parts)]
+    by_masks, expected = (x["open_set"].to_dataset() for x in two_trees)
+    assert_same(by_masks, expected)
+    assert by_masks.impostor_attempts.values.tolist() == [*map(len, parts)]
 
 
 def test_a_mask_makes_a_symmetric_matrix_one_of_two_directions(monkeypatch):

@@ -23,11 +23,11 @@ SIZES = {"gallery_templates", "gallery_subjects"}
 def check(tree, scores, sets, protocol="auto", over=("partition",), **options) -> None:
     """Compare all variables with each partition alone; `sets` are (probes, gallery)."""
     parts = [scores.select(probes, gallery) for probes, gallery in sets]
-    alone = [be.evaluate(part, protocol, **options) for part in parts]
-    assert [leaf.path for leaf in tree.leaves] == [leaf.path for leaf in alone[0].leaves]
+    trees_of_parts = [be.evaluate(part, protocol, **options) for part in parts]
+    assert [leaf.path for leaf in tree.leaves] == [leaf.path for leaf in trees_of_parts[0].leaves]
     for node in tree.leaves:
         of_node = node.to_dataset().stack(place=over)
-        singles = [dataset[node.path].to_dataset() for dataset in alone]
+        singles = [dataset[node.path].to_dataset() for dataset in trees_of_parts]
         if "thresholds" not in options:
             singles = [dataset.drop_dims("threshold", errors="ignore") for dataset in singles]
         assert {*of_node.data_vars} - SIZES == {*singles[0].data_vars}
@@ -83,13 +83,17 @@ def scores_of(
 
 def drawn(scores: be.Scores, number: int = 12, seed: int = 0) -> list[tuple]:
     """Partitions of one set of templates, of galleries and probes, and of both overlapping."""
-    random, n = np.random.default_rng(seed), scores.shape[0]
+    random, samples = np.random.default_rng(seed), scores.shape[0]
     result = []
     for k in range(number):
-        chosen = random.permutation(n)[: random.integers(2, n)]
-        cut = random.integers(1, len(chosen))
+        order = random.permutation(samples)[: random.integers(2, samples)]
+        gallery_size = random.integers(1, len(order))
         result.append(
-            [(chosen, chosen), (chosen[cut:], chosen[:cut]), (chosen[:cut], chosen)][k % 3]
+            [
+                (order, order),
+                (order[gallery_size:], order[:gallery_size]),
+                (order[:gallery_size], order),
+            ][k % 3]
         )
     return result
 
@@ -146,25 +150,25 @@ def test_re_identification(name):
 
 def test_failures_name_their_partition():
     scores = be.simulate(6, 3, random_state=0)
-    good = np.arange(12)
+    templates = np.arange(12)
     with pytest.raises(be.DataError, match="no partitions"):
         be.repeat(scores, [])
     with pytest.raises(be.DataError, match=r"^partition 1: probes has 1 value outside 0\.\.17"):
-        be.repeat(scores, [good, [0, 18]])
+        be.repeat(scores, [templates, [0, 18]])
     with pytest.raises(be.DataError, match=r"^partition 2: gallery selects a template more than"):
-        be.repeat(scores, [good, good, [1, 1, 2]])
+        be.repeat(scores, [templates, templates, [1, 1, 2]])
     with pytest.raises(be.DataError, match=r"^partition 1: probes is empty"):
-        be.repeat(scores, [good, ([], good)])
+        be.repeat(scores, [templates, ([], templates)])
     values = np.array(scores.values)
     values[3, 14] = np.nan
     failed = be.Scores(values, scores.probe_labels)
-    assert len(be.repeat(failed, [good])["open_set"]["partition"]) == 1
+    assert len(be.repeat(failed, [templates])["open_set"]["partition"]) == 1
     with pytest.raises(be.DataError, match=r"^partition 1: the scores hold 1 NaN"):
-        be.repeat(failed, [good, np.arange(18)])
+        be.repeat(failed, [templates, np.arange(18)])
     card = cards.load("course-probe-vs-gallery")
     strict = replace(card, closed_set=replace(card.closed_set, unmated="raise"))
     with pytest.raises(be.ProtocolError, match=r"^partition 0: closed-set identification requires"):
-        be.repeat(scores, [(good + 1, good), (good[:6], good[:6])], strict)
+        be.repeat(scores, [(templates + 1, templates), (templates[:6], templates[:6])], strict)
 
 
 class OwnSplitter:
@@ -181,13 +185,13 @@ def test_probes_come_first_in_every_form_of_a_partition():
     scores = scores_of()
     labels = scores.probe_labels
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=2, too_few="enrol", random_state=0)
-    named = list(galleries.split(scores))
-    pairs = [(x.probes, x.gallery) for x in named]
+    partitions = list(galleries.split(scores))
+    pairs = [(x.probes, x.gallery) for x in partitions]
     for parts in (
         galleries,
-        named,
-        OwnSplitter(named),
-        [tuple(x) for x in named],
+        partitions,
+        OwnSplitter(partitions),
+        [tuple(x) for x in partitions],
         [{"probes": p, "gallery": g} for p, g in pairs],
     ):
         tree = be.repeat(scores, parts, OPEN["other"])
@@ -228,16 +232,18 @@ def test_each_template_is_enrolled_in_turn_by_a_loop(tmp_path, monkeypatch, caps
 def test_of_training_and_test_the_test_part_is_evaluated():
     scores = scores_of()
     folds = be.partition.SubjectKFold(2)
-    named = list(folds.split(scores))
-    sets = [(x.test, x.test) for x in named]
-    for parts in (folds, OwnSplitter(named)):
+    partitions = list(folds.split(scores))
+    sets = [(x.test, x.test) for x in partitions]
+    for parts in (folds, OwnSplitter(partitions)):
         check(be.repeat(scores, parts), scores, sets, over=("repeat", "fold"))
-    check(be.repeat(scores, named), scores, sets)
-    for parts in (folds, named, OwnSplitter(named), [tuple(x) for x in named]):
+    check(be.repeat(scores, partitions), scores, sets)
+    for parts in (folds, partitions, OwnSplitter(partitions), [tuple(x) for x in partitions]):
         ds = be.cross_evaluate(scores, parts)
-        alone = [be.verification(scores[x]) for x in named]
+        results_of_parts = [be.verification(scores[x]) for x in partitions]
         genuine_attempts = ds.genuine_attempts.isel(repeat=0).sel(part="test")
-        assert genuine_attempts.values.tolist() == [int(x.genuine_attempts) for x in alone]
+        assert genuine_attempts.values.tolist() == [
+            int(x.genuine_attempts) for x in results_of_parts
+        ]
 
 
 def test_pairs_of_an_own_splitter_need_names_where_they_could_be_either():
@@ -387,8 +393,8 @@ def test_ties_that_decide_ranks_are_said():
     tied = scores.with_values(np.round(scores.values), scores.kind)
     splitter = be.partition.SampleKFold(3, stratify="subject")
     closed = be.repeat(tied, splitter)["closed_set"].to_dataset()
-    said = {x.code: x.arguments for x in be.messages(closed)}["ties-in-partitions"]
-    assert said == {"tied": int(closed.tied.sum()), "probes": 40, "number": 3}
+    stated_numbers = {x.code: x.arguments for x in be.messages(closed)}["ties-in-partitions"]
+    assert stated_numbers == {"tied": int(closed.tied.sum()), "probes": 40, "number": 3}
     without_ties = be.repeat(scores, splitter)["closed_set"].to_dataset()
     assert "ties-in-partitions" not in codes(without_ties)
 
@@ -401,12 +407,15 @@ def test_impostors_are_decided_once_for_all_partitions():
         (probes, gallery),
         (probes, gallery[:6]),
     ]  # four people are not enrolled in the second
-    for chosen, role in ((both_galleries, "unenrolled"), (both_galleries[:1], "leave-subject-out")):
-        tree = be.repeat(scores, chosen)["open_set"]
-        for k, sides in enumerate(chosen):
-            alone = be.open_set(scores.select(*sides), impostors=role)
+    for partitions, role in (
+        (both_galleries, "unenrolled"),
+        (both_galleries[:1], "leave-subject-out"),
+    ):
+        tree = be.repeat(scores, partitions)["open_set"]
+        for k, sides in enumerate(partitions):
+            of_part = be.open_set(scores.select(*sides), impostors=role)
             for name in ("impostor_attempts", "eer", "genuine_attempts"):
-                np.testing.assert_equal(tree[name].values[k], alone[name].item())
+                np.testing.assert_equal(tree[name].values[k], of_part[name].item())
     assert tree["impostor_attempts"].item() == 20
 
 

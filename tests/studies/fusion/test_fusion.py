@@ -135,9 +135,9 @@ def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
         columns.append([naive.scaled(x, normalise, train_scores) for x in scores.values[keep]])
     features = np.array(columns).T
     y = np.equal.outer(LABELS, LABELS)[keep]
-    z = (features - features.mean(axis=0)) / features.std(axis=0)
+    standardised = (features - features.mean(axis=0)) / features.std(axis=0)
     weights = np.where(y, 0.5 / y.sum(), 0.5 / (~y).sum())
-    expected = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(z, y, weights)
+    expected = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(standardised, y, weights)
     result = be.SystemFusion("logistic", normalise).fit(train)
     slopes = expected.coef_[0] / features.std(axis=0)
     np.testing.assert_allclose(list(result.weights_.values()), slopes, rtol=1e-6)

@@ -201,8 +201,8 @@ def test_scores_of_a_cohort_that_contradict_each_other_or_are_missing(tmp_path):
     path = write_cohort(tmp_path / "c.txt", rows)
     normalised = be.normalise(trials, "s", be.read_cohort(path, kind="similarity"))
     write_cohort(path, [*rows, rows[4]])  # the same score again changes nothing
-    again = be.normalise(trials, "s", be.read_cohort(path, kind="similarity"))
-    assert again.values.tolist() == normalised.values.tolist()
+    of_file = be.normalise(trials, "s", be.read_cohort(path, kind="similarity"))
+    assert of_file.values.tolist() == normalised.values.tolist()
     for pair in (("b", "c0"), ("c0", "b")):
         write_cohort(path, [*rows, (*pair, 9.5), rows[0]])
         with pytest.raises(

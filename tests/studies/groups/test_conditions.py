@@ -114,8 +114,8 @@ def test_subjects_of_a_group_have_a_probe_in_it():
     scores, light = worse_by_night(6)
     by_two_groups = be.by_group(scores, (np.where(light == "day", "x", "y"), None))
     assert by_two_groups.subjects.values.tolist() == [6, 6, 6]
-    alone = np.where(np.arange(24) == 3, "x", "y")  # one probe of the first subject
-    ds = be.by_group(scores, alone, threshold=3.0)
+    group_of_probe = np.where(np.arange(24) == 3, "x", "y")  # one probe of the first subject
+    ds = be.by_group(scores, group_of_probe, threshold=3.0)
     assert ds.subjects.values.tolist() == [1, 6, 6]
     about = {"several": 1, "of": 6, "subject": 1, "groups": ["x", "y"]}
     assert arguments(ds, "groups-of-attempts") == about
@@ -151,8 +151,8 @@ def test_differences_are_paired_over_people(compared, rate):
     np.testing.assert_allclose(values, [value, low, high, p], rtol=1e-9)
     assert ds[f"{rate}_separated"].sel(pair) == (p <= 0.05) * np.sign(value)
     assert ds[f"{rate}_difference"].sel(group="day", other_group="night") == -values[0]
-    alike = set(without_totals(ds)[f"{rate}_letters"].values.tolist())
-    assert len(alike) == 1 + (p <= 0.05)
+    letters = set(without_totals(ds)[f"{rate}_letters"].values.tolist())
+    assert len(letters) == 1 + (p <= 0.05)
 
 
 @pytest.mark.parametrize("rate", ["frr", "far"])
@@ -175,16 +175,16 @@ def test_several_pairs_are_adjusted_by_holm():
     hour = np.array(["dawn", "dusk", "night", "noon"] * 36)
     ds = be.by_group(scores, hour, threshold=4.0, **PEOPLE)
     pairs = list(itertools.combinations(ds.other_group.values.tolist(), 2))
-    alone = []
+    single_p_values = []
     for pair in pairs:
         rows = np.flatnonzero(np.isin(hour, pair))
         some_probes = scores.select(probes=rows)
         two = be.by_group(some_probes, (hour[rows], None), threshold=4.0, **PEOPLE)
-        alone.append(two.frr_p_value.sel(group=pair[0], other_group=pair[1]).item())
-    order = np.argsort(alone)
+        single_p_values.append(two.frr_p_value.sel(group=pair[0], other_group=pair[1]).item())
+    order = np.argsort(single_p_values)
     adjusted, largest = {}, 0.0
     for step, k in enumerate(order):
-        largest = max(largest, min(1.0, (len(pairs) - step) * alone[k]))
+        largest = max(largest, min(1.0, (len(pairs) - step) * single_p_values[k]))
         adjusted[pairs[k]] = largest
     for (first, second), p in adjusted.items():
         np.testing.assert_allclose(

@@ -62,15 +62,17 @@ def test_limits_of_rates_and_measures_are_those_of_people_left_out(compared):
     """Of one rate of all groups together, of each difference, and of both rates together."""
     scores, group, threshold, ds = compared
     group_of, rejects, accepts = made_by(scores, group, threshold)
-    alone, of_two_rates = {}, {}
+    of_single_rates, of_two_rates = {}, {}
     for name, errors, trials in (("far", accepts, 16), ("frr", rejects, 33)):
         rates = np.diag(ds.far) if name == "far" else ds.frr.values
-        alone[name] = [limits_of(errors, group_of, g, trials, 0.95 ** (1 / 3)) for g in "abc"]
+        of_single_rates[name] = [
+            limits_of(errors, group_of, g, trials, 0.95 ** (1 / 3)) for g in "abc"
+        ]
         of_two_rates[name] = [
             limits_of(errors, group_of, g, trials, 0.95 ** (1 / 6)) for g in "abc"
         ]
         limits = [ds[f"{name}_simultaneous_{end}"] for end in ("low", "high")]
-        np.testing.assert_allclose(np.transpose(limits), alone[name], rtol=1e-9)
+        np.testing.assert_allclose(np.transpose(limits), of_single_rates[name], rtol=1e-9)
         for i, j in itertools.combinations(range(3), 2):
             two = [
                 (rates[k], *limits_of(errors, group_of, "abc"[k], trials, 1 - 0.05 / 3))
@@ -82,7 +84,7 @@ def test_limits_of_rates_and_measures_are_those_of_people_left_out(compared):
     # The measures have the extremes over all rates within limits.
     assert_extremes(ds, ("fdr", "garbe"), of_two_rates)
     assert_extremes(
-        ds, [f"{x}_max_over_{y}" for x in of_two_rates for y in ("min", "geomean")], alone
+        ds, [f"{x}_max_over_{y}" for x in of_two_rates for y in ("min", "geomean")], of_single_rates
     )
 
 
@@ -94,9 +96,9 @@ def assert_extremes(ds, names, limits):
             [min(max(x, low), high) for low, high in ends] for x in itertools.chain(*ends)
         ]
         points[name] = [*itertools.product(*ends), *nearest_points]
-    measured = [naive_groups.inequity(*x, 0.5) for x in itertools.product(*points.values())]
+    inequities = [naive_groups.inequity(*x, 0.5) for x in itertools.product(*points.values())]
     for name in names:
-        values = [float(x[name]) for x in measured]
+        values = [float(x[name]) for x in inequities]
         limits_found = [ds[f"{name}_low"], ds[f"{name}_high"]]
         np.testing.assert_allclose(
             limits_found, [min(values), max(values)], atol=1e-9, err_msg=name
@@ -144,9 +146,9 @@ def test_small_groups_are_not_concluded_about():
         assert of_small.isnull().all() and ds[f"{rate}_letters"].sel(group="c") == ""
         assert (ds[f"{rate}_separated"].sel(group="c") == 0).all()
         assert not np.isnan(ds[f"{rate}_difference_low"].sel(group="a", other_group="b"))
-    chosen = np.flatnonzero(small <= 50)
-    few_people = be.Scores(scores.values[np.ix_(chosen, chosen)], small[chosen])
-    few_people = be.by_group(few_people, group[chosen], **OPTIONS)
+    members = np.flatnonzero(small <= 50)
+    few_people = be.Scores(scores.values[np.ix_(members, members)], small[members])
+    few_people = be.by_group(few_people, group[members], **OPTIONS)
     assert "groups-not-compared" in codes(few_people)
     assert np.isnan(few_people.frr_groups_p) and np.isnan(few_people.fdr_low)
 
@@ -167,8 +169,8 @@ def test_pairs_are_told_apart_step_by_step(rate):
     scores, group = of_people(0, people=160, groups="abcd")
     values, labels = scores.values.copy(), np.asarray(scores.probe_labels)
     for group_name, worse in (("b", 0.5), ("c", 1.0), ("d", 1.5)):
-        mine = group == group_name
-        values[mine[:, None] & mine] += worse if rate == "frr" else -worse
+        is_member = group == group_name
+        values[is_member[:, None] & is_member] += worse if rate == "frr" else -worse
     scores, threshold = be.Scores(values, labels), 4.0
     ds = without_totals(be.by_group(scores, group, threshold=threshold, **OPTIONS))
 
@@ -182,22 +184,22 @@ def test_pairs_are_told_apart_step_by_step(rate):
         return [pair[f"{rate}_difference_{end}"].sel(place).item() for end in ("low", "high")]
 
     pairs = list(itertools.combinations("abcd", 2))
-    told, newly_told = {}, True
-    while newly_told and len(told) < len(pairs):
-        left = len(pairs) - len(told)
-        ends = {pair: limits(*pair, left) for pair in pairs if pair not in told}
+    separated, newly_told = {}, True
+    while newly_told and len(separated) < len(pairs):
+        left = len(pairs) - len(separated)
+        ends = {pair: limits(*pair, left) for pair in pairs if pair not in separated}
         newly_told = {pair: (low > 0) - (high < 0) for pair, (low, high) in ends.items()}
         newly_told = {pair: sign for pair, sign in newly_told.items() if sign}
-        told |= newly_told
+        separated |= newly_told
     later, letters = 0, dict(zip("abcd", ds[f"{rate}_letters"].values, strict=True))
     for i, j in pairs:
         place = {"group": i, "other_group": j}
         low, high = (ds[f"{rate}_difference_{end}"].sel(place).item() for end in ("low", "high"))
         np.testing.assert_allclose([low, high], limits(i, j, len(pairs)), atol=1e-12)
-        assert ds[f"{rate}_separated"].sel(place) == told.get((i, j), 0)
-        assert set(letters[i]).isdisjoint(letters[j]) == ((i, j) in told)
-        later += (i, j) in told and low <= 0 <= high
-    assert 0 < len(told) < len(pairs) and later, "nothing was at stake"
+        assert ds[f"{rate}_separated"].sel(place) == separated.get((i, j), 0)
+        assert set(letters[i]).isdisjoint(letters[j]) == ((i, j) in separated)
+        later += (i, j) in separated and low <= 0 <= high
+    assert 0 < len(separated) < len(pairs) and later, "nothing was at stake"
     rates = ds.frr.values if rate == "frr" else np.diag(ds.far)
     assert "a" in letters["abcd"[rates.argmin()]]
 

@@ -156,8 +156,10 @@ def test_a_group_of_one_person_has_no_limits_of_frr_and_says_so(scores):
 def test_no_error_is_no_certainty(scores):
     ds = without_totals(be.by_group(scores, "sex", threshold=-1.0, interval="people"))
     assert (ds.far == 0).all() and (ds.frr == 1).all()
-    within, across = be.stats.zero_error_bound([7, 15])
-    np.testing.assert_allclose(ds.far_high, [[within, across], [across, within]])
+    bound_within, bound_across = be.stats.zero_error_bound([7, 15])
+    np.testing.assert_allclose(
+        ds.far_high, [[bound_within, bound_across], [bound_across, bound_within]]
+    )
     np.testing.assert_allclose(ds.frr_low, 1 - be.stats.zero_error_bound(15))
     assert np.isnan(ds.fdr_low) and "groups-not-compared" in codes(ds)
     assert np.isnan(ds.far_max_over_min)
@@ -310,12 +312,12 @@ def test_groups_of_a_list_of_voxceleb_and_of_what_is_saved(tmp_path, table, suff
     scores = be.load(tmp_path / "x.txt", kind="similarity", labels=table)
     require_expected(be.by_group(scores, "gender", threshold=THRESHOLD))
     be.save(scores, tmp_path / f"y{suffix}")
-    again = be.load(tmp_path / f"y{suffix}")
-    assert again.pair_subjects.tolist() == scores.pair_subjects.tolist()
+    scores_read = be.load(tmp_path / f"y{suffix}")
+    assert scores_read.pair_subjects.tolist() == scores.pair_subjects.tolist()
     genders = ([GROUP[b[:2]] for _, b, _ in TRIALS], [GROUP[a[:2]] for a, _, _ in TRIALS])
-    require_expected(be.by_group(again, genders, threshold=THRESHOLD))
+    require_expected(be.by_group(scores_read, genders, threshold=THRESHOLD))
     with pytest.raises(be.DataError, match="first array is of the probes, which are the second"):
-        be.by_group(again, genders[::-1], threshold=THRESHOLD)
+        be.by_group(scores_read, genders[::-1], threshold=THRESHOLD)
 
 
 def test_a_template_with_two_values_is_named(tmp_path, capsys):
@@ -332,8 +334,8 @@ def test_a_template_with_two_values_is_named(tmp_path, capsys):
     assert main([*args, "--by", "sex"]) == 2
     assert "--by is 'sex', and this column has several values" in capsys.readouterr().err
     table.write_text("template,subject,sex,file\n" + "".join(rows) + "p1-0,p1,f,again.png\n")
-    again = be.load(tmp_path / "t.txt", kind="similarity", labels=table)
-    assert [*again.probe_meta] == ["sex"]
+    scores_read = be.load(tmp_path / "t.txt", kind="similarity", labels=table)
+    assert [*scores_read.probe_meta] == ["sex"]
 
 
 def test_groups_in_several_spellings_are_said():

@@ -88,9 +88,9 @@ def test_the_variance_of_a_subject_is_that_of_its_effects():
 
 def test_the_smallest_plan_is_found():
     options = (0.01, 8.0, 0.02, 0.95)
-    n = planning.subjects_for_width(*options)
+    people = planning.subjects_for_width(*options)
     wider = planning.subjects_for_width(0.01, 8.0, 0.02 * 1.0005, 0.95)
-    assert wider <= n <= planning.subjects_for_width(0.01, 8.0, 0.02 * 0.9995, 0.95)
+    assert wider <= people <= planning.subjects_for_width(0.01, 8.0, 0.02 * 0.9995, 0.95)
     assert planning.subjects_for_width(0.01, 8.0, 1e-9, 0.95) == planning.MOST
 
 
@@ -102,18 +102,18 @@ def test_the_jackknife_of_a_pilot_leaves_out_each_subject(symmetric):
         tables = [np.triu(x, 1) + np.triu(x, 1).T for x in tables]
         for table in tables:
             np.fill_diagonal(table, np.nan)
-    left = planning.components_without_each(tables, symmetric=symmetric)
+    pilots = planning.components_without_each(tables, symmetric=symmetric)
     variances = []
-    for k, pilot in enumerate(left):
+    for k, pilot in enumerate(pilots):
         remaining = tables[:k] + tables[k + 1 :]
         rate, _, _, total = by_pairs([x.tolist() for x in remaining], symmetric)
         assert (pilot.rate, pilot.total) == pytest.approx((rate, total), abs=1e-12)
-        cut = planning.components_of(remaining, symmetric=symmetric)
+        components = planning.components_of(remaining, symmetric=symmetric)
         if pilot.between >= 0 and pilot.template >= 0:
-            assert pilot.between == pytest.approx(cut.between, abs=1e-12)
+            assert pilot.between == pytest.approx(components.between, abs=1e-12)
         variances.append(pilot.subject_variance(5, 10))
     complete = planning.components_of(tables, symmetric=symmetric)
-    errors = planning.GenuineErrors(complete, np.array([5]), left)
+    errors = planning.GenuineErrors(complete, np.array([5]), pilots)
     middle = sum(variances) / 8
     spread = (7 / 8 * sum((x - middle) ** 2 for x in variances)) ** 0.5
     z = statistics.NormalDist().inv_cdf(planning.ASSURANCE)
@@ -139,10 +139,10 @@ def test_the_assumptions_that_a_pilot_shows_make_its_plan():
     _, between, template, total = by_pairs([x.tolist() for x in tables], True)
     assert float(plan.icc) == pytest.approx(between / total)
     assert float(plan.template_icc) == pytest.approx(template / total)
-    stated = be.sample_size(
+    plan_of_assumptions = be.sample_size(
         far=0.01, frr_width=0.05, n_templates=4, frr=float(plan.frr), icc=float(plan.icc)
     )
-    assert stated.subjects < plan.subjects < 2 * stated.subjects
+    assert plan_of_assumptions.subjects < plan.subjects < 2 * plan_of_assumptions.subjects
 
 
 def test_a_pilot_of_probes_and_gallery_in_any_order():
@@ -165,10 +165,10 @@ def test_a_pilot_of_probes_and_gallery_in_any_order():
 
 def test_more_of_anything_takes_more_people():
     base = {"far": 1e-3, "frr": 0.02, "icc": 0.2, "frr_width": 0.01, "n_templates": 5}
-    n = int(be.sample_size(**base).subjects[0])
+    people = int(be.sample_size(**base).subjects[0])
     for changed in ({"icc": 0.3}, {"frr": 0.03}, {"frr_width": 0.008}, {"confidence": 0.99},
                  {"n_templates": 4}):  # fmt: skip
-        assert int(be.sample_size(**{**base, **changed}).subjects[0]) > n
+        assert int(be.sample_size(**{**base, **changed}).subjects[0]) > people
     rules = be.sample_size(**base)
     assert rules.pairs_for_far.to_series().to_dict() == {3: 3000, 30: 30_000}
     assert rules.subjects_for_far.to_series().to_dict() == {3: 78, 30: 246}
@@ -177,18 +177,18 @@ def test_more_of_anything_takes_more_people():
 
 def test_what_is_refused():
     scores = be.simulate(20, 3, random_state=1)
-    stated = {"frr": 0.02, "icc": 0.2}
+    assumptions = {"frr": 0.02, "icc": 0.2}
     for pilot, options, message in (
         (None, {}, "`frr` is missing"),
         (None, {"frr": 0.1}, "`icc` is missing"),
-        (None, {**stated, "icc": 2}, "`icc` is 2"),
-        (None, {**stated, "far": 0}, "`far` is 0"),
-        (None, {**stated, "frr_width": 0}, "`frr_width` is 0"),
-        (None, {**stated, "frr_width": 1e-9}, "takes more than 10,000,000,000 subjects"),
-        (None, {**stated, "n_templates": [3, 2]}, "expected increasing numbers"),
-        (None, {**stated, "n_templates": 1}, "`n_templates` is 1"),
-        (None, {**stated, "threshold": 1.0}, "`threshold` needs a pilot"),
-        (scores, stated, "assumed instead of a pilot"),
+        (None, {**assumptions, "icc": 2}, "`icc` is 2"),
+        (None, {**assumptions, "far": 0}, "`far` is 0"),
+        (None, {**assumptions, "frr_width": 0}, "`frr_width` is 0"),
+        (None, {**assumptions, "frr_width": 1e-9}, "takes more than 10,000,000,000 subjects"),
+        (None, {**assumptions, "n_templates": [3, 2]}, "expected increasing numbers"),
+        (None, {**assumptions, "n_templates": 1}, "`n_templates` is 1"),
+        (None, {**assumptions, "threshold": 1.0}, "`threshold` needs a pilot"),
+        (scores, assumptions, "assumed instead of a pilot"),
         (scores, {"threshold": 1e9}, "no genuine error at the threshold"),
         (scores, {"threshold": -1.0}, "nothing but genuine errors"),
         (be.Scores(np.ones((3, 3)), ["a", "a", "b"]), {"threshold": 0.5}, "has 1 subject with"),
@@ -202,9 +202,9 @@ def test_what_is_refused():
 def test_doubts_are_said():
     few_people = be.sample_size(be.simulate(15, 3, random_state=1), far=0.01, frr_width=0.2)
     assert codes(few_people).count("plan-uncertain") == 2
-    wide = be.sample_size(frr=0.02, icc=0.2, frr_width=0.05)
+    wide_plan = be.sample_size(frr=0.02, icc=0.2, frr_width=0.05)
     answers = ["people-for-interval", "people-needed"]
-    assert codes(wide) == [*answers, "plan-uncertain"]
+    assert codes(wide_plan) == [*answers, "plan-uncertain"]
     plan = be.sample_size(frr=0.02, icc=0.2)
     assert codes(plan) == answers
     assert arguments(plan, "people-for-interval")["people"] == plan.subjects[0]

@@ -81,12 +81,12 @@ def test_a_result_gives_its_rates():
     assert np.isnan(target.rate_high[0]) and target.rate_high[1] == ds.frr_at_far_high[1]
     failing = be.workload(be.with_failures(ds, fta=0.1), **USE, threshold=4.0)
     assert float(failing.rate[1]) == pytest.approx(0.1 + 0.9 * float(ds.frr[1]))
-    listed = be.open_set(scores, thresholds=[3.0])
-    result = be.workload(listed, **USE)
+    open_set = be.open_set(scores, thresholds=[3.0])
+    result = be.workload(open_set, **USE)
     assert (result.attrs["rates"], result.attrs["rank_unit"]) == ("fpir fnir", "template")
-    assert result.rate.values.tolist() == [float(listed.far[0]), float(listed.frr[0])]
-    result = be.workload(listed, **USE, threshold="far=0.1")
-    assert float(result.rate[1]) == pytest.approx(1 - float(listed.dir_at_far.values[0, 0]))
+    assert result.rate.values.tolist() == [float(open_set.far[0]), float(open_set.frr[0])]
+    result = be.workload(open_set, **USE, threshold="far=0.1")
+    assert float(result.rate[1]) == pytest.approx(1 - float(open_set.dir_at_far.values[0, 0]))
 
 
 def test_what_is_refused():
@@ -120,8 +120,8 @@ def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
     ds = be.workload(alarms_per_day=3, **day)  # 3 of 200 impostors
     assert ds.attrs["far"] == pytest.approx(0.015)
     assert float(ds.per_day[0]) == pytest.approx(3) and np.isnan(ds.per_day[1])
-    stated = be.workload({"frr": 0.1}, alarms_per_day=3, **day)
-    assert stated.per_day.values.tolist() == [pytest.approx(3), pytest.approx(180)]
+    workload = be.workload({"frr": 0.1}, alarms_per_day=3, **day)
+    assert workload.per_day.values.tolist() == [pytest.approx(3), pytest.approx(180)]
     # Impostor distances 1 to 10: at most 4 of 10 are accepted where 85 of 200 may be.
     scores = be.Scores.from_pairs(np.arange(12.0), [1, *[0] * 10, 1], kind="distance")
     result = be.workload(be.verification(scores), alarms_per_day=85, **day)

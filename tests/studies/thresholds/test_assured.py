@@ -99,10 +99,10 @@ def never_contradict(seed):
     thresholds = np.append(thresholds, np.quantile(scores.values, [0.001, 0.01, 0.05, 0.3, 0.9]))
     thresholds = np.unique(thresholds)
     interval = be.stats.IntervalMethod("people", confidence=0.9)
-    together = be.verification(scores, thresholds=thresholds, interval=interval).sortby("threshold")
-    together = together.isel(threshold=np.abs(together.far - together.frr).values < 1)
-    thresholds = together.threshold.values
-    alone = [
+    rates = be.verification(scores, thresholds=thresholds, interval=interval).sortby("threshold")
+    rates = rates.isel(threshold=np.abs(rates.far - rates.frr).values < 1)
+    thresholds = rates.threshold.values
+    of_single_thresholds = [
         be.verification(scores, thresholds=[x], interval=interval) for x in thresholds.tolist()
     ]
     promised = [be.check_promise(scores, x, ["far=0.1", "frr=0.1"]) for x in thresholds.tolist()]
@@ -111,8 +111,8 @@ def never_contradict(seed):
         for end in ("low", "high"):
             name = f"{rate}_{end}"
             rows = [
-                together[name].values,
-                np.array([x[name].item() for x in alone]),
+                rates[name].values,
+                np.array([x[name].item() for x in of_single_thresholds]),
                 np.array([x[name].item() for x in promised]),
             ]
             np.testing.assert_array_equal(rows[0], rows[1])  # of the data and the threshold alone
@@ -154,15 +154,17 @@ def test_what_cannot_be_promised_is_refused(scores, promise, says):
 
 def test_each_of_several_promises_is_tested():
     scores = unequal()
-    alone = [be.check_promise(scores, 1.0, rule) for rule in ("far=0.3", "frr=0.01", "far=0.001")]
+    single_checks = [
+        be.check_promise(scores, 1.0, rule) for rule in ("far=0.3", "frr=0.01", "far=0.001")
+    ]
     three_promises = be.check_promise(scores, 1.0, ["far=0.3", "frr=0.01", "far=0.001", "far=0.3"])
     assert three_promises.promise.values.tolist() == ["far=0.3", "frr=0.01", "far=0.001"]
     for name in ("verdict", "promised", "people", "people_to_settle"):
-        of_each = [found[name].item() for found in alone]
+        of_each = [found[name].item() for found in single_checks]
         np.testing.assert_array_equal(three_promises[name].values, of_each)
     for name in ("far", "far_low", "far_high"):
-        assert three_promises[name] == alone[0][name] == alone[2][name]
-    assert three_promises.frr_high == alone[1].frr_high
+        assert three_promises[name] == single_checks[0][name] == single_checks[2][name]
+    assert three_promises.frr_high == single_checks[1].frr_high
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -201,9 +203,9 @@ def test_a_confidence_is_between_0_and_1(assure):
 
 
 def test_lists_without_people_have_no_assured_threshold():
-    listed = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0])
+    list_of_pairs = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0])
     with pytest.raises(be.DataError, match="rests on the number of people"):
-        be.study_threshold(listed, "far=0.1", assure=0.95, folds=2)
+        be.study_threshold(list_of_pairs, "far=0.1", assure=0.95, folds=2)
 
 
 @pytest.mark.parametrize("target", ["far=1", "far=0", "far=1.0", "far=100%", "frr=0.1", 2.5])
@@ -235,12 +237,12 @@ def test_a_threshold_between_ties_is_not_attainable():
 
     A target of 30 % would allow some of those at 2.0, but there is no threshold that does.
     """
-    n = 80
-    distances = np.full((n, n), 2.0)
-    for k in range(0, n, 5):
-        distances[k, (k + 7) % n] = distances[(k + 7) % n, k] = 1.0
-    scores = be.Scores(np.kron(distances, np.ones((2, 2))), np.repeat(range(n), 2))
-    scores.values[np.kron(np.eye(n), np.ones((2, 2))) > 0] = 1.5
+    people = 80
+    distances = np.full((people, people), 2.0)
+    for k in range(0, people, 5):
+        distances[k, (k + 7) % people] = distances[(k + 7) % people, k] = 1.0
+    scores = be.Scores(np.kron(distances, np.ones((2, 2))), np.repeat(range(people), 2))
+    scores.values[np.kron(np.eye(people), np.ones((2, 2))) > 0] = 1.5
     result = be.study_threshold(scores, "far=0.3", assure=0.9, **STUDY)
     assert result.assured_threshold == 1.5  # the loosest score before 2.0, of genuine attempts
     assert result.threshold == 1.5

@@ -120,9 +120,9 @@ def write(folder, name, scores):
     """Write a list of pairs as scores and as trials, as of Kaldi."""
     words = [f"{name}{i}a {name}{i}b" for i in range(len(scores.values))]
     lines = zip(words, scores.values, scores.genuine, strict=True)
-    listed = [(pair, float(x), "target" if g else "nontarget") for pair, x, g in lines]
-    (folder / f"{name}.scores").write_text("".join(f"{p} {x!r}\n" for p, x, _ in listed))
-    (folder / f"{name}.txt").write_text("".join(f"{p} {g}\n" for p, _, g in listed))
+    rows = [(pair, float(x), "target" if g else "nontarget") for pair, x, g in lines]
+    (folder / f"{name}.scores").write_text("".join(f"{p} {x!r}\n" for p, x, _ in rows))
+    (folder / f"{name}.txt").write_text("".join(f"{p} {g}\n" for p, _, g in rows))
     return [str(folder / f"{name}.scores"), str(folder / f"{name}.txt")]
 
 

@@ -70,14 +70,19 @@ def test_the_threshold_is_that_of_the_definition(seed):
     assert result["rates"].far.sel(part="all") == loops.far(max(allowed))
     assert result["rates"].frr.sel(part="all") == loops.frr(max(allowed))
     people = sorted(loops.alarms)
-    n = len(people)
-    assert result.unenrolled_people == n
-    means = {t: sum(loops.own(t).values()) / n for t in loops.points()}
+    count = len(people)
+    assert result.unenrolled_people == count
+    means = {t: sum(loops.own(t).values()) / count for t in loops.points()}
     places = {
-        t: [means[t], *(sum(loops.own(t)[q] for q in people if q != p) / (n - 1) for p in people)]
+        t: [
+            means[t],
+            *(sum(loops.own(t)[q] for q in people if q != p) / (count - 1) for p in people),
+        ]
         for t in loops.points()
     }
-    limits = naive_limits.curve([*places.values()], n, n, 1, 0.9, raised=True, one_sided=True)
+    limits = naive_limits.curve(
+        [*places.values()], count, count, 1, 0.9, raised=True, one_sided=True
+    )
     best = max(t for t in means if limits(means[t])[1] <= target)
     limit = limits(means[best])[1]
     assert result.assured_threshold == best
@@ -151,11 +156,11 @@ def test_what_is_no_fixed_gallery_is_refused():
     all_against_all = be.simulate(10, 2, random_state=0)
     scores = searched()
     enrolled = scores.select(np.flatnonzero(scores.probe_labels < 12), np.arange(24))
-    listed = be.Scores.from_pairs([0.1, 0.2], [1, 0], subjects=[(1, 1), (1, 2)])
+    list_of_pairs = be.Scores.from_pairs([0.1, 0.2], [1, 0], subjects=[(1, 1), (1, 2)])
     for no_gallery, match in (
         (all_against_all, "depends on all who are enrolled at once"),
         (enrolled, "all people of these probes are enrolled"),
-        (listed, "of pairs the FAR depends"),
+        (list_of_pairs, "of pairs the FAR depends"),
     ):
         with pytest.raises(be.ProtocolError, match=match) as result:
             be.study_threshold(no_gallery, "far=0.1", task="open_set", assure=0.9)
@@ -195,13 +200,13 @@ def of_watch_list(unenrolled: int, seed: int = 0) -> be.Scores:
 def test_the_interval_is_that_of_open_set_and_of_the_workload():
     scores = of_watch_list(100)
     study = be.study_threshold(scores, "far=0.01", **SHORT)
-    opened = be.open_set(scores, thresholds=[study.threshold.item()], interval="people")
-    day = be.workload(opened, people_per_day=100, impostor_share=0.5)
+    open_set = be.open_set(scores, thresholds=[study.threshold.item()], interval="people")
+    day = be.workload(open_set, people_per_day=100, impostor_share=0.5)
     for rate, event in (("far", "false-alarm"), ("frr", "rejected")):
-        assert study[f"rates/{rate}"].sel(part="all") == opened[rate].item()
+        assert study[f"rates/{rate}"].sel(part="all") == open_set[rate].item()
         for end in ("low", "high"):
             limit = study[f"rates/{rate}_{end}"].sel(part="all").item()
-            assert limit == opened[f"{rate}_{end}"].item()
+            assert limit == open_set[f"{rate}_{end}"].item()
             assert limit == day[f"rate_{end}"].sel(event=event).item()
 
 

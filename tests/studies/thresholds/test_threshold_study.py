@@ -50,14 +50,14 @@ def test_the_interval_by_subject_is_that_of_the_rates_there(scores, kind):
         for end in ("low", "high"):
             assert on_all(ds)[f"{rate}_{end}"].item() == verified[f"{rate}_{end}"].item()
     assert on_all(ds).hter_low < on_all(ds).hter < on_all(ds).hter_high
-    again = be.study_threshold(
+    second_study = be.study_threshold(
         turned,
         "eer",
         folds=4,
         repeats=1,
         interval=be.stats.IntervalMethod("people", replicates=100, confidence=0.5),
     )
-    assert on_all(again).far_low > on_all(ds).far_low
+    assert on_all(second_study).far_low > on_all(ds).far_low
 
 
 def test_pairs_with_folds_have_no_others():
@@ -107,19 +107,19 @@ def test_how_far_the_data_reach_by_hand(scores):
     needs = ds["needs"]
     assert needs.impostors_needed.to_series().to_dict() == {3: 3000, 30: 30_000}
     assert needs.impostors_missing.to_series().to_dict() == {3: 3000 - 780, 30: 30_000 - 780}
-    enough = be.study_threshold(scores, "far=0.1", folds=4, repeats=1)["needs"]
-    assert enough.impostors_missing.values.tolist() == [0, 0]
+    needs_of_loose_target = be.study_threshold(scores, "far=0.1", folds=4, repeats=1)["needs"]
+    assert needs_of_loose_target.impostors_missing.values.tolist() == [0, 0]
     # A pair of people counts once, however many templates they have: N (N - 1) / 2 >= wanted.
     for rule, pairs_needed in ((3, 3000), (30, 30_000)):
-        n = next(n for n in range(2, 1000) if n * (n - 1) / 2 >= pairs_needed)
-        assert needs.subjects_needed.sel(rule=rule) == n
+        people = next(n for n in range(2, 1000) if n * (n - 1) / 2 >= pairs_needed)
+        assert needs.subjects_needed.sel(rule=rule) == people
     message_arguments = arguments(ds, "target-not-shown")
     assert (
         message_arguments["needed"] == {"people": 78, "pairs of people": 3000}
         and message_arguments["target"] == 0.001
     )
-    measured = be.study_threshold(scores, "far=0.01", folds=4, repeats=1)
-    uncertain = arguments(measured, "threshold-uncertain")
+    study_of_percent = be.study_threshold(scores, "far=0.01", folds=4, repeats=1)
+    uncertain = arguments(study_of_percent, "threshold-uncertain")
     assert uncertain["needed"] == {"people": 78, "pairs of people": 3000}
     rejects = be.study_threshold(scores, "frr=0.01", folds=4, repeats=1)
     assert rejects["needs"].subjects_needed.values.tolist() == [300, 3000]
@@ -218,19 +218,21 @@ def test_the_hter_is_not_surer_than_its_parts(swap):
 def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     matrix = be.simulate(20, 3, random_state=1)
     options = {"interval": "people", "folds": 4, "repeats": 1}
-    listed = matrix.at_pairs(*np.nonzero(~np.eye(60, dtype=bool)))
-    result = [be.study_threshold(x, "far=0.001", **options) for x in (matrix, listed)]
+    list_of_pairs = matrix.at_pairs(*np.nonzero(~np.eye(60, dtype=bool)))
+    result = [be.study_threshold(x, "far=0.001", **options) for x in (matrix, list_of_pairs)]
     assert result[0]["needs"].to_dataset().equals(result[1]["needs"].to_dataset())
     for name in ("impostor_pairs", "subjects"):
         assert result[0][name].item() == result[1][name].item(), name
     # One direction alone: the same pairs, each listed.
-    order = listed.pair_subjects[:, 0] <= listed.pair_subjects[:, 1]
-    alone = be.study_threshold(listed.select(np.flatnonzero(order)), "far=0.001", **options)
-    assert alone["impostor_pairs"] == result[0]["impostor_pairs"]
-    people = [x["needs"].subjects_needed.sel(rule=30) for x in (alone, result[0])]
+    order = list_of_pairs.pair_subjects[:, 0] <= list_of_pairs.pair_subjects[:, 1]
+    of_list = be.study_threshold(
+        list_of_pairs.select(np.flatnonzero(order)), "far=0.001", **options
+    )
+    assert of_list["impostor_pairs"] == result[0]["impostor_pairs"]
+    people = [x["needs"].subjects_needed.sel(rule=30) for x in (of_list, result[0])]
     # Where few people are compared, the same number of people has to be, all with each other.
-    some_pairs = listed.select(
-        np.flatnonzero(abs(np.diff(listed.pair_subjects, axis=1)[:, 0]) <= 1)
+    some_pairs = list_of_pairs.select(
+        np.flatnonzero(abs(np.diff(list_of_pairs.pair_subjects, axis=1)[:, 0]) <= 1)
     )
     sparse = be.study_threshold(some_pairs, "far=0.001", **options)
     assert [*people, sparse["needs"].subjects_needed.sel(rule=30)] == [246] * 3

@@ -92,12 +92,12 @@ def test_trackers_as_a_loop_over_sequences(four, measure):
 def test_trackers_that_differ_in_few_sequences_are_not_told_apart():
     """In five sequences every box is missed, and in six: only then are they told apart."""
     truths, _ = sequences(20, {"A": (0, 0)})
-    for number, told in ((5, 0), (8, 1)):
+    for number, separated in ((5, 0), (8, 1)):
         missed = dict(truths)
         for name in list(truths)[:number]:
             missed[name] = truths[name][::2]
         ds = be.tracking(truths, {"A": truths, "B": missed}, measures=["mota"])
-        assert ds.mota_separated.sel(system="A", other_system="B").item() == told
+        assert ds.mota_separated.sel(system="A", other_system="B").item() == separated
 
 
 def test_few_sequences_have_no_limits(capsys):
@@ -113,8 +113,8 @@ def test_few_sequences_have_no_limits(capsys):
     assert arguments(ds, "systems-not-concluded")["why"] == "there are fewer than 12 sequences"
     assert "95 %" not in text and "limits" not in text
     truths, results = sequences(FEWEST, FOUR)
-    enough = by_measure(be.tracking(truths, results))["mota"]
-    assert np.isfinite(enough.difference_low.values[~np.eye(4, dtype=bool)]).all()
+    mota = by_measure(be.tracking(truths, results))["mota"]
+    assert np.isfinite(mota.difference_low.values[~np.eye(4, dtype=bool)]).all()
 
 
 def test_a_tracker_without_a_value(four):

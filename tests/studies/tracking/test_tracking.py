@@ -132,8 +132,8 @@ def test_classes_chooses_what_is_evaluated(ignored, classes, tp, fn, fp):
     result = [(1, 7 + k, x, 0, 10, 10) for k, x in places.items()]
     ds = be.tracking(truth, result, classes=classes, ignored=ignored)
     assert (int(ds.tp), int(ds.fn), int(ds.fp)) == (tp, fn, fp)
-    listed = np.atleast_1d([1, 2, 3] if classes is None and tp == 3 else classes or [1])
-    assert ds.attrs["classes_evaluated"] == ", ".join(map(str, listed))
+    class_numbers = np.atleast_1d([1, 2, 3] if classes is None and tp == 3 else classes or [1])
+    assert ds.attrs["classes_evaluated"] == ", ".join(map(str, class_numbers))
 
 
 def test_a_table_of_pandas_is_read_by_its_names():
@@ -574,8 +574,8 @@ def test_a_camera_of_one_side_is_said():
     with pytest.warns(be.BioevalWarning, match="the result lacks 1 camera of the ground truth"):
         lower = be.tracking(truth, first, columns="cityflow")
     assert float(lower.idf1) == pytest.approx(2 * 4 / (2 * 4 + 4))  # four boxes are missed
-    said = arguments(lower, "cameras-of-one-side")
-    assert (said["number"], said["cameras"], said["boxes"]) == (1, ["2"], 4)
+    stated = arguments(lower, "cameras-of-one-side")
+    assert (stated["number"], stated["cameras"], stated["boxes"]) == (1, ["2"], 4)
     with pytest.warns(be.BioevalWarning, match="the ground truth lacks 1 camera of the result"):
         be.tracking(first, truth, columns="cityflow")
     be.tracking(truth, truth, columns="cityflow")  # without a warning

@@ -87,8 +87,8 @@ def test_probes_and_gallery_come_apart(order, cuts):
     probes = CAMERAS[0] == CAMERAS
     meter = be.Meter("market1501", "l2")
     for rows in np.split(np.array(order), sorted(cuts)):
-        for role, chosen in (("probe", probes), ("gallery", ~probes)):
-            fill(meter, rows[chosen[rows]], role=role)
+        for role, is_template in (("probe", probes), ("gallery", ~probes)):
+            fill(meter, rows[is_template[rows]], role=role)
     scores = be.Scores.from_embeddings(
         PEOPLE.embeddings[probes], LABELS[probes], PEOPLE.embeddings[~probes], LABELS[~probes],
         metric="l2", probe_meta={"camera": CAMERAS[probes]},

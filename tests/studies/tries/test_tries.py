@@ -131,8 +131,10 @@ def door(people=40):
 def test_one_try_of_complete_visits_has_the_rates_of_single_tries():
     scores = door()
     ds = be.tries(be.claim_scores(scores, attempts="session"), 3.3, 1)
-    alone = be.verification(be.claim_scores(scores), thresholds=[3.3])
-    np.testing.assert_allclose([ds.far[0], ds.frr[0]], [alone.far[0], alone.frr[0]], rtol=1e-12)
+    of_single_tries = be.verification(be.claim_scores(scores), thresholds=[3.3])
+    np.testing.assert_allclose(
+        [ds.far[0], ds.frr[0]], [of_single_tries.far[0], of_single_tries.frr[0]], rtol=1e-12
+    )
     assert be.tries(scores, 3.3, 6).far_high > 0
     with pytest.warns(be.BioevalWarning, match="no genuine pair .* has 7 tries"):
         assert np.isnan(be.tries(scores, 3.3, 7).frr)
@@ -190,9 +192,9 @@ def test_failures_of_visits_are_those_of_visits_and_of_comparisons():
         values, list("aabb"), list("ab"), nan="reject", probe_meta={"visit": [1, 1, 1, 1]}
     )
     result = be.verification(be.claim_scores(scores, attempts="visit"))
-    (said,) = [x.arguments for x in be.messages(result) if x.code == "failures-of-visits"]
-    assert (said["genuine"], said["impostor"]) == (1, 0)
-    assert (said["tries_genuine"], said["tries_impostor"]) == (3, 0)
+    (stated,) = [x.arguments for x in be.messages(result) if x.code == "failures-of-visits"]
+    assert (stated["genuine"], stated["impostor"]) == (1, 0)
+    assert (stated["tries_genuine"], stated["tries_impostor"]) == (3, 0)
 
 
 @pytest.mark.parametrize("tries", [0, [], "3", [1, 0], 1.5, 10**30])

@@ -27,11 +27,11 @@ def test_against_the_definition(data):
         upper = np.triu(np.ones(case.values.shape, dtype=bool))
         case.values = np.where(upper, case.values, case.values.T)
         case.mask = None if case.mask is None else np.where(upper, case.mask, case.mask.T)
-    n = data.draw(st.sampled_from((1, 2, 5, 1000)))
+    number = data.draw(st.sampled_from((1, 2, 5, 1000)))
     several = blocks_of(2 * case.values.shape[1]) if data.draw(st.booleans()) else nullcontext()
     with several:
-        ds = be.worst_pairs(be.Scores(**case.scores()), n)
-    assert listed(ds) == naive_worst_pairs(n, **case.naive())
+        ds = be.worst_pairs(be.Scores(**case.scores()), number)
+    assert listed(ds) == naive_worst_pairs(number, **case.naive())
 
 
 def test_excluded_pairs_are_no_attempts():

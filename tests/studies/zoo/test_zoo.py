@@ -106,8 +106,8 @@ def faces(**given) -> be.Scores:
 def test_a_rule_chooses_on_the_same_attempts(rule):
     scores = faces()
     ds = be.zoo(scores, threshold=rule, permutations=1)
-    chosen = be.study_threshold(scores, rule, folds=2, repeats=1)
-    assert ds.threshold.item() == chosen.threshold.item()
+    study = be.study_threshold(scores, rule, folds=2, repeats=1)
+    assert ds.threshold.item() == study.threshold.item()
     result = be.verification(scores, thresholds=[ds.threshold.item()])
     number = float(result.fr[0]), float(result.fa[0]), float(result.fa[0])
     assert tuple(ds.errors.sum("subject").values) == tuple(ds.all_errors.values) == number
@@ -132,12 +132,12 @@ def test_a_quantile_is_a_decimal_number():
 @given(st.integers(0, 1000), st.booleans(), st.booleans())
 def test_halves_of_templates_and_of_sessions(seed, square, sessions):
     rng = np.random.default_rng(seed)
-    m, n = 12, 15
-    gallery = rng.integers(0, 4, n)
-    probe = gallery if square else rng.integers(0, 5, m)
+    probes, templates = 12, 15
+    gallery = rng.integers(0, 4, templates)
+    probe = gallery if square else rng.integers(0, 5, probes)
     meta = [{"session": rng.integers(0, 3, len(x))} if sessions else None for x in (probe, gallery)]
     scores = be.Scores(
-        np.zeros((len(probe), n)), probe, None if square else gallery,
+        np.zeros((len(probe), templates)), probe, None if square else gallery,
         probe_meta=meta[0], gallery_meta=None if square else meta[1],
     )  # fmt: skip
     halves = draw_halves(scores, people_of(scores), stream(seed))
@@ -153,8 +153,8 @@ def test_halves_of_templates_and_of_sessions(seed, square, sessions):
                                          strict=False) if who == person}
             for half, subject, unit in sides
         ]  # fmt: skip
-        together = bool(sessions and {x for _, x in parts[0]} & {x for _, x in parts[1]})
-        for part in [parts[0] | parts[1]] if together else parts:
+        share_sessions = bool(sessions and {x for _, x in parts[0]} & {x for _, x in parts[1]})
+        for part in [parts[0] | parts[1]] if share_sessions else parts:
             count = [sum(h == k for h, _ in part) for k in (0, 1)]
             assert len({x for _, x in part}) == sum(count)  # a session is in one half alone
             assert count[0] - count[1] in (0, 1)
@@ -238,11 +238,11 @@ def test_the_least_p_value_and_subjects_left_out():
     assert math.isnan(too_few.p) and math.isnan(too_few.correlation)
     too_few = opponents_test(np.stack([np.c_[means, means]] * 2, axis=1), size, 99, stream())
     assert math.isnan(too_few.p) and too_few.subjects == 7
-    for alike in (
+    for equal_scores in (
         opponents_test(np.ones((9, 2, 3)), size, 99, stream()),
         goat_test(np.c_[np.ones(9), np.arange(9.0)], size, 99, stream()),
     ):
-        assert math.isnan(alike.correlation) and alike.p == 1
+        assert math.isnan(equal_scores.correlation) and equal_scores.p == 1
 
 
 def test_too_few_templates_are_said():
