@@ -125,6 +125,8 @@ def told_by_loops(x: Any, values: Any, rows: Any, columns: Any, mask: Any, kind:
     right = sign * values[i, x.nearest.place] == min(distances_to_others)
     for score, distances in ((x.own_score, own), (x.nearest_score, distances_to_others)):
         finite = sorted(d for d in distances if np.isfinite(d))
+        if not finite:  # on this side nothing can be said of the template
+            return False
         right &= sign * score == finite[(len(finite) - 1) // 2]
     return bool(right)
 
