@@ -54,11 +54,11 @@ class Subset:
 
 
 class Placed(NamedTuple):
-    """Distances in increasing order, and which fold each side is in, of each division."""
+    """Distances in increasing order, and the folds of both templates in each division."""
 
-    distances: np.ndarray
-    probe: np.ndarray  # integer (divisions, k)
-    gallery: np.ndarray
+    distances: np.ndarray  # (k,)
+    probe: np.ndarray  # integer (divisions, k): fold of the probe
+    gallery: np.ndarray  # integer (divisions, k): fold of the gallery template
 
     def select(self, chosen: np.ndarray) -> Placed:
         return Placed(self.distances[chosen], self.probe[:, chosen], self.gallery[:, chosen])
@@ -78,21 +78,22 @@ class Placed(NamedTuple):
         """Return which distances are in a part of a division."""
         if part.fold is None:
             return np.ones(len(self.distances), dtype=bool)
-        of_fold = self.probe[division] == part.fold, self.gallery[division] == part.fold
-        return of_fold[0] & of_fold[1] if part.inside else ~(of_fold[0] | of_fold[1])
+        probe_inside = self.probe[division] == part.fold
+        gallery_inside = self.gallery[division] == part.fold
+        return probe_inside & gallery_inside if part.inside else ~(probe_inside | gallery_inside)
 
     def distances_in(self, division: int, part: Subset) -> np.ndarray:
         return self.distances[self.is_in_part(division, part)]
 
 
-class Counted(NamedTuple):
-    """Counts of a part: its genuine scores, and impostor scores by cell."""
+class PartCounts(NamedTuple):
+    """The first pass over a part: its genuine scores, and numbers of impostor scores by cell."""
 
-    genuine: np.ndarray  # float64, increasing
-    cells: np.ndarray  # of the genuine scores
-    counts: np.ndarray  # int64: impostor scores in each cell
-    missed: int  # genuine, and impostor attempts that failed
-    failed: int
+    genuine: np.ndarray  # float64 (k,), increasing
+    genuine_cells: np.ndarray  # (k,): the cell of each genuine score
+    counts: np.ndarray  # int64 (cells,): impostor scores in each cell
+    missed: int  # genuine attempts that failed
+    failed: int  # impostor attempts that failed
 
 
 class FoldCounts(NamedTuple):
@@ -138,10 +139,10 @@ class FoldAttempts(Reducer):
         self.probe, self.gallery = (np.array([x[k] for x in codes], np.int16) for k in (0, 1))
         self.folds = 1 + int(max(self.probe.max(), self.gallery.max()))
         self.kept: list[Placed] = []
-        #: int32 (sides, ...): counts of blocks, and of mirror images, or of both at once; the last
-        #: table still has room, and `counted` scores.
+        #: int32 (sides, divisions, folds, folds, cells): counts of blocks, and of mirror images, or
+        #: of both at once. The last table has `number_in_table` scores, and room for more.
         self.recent: list[np.ndarray] = []
-        self.counted = MOST_COUNTED
+        self.number_in_table = MOST_COUNTED
 
     def prepare(self, parts: Parts) -> None:
         mates = parts.mates
@@ -191,7 +192,7 @@ class FoldAttempts(Reducer):
         empty = super().fresh()
         empty.kept = []
         empty.recent = []
-        empty.counted = MOST_COUNTED
+        empty.number_in_table = MOST_COUNTED
         if self.counting:
             empty.failed = np.zeros_like(self.failed)
         return empty
@@ -202,6 +203,7 @@ class FoldAttempts(Reducer):
             self.failed += other.failed
             for tables in other.recent:
                 for side, table in enumerate(tables):
+                    # Side 1 has attempts in both directions; fused ones are counted in each block.
                     if side == 0 or self.fusion is None:
                         self.tables += table
                     if side == 1:
@@ -230,6 +232,7 @@ class FoldAttempts(Reducer):
     def _keep(
         self, values: np.ndarray, block: Block, folds: Folds, row: np.ndarray, column: np.ndarray
     ) -> None:
+        """Keep the scores of a block at rows and columns, with the folds of both templates."""
         if block.turned:
             row, column = column, row
         sides = folds[0][:, row], folds[1][:, column]
@@ -238,15 +241,16 @@ class FoldAttempts(Reducer):
             self.kept.append(Placed(values, *sides[::-1]))
 
     def _count(self, values: np.ndarray, block: Block, folds: Folds) -> None:
+        """Count the scores of a block by fold and cell, and keep the scores of wanted cells."""
         room = np.empty(values.size + 1, self.dtype)
         places = np.empty((2, len(room)), dtype=np.int32)
         rows, columns = folds[::-1] if block.turned else folds
         cells = self.counter.cells.centre, self.counter.cells.window
         if self.counting:
-            self.counted += values.size
-            if self.counted > MOST_COUNTED:
+            self.number_in_table += values.size
+            if self.number_in_table > MOST_COUNTED:
                 self.recent.append(np.zeros((self.sides, *self.tables.shape), dtype=np.int32))
-                self.counted = values.size
+                self.number_in_table = values.size
             table = self.recent[-1][int(block.turned or block.twice)]
             number = kernel.count_by_fold(
                 values, *cells, rows, columns, table, self.wanted, room, *places
@@ -288,28 +292,31 @@ class FoldAttempts(Reducer):
                 failed = part.missed, part.failed
                 is_needed_by_part = np.zeros_like(is_needed)
                 for rule, cell in zip(self.rules, cell_of_rule, strict=True):
-                    is_needed_by_part |= wanted_cells(rule, part.cells, part.counts, cell, failed)
+                    is_needed_by_part |= wanted_cells(
+                        rule, part.genuine_cells, part.counts, cell, failed
+                    )
                 self.cells_with_thresholds[k].append(np.flatnonzero(is_needed_by_part))
                 is_needed |= is_needed_by_part
         self.kept = [x.select(is_needed[counter.cells.places_of(x.distances)]) for x in self.kept]
         self.wanted = is_needed & ~counter.kept_cells
         return bool(self.wanted.any())
 
-    def _part(self, k: int, part: Subset) -> Counted:
-        counts = []
+    def _part(self, k: int, part: Subset) -> PartCounts:
+        counts = []  # impostor scores by cell, and failed impostor attempts
         for table, (by_probe, by_gallery, total) in zip(
             (self.tables[k], self.failed[k]), self._sums[k], strict=True
         ):
             if part.fold is None:
                 counts.append(total)
                 continue
-            within = table[part.fold, part.fold]
-            outside = total - by_probe[part.fold] - by_gallery[part.fold] + within
-            counts.append(within if part.inside else outside)
+            both_inside = table[part.fold, part.fold]
+            # Inclusion and exclusion: the probe is not in the fold, nor the gallery template.
+            both_outside = total - by_probe[part.fold] - by_gallery[part.fold] + both_inside
+            counts.append(both_inside if part.inside else both_outside)
         is_in_part = self.genuine.is_in_part(k, part)
         scores, missed = self._scores_and_failed(self.genuine.distances[is_in_part])
         cells = self.cells[is_in_part][: len(scores)]
-        return Counted(scores.astype(np.float64), cells, counts[0], missed, int(counts[1]))
+        return PartCounts(scores.astype(np.float64), cells, counts[0], missed, int(counts[1]))
 
     @cached_property
     def _sums(self) -> list[list[tuple[np.ndarray, ...]]]:
@@ -323,7 +330,7 @@ class FoldAttempts(Reducer):
         self.impostor = placed = Placed.joined(self.kept, len(self.probe), self.dtype)
         if self.few:
             return [
-                [[self._listed(k, x, placed) for x in subsets] for subsets in parts]
+                [[self._attempts_of_list(k, x, placed) for x in subsets] for subsets in parts]
                 for k, parts in enumerate(self.parts)
             ]
         cells = self.counter.cells.places_of(placed.distances)  # which increase
@@ -332,7 +339,9 @@ class FoldAttempts(Reducer):
             attempts.append([])
             for subsets, own_cells in zip(parts, self.cells_with_thresholds[k], strict=True):
                 in_own_cells = placed.select(_places_in_cells(own_cells, cells))
-                attempts[k].append([self._counted(k, x, in_own_cells, own_cells) for x in subsets])
+                attempts[k].append(
+                    [self._attempts_of_counts(k, x, in_own_cells, own_cells) for x in subsets]
+                )
         return attempts
 
     def by_fold(self, threshold: float) -> FoldCounts:
@@ -343,21 +352,22 @@ class FoldAttempts(Reducer):
         limit = rounded_down(np.array([threshold]), self.dtype)
         folds = self.folds
 
-        def counted(placed: Placed, *, failures: bool) -> tuple[np.ndarray, np.ndarray]:
-            accepted = (scored(placed.distances) if failures else placed.distances) <= limit
+        def count(placed: Placed, *, failures: bool) -> tuple[np.ndarray, np.ndarray]:
+            """Count all attempts, and accepted ones, by the folds of both templates."""
+            is_accepted = (scored(placed.distances) if failures else placed.distances) <= limit
             place = placed.probe[0].astype(np.int64) * folds + placed.gallery[0]
             attempts = np.bincount(place, minlength=folds * folds).reshape(folds, folds)
-            accepted_attempts = np.bincount(place[accepted], minlength=folds * folds)
-            return attempts, accepted_attempts.reshape(folds, folds)
+            accepted = np.bincount(place[is_accepted], minlength=folds * folds)
+            return attempts, accepted.reshape(folds, folds)
 
-        genuine = counted(self.genuine, failures=self.rejected)
+        genuine = count(self.genuine, failures=self.rejected)
         impostor = self.impostor
         cell = 0
         if not self.few:  # of the scores in the cells before, there are numbers alone
             cell = 0 if np.isnan(threshold) else self._cell_of(threshold)
             impostor = impostor.select(self.counter.cells.places_of(impostor.distances) == cell)
         failures = self.rejected and self.few  # else infinite scores were kept, but no failure
-        attempts, accepted = counted(impostor, failures=failures)
+        attempts, accepted = count(impostor, failures=failures)
         if not self.few:
             attempts = self.tables[0].sum(axis=-1) + self.failed[0]
             accepted = accepted + self.tables[0, ..., :cell].sum(axis=-1)
@@ -366,7 +376,7 @@ class FoldAttempts(Reducer):
     def _cell_of(self, threshold: float) -> int:
         return int(self.counter.cells.places_of(rounded_down(np.array([threshold]), self.dtype))[0])
 
-    def _listed(self, k: int, part: Subset, impostors: Placed) -> Attempts:
+    def _attempts_of_list(self, k: int, part: Subset, impostors: Placed) -> Attempts:
         genuine = self.genuine.distances_in(k, part)
         impostor = impostors.distances_in(k, part)
         if self.rejected:
@@ -379,34 +389,40 @@ class FoldAttempts(Reducer):
         scores = increasing(scored(distances))
         return scores, len(distances) - len(scores)
 
-    def _counted(self, k: int, part: Subset, in_cells: Placed, kept: np.ndarray) -> Attempts:
+    def _attempts_of_counts(
+        self, k: int, part: Subset, in_cells: Placed, kept: np.ndarray
+    ) -> Attempts:
         """Return the attempts of a part of division `k`.
 
-        Impostor scores in the cells `kept` are known one by one, from `in_cells`; of the other
-        cells the number of scores is known.
+        Impostor scores in the cells `kept`, increasing, are known one by one, from `in_cells`; of
+        the other cells the number of scores is known.
         """
         genuine, genuine_cells, counts, missed, failed = self.of_parts[k][part]
-        values, within = runs(in_cells.distances_in(k, part).astype(np.float64))
-        before = np.append(0, np.cumsum(counts))
-        kept_before = np.append(0, np.cumsum(counts[kept]))
+        # Distinct impostor scores that are known, and how many known scores are before each.
+        values, known_before = runs(in_cells.distances_in(k, part).astype(np.float64))
+        before = np.append(0, np.cumsum(counts))  # (cells + 1,): impostor scores before each cell
+        before_kept = np.append(0, np.cumsum(counts[kept]))  # the same, of kept cells alone
 
         def upto(thresholds: np.ndarray, cells: np.ndarray, side: Side = "right") -> np.ndarray:
-            missing = before[cells] - kept_before[kept.searchsorted(cells)]
-            return missing + within[values.searchsorted(thresholds, side=side)]
+            """Count impostor scores up to thresholds (left: below), which are in these `cells`."""
+            in_other_cells = before[cells] - before_kept[kept.searchsorted(cells)]
+            return in_other_cells + known_before[values.searchsorted(thresholds, side=side)]
 
         accepted = upto(values, self.counter.cells.places_of(values))
         scores, first = runs(genuine)
         genuine_cells = genuine_cells[first[:-1]]
+        # (2, scores): impostor scores below, and up to, each distinct genuine score. They are exact
+        # in kept cells, and in cells without impostors; elsewhere they are the number before the
+        # cell.
         impostors_at = np.repeat(before[None, genuine_cells], 2, axis=0)
-        # Elsewhere no score is known one by one.
-        is_in_kept = _places_in_cells(kept, genuine_cells)
+        place = _places_in_cells(kept, genuine_cells)
         is_exact = counts[genuine_cells] == 0
-        is_exact[is_in_kept] = True
-        impostors_at[0, is_in_kept] = upto(scores[is_in_kept], genuine_cells[is_in_kept], "left")
-        impostors_at[1, is_in_kept] = upto(scores[is_in_kept], genuine_cells[is_in_kept])
+        is_exact[place] = True
+        impostors_at[0, place] = upto(scores[place], genuine_cells[place], "left")
+        impostors_at[1, place] = upto(scores[place], genuine_cells[place])
         impostor = CountedScores(
             values,
-            accepted - np.diff(within),
+            accepted - np.diff(known_before),
             accepted,
             int(before[-1]),
             at=scores,
@@ -419,5 +435,6 @@ class FoldAttempts(Reducer):
 
 
 def _places_in_cells(kept: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Return the places of the increasing `cells` (k,) that are among the cells `kept`."""
     low, high = (cells.searchsorted(kept, x) for x in ("left", "right"))
     return np.concatenate([kept[:0], *map(np.arange, low, high)])

@@ -1,4 +1,4 @@
-"""Effect of leaving each subject out of the gallery on the probes of the other subjects."""
+"""Jackknife over subjects: how the absence of each changes the searches of the others."""
 
 from __future__ import annotations
 
@@ -12,30 +12,29 @@ from bioeval.scores.blocks import Mates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import blocks_of
 
-# Pairs of a probe and a subject before its best mate, at most, which decide the number of ranks.
+# The most pairs of a probe and a subject before its best mate; they decide the number of ranks.
 MOST_PAIRS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Effect of leaving each subject out; their numbers are in the order of their codes."""
+    """Effect of leaving each subject out; subjects are numbered in the order of their codes.
+
+    An impostor attempt of a probe changes without the subject of its nearest candidate. A rank
+    changes without a subject that has candidates before the best mate: `probe` to `before` list
+    these pairs of a probe and another subject.
+    """
 
     people: int
-    #: integer (m,): subject of each probe, and of the nearest candidate of another subject; -1 for
-    #: none.
-    person: np.ndarray
-    nearest: np.ndarray
-    #: float64 (m,): distance of the nearest candidate of any further subject; NaN for none.
-    second: np.ndarray
-    #: int32 (k,): pairs of a probe and another subject whose absence changes its rank: candidates
-    #: of the subject closer than the best mate, exactly as close, and tied candidates before the
-    #: mate in the gallery.
-    probe: np.ndarray
-    subject: np.ndarray
-    closer: np.ndarray
-    tied: np.ndarray
-    before: np.ndarray
-    ranks: int  # up to which rank the pairs are complete, under one policy for ties
+    person: np.ndarray  # integer (m,): subject of each probe
+    nearest: np.ndarray  # int32 (m,): other subject with the nearest candidate; -1 for none
+    second: np.ndarray  # float64 (m,): nearest distance of any further subject; NaN for none
+    probe: np.ndarray  # int32 (k,)
+    subject: np.ndarray  # int32 (k,)
+    closer: np.ndarray  # int32 (k,): the subject's candidates closer than the best mate
+    tied: np.ndarray  # int32 (k,): its candidates exactly as close as the best mate
+    before: np.ndarray  # int32 (k,): its tied candidates before the best mate in the gallery
+    ranks: int  # pairs are complete up to this rank, under one policy for ties
 
     @classmethod
     def from_searches(
@@ -50,11 +49,12 @@ class LeftOut:
         gallery = scores.gallery_order
         largest = int(np.diff(gallery.starts).max()) if unit == "template" else 1
         if ranks is None:
-            ranks = _ranks_within(searches, ties, largest, len(gallery.subjects))
+            ranks = _ranks_in_memory(searches, ties, largest, len(gallery.subjects))
         fusion = searches.fusion if unit == "subject" else None
         arrays = _count(scores, fusion, ties, ranks)
         people = cls.subjects_of(scores)
         person = scores.codes.probe
+        # (subjects of the gallery + 1,): the number of each, and -1 at index -1, no candidate.
         subject = np.append(np.searchsorted(people, gallery.subjects), -1).astype(np.int32)
         arrays["nearest"] = subject[arrays["nearest"]]
         arrays["subject"] = subject[arrays["subject"]]
@@ -73,28 +73,33 @@ def _before_mate(
 
     The numbers differ by the tied candidates if `ties` is "expected", and are equal otherwise.
     """
-    least = {"pessimistic": tied, "stable": before}.get(ties, 0)
-    return closer + least, closer + (tied if ties == "expected" else least)
+    tied_ahead = {"pessimistic": tied, "stable": before}.get(ties, 0)
+    return closer + tied_ahead, closer + (tied if ties == "expected" else tied_ahead)
 
 
-def _ranks_within(searches: Searches, ties: Ties, largest: int, groups: int) -> int:
+def _ranks_in_memory(searches: Searches, ties: Ties, largest: int, groups: int) -> int:
     """Return the rank up to which pairs of probes and subjects fit into memory.
 
-    A subject has `largest` candidates at most, by which a probe's rank may improve.
+    A subject of the gallery, of `groups`, has at most `largest` candidates: without one subject,
+    the rank of a probe improves by at most so many.
     """
     mated = searches.mates > 0
     certain, possible = _before_mate(
         ties, searches.closer[mated], searches.tied[mated], searches.tied_before[mated]
     )
+    # (mated probes,): the best rank without a subject, and the most pairs that a probe has. Pairs
+    # are added from the best rank on, until there are too many.
     best_ranks = np.maximum(certain + 1 - largest, 1)
+    most_pairs = np.minimum(possible, groups - 1)
     order = np.argsort(best_ranks, kind="stable")
-    beyond = np.flatnonzero(np.cumsum(np.minimum(possible, groups - 1)[order]) > MOST_PAIRS)
-    if len(beyond):
-        return int(best_ranks[order][beyond[0]]) - 1
+    too_many = np.flatnonzero(np.cumsum(most_pairs[order]) > MOST_PAIRS)
+    if len(too_many):
+        return int(best_ranks[order][too_many[0]]) - 1
     return np.iinfo(np.int64).max
 
 
 def _count(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> dict[str, np.ndarray]:
+    """Return arrays of :class:`LeftOut` by name; subjects are places in the gallery's order."""
     names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
     starts = scores.gallery_order.starts
     parts = []
@@ -104,8 +109,8 @@ def _count(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> dict[s
         number = len(read.probes)
         mates = Mates(row - low, column, distance, number, rejected=read.rejected)
         block = read.impostors()
-        place = block.candidates[None]
-        groups = starts
+        place = block.candidates[None]  # (1, columns): place of each candidate in the gallery
+        groups = starts  # (subjects + 1,): where the columns of each subject begin
         if fusion is not None:
             place = _first_nearest(block.values, starts, block.candidates)
             block = block.by_person(fusion)
@@ -116,7 +121,7 @@ def _count(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> dict[s
         closer, tied, before = _up_to_mates(values, place, groups, best, mates.place)
         nearest, second = _nearest_groups(values, groups)
         certain, possible = _before_mate(ties, closer, tied, before)
-        # The best rank that a probe may have without the subject.
+        # (probes, subjects): the best rank that the probe may have without the subject.
         rank = 1 + certain.sum(axis=1, dtype=np.int64)[:, None] - certain
         in_reach = np.nonzero((possible > 0) & (rank <= ranks))
         probe = probes[in_reach[0]].astype(np.int32)
@@ -132,11 +137,13 @@ def _count(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> dict[s
 def _up_to_mates(
     values: np.ndarray, place: np.ndarray, starts: np.ndarray, best: np.ndarray, first: np.ndarray
 ) -> np.ndarray:
-    """Return numbers of candidates of each group beside the best mate: int32 (3, rows, groups).
+    """Return how many candidates of each group are up to the best mate: int32 (3, rows, groups).
 
-    Closer, exactly as close, and tied candidates before it in the gallery. The best mate is `first`
-    in the gallery, the candidates at `place`.
+    The three numbers are of closer candidates, of exactly as close ones, and of the latter before
+    the best mate in the gallery. `best` and `first` (rows,) are the distance and the place in the
+    gallery of the best mate, `place` (rows or 1, columns) the places of the candidates.
     """
+    # One entry a candidate that is not beyond the best mate.
     row, column = np.nonzero(values <= best[:, None])
     groups = len(starts) - 1
     group = np.repeat(np.arange(groups), np.diff(starts))[column]
@@ -149,20 +156,26 @@ def _up_to_mates(
 
 
 def _first_nearest(values: np.ndarray, starts: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    least = np.fmin.reduceat(values, starts[:-1], axis=1)
-    nearest = values == np.repeat(least, np.diff(starts), axis=1)
-    beyond = np.iinfo(np.int64).max
-    return np.minimum.reduceat(np.where(nearest, columns, beyond), starts[:-1], axis=1)
+    """Return the first of `columns` with the nearest template of each subject, (rows, subjects).
+
+    Without an attempt of the subject it is the largest int64.
+    """
+    distance_of_subject = np.fmin.reduceat(values, starts[:-1], axis=1)
+    is_nearest = values == np.repeat(distance_of_subject, np.diff(starts), axis=1)
+    no_column = np.iinfo(np.int64).max
+    return np.minimum.reduceat(np.where(is_nearest, columns, no_column), starts[:-1], axis=1)
 
 
 def _nearest_groups(values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the group of the nearest candidate of each row, -1 for none.
+    """Return the group of the nearest candidate of each row (-1: none), and the second distance.
 
-    And the distance (float64) of the nearest of any further group, NaN for none.
+    The second distance, float64 (rows,), is from the nearest candidate of any further group; NaN
+    without any.
     """
-    least = np.fmin.reduceat(values, starts[:-1], axis=1).astype(np.float64)
-    nearest = np.argmax(least == np.fmin.reduce(least, axis=1)[:, None], axis=1)
-    rows = np.arange(len(least))
-    has_candidate = ~np.isnan(least[rows, nearest])
-    least[rows, nearest] = np.nan
-    return np.where(has_candidate, nearest, -1), np.fmin.reduce(least, axis=1)
+    # (rows, groups): the distance of each group, NaN without an attempt.
+    distance = np.fmin.reduceat(values, starts[:-1], axis=1).astype(np.float64)
+    nearest = np.argmax(distance == np.fmin.reduce(distance, axis=1)[:, None], axis=1)
+    rows = np.arange(len(distance))
+    has_candidate = ~np.isnan(distance[rows, nearest])
+    distance[rows, nearest] = np.nan  # the nearest of the others is the second
+    return np.where(has_candidate, nearest, -1), np.fmin.reduce(distance, axis=1)

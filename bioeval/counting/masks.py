@@ -21,38 +21,37 @@ from bioeval.scores.arrays import scored
 Places = tuple[np.ndarray, np.ndarray]
 
 
-#: Cells of parts that are counted together. A part counts as a 64th of the cells of the matrix at
-#: least, since each part has room for all attempts of the matrix.
+#: The most cells of parts that are counted together. A part counts as at least a 64th of the cells
+#: of the matrix, since each part has room for all attempts of the matrix.
 CELLS_TOGETHER = 1 << 21
-LEAST = 64
+SMALLEST_SHARE = 64
 
 
 def batches(matrix: SortedMatrix, places: Iterable[Places]) -> Iterator[slice]:
-    """Yield parts to count together."""
-    rows_of_matrix, columns_of_matrix = matrix.attempts.shape
-    least = max(rows_of_matrix * columns_of_matrix // LEAST, rows_of_matrix + columns_of_matrix)
+    """Yield slices of the parts at `places`: runs of parts that are counted together."""
+    height, width = matrix.attempts.shape
+    fewest_cells = max(height * width // SMALLEST_SHARE, height + width)
     first = 0
     end = 0
-    together = 0
+    cells_together = 0
     for end, (rows, columns) in enumerate(places, 1):
-        number = max(len(rows) * len(columns), least)
-        if together and together + number > CELLS_TOGETHER:
+        cells = max(len(rows) * len(columns), fewest_cells)
+        if cells_together and cells_together + cells > CELLS_TOGETHER:
             yield slice(first, end - 1)
             first = end - 1
-            together = 0
-        together += number
+            cells_together = 0
+        cells_together += cells
     yield slice(first, end)
 
 
-# Nanoseconds for a part, and for a cell of the part, that is selected and sorted by itself; for a
-# cell of a matrix that is sorted once, for a masked part, and for a cell of the matrix in each
-# part. First loops are loaded; the very first time they are compiled in two seconds.
-_SELECTED = 1_900_000
-_SELECTED_CELL = 35
-_FIRST = 600_000_000
-_SORTED_CELL = 150
-_MASKED = 100_000
-_MASKED_CELL = 2
+# Measured times in nanoseconds. A part that is selected and sorted by itself:
+_SELECTED = 1_900_000  # each part
+_SELECTED_CELL = 35  # each cell of the part
+# A matrix that is sorted once, of which parts are masks:
+_FIRST = 600_000_000  # loading compiled loops; the very first time they take two seconds
+_SORTED_CELL = 150  # sorting, each cell of the matrix
+_MASKED = 100_000  # each part
+_MASKED_CELL = 2  # each cell of the matrix, in each part
 
 
 def masks_pay(cells: int, parts: int, cells_of_parts: int) -> bool:
@@ -100,6 +99,7 @@ class MaskedParts:
     def are_square(self) -> np.ndarray:
         """Whether every probe of each part is in its gallery, bool (parts,)."""
         own = self.matrix.own_column
+        # (parts, m); a probe outside the gallery, own = -1, reads the last column in vain.
         is_own = (own >= 0) & (self.columns[:, own] == 1)
         return (is_own | (self.rows == 0)).all(axis=1)
 
@@ -116,6 +116,7 @@ class MaskedParts:
     @cached_property
     def people(self) -> PeopleOfParts:
         """How many people probe and are enrolled in each part."""
+        # Both bool (parts, people), without distractors and junk.
         probing, enrolled = (x[:, self.matrix.is_person] > 0 for x in (self.probing, self.enrolled))
         sides = probing, enrolled, probing & enrolled, probing | enrolled
         return PeopleOfParts(*(x.sum(axis=1) for x in sides))
@@ -151,6 +152,7 @@ class MaskedParts:
         return self._fused(fusion)
 
     def _picked(self, classes: SortedClasses, columns: np.ndarray) -> AttemptsOfParts:
+        """Return the attempts of each part; `columns` is the mask of targets, (parts, targets)."""
         sides = []
         for cells in classes[:2]:
             keys, number = self._pick(cells, columns, cells.code, len(classes.distances))
@@ -160,6 +162,10 @@ class MaskedParts:
     def _pick(
         self, cells: SortedCells, columns: np.ndarray, value: np.ndarray, step: int
     ) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``part * step + value`` of the cells in each part, part after part.
+
+        The second array, (parts,), has the number of cells of each part.
+        """
         from bioeval.kernels.partitions import pick_attempts
 
         picked = np.empty(len(self) * len(cells.row) + 1, dtype=np.int64)
@@ -171,12 +177,14 @@ class MaskedParts:
     def _of_keys(
         self, sides: Sequence[tuple[np.ndarray, np.ndarray]], distances: np.ndarray
     ) -> AttemptsOfParts:
+        """Return attempts by the keys ``part * len(distances) + code`` of both classes."""
         scores = []
         failures = []
         for keys, number in sides:
             starts = np.append(0, np.cumsum(number))
             missed = np.zeros(len(self), dtype=np.int64)
             if self.matrix.rejected:
+                # The largest code is of failures: they are at the end of each part.
                 failed_code = len(distances) - 1
                 failed_keys = np.arange(len(self)) * len(distances) + failed_code
                 missed = starts[1:] - keys.searchsorted(failed_keys)
@@ -187,6 +195,10 @@ class MaskedParts:
         return AttemptsOfParts(*scores, *failures)
 
     def _nearest(self, classes: SortedClasses, *, farthest: bool) -> AttemptsOfParts:
+        """Return claims at the nearest, or `farthest`, of the claimed person's templates.
+
+        In a list from near to far, this is the first attempt of each claim in a part.
+        """
         from bioeval.kernels.partitions import first_of_claims
 
         matrix = self.matrix
@@ -196,30 +208,34 @@ class MaskedParts:
             listed = cells.backwards() if farthest else cells
             place = np.arange(len(listed.row), dtype=np.int32)
             places, number = self._pick(listed, self.columns, place, 0)
+            # (k,): the claim of each attempt is the pair of its probe and the claimed person.
             claimed = matrix.claimed.searchsorted(matrix.gallery).astype(np.int32)
             claim = listed.row * np.int32(len(matrix.claimed)) + claimed[listed.target]
             last_part_of_claim = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
             first = np.empty(len(places) + 1, np.int64)
             firsts = np.empty_like(number)
             first_of_claims(places, number, claim, last_part_of_claim, first, firsts)
+            # The key of the first attempt of each claim, part after part.
             keys = np.repeat(np.arange(len(self)) * step, firsts)
             keys += listed.code[first[: len(keys)]]
             sides.append((np.sort(keys) if farthest else keys, firsts))
         return self._of_keys(sides, classes.distances)
 
     def _fused(self, fusion: str) -> AttemptsOfParts:
+        """Return claims fused by any other rule, computed for each part anew."""
         matrix = self.matrix
         attempts: tuple[list[np.ndarray], ...] = ([], [])
         failed = np.zeros((2, len(self)), dtype=np.int64)
         by_person = np.argsort(matrix.gallery, kind="stable")
         for part in range(len(self)):
             rows = np.flatnonzero(self.rows[part])
+            # The columns of the part, the templates of each person side by side.
             columns = by_person[self.columns[part, by_person] == 1]
             people, starts = np.unique(matrix.gallery[columns], return_index=True)
             claims = matrix.fused(columns, np.append(starts, len(columns)), fusion, rows)
-            own = matrix.probe[rows, None] == people
-            for k, chosen in enumerate((own, ~own)):
-                values = np.sort(claims[chosen & ~np.isnan(claims)])
+            is_genuine = matrix.probe[rows, None] == people  # (rows, people), as the claims
+            for k, is_of_class in enumerate((is_genuine, ~is_genuine)):
+                values = np.sort(claims[is_of_class & ~np.isnan(claims)])
                 if matrix.rejected:
                     number = int(values.searchsorted(np.inf))
                     failed[k, part] = len(values) - number
@@ -236,6 +252,7 @@ class MaskedParts:
         """
         from bioeval.kernels.partitions import rank_in_parts
 
+        # (5, parts, m): codes and numbers in the order in which they are unpacked below.
         ranked = np.full((5, *self.rows.shape), -1, dtype=np.int32)
         matrix = self.matrix
         rank_in_parts(matrix.mates, matrix.non_mates, self.rows, self.columns, ranked)
@@ -257,6 +274,7 @@ class MaskedParts:
             lacks_own = ((self.rows == 1) & ~has_own).any(axis=1)
             return self.columns.sum(axis=1, dtype=np.int64) - ~lacks_own
         is_attempt = (~np.isnan(matrix.attempts)).astype(np.float32)  # whole numbers below 2^24
+        # (parts, m): the attempts of each probe within the gallery of each part.
         number = self.columns.astype(np.float32) @ is_attempt.T
         return (number * self.rows).max(axis=1).astype(np.int64)
 
@@ -265,19 +283,17 @@ class MaskedParts:
 class SearchedParts:
     """The search of each probe of some parts, the probes of a part side by side.
 
-    `best` and `nearest` are codes of distances, of the best mate and of the nearest other
-    candidate; -1 without any. `rank` is the rank of the best mate, `tied` the number of others
-    exactly as close.
+    All arrays are (searches,).
     """
 
     parts: MaskedParts
-    part: np.ndarray
-    probe: np.ndarray
-    is_enrolled: np.ndarray
-    best: np.ndarray
-    rank: np.ndarray
-    tied: np.ndarray
-    nearest: np.ndarray
+    part: np.ndarray  # number of the part
+    probe: np.ndarray  # row of the matrix
+    is_enrolled: np.ndarray  # whether a person, who is in the gallery of the part
+    best: np.ndarray  # code of the distance of the best mate; -1 without a mate
+    rank: np.ndarray  # rank of the best mate
+    tied: np.ndarray  # other candidates exactly as close as the best mate
+    nearest: np.ndarray  # code of the distance of the nearest other candidate; -1 without any
 
     @property
     def is_mated(self) -> np.ndarray:
@@ -325,12 +341,14 @@ class SearchedParts:
         """Return increasing scores of some probes by their codes, and the places of the probes."""
         distances = self.parts.matrix.templates.distances
         places = np.flatnonzero(probes & (code < len(distances) - self.parts.matrix.rejected))
-        keys = self.part[places] * len(distances) + code[places]
+        keys = self.part[places] * len(distances) + code[places]  # as of SortedScores
         order = np.argsort(keys)
         return SortedScores.of_keys(keys[order], distances, len(self.parts)), places[order]
 
 
 def _number_of_each(mask: np.ndarray, person: np.ndarray, people: int) -> np.ndarray:
+    """Return how many templates of each person a mask (parts, templates) has, (parts, people)."""
+    # Templates of a person are put side by side, so that reduceat sums each person's.
     order = np.argsort(person, kind="stable")
     codes, first = np.unique(person[order], return_index=True)
     numbers = np.zeros((len(mask), people), dtype=np.int32)

@@ -107,7 +107,9 @@ class AttemptsOfParts:
     @cached_property
     def reject_all(self) -> np.ndarray:
         """(parts,): the threshold that rejects all: -inf; NaN where some score has that value."""
-        return np.where(self.genuine.has_least() | self.impostor.has_least(), np.nan, -np.inf)
+        return np.where(
+            self.genuine.has_minus_infinity() | self.impostor.has_minus_infinity(), np.nan, -np.inf
+        )
 
     @cached_property
     def corners(self) -> Corners:

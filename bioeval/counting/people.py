@@ -49,6 +49,7 @@ def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _genuine_scores(
     mates: Mates, person: np.ndarray, fusion: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Return genuine distances, NaN of failed attempts, and the person of each, both (k,)."""
     distance = mates.distance
     owner = person[mates.probe]
     if fusion is not None:
@@ -149,34 +150,42 @@ class CountPeople(Reducer):
         self._keep(probe, claimed, len(self.thresholds), 1)
 
     def _add_cells(self, block: Block, claimed: np.ndarray, *, twice: bool) -> None:
+        """Keep accepted attempts and missing ones: all others follow from the product of `sizes`.
+
+        `claimed` has the person of each gallery template of the block; a block that counts `twice`
+        stands for its mirror image, too.
+        """
         probe = self._of_probe[block.probes]
         values = block.values
-        last = rounded_down(np.append(-np.inf, self._limits)[-1:], values.dtype)
-        row, column = np.divmod(np.flatnonzero(~(values > last)), values.shape[1])
+        loosest = rounded_down(np.append(-np.inf, self._limits)[-1:], values.dtype)
+        row, column = np.divmod(np.flatnonzero(~(values > loosest)), values.shape[1])
         value = values[row, column]
         if block.turned:
             row, column = column, row
         layer = self._first_accepting(value)
         is_missing = np.isnan(value)
         layer[is_missing] = len(self.thresholds)
-        # A tile may have more lines; without thresholds, minus infinity is listed.
-        counted = (row < len(probe)) & (column < len(claimed))
-        counted &= is_missing | (layer < len(self.thresholds))
-        number = 1 - 2 * is_missing.astype(np.int64)
-        if not counted.all():
-            row, column, layer, number = (x[counted] for x in (row, column, layer, number))
+        # A tile may have further lines, of NaN; without thresholds, minus infinity is no entry.
+        is_entry = (row < len(probe)) & (column < len(claimed))
+        is_entry &= is_missing | (layer < len(self.thresholds))
+        number = 1 - 2 * is_missing.astype(np.int64)  # -1: a missing attempt is in the product
+        if not is_entry.all():
+            row, column, layer, number = (x[is_entry] for x in (row, column, layer, number))
         probe_person, claimed_person = probe[row], claimed[column]
         self._keep(probe_person, claimed_person, layer, number)
         if twice:
             self._keep(claimed_person, probe_person, layer, number)
 
     def _first_accepting(self, values: np.ndarray) -> np.ndarray:
+        """Return the layer of each value: the number of the first threshold that accepts it."""
         limits = rounded_down(self._limits, values.dtype)
         if len(limits) == 1:
             return (~(values <= limits)).astype(np.int64)
         return limits.searchsorted(values)
 
     def _keep(self, probe: np.ndarray, claimed: np.ndarray, layer: Any, number: Any) -> None:
+        """Add entries, (k,), to the table of all pairs, or to the list where pairs are too many."""
+        # The order of keys is by the person of the probe, then the claimed person, then layer.
         key = (probe * self.people + claimed) * (len(self.thresholds) + 1) + layer
         if len(self._table):
             np.add.at(self._table, key, number)
@@ -221,16 +230,17 @@ class CountPeople(Reducer):
     def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the pairs and numbers of :meth:`pairs` for some people of probes at a time."""
         people = self.people
-        beyond = self.layer == len(self.thresholds)
-        pair = (self.probe * people + self.claimed)[beyond]
-        number = self.number[beyond]
+        is_deviation = self.layer == len(self.thresholds)
+        pair = (self.probe * people + self.claimed)[is_deviation]
+        deviation = self.number[is_deviation]
         step = max(1, MOST_CELLS // max(people, 1))
         for low in range(0, people, step):
-            rows = np.outer(self.sizes[0, low : low + step], self.sizes[1]).reshape(-1)
+            # (some people * people,): products of sizes, to which deviations are added.
+            attempts = np.outer(self.sizes[0, low : low + step], self.sizes[1]).reshape(-1)
             first, last = np.searchsorted(pair, [low * people, (low + step) * people])
-            rows[pair[first:last] - low * people] += number[first:last]
-            has_attempts = np.flatnonzero(rows)
-            yield has_attempts + low * people, rows[has_attempts]
+            attempts[pair[first:last] - low * people] += deviation[first:last]
+            compared_pair = np.flatnonzero(attempts)
+            yield compared_pair + low * people, attempts[compared_pair]
 
     def of_groups(
         self, of_probe: np.ndarray, of_claimed: np.ndarray
@@ -242,9 +252,11 @@ class CountPeople(Reducer):
         number_of_groups = tuple(int(x.max(initial=-1)) + 1 for x in (of_probe, of_claimed))
         thresholds = len(self.thresholds)
         cells = math.prod(number_of_groups)
+        # (entries,): the pair of groups of each entry, numbered as in a flat table (g, h).
         group = of_probe[self.probe] * number_of_groups[1] + of_claimed[self.claimed]
-        counts = np.zeros((thresholds + 1, cells), dtype=np.int64)
+        counts = np.zeros((thresholds + 1, cells), dtype=np.int64)  # a row for each layer
         np.add.at(counts.reshape(-1), self.layer * cells + group, self.number)
+        # Probes and templates of each group: their product, with the last layer, is all attempts.
         probes, templates = (
             np.rint(np.bincount(group_of_person, size, number)).astype(np.int64)
             for group_of_person, size, number in zip(
@@ -261,14 +273,17 @@ class CountPeople(Reducer):
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Numbers of attempts of pairs of subjects in each layer, between two thresholds."""
+    """Numbers of attempts of pairs of subjects in each layer, between two thresholds.
+
+    Entries are in the order of the people of probes, of which each is stored once, with the first
+    of its entries (compressed sparse rows).
+    """
 
     probe_people: np.ndarray  # int64 (s,): the people of probes
-    starts: np.ndarray  # int64 (s + 1,): where the entries of each begin
-    #: int32 (entries,).
-    claimed_person: np.ndarray
-    layer: np.ndarray
-    count: np.ndarray  # int64 (entries,)
+    starts: np.ndarray  # int64 (s + 1,): where the entries of each begin, and the end
+    claimed_person: np.ndarray  # int32 (entries,)
+    layer: np.ndarray  # int32 (entries,)
+    count: np.ndarray  # int64 (entries,): attempts of both people in the layer
 
     @classmethod
     def from_entries(
@@ -301,6 +316,7 @@ class PairCounts:
         numbers = places_among(distance, thresholds), claimed_person, probe_person
         # Whole numbers of 16 bits are sorted several times as fast as larger ones.
         key = [x.astype(np.min_scalar_type(x.max(initial=0))) for x in numbers]
+        # By the person of the probe, then the claimed person, then layer; equal keys are a run.
         order = np.lexsort(key)
         layer, claimed, probe = (x[order] for x in key)
         is_first = np.ones(len(order) + 1, dtype=bool)
@@ -369,6 +385,7 @@ def count_layers(
 def _count_listed(
     verified: Verified, thresholds: np.ndarray, sinks: Sequence[Sink]
 ) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Count listed pairs or claims into sinks; returned as of :func:`count_layers`."""
     scores = verified.scores
     people = verified.people
     codes = verified.scores.codes
@@ -386,12 +403,12 @@ def _count_listed(
     values = values.astype(np.float64)
     probe = probe[attempt]
     claimed_person = claimed_person[attempt]
-    same = probe == claimed_person
-    impostors = probe[~same], claimed_person[~same], values[~same]
+    is_genuine = probe == claimed_person
+    impostors = probe[~is_genuine], claimed_person[~is_genuine], values[~is_genuine]
     pairs = PairCounts.from_attempts(*impostors, thresholds)
     for sink in sinks:
         sink.add(pairs)
-    return values[same], probe[same], bool(np.isnan(values).any())
+    return values[is_genuine], probe[is_genuine], bool(np.isnan(values).any())
 
 
 class _CountLayers(Reducer):
@@ -419,22 +436,24 @@ class _CountLayers(Reducer):
         return empty
 
     def merge(self, other: Self) -> None:
-        for mine, counted in zip(self.sinks, other.sinks, strict=True):
-            mine.merge(counted)
+        for sink, copy_of_sink in zip(self.sinks, other.sinks, strict=True):
+            sink.merge(copy_of_sink)
         self.failed |= other.failed
 
     def add(self, block: Block) -> None:
         self.failed |= block.rejected and bool((block.values == np.inf).any())
+        # The gallery people of the block; `place` (columns,) indexes them for each column, and
+        # `starts` (people + 1,) says where the columns of each person begin.
         if self.fusion is None:
             assert block.columns is not None
             people, place, starts, _ = block.columns
+            assert starts is not None
         else:
             block = block.by_person(self.fusion)
             people = block.candidates
             place = np.arange(len(block.candidates))
             starts = np.arange(len(people) + 1)
         probe_person = self._probe[block.probes]
-        layers = len(self._limits) + 1
         groups = self.person[people].astype(np.int32)
         if block.few and block.values.size <= FEW_ATTEMPTS:
             is_attempt = ~np.isnan(block.values)
@@ -445,21 +464,35 @@ class _CountLayers(Reducer):
             for sink in self.sinks:
                 sink.add(pairs)
             return
+        for entries in self._listed_entries(block.values, probe_person, groups, starts):
+            for sink in self.sinks:
+                sink.add(entries)
+
+    def _listed_entries(
+        self, values: np.ndarray, probe_person: np.ndarray, groups: np.ndarray, starts: np.ndarray
+    ) -> Iterator[PairCounts]:
+        """Yield the attempts of a block, of some adjacent people of probes at a time.
+
+        `probe_person` (rows,) has the person of each probe, `groups` (g,) each gallery person.
+        """
+        layers = len(self._limits) + 1
+        # (s + 1,): where the rows of each person of probes begin, and the end.
         first = np.concatenate(
             [[0], np.nonzero(probe_person[1:] != probe_person[:-1])[0] + 1, [len(probe_person)]]
         )
-        # A pair of people has at most one entry in each layer, and one for each score.
-        longest = np.minimum(np.diff(first) * block.values.shape[1], len(groups) * layers)
+        # (s,): a pair of people has at most one entry in each layer, and one for each score.
+        longest = np.minimum(np.diff(first) * values.shape[1], len(groups) * layers)
         part = np.cumsum(longest) // _MOST_ENTRIES
         for together in np.split(np.arange(len(longest)), np.flatnonzero(np.diff(part)) + 1):
             ends = first[together[0] : together[-1] + 2]
+            # The list of each person begins after room for the longest lists before it.
             begin = np.cumsum(longest[together]) - longest[together]
             size = int(longest[together].sum())
             last = np.empty_like(begin)
             claimed_person, layer = np.empty((2, size), dtype=np.int32)
             count = np.empty(size, dtype=np.int64)
             list_pairs(
-                block.values[ends[0] : ends[-1]],
+                values[ends[0] : ends[-1]],
                 starts,
                 ends - ends[0],
                 groups,
@@ -471,16 +504,15 @@ class _CountLayers(Reducer):
                 count,
                 last,
             )
+            # The lists without the room between them.
             filled = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
-            entries = PairCounts(
+            yield PairCounts(
                 probe_person[ends[:-1]],
                 np.append(0, np.cumsum(last - begin)),
                 claimed_person[filled],
                 layer[filled],
                 count[filled],
             )
-            for sink in self.sinks:
-                sink.add(entries)
 
     def result(self) -> bool:
         return self.failed

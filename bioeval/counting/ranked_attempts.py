@@ -77,7 +77,7 @@ class RankedAttempts:
         loosest = np.maximum.accumulate(np.maximum.accumulate(loosest, axis=1), axis=2)
         # Rejecting all is no point of a rank of which a score has the value -inf.
         reject_all = np.full((shape[0], shape[2]), -np.inf)
-        reject_all[self.others.has_least()] = np.nan
+        reject_all[self.others.has_minus_infinity()] = np.nan
         is_lowest = ranked & (scores == -np.inf)
         reject_all[part[is_lowest], column[is_lowest]] = np.nan
         reject_all = np.maximum.accumulate(reject_all, axis=1)

@@ -30,15 +30,13 @@ MOST_TEMPLATES = 1 << 16
 class SortedCells(NamedTuple):
     """Attempts in increasing order of their distances, failed attempts last.
 
-    - `row`, `target` (uint16 (k,)): the target is a column or, of claims, a person
-    - `code` (int32 (k,))
-    - `scored`: the number of attempts with a score
+    Arrays are (k,), an entry for each attempt.
     """
 
-    row: np.ndarray
-    target: np.ndarray
-    code: np.ndarray
-    scored: int
+    row: np.ndarray  # uint16: probe
+    target: np.ndarray  # uint16: column or, of claims, place in `SortedMatrix.claimed`
+    code: np.ndarray  # int32: number of the distance among the distinct distances
+    scored: int  # number of attempts that did not fail
 
     @classmethod
     def sort(cls, attempts: np.ndarray, *, rejected: bool) -> tuple[SortedCells, np.ndarray]:
@@ -51,32 +49,36 @@ class SortedCells(NamedTuple):
         order = np.argsort(values)
         place = place[order]
         values = values[order]
-        first = np.ones(len(values), dtype=bool)
-        np.not_equal(values[1:], values[:-1], out=first[1:])
-        code = np.cumsum(first, dtype=np.int32) - np.int32(1)
-        distances = values[first]
+        # A code is the number of distinct distances before: each run of equal values has one.
+        is_first = np.ones(len(values), dtype=bool)
+        np.not_equal(values[1:], values[:-1], out=is_first[1:])
+        code = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+        distances = values[is_first]
         number = len(values)
         if rejected:
             number = int(values.searchsorted(np.inf))
             distances = np.append(scored(distances[distances < np.inf]), np.nan)
+        # Places in the flat matrix are rows and columns again.
         row, target = np.divmod(place.astype(np.uint32), np.uint32(attempts.shape[1]))
         cells = cls(row.astype(np.uint16), target.astype(np.uint16), code, number)
         return cells, distances.astype(np.float64)
 
-    def chosen(self, flags: np.ndarray) -> SortedCells:
+    def select(self, flags: np.ndarray) -> SortedCells:
+        """Return the cells of a mask, (k,)."""
         scored = int(np.count_nonzero(flags[: self.scored]))
         return SortedCells(self.row[flags], self.target[flags], self.code[flags], scored)
 
     def both_ways(self) -> SortedCells:
         """Return the cells, each followed by its mirror image."""
-        sides = np.stack([self.row, self.target], axis=1)
+        sides = np.stack([self.row, self.target], axis=1)  # (k, 2)
         row = sides.reshape(-1)
         target = sides[:, ::-1].reshape(-1)
         return SortedCells(row, target, np.repeat(self.code, 2), 2 * self.scored)
 
     def backwards(self) -> SortedCells:
         """Return the cells from the farthest to the nearest, failed attempts last."""
-        order = np.append(np.arange(self.scored)[::-1], np.arange(self.scored, len(self.row)))
+        failed = np.arange(self.scored, len(self.row))
+        order = np.append(np.arange(self.scored)[::-1], failed)
         return SortedCells(self.row[order], self.target[order], self.code[order], self.scored)
 
 
@@ -93,7 +95,7 @@ class SortedClasses(NamedTuple):
     @classmethod
     def divide(cls, cells: SortedCells, distances: np.ndarray, mate: np.ndarray) -> SortedClasses:
         """Divide cells by `mate`, a flag of each cell."""
-        return cls(cells.chosen(mate), cells.chosen(~mate), distances)
+        return cls(cells.select(mate), cells.select(~mate), distances)
 
 
 class Candidates(NamedTuple):
@@ -133,6 +135,7 @@ class SortedMatrix:
     def from_scores(cls, scores: Scores) -> SortedMatrix:
         """Read the attempts; raise :class:`DataError` for NaN that is to raise."""
         block = read_rows(scores, slice(0, scores.shape[0]))
+        # The columns of a block are sorted by person; a matrix has the order of the gallery.
         attempts = np.empty_like(block.values)
         attempts[:, block.candidates] = block.values
         codes = scores.codes
@@ -162,6 +165,7 @@ class SortedMatrix:
     def is_complete(self) -> bool:
         """Whether all comparisons of two templates are attempts."""
         is_attempt = ~np.isnan(self.attempts)
+        # A template is not compared with itself.
         probe = np.flatnonzero(self.own_column >= 0)
         is_attempt[probe, self.own_column[probe]] = True
         return bool(is_attempt.all())
@@ -169,7 +173,7 @@ class SortedMatrix:
     @cached_property
     def _sorted_cells(self) -> tuple[SortedCells, np.ndarray]:
         attempts = self.attempts
-        if self.is_mirrored:
+        if self.is_mirrored:  # without the diagonal, and the mirror images below
             attempts = np.where(np.tri(len(attempts), dtype=bool), np.nan, attempts)
         return SortedCells.sort(attempts, rejected=self.rejected)
 
@@ -208,6 +212,7 @@ class SortedMatrix:
 
         Their targets are places in `claimed`.
         """
+        # The columns of each person side by side, and where each person's begin.
         order = np.argsort(self.gallery, kind="stable")
         starts = self.gallery[order].searchsorted(self.claimed)
         claims = self.fused(order, np.append(starts, len(order)), fusion)

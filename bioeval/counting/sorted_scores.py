@@ -14,7 +14,7 @@ import numpy as np
 from bioeval.counting.order import run_bounds
 from bioeval.counting.points import Moments, moments_of
 
-#: The least finite number, and the first number beyond the largest.
+#: Where the finite scores begin and end among increasing scores.
 FINITE = np.array([np.finfo(np.float64).min, np.inf])
 
 
@@ -67,12 +67,14 @@ class SortedScores:
         weights: np.ndarray | None = None,
     ) -> Self:
         """Return scores by increasing keys ``part * len(distances) + code`` (int64)."""
+        # (parts + 1,): each part begins at the smallest key that it may have.
         starts = keys.searchsorted(np.arange(parts + 1) * len(distances))
         return cls(keys, starts, distances, weights)
 
     @classmethod
     def of_parts(cls, scores: Sequence[np.ndarray], distances: np.ndarray) -> Self:
         """Return the increasing scores of several parts, by a table of all distances."""
+        # Both (k,): the part of each score, and its place in the table.
         part = np.repeat(np.arange(len(scores)), [len(x) for x in scores])
         codes = distances.searchsorted(np.concatenate([np.empty(0), *scores]))
         return cls.of_keys(part * len(distances) + codes, distances, len(scores))
@@ -105,21 +107,26 @@ class SortedScores:
         return self._scores_at(along_points(self.starts[:-1], numbers) + numbers - 1, has_score)
 
     def _number(self, places: np.ndarray) -> np.ndarray:
+        """Return how many attempts each part has before `places` (parts, ...) in `keys`."""
         if self.summed is not None:
             return self.summed[places] - along_points(self.summed[self.starts[:-1]], places)
         return places if self.distances is None else places - along_points(self.starts[:-1], places)
 
     def _places_of(self, thresholds: Any, side: Any) -> np.ndarray:
+        """Return the place in `keys` of each threshold (parts, ...)."""
         if self.distances is None:
             return self.keys.searchsorted(thresholds, side)
+        # A threshold becomes a code, and with the first key of its part a key.
         codes = self.distances.searchsorted(thresholds, side)
         return self.keys.searchsorted(codes + along_points(self._first_keys, codes))
 
     @cached_property
     def _first_keys(self) -> np.ndarray:
+        """int64 (parts,): the smallest key that each part may have; 0 of a single part."""
         return np.arange(len(self.sizes)) * (0 if self.distances is None else len(self.distances))
 
     def _scores_at(self, places: np.ndarray, has_score: np.ndarray) -> np.ndarray:
+        """Return the scores at `places` (parts, ...) in `keys`; NaN where not `has_score`."""
         if not len(self.keys):
             return np.full(has_score.shape, np.nan)
         keys = self.keys[np.where(has_score, places, 0)]
@@ -130,18 +137,23 @@ class SortedScores:
         return np.where(has_score, keys, np.nan)
 
     def first_below(self, limits: np.ndarray) -> np.ndarray:
-        """Return, for each score, the first of the limits of its part that it is below, (k,).
+        """Return, for each score, the number of the first limit that is above the score, (k,).
 
-        The limits, (parts, limits), are increasing. It is their number where there is none.
+        The limits of each part, (parts, limits), are increasing. Scores below none of them have
+        the number of limits.
         """
-        ends = self.starts[:-1, None], self._places_of(limits, "left"), self.starts[1:, None]
-        sizes = np.diff(np.concatenate(ends, axis=1), axis=1)
+        bounds = self.starts[:-1, None], self._places_of(limits, "left"), self.starts[1:, None]
+        # (parts, limits + 1): scores before the first limit, between limits, after the last one.
+        # Scores are in order, so that repeating each number as often gives the number of each.
+        sizes = np.diff(np.concatenate(bounds, axis=1), axis=1)
         number = np.arange(sizes.shape[1])
         return np.repeat(np.broadcast_to(number, sizes.shape).ravel(), sizes.ravel())
 
     # -- all scores
 
     def select(self, chosen: np.ndarray) -> SortedScores:
+        """Return the scores of a mask, (k,)."""
+        # (parts + 1,): the chosen scores before each part.
         starts = np.append(0, np.cumsum(chosen))[self.starts]
         weights = None if self.weights is None else self.weights[chosen]
         return SortedScores(self.keys[chosen], starts, self.distances, weights)
@@ -161,7 +173,7 @@ class SortedScores:
 
     @cached_property
     def runs(self) -> np.ndarray:
-        """The places of the first of equal scores of a part, increasing, and the end."""
+        """Where each run of equal scores of a part begins, and the end (run-length encoding)."""
         return run_bounds(self.keys)
 
     @property
@@ -171,7 +183,7 @@ class SortedScores:
             return np.array([0, len(self.runs) - 1])
         return self.runs.searchsorted(self.starts)
 
-    def has_least(self) -> np.ndarray:
+    def has_minus_infinity(self) -> np.ndarray:
         """Return whether -inf is a score, (parts,)."""
         starts = self.starts[:-1]
         return self._places_of(np.full(len(starts), -np.inf), "right") > starts
@@ -184,15 +196,20 @@ class SortedScores:
         return self.distances[keys - np.repeat(self._first_keys, np.diff(self.run_starts))]
 
     def counts_at(self, other: SortedScores) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers below, and up to, the distinct scores of another class."""
+        """Return the numbers below, and up to, the distinct scores of another class.
+
+        Both are (distinct scores,), as :meth:`distinct` of the other class.
+        """
         keys = other.keys[other.runs[:-1]]
         below = self.keys.searchsorted(keys)
         upto = below.copy()
         if len(self.keys):
+            # The two numbers differ only at scores that both classes have: few are searched twice.
             tied = np.flatnonzero(self.keys[np.minimum(below, len(self.keys) - 1)] == keys)
             upto[tied] = self.keys.searchsorted(keys[tied], "right")
         if self.distances is None:
             return below, upto
+        # Places count from the first part, numbers from the part of each distinct score.
         starts = np.repeat(self.starts[:-1], np.diff(other.run_starts))
         return below - starts, upto - starts
 
