@@ -29,14 +29,13 @@ AttemptClass = Literal["genuine", "impostor"]
 class ErrorColumns:
     """FAR and FRR at increasing distances, (thresholds, columns): the first column is the data.
 
-    `failed` says whether some attempts failed, which no threshold accepts. Where a row is `untied`,
-    (thresholds,), it is a genuine score that no impostor score equals.
+    Further columns are without each person (jackknife), or of replicates (bootstrap).
     """
 
-    far: np.ndarray
-    frr: np.ndarray
-    failed: bool = False
-    untied: np.ndarray | None = None
+    far: np.ndarray  # (thresholds, columns)
+    frr: np.ndarray  # (thresholds, columns)
+    failed: bool = False  # whether some attempts failed, which no threshold accepts
+    untied: np.ndarray | None = None  # (thresholds,): genuine scores that no impostor score equals
 
     @classmethod
     def of_counts(
@@ -77,8 +76,8 @@ class ErrorColumns:
         Row -1 is reject-all, and the row after the last one accept-all; where some attempts
         failed nothing accepts all, and it is the last one again.
         """
-        far, frr = self._points
-        place = (row + 1) * far.shape[1] + np.arange(far.shape[1])
+        far, frr = self._points  # a row more at each end
+        place = (row + 1) * far.shape[1] + np.arange(far.shape[1])  # in the flat tables
         return far.take(place), frr.take(place)
 
     @cached_property
@@ -90,14 +89,19 @@ class ErrorColumns:
         return len(self.far)
 
     def _last(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the last row of each column with FAR and FRR `inside`, as in all rows before."""
+        """Return the last row of each column with FAR and FRR `inside`, as in all rows before.
+
+        Bisection of all columns at once; row -1 is inside, the row after the last is not.
+        """
         number = self._number
         columns = self.far.shape[1]
-        low, high = np.full(columns, -1), np.full(columns, number)
+        low = np.full(columns, -1)
+        high = np.full(columns, number)
         for _ in range(number.bit_length()):
             middle = (low + high) // 2
-            within = inside(*self.at_row(middle))
-            low, high = np.where(within, middle, low), np.where(within, high, middle)
+            is_inside = inside(*self.at_row(middle))
+            low = np.where(is_inside, middle, low)
+            high = np.where(is_inside, high, middle)
         return low
 
     def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
@@ -115,6 +119,7 @@ class ErrorColumns:
         return np.concatenate([nothing, far, ends[0]]), np.concatenate([units, frr, ends[1]])
 
     def _known(self, rates: np.ndarray) -> np.ndarray:
+        """Return the rates of columns, (columns,); NaN without attempts of both classes."""
         unknown = np.isnan(self.far[:1]) | np.isnan(self.frr[:1])
         return np.where(unknown.any(axis=0), np.nan, rates)
 
@@ -123,13 +128,14 @@ class ErrorColumns:
 
         See :func:`bioeval.counting.points.equal_error_between`.
         """
+        # The curves cross between the last row with FAR < FRR and the next one, both linear there.
         before = self._last(lambda far, frr: far < frr)
-        (f0, r0) = self.at_row(before)
-        (f1, r1) = self.at_row(before + 1)
+        far, frr = self.at_row(before)
+        next_far, next_frr = self.at_row(before + 1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            share = (r0 - f0) / ((f1 - f0) - (r1 - r0))
-            crossing = f0 + share * (f1 - f0)
-        return self._known(np.where(f1 >= r1, crossing, np.nan))
+            share = (frr - far) / ((next_far - far) - (next_frr - frr))
+            crossing = far + share * (next_far - far)
+        return self._known(np.where(next_far >= next_frr, crossing, np.nan))
 
     def frr_at_far(self, target: float | np.ndarray, exact: bool) -> np.ndarray:
         """Return the smallest FRR with FAR at most the target, which may differ between columns.
@@ -163,14 +169,17 @@ class ErrorColumns:
 
         At an untied genuine score the ROC is vertical, however far below it the row before is.
         """
-        far, frr = self._ended(False) if self.failed else self._points  # they are beyond all scores
-        rejected = far[1:] + far[:-1]
+        # Accept-all is a point even if attempts failed: failures are beyond all scores.
+        far, frr = self._ended(False) if self.failed else self._points
+        # (thresholds + 1, columns), in place: a strip between two points has the height 1 less
+        # their mean FAR, and as its width the genuine attempts between the points.
+        area = far[1:] + far[:-1]
         if self.untied is not None:
-            rejected[:-1][self.untied] = 2 * far[1:-1][self.untied]
-        rejected *= -0.5
-        rejected += 1
-        rejected *= frr[:-1] - frr[1:]
-        return rejected.sum(axis=0)
+            area[:-1][self.untied] = 2 * far[1:-1][self.untied]
+        area *= -0.5
+        area += 1
+        area *= frr[:-1] - frr[1:]
+        return area.sum(axis=0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -40,12 +40,12 @@ MOST_CELLS = 1 << 23
 
 
 class Hits(NamedTuple):
-    """Hits, or attempts, with their person, distance (NaN: accepted nowhere), rank and weight."""
+    """Hits, or attempts; all arrays are (hits,)."""
 
-    person: np.ndarray
-    distance: np.ndarray
+    person: np.ndarray  # number of the person who searches
+    distance: np.ndarray  # NaN: no threshold accepts the hit
     rank: np.ndarray
-    weight: np.ndarray
+    weight: np.ndarray  # a fraction of a hit under expected ties; negative for a gained hit
 
     def up_to_rank(self, rank: int) -> Hits:
         """Return the hits at `rank` or better."""
@@ -68,22 +68,18 @@ class Hits(NamedTuple):
 class Attempted(NamedTuple):
     """Attempts of one class by the people who search, and the attempts missing without each person.
 
-    - `hits`, `made` (int64 (people who search,)): hits and attempts of each
-    - `losses`, `leaving` (int64 (people left out,)): hits and attempts that are missing without
-      each person; gained hits have negative weights
-    - `units`: how many of the people, or pairs of them, are independent
-    - `sides`: people with whom an attempt is missing
-    - `least`: of searches of new people the disjoint pairs, into which a mean over pairs of people
-      can be divided (Hoeffding 1963, Journal of the American Statistical Association 58, section
-      5): a search is of two people, the other one is the nearest to be taken for
+    The smallest effective number, `least`, is of disjoint pairs in searches of new people: a search
+    is of two people, the person who searches and the nearest other person, and a mean over pairs of
+    people can be divided into means over disjoint pairs (Hoeffding 1963, Journal of the American
+    Statistical Association 58, section 5).
     """
 
     hits: Hits
-    made: np.ndarray
-    losses: Hits
-    leaving: np.ndarray
-    units: float
-    sides: int
+    made: np.ndarray  # int64 (people who search,): attempts of each
+    losses: Hits  # missing without each person, by the person left out; gained: negative weights
+    leaving: np.ndarray  # int64 (people left out,): attempts missing without each
+    units: float  # independent people, or pairs of people (Kish's effective number)
+    sides: int  # people with whom an attempt is missing
     least: float
 
     def columns(
@@ -100,10 +96,12 @@ class Attempted(NamedTuple):
             hits = hits.up_to_rank(rank)
             losses = losses.up_to_rank(rank)
         if weights is not None:
+            # (points, columns): hits of people drawn again, between points and then up to them.
             drawn = linear_forms(hits.of_each(along, grid, len(self.made)), weights)
             np.cumsum(drawn, axis=0, out=drawn)
             rates = ratio(drawn, linear_forms(self.made[None], weights))
         else:
+            # Jackknife: the hits of all, (points,), and without each person, (points, people).
             everyone = hits._replace(person=np.zeros_like(hits.person))
             total = everyone.by_person(along, grid, 1)[:, 0]
             lost = losses.by_person(along, grid, len(self.leaving))
@@ -129,11 +127,13 @@ class Attempted(NamedTuple):
         attempts = linear_forms(self.made[None], weights)
         is_whole = bool((weight == 1).all())
         is_exact = is_whole and attempts.max(initial=0) < 1 << 24  # in 32 bits
+        # (1 + hits, columns): hits up to each distance, none in the first row.
         sums = np.zeros((1 + len(order), weights.shape[1]), np.float32 if is_exact else np.float64)
         sums[1:] = weights[hits.person[order]]
         if not is_exact:
             sums[1:] *= weight[:, None]
         np.cumsum(sums, axis=0, out=sums)
+        # Points of the grid with equal numbers of hits share a row.
         number = distance.searchsorted(grid, side="right")
         rows, row = np.unique(number, return_inverse=True)
         rates = ratio(sums if len(rows) == len(sums) else sums[rows], attempts)
@@ -173,8 +173,8 @@ class SearchingPeople:
     ) -> Attempted:
         """Return the attempts of probes.
 
-        Hits that are `moved` without a person, and the attempts of `also`, are missing besides the
-        person's own.
+        Without a person, other people's hits that are `moved`, and the attempts of `also` (an entry
+        for each: the person), are missing besides the person's own.
         """
         groups = len(self.no_person)
         group = np.arange(groups)
@@ -186,7 +186,7 @@ class SearchingPeople:
         losses = hits._replace(person=group[hits.person])
         if moved is not None:
             losses = Hits(*map(np.append, losses, moved))
-        stays = losses.person < groups
+        is_of_person = losses.person < groups  # distractors have the number after the last group
         leaving = np.append(group[self.person[probes]], also)
         independent = 0.0
         if self.number >= fewest:
@@ -194,7 +194,7 @@ class SearchingPeople:
         return Attempted(
             hits,
             attempts_of_each,
-            Hits(*(x[stays] for x in losses)),
+            Hits(*(x[is_of_person] for x in losses)),
             np.bincount(leaving, minlength=groups + 1)[:groups],
             independent / sides,
             sides,
@@ -247,11 +247,12 @@ class SearchColumns:
             self.genuine = searching.attempted(genuine, mated)
             self.impostor = searching.attempted(impostor, rows)
             return
-        gained = _moved(searches, left_out, ties)
-        self.genuine = searching.attempted(genuine, mated, moved=gained)
+        moved = _moved_hits(searches, left_out, ties)
+        self.genuine = searching.attempted(genuine, mated, moved=moved)
         nearest = left_out.nearest[rows]
         second = left_out.second[rows]
         is_only = np.isnan(second)  # without that subject there is nobody to be taken for
+        # Without the nearest subject, the attempt moves to the second distance.
         closest = impostor._replace(person=nearest)
         further = Hits(nearest[~is_only], second[~is_only], unit[~is_only], -unit[~is_only])
         moved = Hits(*map(np.append, closest, further))
@@ -260,7 +261,7 @@ class SearchColumns:
 
     @cached_property
     def grid(self) -> np.ndarray:
-        """Distances along the curves, all of them unless there are too many, by people, to count.
+        """Increasing finite distances along the curves: all, or a selection where people are many.
 
         The distances depend on the scores alone.
         """
@@ -277,6 +278,7 @@ class SearchColumns:
         return len(np.unique(distances[np.isfinite(distances)])) == len(self.grid)
 
     def _errors(self, rank: int) -> ErrorColumns:
+        """Return FAR and 1 - DIR at a rank along the grid; equal rows once, of replicates."""
         if self.weights is not None and self._every_score and len(self.grid):
             far, far_row = self._far_by_row
             detected, row = self.genuine.by_row(self.grid, rank, self.weights)
@@ -423,11 +425,18 @@ class SearchColumns:
         return remarks
 
 
-def _moved(searches: Searches, left_out: LeftOut, ties: Ties) -> Hits:
+def _moved_hits(searches: Searches, left_out: LeftOut, ties: Ties) -> Hits:
+    """Return hits that move when another subject leaves the gallery, by the subject left out.
+
+    A hit is missing at its rank among all subjects; its better rank without the subject is a gain,
+    of negative weight.
+    """
     probe = left_out.probe
     subject = left_out.subject
     facts = (searches.closer, searches.tied, searches.tied_before)
     fewer = (left_out.closer, left_out.tied, left_out.before)
+    # Of each pair of a probe and a subject: candidates beside the best mate, with the subject and
+    # without.
     counts = [x[probe] for x in facts]
     counts_without = [x - y for x, y in zip(counts, fewer, strict=True)]
     moved = []

@@ -83,17 +83,17 @@ def exact(rate: np.ndarray, trials: np.ndarray | float, miss: np.ndarray | float
 
 
 def _erring(columns: np.ndarray, sides: int) -> np.ndarray:
-    """Return how many independent units that err alike are worth the errors of all (Kish 1965).
+    """Return the effective number of units that err (Kish 1965): units with equal errors.
 
     An attempt belongs to as many people as it has `sides`. Person ``a`` has part in the share
     ``e_a = 1 - (1 - sides / n) x_a / x`` of all errors, with ``x_a`` the rate without this person
-    of ``n``.
+    of ``n``. The number is ``(sum e)^2 / sum e^2 / sides``.
     """
     share = sides / (columns.shape[-1] - 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        of_each = 1 - (1 - share) * columns[..., 1:] / columns[..., :1]
-        of_each = np.clip(np.where(columns[..., :1] > ROUNDING, of_each, 0.0), 0.0, None)
-        number = of_each.sum(axis=-1) ** 2 / (of_each**2).sum(axis=-1) / sides
+        errors_of = 1 - (1 - share) * columns[..., 1:] / columns[..., :1]  # (..., people)
+        errors_of = np.clip(np.where(columns[..., :1] > ROUNDING, errors_of, 0.0), 0.0, None)
+        number = errors_of.sum(axis=-1) ** 2 / (errors_of**2).sum(axis=-1) / sides
     return np.where(np.isnan(number), 0.0, number)
 
 
@@ -173,10 +173,11 @@ def effective(
     people or disjoint pairs of them, which is also the smallest; where enough do the smallest is
     the `least` number, if it is another one.
     """
-    trials, of_rates, is_known = _trials(columns, miss, sides)
+    trials, by_rates, is_known = _trials(columns, miss, sides)
     fewest = np.where(is_known, units if least is None else least, units)
     if is_known.any():
-        nearest = np.interp(columns[:, 0], columns[is_known, 0], of_rates[is_known])
+        # Beyond the first and last known rate, their number; linear between known rates.
+        nearest = np.interp(columns[:, 0], columns[is_known, 0], by_rates[is_known])
         trials = np.where(is_known, trials, nearest)
     return np.clip(np.where(np.isnan(trials), 0.0, trials), np.fmin(fewest, attempts), attempts)
 
@@ -192,26 +193,26 @@ def doubled(columns: np.ndarray, sides: int) -> np.ndarray:
     without_person = columns[..., 1:]
     share = sides / max(without_person.shape[-1], 1)
     number_doubled = min(DOUBLED, without_person.shape[-1])
-    least = without_person
+    # (..., 2): the rate is smallest without the people who raise it most.
+    smallest = without_person
     if number_doubled:
-        least = np.partition(least, number_doubled - 1, axis=-1)[..., :number_doubled]
-    excess = np.clip(rate[..., None] - least, 0.0, None).sum(axis=-1)
+        smallest = np.partition(smallest, number_doubled - 1, axis=-1)[..., :number_doubled]
+    excess = np.clip(rate[..., None] - smallest, 0.0, None).sum(axis=-1)
     return np.minimum(rate + excess * (1 - share) / (1 + DOUBLED * share), 1.0)
 
 
 class RateCurve(NamedTuple):
     """The limits of a rate along its curve, from reject-all to accept-all or the other way.
 
-    They are a function of the rate alone, and rise with it: no two contradict each other, and none
-    depends on the thresholds that a result has. Beside them are the effective number of attempts,
-    and the rate with people counted twice, from which the upper limit is; empty where unknown.
+    The limits are a function of the rate alone, and rise with the rate: no two contradict each
+    other, and none depends on the thresholds that a result has. All arrays are (points,).
     """
 
-    rate: np.ndarray
+    rate: np.ndarray  # increasing, from 0 to 1
     low: np.ndarray
     high: np.ndarray
-    trials: np.ndarray = np.empty(0)
-    raised: np.ndarray = np.empty(0)
+    trials: np.ndarray = np.empty(0)  # effective number of attempts; empty where unknown
+    raised: np.ndarray = np.empty(0)  # rate with people counted twice, for `high`; or empty
 
     @classmethod
     def from_columns(
@@ -262,14 +263,16 @@ class RateCurve(NamedTuple):
         columns = _with_ends(columns, rates)
         low, high = percentile(columns, confidence)
         bound = float(zero_error_bound(units, confidence)) if units else np.nan
-        within = np.concatenate([[0.0], columns[:, 0], [1.0]])
-        within[[1, -2]] = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
+        # At exactly 0 and 1 the bound; right beside them the percentiles of the ends of the curve.
+        rate = np.concatenate([[0.0], columns[:, 0], [1.0]])
+        rate[1] = np.nextafter(0.0, 1.0)
+        rate[-2] = np.nextafter(1.0, 0.0)
         low, high = (
             np.concatenate([[0.0], low, [1 - bound]]),
             np.concatenate([[bound], high, [1.0]]),
         )
         is_known = np.where(units > 0, 1.0, np.nan)
-        return cls(within, is_known * low, is_known * high)
+        return cls(rate, is_known * low, is_known * high)
 
     def limits_at(self, rate: np.ndarray) -> Limits:
         """Return the limits of rates, linear between points of the curve; NaN of NaN."""
@@ -282,6 +285,7 @@ class RateCurve(NamedTuple):
             return np.nan
         if place == len(self.rate):
             return float(self.rate[-1])
+        # Linear between the last point whose upper limit is within `limit`, and the next one.
         (first, last) = self.rate[place - 1 : place + 1]
         (low, high) = self.high[place - 1 : place + 1]
         return float(first + (last - first) * (limit - low) / (high - low))
@@ -297,19 +301,20 @@ def _with_ends(columns: np.ndarray, rates: np.ndarray | None = None) -> np.ndarr
     With `rates`, only the places around these rates are returned in between.
     """
     rate, place = np.unique(columns[:, 0], return_index=True)
-    chosen = (rate > 0) & (rate < 1)
+    is_inside = (rate > 0) & (rate < 1)
     if rates is not None:
         upto = np.searchsorted(rate, rates, side="right")  # the last one up to each, from 1
         after = np.searchsorted(rate, rates) + 1  # the first one that is not below
-        is_near = np.zeros(len(rate) + 2, dtype=bool)
+        is_near = np.zeros(len(rate) + 2, dtype=bool)  # index 0 and the last: no distinct rate
         is_near[upto] = is_near[after] = True
-        chosen &= is_near[1:-1]
-    ends = np.zeros((1, columns.shape[1])), np.ones((1, columns.shape[1]))
-    return np.concatenate([ends[0], columns[place[chosen]], ends[1]])
+        is_inside &= is_near[1:-1]
+    none = np.zeros((1, columns.shape[1]))
+    every = np.ones((1, columns.shape[1]))
+    return np.concatenate([none, columns[place[is_inside]], every])
 
 
 def rising(low: np.ndarray, high: np.ndarray) -> Limits:
-    """Return limits that never contradict each other along increasing rates."""
+    """Return limits that rise along increasing rates: the lower ones lowered, the upper raised."""
     return np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
 
 
@@ -355,7 +360,8 @@ def student(
         half = scipy.special.stdtrit(np.maximum(freedom, 1), 0.5 + confidence / 2) * np.sqrt(
             variance
         )
-        low, high = moved[..., 0] - half, moved[..., 0] + half
+        low = moved[..., 0] - half
+        high = moved[..., 0] + half
     if not finite:
         unknown = ~(variance > _NOTHING * np.maximum(1, value**2))
         ends = np.fmax(low, bounds[0]), np.fmin(high, bounds[1])
@@ -449,6 +455,7 @@ def quantiles(drawn: np.ndarray, levels: np.ndarray) -> np.ndarray:
     place = np.multiply.outer(np.clip(levels, 0, 1), last)
     below = np.floor(place).astype(np.int64)
     above = np.minimum(below + 1, last)
+    # (levels, ...): the order statistics on both sides of each quantile.
     first, second = (
         np.moveaxis(np.take_along_axis(ordered, np.moveaxis(x, 0, -1), axis=-1), -1, 0)
         for x in (below, above)
@@ -469,9 +476,9 @@ def open_limits(
     """
     bound = zero_error_bound(units, confidence)
     # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.
-    none = value <= ROUNDING
-    all_ = value >= 1 - ROUNDING
-    low = np.where(none, 0.0, np.where(all_, 1 - bound, low))
-    high = np.where(none, bound, np.where(all_, 1.0, high))
+    is_zero = value <= ROUNDING
+    is_one = value >= 1 - ROUNDING
+    low = np.where(is_zero, 0.0, np.where(is_one, 1 - bound, low))
+    high = np.where(is_zero, bound, np.where(is_one, 1.0, high))
     units = np.asarray(units)
     return np.where(units > 0, low, np.nan), np.where(units > 0, high, np.nan)

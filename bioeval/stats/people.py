@@ -74,7 +74,7 @@ class PeopleCounts:
     genuine_attempts: np.ndarray
     genuine_accepted: np.ndarray
     _counted: CountPeople
-    _rows: np.ndarray  # the place of each threshold among the counted thresholds; -1 of NaN
+    _rows: np.ndarray  # (t,): place of each threshold among the counted, sorted ones; -1 of NaN
 
     @property
     def listed(self) -> bool:
@@ -113,11 +113,12 @@ class PeopleCounts:
         layers = len(counted.thresholds)
         needed = 8 * len(pairs) * (layers + len(self._rows))
         require_memory(needed, f"a table of {len(pairs):,} pairs", "expected fewer thresholds")
+        # Entries in the layers of thresholds; cumulative sums over layers are accepted attempts.
         is_accepted = counted.layer < layers
         place = pairs.searchsorted((counted.probe * counted.people + counted.claimed)[is_accepted])
         accepted = np.zeros((layers, len(pairs)), dtype=np.int64)
         accepted[counted.layer[is_accepted], place] = counted.number[is_accepted]
-        return _of_rows(accepted.cumsum(axis=0), self._rows)
+        return _at_thresholds(accepted.cumsum(axis=0), self._rows)
 
     def table(self, counts: np.ndarray) -> np.ndarray:
         """Return counts of the pairs as a square: ``[person of the probe, person claimed]``."""
@@ -136,13 +137,14 @@ class PeopleCounts:
         claimed, numbered from 0.
         """
         accepted, attempts = self._counted.of_groups(of_probe, of_claimed)
-        return _of_rows(accepted, self._rows), attempts
+        return _at_thresholds(accepted, self._rows), attempts
 
 
-def _of_rows(counts: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    chosen = np.zeros((len(rows), *counts.shape[1:]), dtype=np.int64)
-    chosen[rows >= 0] = counts[rows[rows >= 0]]
-    return chosen
+def _at_thresholds(counts: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the rows of counts, (t, ...); 0 where the row is -1: NaN accepts nothing."""
+    at_thresholds = np.zeros((len(rows), *counts.shape[1:]), dtype=np.int64)
+    at_thresholds[rows >= 0] = counts[rows[rows >= 0]]
+    return at_thresholds
 
 
 def people_counts(
@@ -205,18 +207,20 @@ def people_counts(
     require_values(scores, "a table of people")
     fused = Use(templates, fusion).of_kind(scores.kind).fused
     distances = -user_thresholds if scores.kind in LARGER_IS_CLOSER else user_thresholds
-    layers, place = np.unique(distances[~np.isnan(distances)], return_inverse=True)
+    # Thresholds are counted once each, in increasing order; `rows` is where each of them is.
+    increasing, place = np.unique(distances[~np.isnan(distances)], return_inverse=True)
     rows = np.full(len(distances), -1)
     rows[~np.isnan(distances)] = place.reshape(-1)
-    (counted,) = reduce(scores, CountPeople(layers, fused))
+    (counted,) = reduce(scores, CountPeople(increasing, fused))
     genuine = counted.genuine, counted.genuine_person
-    accepted = by_subject(*genuine, layers, counted.people).cumsum(axis=0)
+    # (t + 1, people): the last row has all genuine attempts.
+    accepted = by_subject(*genuine, increasing, counted.people).cumsum(axis=0)
     return PeopleCounts(
         counted.names,
         counted.no_person,
         user_thresholds,
         accepted[-1],
-        _of_rows(accepted, rows),
+        _at_thresholds(accepted, rows),
         counted,
         rows,
     )
@@ -302,13 +306,17 @@ class QuadraticForms:
         )
 
     def _add_few(self, pairs: PairCounts, layer: np.ndarray) -> None:
+        """Add attempts by a sparse matrix product, for which nothing is compiled."""
         columns = self.weights.shape[1]
         subjects = len(self.weights)
         probe, claimed = pairs.probe_person, pairs.claimed_person
+        # The product of two weights is computed once for both directions of a pair.
         key = np.minimum(probe, claimed).astype(np.int64) * subjects + np.maximum(probe, claimed)
         distinct, number = np.unique(key, return_inverse=True)
+        # Whole numbers below 2^24 are exact in float32.
         exact = float(pairs.count.sum()) * self._largest**2 < 1 << 24
         dtype = np.float32 if exact else np.float64
+        # (layers, distinct pairs) @ (distinct pairs, columns)
         counts = scipy.sparse.csr_array(
             (pairs.count.astype(dtype), (layer, number)), shape=(self.layers, len(distinct))
         )
@@ -356,6 +364,7 @@ def bilinear_forms(
     `left` and `right` are the subjects of the counts, which may be fractions.
     """
     subjects = len(weights)
+    # (subjects, subjects); w' T w for each column w, some columns at a time.
     table = scipy.sparse.csr_array((counts, (left, right)), shape=(subjects, subjects))
     out = np.empty(weights.shape[1])
     step = max(1, VALUES_AT_ONCE // max(subjects, 1))
@@ -384,6 +393,7 @@ def by_subject(
     ``thresholds[i]``; `number` is the number of subjects.
     """
     layer = np.searchsorted(thresholds, values)
+    # A cell of the flat result for each value.
     size = (len(thresholds) + 1) * number
     counts = np.bincount(layer * number + subjects, weights, minlength=size)
     return counts.reshape(len(thresholds) + 1, number)
@@ -421,7 +431,8 @@ class AttemptsOfEach(AttemptsMade):
     def __init__(self, no_person: np.ndarray, layers: int):
         super().__init__(len(no_person))
         self.group, self.groups = groups_of_people(no_person)
-        self._all = np.zeros(layers, dtype=np.int64)
+        self._all = np.zeros(layers, dtype=np.int64)  # attempts in each layer
+        #: Attempts in which each group takes part; the last column is of no person.
         self._each = np.zeros((layers, self.groups + 1), dtype=np.int64)
 
     def fresh(self) -> Self:
@@ -441,6 +452,7 @@ class AttemptsOfEach(AttemptsMade):
         is_other_group = probe != claimed
         np.add.at(self._all, pairs.layer, pairs.count)
         np.add.at(self._each, (pairs.layer, probe), pairs.count)
+        # An attempt within a group leaves with the group once.
         place = pairs.layer[is_other_group], claimed[is_other_group]
         np.add.at(self._each, place, pairs.count[is_other_group])
 
@@ -464,11 +476,12 @@ class AttemptsOfEach(AttemptsMade):
         step = max(1, _CURVES_AT_ONCE // layers)
         for low in range(0, max(self.groups, 1), step):
             number = min(low + step, self.groups) - low
-            is_here = (group >= low) & (group < low + number)
-            cell = layer[is_here] * number + group[is_here] - low
-            mated = np.bincount(cell, minlength=layers * number)
-            own = self._each[:, low : low + number]
+            is_in_groups = (group >= low) & (group < low + number)
+            cell = layer[is_in_groups] * number + group[is_in_groups] - low
+            # Both (layers, number): attempts that leave with each of these groups.
+            genuine_of_group = np.bincount(cell, minlength=layers * number).reshape(layers, number)
+            impostor_of_group = self._each[:, low : low + number]
             yield (
-                np.cumsum(without_each(own, self._all), axis=0),
-                np.cumsum(without_each(mated.reshape(layers, number), genuine_by_layer), axis=0),
+                np.cumsum(without_each(impostor_of_group, self._all), axis=0),
+                np.cumsum(without_each(genuine_of_group, genuine_by_layer), axis=0),
             )
