@@ -173,18 +173,25 @@ class SearchesOfOthers:
         searches = np.bincount(person.reshape(-1))
         people = len(searches)
         population = "people who are not enrolled"
+        # (searches,): each person counts as 1, whatever the number of searches.
         share = 1 / searches[person.reshape(-1)]
         order = np.argsort(self.other, kind="stable")
         nearest = self.other[order]
         genuine = np.sort(self.genuine, kind="stable")
+        # (searches,): FAR, a mean over people, at each nearest distance in increasing order.
         means = np.minimum(np.cumsum(share[order]) / max(people, 1), 1.0)
-        thresholds, group = grid_of(nearest), groups_of(people)
+        thresholds = grid_of(nearest)
+        group = groups_of(people)
         groups = int(group.max(initial=-1)) + 1
+        # (thresholds, groups): false accepts of each group of people, and then (thresholds, 1 +
+        # groups) FAR of all and without each group: the jackknife.
         accepted_of_group = by_subject(
             self.other, group[person.reshape(-1)], thresholds, groups, share
         )[:-1].cumsum(axis=0)
-        of_each = without_each(np.bincount(group, minlength=groups).astype(np.float64))
-        columns = without_each(accepted_of_group) / np.where(of_each > 0, of_each, np.nan)
+        number_of_people = without_each(np.bincount(group, minlength=groups).astype(np.float64))
+        columns = without_each(accepted_of_group) / np.where(
+            number_of_people > 0, number_of_people, np.nan
+        )
         limits = RateCurve.from_columns(
             np.clip(columns, 0.0, 1.0), people, people, confidence, 1, raised=True, one_sided=True
         )
@@ -193,9 +200,10 @@ class SearchesOfOthers:
             return float((~(genuine <= threshold)).mean()) if len(genuine) else math.nan
 
         def loosest(far: float) -> Operating:
-            last = np.append(nearest[1:] != nearest[:-1], True) & (means <= far + _ROUNDING)
-            number = int(np.flatnonzero(last)[-1]) + 1 if last.any() else 0
-            end = nearest[number] if number < len(nearest) else np.inf
+            # The last of equal distances, where FAR is still at most the target.
+            is_allowed = np.append(nearest[1:] != nearest[:-1], True) & (means <= far + _ROUNDING)
+            number = int(np.flatnonzero(is_allowed)[-1]) + 1 if is_allowed.any() else 0
+            end = nearest[number] if number < len(nearest) else np.inf  # first false accept beyond
             before = genuine[(genuine < end) & np.isfinite(genuine)]
             threshold = float(max([*nearest[:number][-1:], *before[-1:]], default=-np.inf))
             if not number and end == -np.inf:

@@ -74,6 +74,8 @@ class AcceptedAttempts:
             )
             group = groups_of(len(unit_names))[unit.reshape(-1)]
             groups = int(group.max(initial=-1)) + 1
+            # (thresholds + 1, 1 + groups): accepted attempts of all, and without each group of
+            # units (jackknife); the last row has all attempts.
             counts = without_each(
                 np.cumsum(by_subject(distances, group, thresholds, groups), axis=0)
             )
@@ -91,8 +93,9 @@ class AcceptedAttempts:
             for x, units in zip(self.columns, self.units, strict=True)
         ]
         rate = curves[0].rate
-        away = [(0.0, x.low - rate, x.high - rate) for x in curves]
-        low, high = limits_of_sum((rate, rate, rate), *away, least=0.0)
+        # The rate without an error of its own, and a deviation of 0 by each kind of units.
+        deviations = [(0.0, x.low - rate, x.high - rate) for x in curves]
+        low, high = limits_of_sum((rate, rate, rate), *deviations, least=0.0)
         return RateCurve(rate, *rising(low, np.minimum(high, 1.0)))
 
 
@@ -147,8 +150,9 @@ def presentation_limits(
             )
         )
     *species, bona_fide = classes
-    is_counted, confidence = data.counted, options.confidence
-    counted_species = [x for x, heard in zip(species, is_counted, strict=True) if heard]
+    confidence = options.confidence
+    is_counted = data.counted
+    counted_species = [x for x, is_in in zip(species, is_counted, strict=True) if is_in]
 
     def limits_at(distances: np.ndarray, confidence: float) -> tuple[Limits, Limits]:
         rates = data.rates(distances)
@@ -176,8 +180,8 @@ def presentation_limits(
     ends = []
     for ends_of_apcer, ends_of_bpcer in zip(falling, rising_, strict=True):
         # APCER grows with the distance; the point before the first distance rejects all attempts.
-        within = np.searchsorted(ends_of_apcer, targets, side="right")
-        bpcer = np.append(1.0, ends_of_bpcer)[within]
+        point = np.searchsorted(ends_of_apcer, targets, side="right")
+        bpcer = np.append(1.0, ends_of_bpcer)[point]
         ends.append(np.where(np.isnan(ends_of_apcer).any() | np.isnan(bpcer), np.nan, bpcer))
     limits["bpcer_at_apcer"] = ends[0], ends[1]
     return limits

@@ -86,18 +86,19 @@ class DataScan:
         # Digests of rows and of columns, by which copies are found.
         mixed = _mixed(values)
         is_apart = itself < 0
-        used = is_apart | ((place != itself) & (values != rows[:, :1]))
+        is_used = is_apart | ((place != itself) & (values != rows[:, :1]))
+        # A number is multiplied by an odd factor of its place, so that order matters to the sum.
         odd = 2 * place.astype(np.uint64) + np.uint64(1)
-        self.row_digests[low:high, 0] = (mixed * odd * used).sum(axis=1)
-        self.row_digests[low:high, 1] = used.sum(axis=1)
+        self.row_digests[low:high, 0] = (mixed * odd * is_used).sum(axis=1)
+        self.row_digests[low:high, 1] = is_used.sum(axis=1)
         odd = 2 * np.arange(low, high).astype(np.uint64) + np.uint64(1)
         self.column_digests += (mixed * odd[:, None])[is_apart[:, 0]].sum(axis=0)
 
         if len(self.diagonal):
             self.diagonal[low:high] = values[np.arange(high - low), np.arange(low, high)]
         first, last = np.searchsorted(self.sampled, [low, high])
-        chosen = self.sampled[first:last] - low
-        self.sample[first:last] = np.where(finite[chosen], values[chosen], np.nan)
+        sampled_rows = self.sampled[first:last] - low
+        self.sample[first:last] = np.where(finite[sampled_rows], values[sampled_rows], np.nan)
         return np.where(is_attempt, values, np.nan)
 
 
@@ -141,7 +142,7 @@ def scan(scores: Scores) -> DataScan:
 
 
 def _mixed(values: np.ndarray) -> np.ndarray:
-    """Return 64 well mixed bits of each number; all NaN are alike, and both zeros are alike."""
+    """Return a hash of 64 bits of each number; all NaN are alike, and both zeros are alike."""
     numbers = np.where(np.isnan(values), np.nan, values) + 0.0
     return mixed_bits(numbers.view(np.uint64) + _ODD)
 
@@ -155,18 +156,21 @@ def by_label(codes: np.ndarray, labels: int) -> tuple[np.ndarray, np.ndarray]:
 def label_medians(
     values: np.ndarray, order: np.ndarray, starts: np.ndarray, label: np.ndarray
 ) -> np.ndarray:
-    """Return the median distance of each row to its own label, and the least to another, (b, 3).
+    """Return median distances of each row, float64 (b, 3).
 
-    The median of an even number of distances is the lower of the two in the middle. Distances that
-    are not finite are left out. Third is which label is the nearest, the first of equal ones and -1
-    for none, where the median is NaN.
+    The columns are the median distance to the row's own label, the smallest median distance to
+    another label, and the number of this nearest label, the first of equal ones. Without any finite
+    distance a median is NaN, and the nearest label -1. The median of an even number of distances is
+    the lower of the two in the middle.
 
     - `values` (float64 (b, n)): distances, NaN where there is no attempt
     - `order`, `starts`: the columns of each label, by :func:`by_label`
     - `label` (int64 (b,)): the label of each row
     """
-    rows, sizes = np.arange(len(values)), np.diff(starts)
+    rows = np.arange(len(values))
+    sizes = np.diff(starts)
     to_label = np.full((len(values), len(sizes)), np.inf)
+    # Labels with equally many columns are an array (b, labels, size), sorted at once.
     for size in np.unique(sizes[sizes > 0]).tolist():
         labels = np.flatnonzero(sizes == size)
         cells = values[:, order[starts[labels, None] + np.arange(size)]]
@@ -175,7 +179,7 @@ def label_medians(
         to_label[:, labels] = np.take_along_axis(cells, middle[..., None].clip(0), axis=2)[..., 0]
     medians = np.empty((len(values), 3))
     medians[:, 0] = to_label[rows, label]
-    to_label[rows, label] = np.inf
+    to_label[rows, label] = np.inf  # from here on, only other labels
     medians[:, 2] = to_label.argmin(axis=1)
     medians[:, 1] = to_label.min(axis=1)
     medians[medians[:, 1] == np.inf, 2] = -1

@@ -144,6 +144,7 @@ def label_errors(
 
 
 def _much_nearer(contrast: np.ndarray) -> np.ndarray:
+    """Return outlying templates: nearer to another label by at least half of the usual contrast."""
     defined = contrast[~np.isnan(contrast)]
     usual = np.median(defined) if len(defined) else 0.0
     with np.errstate(invalid="ignore"):
@@ -189,6 +190,7 @@ def _leave_out_explained(
     all templates of both sides seem wrong, the fewer are named; of equal numbers, all are named.
     """
     size = max(int(x.max()) for x in label) + 1
+    # Of both sides (labels,): how many templates seem wrong, and whether all of a label do.
     number = [np.bincount(x[y], minlength=size) for x, y in zip(label, wrong, strict=True)]
     all_wrong = [
         n == np.bincount(x[y], minlength=size)
@@ -202,7 +204,9 @@ def _leave_out_explained(
 
 @stage("comparing labels of the gallery")
 def _medians_of_gallery(scores: Scores) -> np.ndarray:
-    codes, (probes, templates) = scores.codes, scores.shape
+    """Return medians as of :func:`label_medians`, a row for each gallery template."""
+    codes = scores.codes
+    probes, templates = scores.shape
     order, starts = by_label(codes.probe, len(codes.values))
     medians = np.empty((templates, 3))
     step = max(1, _KEPT_VALUES // probes)
@@ -215,6 +219,7 @@ def _medians_of_gallery(scores: Scores) -> np.ndarray:
 
 
 def _distances_to_columns(scores: Scores, columns: np.ndarray) -> np.ndarray:
+    """Return the distances of all probes to some gallery templates, (probes, columns)."""
     part = of_own_columns(scores.select(gallery=columns))
     probes, step = scores.shape[0], rows_per_block(scores)
     return np.concatenate(
@@ -290,6 +295,7 @@ def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
     if not compared.any() or not np.isfinite(to_own).any():
         return
     labels = np.unique(codes.probe[judged])
+    # Of each label: medians over its probes, and the label nearest to more than half of them.
     distance, contrast_of_label = np.full((2, len(codes.values)), np.nan)
     nearest = np.full(len(codes.values), -1)
     order, starts = by_label(codes.probe, len(codes.values))
@@ -318,10 +324,11 @@ def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
         to_other = np.mean(distance[sides])
         if sides == [first] and second >= 0:  # one of several templates may have a wrong label
             to_other = max(to_other, _median_to_label(scores, medians, first, second))
-        way = middle - to_other
+        # How much nearer than a typical nearest label, and the contrast as a share of the usual.
+        nearer_by = middle - to_other
         defined = contrast_of_label[sides][~np.isnan(contrast_of_label[sides])]
         between = np.mean(defined) / -usual_contrast if len(defined) else 0.0
-        if second >= 0 and way >= _WAY * (middle - usual) and -_APART <= between < _MIRRORED:
+        if second >= 0 and nearer_by >= _WAY * (middle - usual) and -_APART <= between < _MIRRORED:
             yield min(first, second), max(first, second)
 
 

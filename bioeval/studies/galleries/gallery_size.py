@@ -50,10 +50,11 @@ KINDS = {
 
 
 class CandidateSubjects(Reducer):
-    """Candidate subjects of each probe within each threshold.
+    """Histogram, for each threshold, of how many subjects a probe has as candidates.
 
-    The result counts probes, enrolled and unenrolled, with 0, 1, ... candidates: int64 (2, t, N +
-    1). Thresholds are increasing distances; `subjects` are in the gallery.
+    The result, int64 (2, t, N + 1), counts enrolled and unenrolled probes with 0, 1, ... of the `N`
+    gallery subjects accepted. A probe's own subject is no candidate. `thresholds` (t,) are
+    increasing distances, `enrolled` (probes,) says which probes have their subject in the gallery.
     """
 
     sums = ("candidates",)
@@ -70,16 +71,20 @@ class CandidateSubjects(Reducer):
         """Count the candidates of the probes of a block, which are whole."""
         claims = block.by_person(self.fusion)
         last = len(self.thresholds)  # beyond all thresholds, or no attempt
+        # (probes, subjects): the first threshold that accepts each subject; then, by one bincount
+        # with a range of numbers for each probe, how many subjects each threshold is first for.
         place = self.thresholds.searchsorted(claims.scores()[0].astype(np.float64))
         place += np.arange(len(place))[:, None] * (last + 1)
-        within = np.bincount(place.reshape(-1), minlength=len(place) * (last + 1))
-        counts = np.cumsum(within.reshape(-1, last + 1)[:, :-1], axis=1)
-        usable = ~np.isnan(claims.values).all(axis=1)
-        enrolled = self.enrolled[block.probes]
-        places = np.arange(last) * self.candidates.shape[2] + counts
-        for table, kind in zip(self.candidates, (enrolled, ~enrolled), strict=True):
-            chosen = places[usable & kind].ravel()
-            table += np.bincount(chosen, minlength=table.size).reshape(table.shape)
+        newly_accepted = np.bincount(place.reshape(-1), minlength=len(place) * (last + 1))
+        # (probes, t): candidates at each threshold.
+        counts = np.cumsum(newly_accepted.reshape(-1, last + 1)[:, :-1], axis=1)
+        has_attempt = ~np.isnan(claims.values).all(axis=1)
+        is_enrolled = self.enrolled[block.probes]
+        # (probes, t): the cell of each probe and threshold in a flat table (t, N + 1).
+        cell = np.arange(last) * self.candidates.shape[2] + counts
+        for table, is_of_kind in zip(self.candidates, (is_enrolled, ~is_enrolled), strict=True):
+            cells_of_kind = cell[has_attempt & is_of_kind].ravel()
+            table += np.bincount(cells_of_kind, minlength=table.size).reshape(table.shape)
 
     def result(self) -> np.ndarray:
         """Return the counts."""
@@ -95,26 +100,30 @@ def _dataset(
     - `grid` (float64 (t,)): increasing distances
     - `candidates`: as :class:`CandidateSubjects` counts them
     """
-    about, subjects = ranks.about, candidates.shape[2] - 1
+    about = ranks.about
+    subjects = candidates.shape[2] - 1
     role = ranks.impostor_role(search.impostors)
     points = len(sizes) * (len(grid) + 1)
     count, notes = ranks_to_report(subjects, search.max_rank, points)
-    chosen = np.flatnonzero(ranks.mates > 0)
-    genuine, impostor = len(chosen), int(candidates[list(KINDS[role]), :1].sum())
-    probes, rank, weights = ranks.rank_weights(chosen, search.ties)
-    # Weight of the probes with each number of closer subjects, by threshold; those beyond every
-    # threshold in the last row.
+    mated = np.flatnonzero(ranks.mates > 0)
+    genuine = len(mated)
+    impostor = int(candidates[list(KINDS[role]), :1].sum())
+    probes, rank, weights = ranks.rank_weights(mated, search.ties)
+    # (t + 1, subjects): weight of the probes with each number of closer subjects, by the first
+    # threshold that accepts the mate; mates beyond all thresholds in the last row.
     closer = np.zeros((len(grid) + 1, subjects))
     np.add.at(closer, (np.searchsorted(grid, ranks.mate[probes]), rank - 1), weights)
 
-    identified, fa = [], []
-    for size in sizes.tolist():  # of CMS and DIR with the probe's own subject, of FAR without
+    identified = []
+    fa = []
+    for size in sizes.tolist():  # for CMS and DIR with the probe's own subject, for FAR without
+        # (t + 1, ranks): expected probes, up to each threshold and each rank.
         drawn = drawn_marked(subjects - 1, size - 1, closer, count).cumsum(axis=0).cumsum(axis=1)
         identified.append(np.minimum(drawn, genuine))
         fa.append(sum(_accepted(candidates[kind], kind, size) for kind in KINDS[role]))
-    counts = np.stack(identified)
+    counts = np.stack(identified)  # (sizes, t + 1, ranks)
     dir_ = rate(counts[:, :-1], genuine)
-    cms = rate(counts[:, -1], genuine)
+    cms = rate(counts[:, -1], genuine)  # the last row is without a threshold
     far = rate(np.minimum(np.stack(fa), impostor), impostor)
     order = slice(None)
     if about.kind in LARGER_IS_CLOSER:
@@ -152,10 +161,10 @@ def _dataset(
 
 
 def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:
-    """Return the expected impostors with a candidate within each threshold, of a table of them.
+    """Return the expected number of impostors that each threshold accepts, (t,).
 
-    The gallery's `size` does not include the impostor's own subject; NaN of more subjects than
-    there are without it.
+    `table` (t, N + 1) counts the impostors with 0, 1, ... candidates. The gallery's `size` does not
+    include the impostor's own subject; the number is NaN where there are not so many others.
     """
     population = table.shape[1] - 1 - (kind == ENROLLED)
     if not len(table) or not table[0].any():
@@ -170,10 +179,11 @@ def drawn_marked(population: int, drawn: int, weights: np.ndarray, limit: int) -
 
     Marked subjects are added one by one: if `j` of the first `r` are drawn, the next one is drawn
     with chance ``(drawn - j) / (population - r)``. All terms are positive. Row ``a``, of `limit`
-    numbers, has the mixture by ``weights[a]``, those of 0, 1, ... marked subjects.
+    numbers, has the mixture by ``weights[a]``, the weights of 0, 1, ... marked subjects.
     """
-    mixture, number = np.zeros((len(weights), limit)), np.arange(limit)
-    row = (number == 0).astype(np.float64)
+    mixture = np.zeros((len(weights), limit))
+    number = np.arange(limit)
+    row = (number == 0).astype(np.float64)  # chance of each number drawn, of `added` marked ones
     for added in range(weights.shape[1]):
         mixture += weights[:, added, None] * row
         if population <= added:
@@ -271,7 +281,7 @@ def gallery_size(
     require_templates(scores, "a search")
     _require_complete_comparisons(scores)
     subjects = len(scores.gallery_order.subjects)
-    chosen = _sizes(sizes, subjects)
+    gallery_sizes = _sizes(sizes, subjects)
     curve = curve_thresholds(thresholds, n_thresholds)
     grid = thresholds_over(scores, curve, THRESHOLDS)
     searching = Searching(scores, search)
@@ -279,12 +289,12 @@ def gallery_size(
     candidates = CandidateSubjects(search.fusion, grid, subjects, in_gallery)
     parts = parts_of(scores, nearest=False)  # rows are whole
     with rows_reported():
-        *facts, within = reduce(parts, *searching.reducers, candidates)
-    result = _dataset(searching.result(*facts), grid, within, chosen, search)
+        *facts, histogram = reduce(parts, *searching.reducers, candidates)
+    result = _dataset(searching.result(*facts), grid, histogram, gallery_sizes, search)
     if isinstance(curve, np.ndarray):
         smallest = result.isel(gallery_size=0)  # of which FAR is defined
-        within = smallest["dir"].isel(rank=-1)
-        beyond = all_beyond_scores(curve, smallest["far"].values, 1 - within.values)
+        detected = smallest["dir"].isel(rank=-1)
+        beyond = all_beyond_scores(curve, smallest["far"].values, 1 - detected.values)
         result.attrs.update(message_attrs([*messages_of(result.attrs), *beyond]))
     return result
 

@@ -173,18 +173,12 @@ for _rate, _attempts, _words, _label in (
 
 
 class GroupRates(NamedTuple):
-    """Attempts and errors by group, at one threshold.
+    """Attempts and errors by group, at one threshold."""
 
-    - `chosen`: the threshold, as a distance
-    - `subjects` (int64 (groups + 1,)): the number of people of each group, and of all
-    - `of_attempts`: whether the probe alone decides the group
-    - `counts`: attempts by the group of the probe, and of the gallery template
-    """
-
-    chosen: ChosenThreshold
-    subjects: np.ndarray
-    of_attempts: bool
-    counts: FoldCounts
+    chosen: ChosenThreshold  # as a distance
+    subjects: np.ndarray  # int64 (groups + 1,): number of people of each group, and of all
+    of_attempts: bool  # whether the probe alone decides the group
+    counts: FoldCounts  # by the group of the probe, and of the gallery template
 
 
 def groups_dataset(
@@ -194,33 +188,40 @@ def groups_dataset(
 
     `symmetric` data hold each pair of templates twice.
     """
-    chosen, subjects, of_attempts, (genuine, accepted, impostor, accepts) = rates
+    chosen, subjects, of_attempts, counts = rates
     defined = chosen.defined
-    frr, mated, (rejects, genuine) = _rate_of_groups(
-        genuine - accepted, genuine, defined, symmetric
-    )
-    far, pairs, (accepts, impostor) = _rate_of_groups(accepts, impostor, defined, symmetric)
+    rejects = counts.genuine_attempts - counts.genuine_accepted
     # The group of the probe alone decides a genuine attempt.
-    frr, rejects, genuine, mated = (x[:, -1] for x in (frr, rejects, genuine, mated))
-    is_small = few_of_both = subjects < FEW_SUBJECTS
+    genuine = _rate_of_groups(rejects, counts.genuine_attempts, defined, symmetric).by_probe
+    impostor = _rate_of_groups(
+        counts.impostor_accepted, counts.impostor_attempts, defined, symmetric
+    )
+    is_small = subjects < FEW_SUBJECTS  # (groups + 1,)
+    is_small_pair = is_small[:, None] | is_small
     labels = np.append(groups, ALL)
     by_group: tuple[str, ...] = ("group",)
-    by_pair = by_group
-    coordinates = {"group": labels}
+    by_pair: tuple[str, ...] = ("group", "claimed_group")
+    coordinates = {"group": labels, "claimed_group": labels}
     if of_attempts:
-        far, accepts, impostor, pairs = (x[:, -1] for x in (far, accepts, impostor, pairs))
-    else:
-        few_of_both = is_small[:, None] | is_small
-        by_pair = (*by_group, "claimed_group")
-        coordinates = coordinates | {"claimed_group": labels}
-    expected_fr, expected_fa = mated * frr[-1], pairs * far.flat[-1]
+        impostor = impostor.by_probe
+        is_small_pair = is_small
+        by_pair = by_group
+        coordinates = {"group": labels}
+    frr = genuine.rate
+    far = impostor.rate
+    expected_fr = genuine.attempts_once * frr[-1]
+    expected_fa = impostor.attempts_once * far.flat[-1]
     frr_flagged = is_small | ~(expected_fr >= RuleOf(30))
-    far_flagged = few_of_both | ~(expected_fa >= RuleOf(30))
+    far_flagged = is_small_pair | ~(expected_fa >= RuleOf(30))
     variables = {
         **variables_over(
-            by_group, subjects=subjects, genuine_attempts=genuine, frr=frr, fr=rejects
+            by_group,
+            subjects=subjects,
+            genuine_attempts=genuine.attempts,
+            frr=frr,
+            fr=genuine.errors,
         ),
-        **variables_over(by_pair, impostor_attempts=impostor, far=far, fa=accepts),
+        **variables_over(by_pair, impostor_attempts=impostor.attempts, far=far, fa=impostor.errors),
         "expected_fr": (by_group, expected_fr),
         "expected_fa": (by_pair, expected_fa),
         "few_subjects": (by_group, is_small.astype(np.int64)),
@@ -230,15 +231,16 @@ def groups_dataset(
     }
     attrs: dict[str, Any] = {"groups_of": "attempts" if of_attempts else "people"}
     remarks: list[Message] = []
-    within = (far if of_attempts else far.diagonal())[:-1]
+    # From here on without all groups together.
+    far_within = (far if of_attempts else far.diagonal())[:-1]
     if not of_attempts:
-        variables |= inequity(within, frr[:-1], alpha)
+        variables |= inequity(far_within, frr[:-1], alpha)
         attrs["alpha"] = alpha
     if not (of_attempts and defined):
-        remarks += _undefined(defined, groups, frr[:-1], within)
-    is_small, frr_flagged = is_small[:-1], frr_flagged[:-1]
+        remarks += _undefined(defined, groups, frr[:-1], far_within)
+    is_small = is_small[:-1]
     remarks += few_subjects(groups, is_small)
-    remarks += few_errors(groups, is_small, "frr", float(frr[-1]), frr_flagged, symmetric)
+    remarks += few_errors(groups, is_small, "frr", float(frr[-1]), frr_flagged[:-1], symmetric)
     of_groups = (slice(-1),) * far.ndim
     flagged = far_flagged[of_groups]
     remarks += few_errors(groups, is_small, "far", float(far.flat[-1]), flagged, symmetric)
@@ -246,20 +248,35 @@ def groups_dataset(
     return dataset(variables, GROUPS, coordinates, attrs)
 
 
+class _RateOfGroups(NamedTuple):
+    """A rate by group; arrays are (groups + 1, groups + 1).
+
+    Rows are groups of the probe, columns of the gallery template; the last are all groups together.
+    """
+
+    rate: np.ndarray
+    errors: np.ndarray
+    attempts: np.ndarray
+    attempts_once: np.ndarray  # each pair of templates of symmetric data once
+
+    @property
+    def by_probe(self) -> _RateOfGroups:
+        """The rate by group of the probe alone; arrays are (groups + 1,)."""
+        return _RateOfGroups(*(x[:, -1] for x in self))
+
+
 def _rate_of_groups(
     errors: np.ndarray, attempts: np.ndarray, defined: bool, symmetric: bool
-) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return a rate by the groups of probe and gallery, (groups + 1, groups + 1).
-
-    The last row and column are all groups together. The second array has the attempts, a pair of
-    templates of `symmetric` data once; the last two have the errors and the attempts as counted.
-    """
+) -> _RateOfGroups:
+    """Return a rate from counts (groups, groups); NaN unless the threshold is `defined`."""
     once = with_totals(attempts)
     if symmetric:
+        # Pairs within a group are counted twice on the diagonal, others once on each side of it.
         once = with_totals(attempts - np.diag(attempts.diagonal() // 2))
         once[-1, -1] = attempts.sum() // 2
-    errors, attempts = with_totals(errors), with_totals(attempts)
-    return ratio(errors, attempts * defined), once, (errors, attempts)
+    errors = with_totals(errors)
+    attempts = with_totals(attempts)
+    return _RateOfGroups(ratio(errors, attempts * defined), errors, attempts, once)
 
 
 def with_totals(counts: np.ndarray) -> np.ndarray:
@@ -362,10 +379,12 @@ def group_intervals(
     counts = people_counts(scores, dataset["threshold"].values[None])
     pairs = PairsOfGroups(counts, group)
     subjects, disjoint = independent_trials(counts, group, number)
+    # The people of FRR by group, and of FAR by groups of probe and claimed person.
     of_frr = [people_with_mates(counts, group == g, int(subjects[g])) for g in range(number)]
     of_far = [
         [pairs.people_of(g, h, int(disjoint[g, h])) for h in range(number)] for g in range(number)
     ]
+    # (1 + groups, groups, 2): lower and upper limits of FRR, then of FAR by group of the probe.
     alone = [[x.limits(confidence) for x in row] for row in (of_frr, *of_far)]
     frr, *far = np.array(alone) if defined else np.full((1 + number, number, 2), np.nan)
     limits: dict[str, Limits] = {
@@ -473,7 +492,10 @@ def not_compared(groups: int, enough: np.ndarray) -> list[Message]:
 def independent_trials(
     counts: PeopleCounts, group: np.ndarray, number: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers of independent trials: subjects of a group, disjoint pairs of two groups."""
+    """Return numbers of independent trials: subjects of a group, disjoint pairs of two groups.
+
+    Disjoint pairs, int64 (groups, groups), have no person in common.
+    """
     subjects = np.bincount(group[counts.genuine_attempts > 0], minlength=number)
     pairs = np.zeros((number, number), dtype=np.int64)
     if counts.listed:
@@ -484,6 +506,7 @@ def independent_trials(
             mate = mates_among(probe[code == k], claimed[code == k], len(counts.people))
             pairs.flat[k] = (mate >= 0).sum() // 2
         return subjects, pairs
+    # Where everyone is compared, disjoint pairs follow from the people of both sides.
     probes, enrolled = (np.flatnonzero(size * ~counts.no_person) for size in counts.sizes)
     probes_of = np.bincount(group[probes], minlength=number)
     enrolled_of = np.bincount(group[enrolled], minlength=number)
@@ -510,13 +533,15 @@ def people_with_mates(counts: PeopleCounts, inside: np.ndarray, trials: int) -> 
 def _p_values(
     counts: PeopleCounts, pairs: PairsOfGroups, enough: np.ndarray, options: IntervalMethod
 ) -> tuple[dict[str, float], list[Message]]:
+    """Return the p-value of a permutation test of each rate; NaN where it is not tested."""
     p_values = {"far": math.nan, "frr": math.nan}
     attempts = counts.genuine_attempts
     accepted = counts.genuine_accepted[0]
     is_compared = enough[pairs.group] & ~pairs.no_person
 
-    def tested(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        persons = np.flatnonzero(chosen)
+    def tested(is_tested: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the people of a mask, and their groups numbered from 0 without gaps."""
+        persons = np.flatnonzero(is_tested)
         return persons, np.unique(pairs.group[persons], return_inverse=True)[1].reshape(-1)
 
     persons, groups = tested(is_compared & (attempts > 0))
@@ -579,17 +604,16 @@ def _differences(
     - `enough`: whether a group has people enough to be compared
     - `of_two`: whether an attempt is of two people
     """
+    # Both (groups, people): the same people in all groups, for a jackknife of the differences.
     errors, attempts = np.zeros((2, len(groups), people))
     for number, people_of_group in enumerate(groups):
-        errors[number, people_of_group.person], attempts[number, people_of_group.person] = (
-            people_of_group.errors_of,
-            people_of_group.attempts_of,
-        )
+        errors[number, people_of_group.person] = people_of_group.errors_of
+        attempts[number, people_of_group.person] = people_of_group.attempts_of
     has_attempt = attempts.any(axis=0)
-    errors, attempts = errors[:, has_attempt], attempts[:, has_attempt]
-    all_errors, all_attempts = np.array(
-        [[people_of_group.errors, people_of_group.attempts] for people_of_group in groups]
-    ).T
+    errors = errors[:, has_attempt]
+    attempts = attempts[:, has_attempt]
+    all_errors = np.array([people_of_group.errors for people_of_group in groups])
+    all_attempts = np.array([people_of_group.attempts for people_of_group in groups])
     columns = ratio(without_each(errors, all_errors), without_each(attempts, all_attempts))
     of_each = np.nan_to_num(ratio(errors, attempts))  # a person without attempts has no error
     none = [of_each[0, :0]] * len(groups)

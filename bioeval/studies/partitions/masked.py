@@ -137,11 +137,13 @@ class MaskedTasks:
     def _verification(
         self, parts: MaskedParts, places: Sequence[Places], verification: VerificationTask
     ) -> Numbers:
+        """Return the numbers of each part, (parts, ...), by the name of the variable."""
         fusion = verification.use.fused
-        times = 1
-        counted_twice = np.zeros(len(parts), dtype=bool)
+        times = 1  # attempts for each comparison of `attempts`
+        counted_twice = np.zeros(len(parts), dtype=bool)  # parts with each pair in both directions
         if fusion is None:
-            attempts, times = parts.attempts(), parts.times
+            attempts = parts.attempts()
+            times = parts.times
             counted_twice = self._are_symmetric(parts)
         else:
             attempts = parts.claims(fusion, self.claims[fusion])
@@ -178,6 +180,7 @@ class MaskedTasks:
         )
         disjoint = np.minimum(np.minimum(people.probing, people.enrolled), people.every // 2)
         if self._absent is not None:
+            # Parts with a comparison of two people that is no attempt: mask' absent mask > 0.
             rows, columns = (x.astype(np.float32) for x in (parts.rows, parts.columns))
             for part in np.flatnonzero(((rows @ self._absent) * columns).sum(axis=1)).tolist():
                 compared = ComparedPeople.from_scores(
@@ -200,6 +203,7 @@ class MaskedTasks:
         return absent.astype(np.float32) if absent.any() else None
 
     def _are_symmetric(self, parts: MaskedParts) -> np.ndarray:
+        """Return which parts have equal scores in both directions, judged by a sample of each."""
         symmetric = parts.are_same & (parts.rows.sum(axis=1) > 1)
         if not symmetric.any() or not self._differs_across_diagonal.any():
             return symmetric
@@ -211,6 +215,7 @@ class MaskedTasks:
 
     @cached_property
     def _differs_across_diagonal(self) -> np.ndarray:
+        """Cells unlike their mirror images, bool (m, m); NaN is like NaN."""
         raw = self.scores.cells.values()
         unlike = (raw != raw.T) & ~((raw != raw) & (raw != raw).T)
         if self.scores.exclude or self.scores.cells.mask is not None:
@@ -297,8 +302,9 @@ class MaskedTasks:
         ranks, is_reported = self._ranks_to_report(limit)
         mated = searches.is_mated
         attempts = searches.number(mated)
-        is_within = [searches.is_ranked & (searches.rank <= k) for k in ranks.tolist()]
-        count = np.stack([searches.number(x) for x in is_within], axis=1)
+        # (parts, ranks): probes of each part whose mate is up to each rank.
+        is_found = [searches.is_ranked & (searches.rank <= k) for k in ranks.tolist()]
+        count = np.stack([searches.number(x) for x in is_found], axis=1)
         with np.errstate(invalid="ignore"):
             rate = count / attempts[:, None]
         return {
@@ -349,11 +355,11 @@ class MaskedTasks:
         """
         usual = len(self.tasks.far_targets)
         pairs = numbers["impostor_pairs"]
-        is_asked = np.ones((len(pairs), len(self.targets)), dtype=bool)
-        is_asked[:, usual:] = is_supported(self.targets[usual:], pairs[:, None])
-        in_some_part = is_asked.any(axis=0)
+        has_target = np.ones((len(pairs), len(self.targets)), dtype=bool)  # (parts, targets)
+        has_target[:, usual:] = is_supported(self.targets[usual:], pairs[:, None])
+        in_some_part = has_target.any(axis=0)
         for name in OF_TARGETS & numbers.keys():
             numbers[name] = numbers[name][:, in_some_part]
-            if not is_asked[:, in_some_part].all():
-                numbers[name] = np.where(is_asked[:, in_some_part], numbers[name], np.nan)
+            if not has_target[:, in_some_part].all():
+                numbers[name] = np.where(has_target[:, in_some_part], numbers[name], np.nan)
         return self.targets[in_some_part]
