@@ -189,6 +189,8 @@ WRONG: dict[str, list[str]] = {
         "ranks = ranks - 1",
         "ranks = ranks + 1",
         "ranks = np.minimum(ranks, 10)",
+        "ranks = np.ones(200, dtype=int)",
+        "ranks = 1 + (claims < claims[true][:, None]).sum(axis=1)",
         "ranks = np.zeros(200, dtype=int)",
         "ranks = np.array([1 + (d[~own] < d[own].max()).sum() for d, own in zip(distances, same)])",
         "cms = np.array([(ranks == k).mean() for k in range(1, 11)])",
@@ -211,7 +213,7 @@ WRONG: dict[str, list[str]] = {
     "check_searches": [
         searching(2 / 3, 1, 1 / 2, 0, 1),
         searching(1 / 3, 2 / 3, 1 / 3, 0, 1 / 3),  # over all probes
-        searching(1, 1, 1, 0, 1),  # ranks of people
+        searching(1, 1, 1, 0, 1),  # the rank is not used
         searching(1 / 2, 1, 1 / 2, 0, 0),  # < and not <=
     ],
     "check_arrays": [
@@ -221,6 +223,7 @@ WRONG: dict[str, list[str]] = {
         'closer = (distances < mate).groupby("person").sum()',
         'closer = (distances <= mate).sum("template")',
         'closer = (distances >= mate).groupby("person").sum()',
+        "closer = nearest <= mate",
     ],
     "check_partitions": [
         "rank = rank - 1",
@@ -344,13 +347,13 @@ def test_answers_that_are_right_in_another_way_pass(check, answer):
     run(check, answer)
 
 
-@pytest.mark.parametrize("halves", ["people[::2], people[1::2]", "people[10:], people[:10]"])
+@pytest.mark.parametrize("halves", ["people[1::2], people[::2]", "people[:10], people[10:]"])
 @pytest.mark.slow
 def test_the_last_part_can_be_repeated_with_other_halves(halves):
     (last,) = (
-        x for x in sources("teacher/lab-1-solution") if "chosen_on, used_on = people[:10]" in x
+        x for x in sources("teacher/lab-1-solution") if "chosen_on, used_on = people[10:]" in x
     )
-    run("check_threshold", last.replace("people[:10], people[10:]", halves))
+    run("check_threshold", last.replace("people[10:], people[:10]", halves))
 
 
 @pytest.mark.slow
@@ -393,3 +396,28 @@ def test_each_gap_that_is_left_stops_at_its_check(name):
         with pytest.raises(AssertionError, match="dots"):
             exec(lab[k + 1], names)
     plt.close("all")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("check", "answer", "cause"),
+    [
+        (
+            "check_claims",
+            claiming("mean()").replace("name].", "name][off[i, person == name]]."),
+            "mean",
+        ),
+        ("check_ranks", "ranks = np.ones(200, dtype=int)", "own mate"),
+        ("check_ranks", "ranks = 1 + (claims < claims[true][:, None]).sum(axis=1)", "among people"),
+        (
+            "check_rates",
+            rating(far='counts["FA"] / sum(counts.values())'),
+            "divided by all attempts",
+        ),
+        ("check_searches", searching(1, 1, 1 / 2, 0, 1), "the rank is not used"),
+        ("check_searches", searching(1 / 2, 1, 1 / 2, 0, 1 / 3), "all three probes"),
+        ("check_arrays", "closer = nearest <= mate", "counts a person once"),
+    ],
+)
+def test_the_cause_of_a_mistake_is_named(check, answer, cause):
+    assert cause in stopped(check, answer)
