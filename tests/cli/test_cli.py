@@ -33,7 +33,7 @@ def plain_output(monkeypatch, tmp_path):
 
 @pytest.fixture
 def scores(tmp_path) -> Path:
-    """Four subjects, three templates each."""
+    """Write scores of four subjects with three templates."""
     be.save(be.simulate(4, 3, random_state=3), tmp_path / "scores.npz")
     return Path("scores.npz")
 

@@ -216,7 +216,7 @@ COMMANDS = [
 
 @pytest.fixture
 def sessions():
-    """Two systems over 12 subjects with two templates in each of three sessions."""
+    """Write scores of two systems: 12 subjects, three sessions, two templates in a session."""
     rng, labels = np.random.default_rng(0), np.repeat(np.arange(12), 6)
     for name in "ab":
         embeddings = rng.normal(size=(12, 8))[labels] + 0.9 * rng.normal(size=(72, 8))

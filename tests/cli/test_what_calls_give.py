@@ -24,7 +24,7 @@ PEOPLE = be.stats.IntervalMethod("people", replicates=200)
 
 
 def made(name: str) -> be.Scores:
-    """Scores of systems a and b, or of c: queries, of whom some are not enrolled."""
+    """Scores of systems a and b, and of c, where some queries have no enrolled person."""
     drawn = be.simulate(12, 3, within=0.9, random_state="abc".index(name))
     values = np.asarray(drawn.values)
     if name != "c":

@@ -2,6 +2,7 @@
 
 import itertools
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -129,61 +130,86 @@ def test_pairs_of_people_are_those_that_are_compared(seed):
     assert ds.attrs["pairs_of_people"] == sum(len(x) == 2 for x in pairs)
 
 
-LAYOUTS = ("list", "failures", "mask", "exclusion", "visits", "claims")
+class DoorLog(NamedTuple):
+    """Fourteen people who each make three tries as themselves and as three others."""
+
+    labels: np.ndarray  # (tries,)
+    people: np.ndarray  # (people,)
+    values: np.ndarray  # (tries, people)
+    is_made: np.ndarray  # (tries, people)
+
+    def pairs(self) -> set[frozenset[int]]:
+        """Return the pairs of people who were compared."""
+        i, j = np.nonzero(self.is_made)
+        compared = zip(self.labels[i].tolist(), j.tolist(), strict=True)
+        return {frozenset(pair) for pair in compared if pair[0] != pair[1]}
 
 
-def partly_compared(layout, seed=4):
-    """Return a door log in a layout, in which 14 people claim to be a few others, and its pairs."""
-    rng = np.random.default_rng(seed)
-    people, tries = 14, 3
-    labels = np.repeat(np.arange(people), tries)
-    is_made = np.zeros((len(labels), people), dtype=bool)
-    for person in range(people):
-        is_made[labels == person, person] = True
-        for claimed_person in rng.choice(people // 2, 3, replace=False):
-            is_made[labels == person, claimed_person] = True
-    values = rng.normal(size=is_made.shape) + 3 * (labels[:, None] == np.arange(people))
-    i, j = np.nonzero(is_made)
-    pairs = {frozenset(x) for x in zip(labels[i].tolist(), j.tolist(), strict=True) if x[0] != x[1]}
-    sides = labels, np.arange(people)
-    compared_values = np.where(is_made, values, np.nan)
-    holes = be.Scores(compared_values, *sides, kind="similarity", nan="exclude")
-    if layout == "list":
-        subjects = np.stack([labels[i], j], axis=1)
-        scores = be.Scores.from_pairs(
-            values[i, j], labels[i] == j, subjects=subjects, kind="similarity"
-        )
-    elif layout == "failures":
-        scores = holes
-    elif layout == "mask":
-        mask = np.where(is_made, 1 + (labels[:, None] == np.arange(people)), 0)
-        scores = be.Scores(values, *sides, kind="similarity", mask=mask)
-    elif layout == "exclusion":  # the doors of two buildings are not compared
-        door, home = labels % 2, np.arange(people) % 2
-        meta = {"probe_meta": {"door": door}, "gallery_meta": {"door": home}}
-        scores = be.Scores(values, *sides, kind="similarity", **meta, exclude=["all:door"])
-        pairs = {
-            x for x in map(frozenset, np.ndindex(people, people)) if len({y % 2 for y in x}) == 2
-        }
-    else:
-        meta = {"visit": np.arange(len(labels)) // tries}
-        log = be.Scores(compared_values, *sides, kind="similarity", nan="exclude", probe_meta=meta)
-        scores = be.claim_scores(log, attempts="visit") if layout == "visits" else log
-    return scores, pairs
+def door_log() -> DoorLog:
+    rng = np.random.default_rng(4)
+    people = np.arange(14)
+    labels = np.repeat(people, 3)
+    is_made = labels[:, None] == people
+    for person in people:
+        claimed_people = rng.choice(len(people) // 2, 3, replace=False)
+        is_made[np.ix_(labels == person, claimed_people)] = True
+    values = rng.normal(size=is_made.shape) + 3 * (labels[:, None] == people)
+    return DoorLog(labels, people, values, is_made)
+
+
+def scores_of(log: DoorLog, values: np.ndarray, **options) -> be.Scores:
+    return be.Scores(values, log.labels, log.people, kind="similarity", **options)
+
+
+def as_list(log: DoorLog) -> be.Scores:
+    i, j = np.nonzero(log.is_made)
+    subjects = np.stack([log.labels[i], j], axis=1)
+    is_genuine = log.labels[i] == j
+    return be.Scores.from_pairs(log.values[i, j], is_genuine, subjects=subjects, kind="similarity")
+
+
+def with_failures(log: DoorLog, **options) -> be.Scores:
+    """Return scores in which comparisons that were not made have failed."""
+    return scores_of(log, np.where(log.is_made, log.values, np.nan), nan="exclude", **options)
+
+
+def with_mask(log: DoorLog) -> be.Scores:
+    mask = np.where(log.is_made, 1 + (log.labels[:, None] == log.people), 0)
+    return scores_of(log, log.values, mask=mask)
+
+
+def with_exclusion(log: DoorLog) -> be.Scores:
+    """Return scores in which the people of one building are not compared: odd or even."""
+    meta = {"probe_meta": {"door": log.labels % 2}, "gallery_meta": {"door": log.people % 2}}
+    return scores_of(log, log.values, **meta, exclude=["all:door"])
+
+
+def as_claims(log: DoorLog) -> be.Scores:
+    return with_failures(log, probe_meta={"visit": np.arange(len(log.labels)) // 3})
+
+
+def as_visits(log: DoorLog) -> be.Scores:
+    return be.claim_scores(as_claims(log), attempts="visit")
+
+
+LAYOUTS = (as_list, with_failures, with_mask, with_exclusion, as_visits, as_claims)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_what_was_compared_counts_in_every_layout(layout):
-    scores, pairs = partly_compared(layout)
-    options = {"templates": "multi"} if layout == "claims" else {}
-    ds = be.verification(scores, **options, far_targets=[3 / 80], interval="people")
+def test_compared_pairs_of_people_are_counted_in_every_layout(layout):
+    log = door_log()
+    pairs = log.pairs()
+    if layout is with_exclusion:
+        pairs = {frozenset((i, j)) for i in range(0, 14, 2) for j in range(1, 14, 2)}
+    options = {"templates": "multi"} if layout is as_claims else {}
+    ds = be.verification(layout(log), **options, far_targets=[3 / 80], interval="people")
     assert ds.attrs["pairs_of_people"] == len(pairs) < 14 * 13 // 2
     assert arguments(ds, "target-not-supported")["have"] == {"pairs of people": len(pairs)}
 
 
 def test_the_limit_without_an_error_is_of_disjoint_pairs_that_were_compared():
-    """All people claim to be one of three, so at most three pairs have no person in common."""
+    """All claims are of three people, so that at most three pairs are disjoint."""
     labels, gallery = np.arange(3, 30), np.arange(3)
     values = 2 - np.eye(30)
     is_made = np.eye(30, dtype=bool)

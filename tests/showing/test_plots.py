@@ -485,7 +485,7 @@ def test_folds_at_one_target_are_dots_with_a_bar(plot):
 
 @pytest.mark.parametrize("plot", [be.plot.roc, be.plot.det])
 def test_folds_are_thin_lines_with_their_mean(plot):
-    """FAR targets may be in any order; each of several systems has its colour."""
+    """FAR targets may be in any order; systems differ in colour."""
     targets = [0.5, 0.05, 1, 0.2]
     result = {name: of_folds(i, far_targets=targets) for i, name in enumerate("ab")}
     display = plot(result)

@@ -31,7 +31,7 @@ def listed(scores: be.Scores) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def people() -> be.Scores:
-    """Similarities of 12 subjects, rounded so that there are ties."""
+    """Similarities of 12 subjects, rounded to have ties."""
     result = be.simulate(
         12, 3, model="gaussian-scores", kind="similarity", d_prime=1.5, random_state=4
     )

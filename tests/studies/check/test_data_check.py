@@ -292,9 +292,8 @@ def test_near_copies_under_two_labels(kind, off):
     result = be.check_data(scores, far_targets=TARGETS)["zero-distance"]
     assert (result.severity, result.count, result.code) == ("warning", 2, "copies-of-two")
     assert "row 4 column 60 (1, 15)" in result.where
-    embeddings[60] = embeddings[4] + 0.02 * median_distance * step / np.linalg.norm(
-        step
-    )  # near, but no copy
+    # near, but no copy
+    embeddings[60] = embeddings[4] + 0.02 * median_distance * step / np.linalg.norm(step)
     scores = be.Scores(np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2), WHO)
     assert be.check_data(scores, far_targets=TARGETS)["zero-distance"].severity == "ok"
 

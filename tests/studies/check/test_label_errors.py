@@ -31,7 +31,7 @@ def planted(rng: np.random.Generator, labels: np.ndarray, number: int) -> tuple[
 
 
 def case(seed: int, layout: str, kind: str, form: str) -> dict[str, Any]:
-    """Return scores with a few wrong labels and unequal numbers of templates, sometimes one."""
+    """Return scores with a few wrong labels, of one to several templates a person."""
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.repeat(np.arange(8), rng.integers(1, 6, 8)))
     values = people(rng, labels, rng.choice([0.1, 0.3, 0.6]))

@@ -110,7 +110,7 @@ def test_against_the_definition(layout, kind, seed):
 
 
 def test_people_who_are_alike_are_two():
-    """Two people whose own templates are far nearer to each other, as usual for a person."""
+    """Two people have close templates, but far closer ones within each person."""
     rng = np.random.default_rng(8)
     subject = np.repeat(np.arange(40), 6)
     centres, spread = rng.normal(size=(40, 12)), np.full(40, 0.5)
@@ -158,7 +158,7 @@ def test_a_second_name_may_be_of_probes_or_of_the_gallery_alone(enrolled):
 
 
 def test_exchanged_names_are_errors_of_labels_and_no_second_name():
-    """The gallery templates of two people are exchanged: probes are nearest to the other."""
+    """Gallery templates of two people are exchanged: probes are nearest to the wrong person."""
     values, labels, gallery = crowd("probe-against-gallery", 1)
     labels[labels == "q"], gallery[gallery == "q"] = "p03", "p03"
     is_fifth, is_ninth = gallery == "p05", gallery == "p09"

@@ -89,7 +89,7 @@ def test_a_mate_that_is_not_first_and_a_subject_with_one_template(
 
 
 def test_ties_have_their_expected_share():
-    """A mate and two other subjects at the same distance: ranks 1, 2 and 3 have 1/3 each."""
+    """A mate and two others have equal distances: each of ranks 1, 2 and 3 has probability 1/3."""
     scores = be.Scores([[5.0, 5.0, 5.0, 6.0]], ["a"], ["b", "a", "c", "d"])
     row = be.explain(scores, 0, threshold=5)
     assert counts_of(row.tasks[2])["di", 3] == 1

@@ -96,7 +96,7 @@ def test_disjoint_pairs_are_among_those_compared(seed):
 
 
 def two_of_each(n: int = 60, close: float = 0.4):
-    """Return pairs: two genuine pairs of each of `n` people, and pairs with the next two people."""
+    """Return two genuine and two impostor pairs (with the next two people) for each person."""
     rng = np.random.default_rng(3)
     subject = np.arange(n)
     subjects = [(i, i) for i in subject for _ in range(2)]

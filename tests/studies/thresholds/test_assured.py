@@ -75,7 +75,7 @@ def test_a_promise_has_the_limits_of_an_interval(layout, confidence):
 
 
 def world(seed):
-    """People who differ, among them wolves, with a few templates, in one of two kinds."""
+    """Draw scores of people with few templates, of whom some are wolves, of either kind."""
     rng = np.random.default_rng(seed)
     people, templates = int(rng.integers(8, 45)), int(rng.integers(1, 5))
     labels = np.repeat(
@@ -233,7 +233,7 @@ def test_two_people_are_too_few_for_anything():
 
 
 def test_a_threshold_between_ties_is_not_attainable():
-    """Nearly all pairs of people have one of two distances: 2 % are at 1.0, 98 % at 2.0.
+    """Two distances occur between people: 1.0 in 2 % of the pairs, 2.0 in 98 %.
 
     A target of 30 % would allow some of those at 2.0, but there is no threshold that does.
     """
@@ -265,7 +265,7 @@ def test_no_number_of_people_helps_above_the_target():
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
 def test_impostors_that_nothing_accepts(confidence):
-    """FAR is 0 at every threshold, so that the promise depends on the number of people alone."""
+    """FAR is 0 at every threshold: the number of people alone decides about the promise."""
     scores = be.simulate(14, 3, random_state=1)
     values = np.where(scores.probe_labels[:, None] == scores.probe_labels, scores.values, np.inf)
     result = be.study_threshold(
