@@ -24,10 +24,13 @@ from bioeval.tasks.reid.convention import Convention, cameras_of
 class Candidates:
     """The candidates of the queries of some scores under a convention.
 
-    - `left_out` (bool (m,)): queries that are junk or distractors, which match nothing
-    - `identity` (int64 (m,)): a code of each query's subject, -1 where it is left out
-    - `enrolled` (bool (m,)): whether the subject has templates in the gallery besides the query
-    - `junk` (bool (n,)): gallery templates that no query sees
+    - `left_out` (bool (queries,)): queries that are junk or distractors, which match nothing
+    - `identity` (int64 (queries,)): a code of each query's subject, -1 where it is left out
+    - `itself` (bool (queries,)): whether the query's own template is in the gallery
+    - `enrolled` (bool (queries,)): whether the subject has templates there besides the query
+    - `junk` (bool (gallery templates,)): templates that no query sees
+    - `ids`: the labels of junk and of distractors
+    - `cameras`: the cameras of both sides as codes, -1 if unknown; None if no rule needs them
     """
 
     def __init__(self, scores: Scores, rules: Convention):
@@ -35,7 +38,8 @@ class Candidates:
         if scores.layout != "top-k":
             require_subjects(scores, "re-identification")
             require_templates(scores, "re-identification")
-        self.scores, self.rules = scores, rules
+        self.scores = scores
+        self.rules = rules
         codes = scores.codes.labelled
         no_person_ids = (*rules.distractor_ids, *ids_of_no_person(scores.distractor_ids))
         distractor_ids = (x for x in dict.fromkeys(no_person_ids) if x not in rules.junk_ids)
@@ -46,17 +50,16 @@ class Candidates:
         self.junk = np.zeros(scores.shape[1], dtype=bool)
         if rules.junk == "remove":
             self.junk = codes.of_no_person(rules.junk_ids)[codes.gallery]
-        #: Whether each query is itself in the gallery.
         self.itself = np.isin(scores.probe_ids, scores.gallery_ids)
         templates = np.bincount(codes.gallery, minlength=len(codes.values))[codes.probe]
         self.enrolled = (templates > self.itself) & ~self.left_out & are_enrolled(scores)
-        self.cameras = None  # as codes: an unknown one equals nothing
+        self.cameras = None
         if rules.needs_cameras:
             self.cameras = column_codes(*cameras_of(scores), "camera")
 
     @property
     def absent(self) -> np.ndarray:
-        """Which queries are not left out and of an identity that the gallery lacks."""
+        """The mask of queries of people whom the gallery lacks."""
         return ~self.enrolled & ~self.left_out
 
     def labels(self) -> np.ndarray:
@@ -118,24 +121,27 @@ class Candidates:
         """Return the number of gallery templates removed for each query, besides the query."""
         order = np.argsort(self.scores.gallery_ids)
         place = np.searchsorted(self.scores.gallery_ids[order], self.scores.probe_ids)
-        own_place = np.where(self.itself, order[np.minimum(place, len(order) - 1)], 0)
-        removed = np.full(len(own_place), int(self.junk.sum()))
-        is_own_removed = self.junk[own_place]
+        # The column of the query's own template; any column where it has none.
+        own_column = np.where(self.itself, order[np.minimum(place, len(order) - 1)], 0)
+        removed = np.full(len(own_column), int(self.junk.sum()))
+        is_own_removed = self.junk[own_column]
         if self.cameras is not None and rule != "none":
-            searching, enrolled = self.cameras.probe, self.cameras.gallery
-            searched_key = searching
-            entry_key = enrolled
+            camera = self.cameras.probe
+            has_camera = camera >= 0
+            # An entry is removed if it has the key of the query: its camera, or person and camera.
+            query_key = camera
+            entry_key = self.cameras.gallery
             if rule == "same-id-same-camera":
                 number = len(self.cameras.values) + 1
-                searched_key = self.identity * number + searching
-                entry_key = self.scores.codes.labelled.gallery * number + enrolled
-            is_removable = (enrolled >= 0) & ~self.junk
-            listed = np.sort(entry_key[is_removable])
-            low, high = (np.searchsorted(listed, searched_key, side) for side in ("left", "right"))
-            removed += np.where(searching >= 0, high - low, 0)
-            is_own_removed = is_own_removed | (
-                (searching >= 0) & is_removable[own_place] & (entry_key[own_place] == searched_key)
-            )
+                query_key = self.identity * number + camera
+                entry_key = self.scores.codes.labelled.gallery * number + self.cameras.gallery
+            is_removable = (self.cameras.gallery >= 0) & ~self.junk
+            keys = np.sort(entry_key[is_removable])
+            low = np.searchsorted(keys, query_key, "left")
+            high = np.searchsorted(keys, query_key, "right")
+            removed += np.where(has_camera, high - low, 0)
+            has_own_key = entry_key[own_column] == query_key
+            is_own_removed |= has_camera & is_removable[own_column] & has_own_key
         return removed - (self.itself & is_own_removed)
 
     def about(self) -> Provenance:
@@ -169,14 +175,14 @@ def kept_scores(scores: Scores, rules: Convention) -> Scores:
 class KeptCells:
     """Mask of a matrix under a convention, computed row by row as it is read.
 
-    `removed` has the cells that the convention removes; `given` is the mask before, if any.
+    `removed` has the cells that the convention removes; `scores_mask` is the scores' own, if any.
     """
 
     ndim = 2
 
     def __init__(self, candidates: Candidates):
         self.shape = candidates.scores.shape
-        self.given = candidates.scores.mask
+        self.scores_mask = candidates.scores.mask
         self.removed = RemovedCells(candidates)
 
     def __getitem__(self, rows: Any) -> np.ndarray:
@@ -184,8 +190,8 @@ class KeptCells:
         index = np.arange(self.shape[0])[rows]
         mask = np.where(self.removed.mates(index), np.uint8(Mask.GENUINE), np.uint8(Mask.IMPOSTOR))
         mask[self.removed[index]] = Mask.IGNORE
-        if self.given is not None:
-            mask[self.given[index] == Mask.IGNORE] = Mask.IGNORE
+        if self.scores_mask is not None:
+            mask[self.scores_mask[index] == Mask.IGNORE] = Mask.IGNORE
         return mask
 
 

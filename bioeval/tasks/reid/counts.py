@@ -142,10 +142,11 @@ class ReidCounts:
         rules = self.candidates.rules
         about = candidates.about()
         removed_entries = candidates.removed_entries(rules.removed)
-        measures, in_means = self.measures(), self.in_means(matches)
+        measures = self.measures()
+        in_means = self.in_means(matches)
         searching = int((~candidates.left_out).sum())
         queries = int(in_means.sum())
-        valid = int((matches.counts > 0).sum())
+        with_match = int((matches.counts > 0).sum())
         absent = int(candidates.absent.sum())
         cmc_queries = int(measures.cmc.counted.sum())
         at_rank = measures.cmc.counts(rules.max_rank)
@@ -158,7 +159,7 @@ class ReidCounts:
             **{name: (("rank",), x.means(rules.max_rank)) for name, x in measures.curves.items()},
             "queries": queries,
             "skipped": searching - queries,
-            "unmatched": searching - valid,
+            "unmatched": searching - with_match,
             "not_in_gallery": absent,
             "left_out": len(in_means) - searching,
             "removed": removed_entries.sum(),
@@ -180,7 +181,7 @@ class ReidCounts:
         if self.per_query:
             variables |= self._numbers_of_queries(measures, removed_entries)
             coordinates["probe"] = np.arange(len(in_means))
-        messages = self._messages(searching, valid, absent)
+        messages = self._messages(searching, with_match, absent)
         attrs = about_attrs(about, "reid", "re-identification", messages)
         table = self.table
         if rules.cmc in ("single-gallery-shot", "identity-dedup"):
@@ -208,7 +209,12 @@ class ReidCounts:
             numbers["template"] = names
         return variables_over(("probe",), **numbers)
 
-    def _messages(self, searching: int, valid: int, absent: int) -> list[Message]:
+    def _messages(self, searching: int, with_match: int, absent: int) -> list[Message]:
+        """Return the messages of the result.
+
+        The numbers are of queries that are not left out: all, with a match, and of people whom the
+        gallery lacks.
+        """
         matches, rules = self.matches, self.candidates.rules
         messages = [*self._tie_messages()]
         if rules.rank_k is not None:
@@ -216,8 +222,8 @@ class ReidCounts:
         if self.thresholds is not None:
             kind = self.candidates.scores.kind
             messages += self.thresholds_beyond_scores(to_user(self.thresholds, kind))
-        messages += _unmatched(searching, valid, absent, rules.unmatched, rules.ap_removed)
-        if valid and not self.cmc_matches.counts.any():
+        messages += _unmatched(searching, with_match, absent, rules.unmatched, rules.ap_removed)
+        if with_match and not self.cmc_matches.counts.any():
             consequence = "the CMC is not defined"
             messages.append(no_match(searching, absent, rules.removed, consequence))
         return messages
@@ -240,7 +246,8 @@ class ReidCounts:
         rules = self.candidates.rules
         counted = self.in_means(self.matches)
         plain = "stable" if rules.ties == "expected" else rules.ties
-        cmc, values = self._cmc(rules.ties), self._values(plain)
+        cmc = self._cmc(rules.ties)
+        values = self._values(plain)
         query = np.flatnonzero(matches.counts)
         means = {name: QueryMean(counted, query, x[query]) for name, x in values.items()}
         if self.thresholds is not None:
@@ -397,21 +404,27 @@ def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
     return Message(NO_MATCH, why=reason, consequence=consequence)
 
 
-def _unmatched(total: int, valid: int, absent: int, unmatched: str, rule: str) -> list[Message]:
-    if not valid:
+def _unmatched(
+    searching: int, with_match: int, absent: int, unmatched: str, rule: str
+) -> list[Message]:
+    """Return the message on queries without a match, by the treatment `unmatched` of a card."""
+    if not with_match:
         consequence = "nothing can be ranked"
-        if total and unmatched != "skip":
+        if searching and unmatched != "skip":
             consequence += ", and every mean is 0"
-        return [no_match(total, absent, rule, consequence)]
-    if valid == total:
+        return [no_match(searching, absent, rule, consequence)]
+    if with_match == searching:
         return []
     treatment = "left out" if unmatched == "skip" else "counted as 0 in every mean"
-    return [without_match(absent, total - valid - absent, treatment)]
+    return [without_match(absent, searching - with_match - absent, treatment)]
 
 
 def without_match(absent: int, removed: int, treatment: str) -> Message:
     """Return the treatment of queries whose matches are absent, or all removed."""
-    whys = [f"{absent:,} not in the gallery"] if absent else []
-    whys += [f"all matches of {removed:,} are removed"] if removed else []
-    about = {"queries": absent + removed, "why": ", ".join(whys), "treatment": treatment}
+    reasons = []
+    if absent:
+        reasons.append(f"{absent:,} not in the gallery")
+    if removed:
+        reasons.append(f"all matches of {removed:,} are removed")
+    about = {"queries": absent + removed, "why": ", ".join(reasons), "treatment": treatment}
     return Message("queries-without-match", **about)

@@ -375,20 +375,27 @@ def _per_threshold(sets: RetrievedSets, ties: Ties, *, capped: bool) -> tuple[np
     (TP + FP + FN)``. Under `capped`, entries behind the last match are no false positives, as in
     the paper's program.
     """
-    matches, hits = sets.matches, sets.hits
+    matches = sets.matches
+    hits = sets.hits
     ranks = ranks_of(matches, ties)
-    listed = sets.retrieved.astype(np.float64)
+    retrieved = sets.retrieved.astype(np.float64)
     if capped:
-        last = np.zeros(len(listed))
+        last_rank = np.zeros(len(retrieved))  # of a match of the query; 0 without a match
         is_matched = matches.counts > 0
-        last[is_matched] = ranks[matches.starts[1:][is_matched] - 1]
-        listed = np.minimum(listed, last[:, None])
+        last_rank[is_matched] = ranks[matches.starts[1:][is_matched] - 1]
+        retrieved = np.minimum(retrieved, last_rank[:, None])
     with np.errstate(invalid="ignore", divide="ignore"):
         rp = np.where(hits > 0, sets.sums(matches.order / ranks) / hits, 0.0)
-        return rp, hits / (listed - hits + sets.positives)
+        vp = hits / (retrieved - hits + sets.positives)
+    return rp, vp
 
 
 def _missing(matched: np.ndarray, absent: np.ndarray, variant: str, rule: str) -> list[Message]:
+    """Return the messages on queries without a match, and on a set of queries that is empty.
+
+    The masks are of the queries that are not left out: with a match, and of people whom the gallery
+    lacks.
+    """
     messages = []
     lost = int((~matched & ~absent).sum())
     if lost and variant == "paper":
@@ -402,6 +409,7 @@ def _missing(matched: np.ndarray, absent: np.ndarray, variant: str, rule: str) -
 
 
 def _ends(scores: Scores) -> tuple[float, float]:
+    """Return the smallest and the largest finite distance."""
     parts = parts_of(scores.replace(nan="exclude"), nearest=True, grouped=False)
     with rows_reported_to(None):
         ((low, high, *_),) = reduce(parts, Extent())
@@ -533,7 +541,8 @@ def gom_from_curves(
         values = _checked_curve("cmc", cmc)
         if not (np.diff(values) >= 0).all():
             raise DataError("cmc falls, or holds NaN; expected the CMC at ranks 1, 2 ...")
-        variables["cmc"], coordinates["rank"] = (("rank",), values), np.arange(1, len(values) + 1)
+        variables["cmc"] = (("rank",), values)
+        coordinates["rank"] = np.arange(1, len(values) + 1)
     attrs = {
         "result_type": "gom",
         "task": "GOM",
@@ -583,9 +592,11 @@ def summary_over_thresholds(tau: np.ndarray, means: dict[str, np.ndarray]) -> di
         scalars["tau_nz"] = tau[int(np.argmax(mfr > 0))]
     if np.isnan(mrep).any():
         return scalars
-    scalars["tau_max"], scalars["max_mrep"] = tau[int(np.argmax(mrep))], mrep.max()
+    scalars["tau_max"] = tau[int(np.argmax(mrep))]
+    scalars["max_mrep"] = mrep.max()
     if "mvp" in means:
         scalars["max_mvp"] = means["mvp"].max()
     if "f1" in means:
-        scalars["max_f1"], scalars["tau_f1"] = means["f1"].max(), tau[int(np.argmax(means["f1"]))]
+        scalars["max_f1"] = means["f1"].max()
+        scalars["tau_f1"] = tau[int(np.argmax(means["f1"]))]
     return scalars
