@@ -175,14 +175,12 @@ class Arrays:
         if not (self.matlab and array.is_vector):
             return values
         values = values.reshape(-1)
-        may_be_whole = values.dtype.kind == "f" and np.isfinite(values).all()
-        if (
-            may_be_whole
+        is_whole = (
+            values.dtype.kind == "f"
             and (np.abs(values) < LEAST_INEXACT).all()
             and (values == np.floor(values)).all()
-        ):
-            return values.astype(np.int64)
-        return values
+        )
+        return values.astype(np.int64) if is_whole else values
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of an array, (n,) for MATLAB's matrix of one row or column."""
@@ -321,6 +319,10 @@ class Arrays:
         return meta[0], meta[1]
 
     def _left_over(self, plain: bool) -> list[str]:
+        """Return the names of arrays that may be columns of metadata, since they have no role.
+
+        With `plain`, arrays without the prefix of a side are among them.
+        """
         named = [x for x in self.arrays if plain or x.startswith(_PREFIXES)]
         names_in_use = RESERVED | self.used
         if self.square and not self.is_own:
@@ -332,11 +334,13 @@ class Arrays:
         return columns
 
     def _is_column(self, name: str) -> bool:
+        """Whether an array without the prefix of a side is a list that no role has taken."""
         shape = self.shape(name)
         listed = prod(shape) == max(shape, default=0) > 1 and not name.startswith(_PREFIXES)
         return listed and name not in RESERVED | self.used | {"fold", _PEOPLE_NAMES}
 
     def _has_two_columns(self, name: str) -> bool:
+        """Whether an array that no role has taken has a column for each side of a pair."""
         shape = self.shape(name)
         return len(shape) == 2 and shape[1] == 2 and name not in RESERVED | self.used
 
@@ -354,6 +358,7 @@ class Arrays:
             raise fault(self.path, f"there are gallery metadata, {name!r}, but no gallery_labels")
 
     def _cameras(self) -> Iterator[tuple[int, str, str]]:
+        """Yield side, column and array of cameras by the names of other programs."""
         if self.is_own or "camera" in self.arguments.meta:
             return
         for side, role in enumerate(("camera of queries", "camera of the gallery")):
@@ -363,6 +368,7 @@ class Arrays:
                     yield side, "camera", array
 
     def _named(self) -> Iterator[tuple[int, str, str]]:
+        """Yield side, column and array of the metadata that ``columns`` names."""
         if self.square and "labels" in self.arguments:
             return  # columns of the file of labels
         for name, array in self.arguments.all_meta().items():
@@ -445,7 +451,9 @@ def scores_of(
 
 
 def _by_role(file: Arrays, as_read: bool) -> Scores:
-    arguments, arrays = file.arguments, file.arrays
+    """Return scores, lists or embeddings, by the arrays that have a role."""
+    arguments = file.arguments
+    arrays = file.arrays
     if (
         "columns.genuine" in arguments
         and _IMPOSTOR in arguments.meta
@@ -484,7 +492,12 @@ def _by_role(file: Arrays, as_read: bool) -> Scores:
 
 
 def _main_roles(file: Arrays) -> list[str]:
-    arguments, arrays = file.arguments, file.arrays
+    """Return the roles of `_OWN` that the file has, more than one if it could be read either way.
+
+    Roles are as ``columns`` says, by bioeval's own names, or by the names of other programs.
+    """
+    arguments = file.arguments
+    arrays = file.arrays
     if named := [role for role in _OWN if f"columns.{role}" in arguments]:
         if {*named} >= {"scores", "embeddings"}:
             problem = '`columns={"scores": ...}` and `columns={"embeddings": ...}` are both given'
@@ -577,13 +590,13 @@ def _matrix(file: Arrays, name: str) -> Scores:
 
 @dataclass(frozen=True)
 class _ListedPairs:
-    """Pairs as places of templates; `missing` are left out."""
+    """Listed pairs of templates of one set; all arrays are (pairs,)."""
 
-    a: np.ndarray
-    b: np.ndarray
-    same: np.ndarray | None  # None: labels decide
+    a: np.ndarray  # the place of the enrolled template in the set
+    b: np.ndarray  # the place of the probe
+    same: np.ndarray | None  # whether the pair is genuine; None: labels decide
     fold: np.ndarray | None
-    missing: int
+    missing: int  # number of listed pairs that were left out, since a template is not in the set
 
 
 def _look_up(file: Arrays, labels: np.ndarray, meta: Any, template_names: Any) -> _ListedPairs:
@@ -620,6 +633,7 @@ def _look_up(file: Arrays, labels: np.ndarray, meta: Any, template_names: Any) -
 
 
 def _people(file: Arrays, labels: np.ndarray) -> list[str]:
+    """Return the name of the person of each template: labels may be places in a list of names."""
     array = file.arrays.get(_PEOPLE_NAMES)
     name_count = 0
     if array is not None and array.dtype.kind == "U" and len(array.shape) == 1:
@@ -630,6 +644,7 @@ def _people(file: Arrays, labels: np.ndarray) -> list[str]:
 
 
 def _attempts(file: Arrays, pairs: Scores, templates: _ListedPairs, template_count: int) -> Scores:
+    """Return the pairs that the rules of lists keep, with the enrolled template first."""
     codes = templates.b.astype(np.int32), templates.a.astype(np.int32)
     listed = replace(pairs.pairs, templates=CodedSides(range(template_count), *codes))
     rules = ListRules.parse(**file.arguments.rules())
@@ -744,6 +759,7 @@ def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
 
 
 def _template_names(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
+    """Return the templates of pairs by name, or by their places in ``template_names``."""
     names = file.read_if_there("template_names")
     codes = _both_sides(file, "template", pairs)
     if codes is None or names is None:
@@ -761,6 +777,7 @@ def _template_names(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
 
 
 def _two_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
+    """Return the names of a vector of genuine scores and of one of impostor scores, if any."""
     vectors = {
         re.sub("scores?|[_ -]", "", name.casefold()): name
         for name, array in arrays.items()
@@ -857,6 +874,7 @@ def _lists(file: Arrays) -> Scores:
 
 
 def _gallery_size(file: Arrays) -> int:
+    """Return the number of gallery entries, listed or not, by the number of their labels."""
     arguments = file.arguments
     if "gallery" in arguments:
         return len(read_labels(arguments.take("gallery"), arguments, role="gallery_labels").label)
@@ -875,6 +893,7 @@ def _gallery_size(file: Arrays) -> int:
 
 
 def _indices_from_zero(file: Arrays, name: str, lists: np.ndarray) -> np.ndarray:
+    """Return gallery entries counted from 0; negative numbers, which fill lists, stay."""
     if not file.arguments.take("lists.first_index"):
         return lists
     if (lists == 0).any():
@@ -941,6 +960,7 @@ def _embeddings(file: Arrays, as_read: bool) -> Scores:
 def _pairs_of_embeddings(
     file: Arrays, embeddings: np.ndarray, metric: Any, labels: Any, meta: Meta, name: str
 ) -> Scores:
+    """Return the scores of listed pairs of templates, whose distances alone are computed."""
     side = GivenSide(labels, meta, RowOrder(None), ("labels", "probe_meta"))
     side.join(file.arguments.names)
     subjects = as_subjects(side.labels, "labels", len(embeddings))

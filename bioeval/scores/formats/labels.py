@@ -239,6 +239,10 @@ def _of_people(path: Path, key: str, columns: Mapping[str, np.ndarray], role: st
 
 
 def _other_numbering(columns: Mapping[str, np.ndarray], metadata: Sequence[str]) -> str | None:
+    """Return the first column that numbers the rows in another order than theirs, if any.
+
+    Columns of `metadata` are values, whatever their numbers.
+    """
     for name, values in columns.items():
         may_number = name.casefold() in _NUMBERS or len(values) >= _FEW_ROWS
         if may_number and name not in metadata and numbering_in_other_order(values):
@@ -495,6 +499,7 @@ def read_templates(path: Path) -> Templates:
 
 
 def _places(head: Head) -> tuple[dict[str, int], bool]:
+    """Return the column of each role in a table of templates, and whether it has a header."""
     names = [*map(str.casefold, head.cells[0])]
     for roles in (_ROLES, _ROLES_OF_IMAGES):
         places = {

@@ -54,7 +54,8 @@ def with_corner(head: Head) -> Head:
 
     The rows of a matrix are ``label`` if they have the names of the columns, else ``probe``.
     """
-    (corner, *names), *rows = head.cells
+    corner, *names = head.cells[0]
+    rows = head.cells[1:]
     listed = [row[0] for row in rows]
     # Numbers of columns are no names, nor are the numbers of a matrix whose diagonal is blank.
     if corner or len(rows) < 2 or counts_columns(names) or letter(names) == "f":
@@ -67,6 +68,7 @@ def with_corner(head: Head) -> Head:
 
 
 def _are_names_of_numbers(names: list[str], rows: list[list[str]]) -> bool:
+    """Whether columns and rows have names, and all other cells are scores or blank."""
     has_names = not any(map(is_number, names)) and HEADER_NAMES.isdisjoint(map(folded, names))
     listed = [row[0] for row in rows]
     cells = [cell for row in rows for cell in row[1:]]
@@ -95,6 +97,7 @@ def read_wide(head: Head, arguments: Arguments) -> Scores | None:
 
 
 def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Scores:
+    """Return the scores of a matrix; `names` are of all columns, the names of the rows first."""
     path = table.path
     labels = table.words[0].objects().astype(str)
     if arguments.take("lists.as") == "pairs":
@@ -188,6 +191,7 @@ def read_frame(frame: Any, arguments: Arguments) -> Scores:
 
 
 def _of_table(head: Head, rows: int, pieces: Pieces, arguments: Arguments) -> Scores:
+    """Return the scores of a table that is read in pieces: a matrix, or a list of pairs."""
     path = head.path
     names = head.cells[0]
     if not rows:
@@ -259,6 +263,7 @@ def _columns(
 
 
 def _blank_as_missing(cells: Any) -> Any:
+    """Return a column of pandas with missing values in place of blank text."""
     if cells.dtype.kind not in "OSUT":
         return cells
     blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip())
