@@ -15,7 +15,7 @@ from bioeval.base.version import __version__
 from bioeval.cli.command import Command
 from bioeval.cli.table import COMMANDS, FILES, HEADINGS
 
-#: The arguments of the command line, in what the contexts of click share.
+#: Key of ``Context.meta``, which all contexts of click share, of the arguments of the command line.
 COMMAND_LINE = "bioeval.command_line"
 
 #: Endings of files that ``bioeval run`` reads.
@@ -27,7 +27,8 @@ class BrokenOutputError(Exception):
 
 
 @contextlib.contextmanager
-def _closed_pipes() -> Iterator[None]:
+def _with_broken_pipes_as_errors() -> Iterator[None]:
+    """Raise a broken pipe as BrokenOutputError, which click does not handle itself."""
     try:
         yield
     except BrokenPipeError as error:
@@ -51,25 +52,25 @@ class LazyGroup(click.Group):
         """Find the command; an error for an unknown word names the nearest command."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             listed = ", ".join(COMMANDS)
-            hint = _command_for(args[0]) or nearest_name(args[0], COMMANDS)
+            hint = _hint_for(args[0]) or nearest_name(args[0], COMMANDS)
             ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{hint}")
         return super().resolve_command(ctx, args)
 
     def make_context(
         self, info_name: str | None, args: list[str], *more: Any, **options: Any
     ) -> click.Context:
-        """Parse the command line, and keep it; ``--help`` is printed here."""
+        """Parse the command line, and keep it for the origin of results; print ``--help``."""
         arguments = list(args)
-        if args[:1] == ["help"]:
+        if args[:1] == ["help"]:  # `bioeval help run` is `bioeval run --help`
             args = [*args[1:], "--help"]
-        with _closed_pipes():
+        with _with_broken_pipes_as_errors():
             context = super().make_context(info_name, args, *more, **options)
         context.meta[COMMAND_LINE] = arguments
         return context
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with _closed_pipes():
+        with _with_broken_pipes_as_errors():
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -83,13 +84,14 @@ class LazyGroup(click.Group):
 @functools.cache
 def _imported(name: str) -> Command:
     function = name.replace("-", "_")
+    # A command is in the file of its name, unless FILES lists it under another file.
     file = next((file for file, names in FILES.items() if name in names), function)
     module = importlib.import_module(f"bioeval.cli.commands.{file}")
     return click.command(name, cls=Command)(getattr(module, f"{function}_command"))
 
 
-def _command_for(word: str) -> str:
-    """Return a hint for a file, or a task of a card, in the place of the command."""
+def _hint_for(word: str) -> str:
+    """Return a hint for a user who gives a file or a task as the command; empty for others."""
     from pathlib import Path
 
     if word.replace("-", "_") in ("verification", "open_set", "closed_set", "reid"):

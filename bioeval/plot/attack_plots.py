@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from bioeval.base.errors import counted
 from bioeval.plot.display import Curve, Curves, Display, curves_of, numbered
 from bioeval.plot.plot_style import ATTACK, IMPOSTOR, SQUARE, Style, styled
-from bioeval.plot.rate_plots import DET_LABELS, POINTS, draw_det, floors, with_eer
+from bioeval.plot.rate_plots import DET_LABELS, POINTS, draw_det, smallest_rates, with_eer
 from bioeval.plot.score_plots import draw_histograms
 from bioeval.plot.systems import System, agreed, as_plot_text, pick
 from bioeval.results.histogram import ScoreHistograms
@@ -72,7 +72,7 @@ def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curv
         curves.append(_as_species(Curve.from_variables(species, "far", "frr"), i))
     # The line styles of FAR and of the species are those of other plots: no line is solid.
     plot = Curves("attack_det", curves, ax, style, SQUARE, label=with_eer)
-    words = draw_det(plot, floors, (*POINTS, ("iapar_at_far", "frr_at_far")))
+    words = draw_det(plot, smallest_rates, (*POINTS, ("iapar_at_far", "frr_at_far")))
     x_label = say("{far} of impostors, IAPAR of attacks (%)")
     caption = [_attempts_in_words(system)]
     return plot.end("DET of attacks", x_label, DET_LABELS[1], caption=caption, **words)

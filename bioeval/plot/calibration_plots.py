@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.special import expit
@@ -14,11 +15,20 @@ from bioeval.plot.display import Curve, Curves, curves_of, numbered
 from bioeval.plot.plot_style import SQUARE, THIN, Style, styled
 from bioeval.plot.systems import pick
 
-# Proportions that are nearly 0 or 1; the least and the largest end of the axis of logarithms.
-NEARLY, LIMITS = 0.002, (4.0, 20.0)
+# A proportion is nearly 0, or nearly 1, within this distance.
+_NEARLY = 0.002
 
-# The largest error on an axis, and the factor between the largest one and its end.
-MOST, ABOVE = 2.0, 1.05
+# The smallest and the largest end of an axis of natural logarithms.
+_LIMITS_OF_END = 4.0, 20.0
+
+# An axis of errors ends above its largest error by this factor, but never above the largest end: of
+# larger errors it matters only that they are worse than the prior alone, whose error is at most 1.
+_ABOVE_ERRORS, _LARGEST_END = 1.05, 2.0
+
+
+def _posterior(dataset: xr.Dataset, name: str) -> np.ndarray:
+    """Return the posterior of a log-likelihood ratio at equal priors, in ascending order."""
+    return expit(dataset[name].values[::-1])
 
 
 @styled
@@ -37,10 +47,11 @@ def reliability(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Cur
         As for :func:`bioeval.plot.roc`.
     """
     curves = []
-    for system in pick(data, "reliability"):  # both posteriors at the ends of the blocks
-        low, high, observed = (
-            expit(system.dataset[f"pav_{x}"].values[::-1]) for x in ("low", "high", "llr")
-        )
+    for system in pick(data, "reliability"):
+        low = _posterior(system.dataset, "pav_low")
+        high = _posterior(system.dataset, "pav_high")
+        observed = _posterior(system.dataset, "pav_llr")
+        # A block of scores is a flat piece: two claimed posteriors with one observed posterior.
         claimed = np.column_stack([low, high]).ravel()
         curves.append(Curve(system.name, claimed, np.repeat(observed, 2), system))
     plot = Curves("reliability", numbered(curves), ax, style, SQUARE)
@@ -70,12 +81,12 @@ def tippett(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    words = {"genuine_above": "genuine", "impostor_above": "impostor"}
-    plot = Curves("tippett", curves_of(data, "tippett", "llr", words), ax, style, marked=False)
+    labels = {"genuine_above": "genuine", "impostor_above": "impostor"}
+    plot = Curves("tippett", curves_of(data, "tippett", "llr", labels), ax, style, marked=False)
     # The axis ends where both curves are nearly 0 or 1.
-    partial = [c.x[(c.y > NEARLY) & (c.y < 1 - NEARLY)] for c in plot.defined]
-    farthest = np.abs(np.concatenate([np.zeros(1), *partial])).max()
-    limit = float(np.clip(math.ceil(farthest), *LIMITS))
+    between = [c.x[(c.y > _NEARLY) & (c.y < 1 - _NEARLY)] for c in plot.defined]
+    farthest = np.abs(np.concatenate([np.zeros(1), *between])).max()
+    limit = float(np.clip(math.ceil(farthest), *_LIMITS_OF_END))
     plot.draw(xlim=(-limit, limit))
     plot.ax_.axvline(0.0, color=Style.rule, linewidth=THIN, linestyle=":", zorder=1)
     x_label = "Natural log of the likelihood ratio"
@@ -83,18 +94,22 @@ def tippett(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     return plot.end("Tippett plot", x_label, y_label)
 
 
-def _draw_over_priors(error: str, data: Any, ax: Any, style: Any, title: str, y: str) -> Curves:
-    name = title.lower().replace(" ", "_").replace("-", "_")
-    words = {error: "actual", f"min_{error}": "minimum"}
-    curves = curves_of(data, name, "prior_log_odds", words, alike=False)
+def _draw_over_priors(
+    name: str, error: str, data: Any, ax: Any, style: Any, *, title: str, y_label: str
+) -> Curves:
+    """Draw the plot of a name: the actual and the minimum of an error against the prior."""
+    labels = {error: "actual", f"min_{error}": "minimum"}
+    curves = curves_of(data, name, "prior_log_odds", labels, alike=False)
     plot = Curves(name, curves, ax, style, marked=False)
     first = plot.systems[0].dataset
     priors = first["prior_log_odds"].values
-    worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in plot.defined]
-    plot.draw(xlim=priors[[0, -1]], ylim=(0, min(MOST, ABOVE * max([1.0, *worst]))))
+    largest = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in plot.defined]
+    end = min(_LARGEST_END, _ABOVE_ERRORS * max([1.0, *largest]))
+    plot.draw(xlim=priors[[0, -1]], ylim=(0, end))
     plot.reference(priors, first["reference_ece"] if error == "ece" else np.ones(len(priors)))
     caption = ["dotted: the prior alone, without any score"]
-    return plot.end(title, "Natural log of prior odds of a genuine attempt", y, caption=caption)
+    x_label = "Natural log of prior odds of a genuine attempt"
+    return plot.end(title, x_label, y_label, caption=caption)
 
 
 @styled
@@ -113,7 +128,9 @@ def empirical_cross_entropy(data: Any, ax: Axes | Figure | None = None, **style:
         As for :func:`bioeval.plot.roc`.
     """
     title = "Empirical cross-entropy"
-    return _draw_over_priors("ece", data, ax, style, title, f"{title} (bits)")
+    return _draw_over_priors(
+        "empirical_cross_entropy", "ece", data, ax, style, title=title, y_label=f"{title} (bits)"
+    )
 
 
 @styled
@@ -129,5 +146,7 @@ def bayes_error(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Cur
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    y = "Normalised Bayes error rate"
-    return _draw_over_priors("bayes_error", data, ax, style, "Bayes error", y)
+    y_label = "Normalised Bayes error rate"
+    return _draw_over_priors(
+        "bayes_error", "bayes_error", data, ax, style, title="Bayes error", y_label=y_label
+    )

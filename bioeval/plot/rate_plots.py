@@ -31,6 +31,9 @@ from bioeval.stats.aggregate import aggregate
 
 # ------------------------------------------------------------------------- curves of folds
 
+# Points: the line of a mean over folds, and its dot at a single target.
+_WIDTH_OF_MEAN, _SIZE_OF_MEAN = 2.4, 7
+
 
 def mean_curves(data: Any) -> Any:
     """Return results with results over folds replaced by mean curves at FAR targets.
@@ -44,22 +47,30 @@ def mean_curves(data: Any) -> Any:
     fold_dims = [dim for dim in OVER if isinstance(data, xr.Dataset) and dim in data.dims]
     if not fold_dims or "part" not in data.dims:
         return data
-    results = data
-    if "frr_at_far" not in results:
-        if results.attrs.get("result_type") != "verification":
-            return results.drop_vars(["far", "gar", "frr"], errors="ignore")
-        raise DataError(
-            "the results have one threshold for each fold; for curves of the folds give "
-            "far_targets= to be.cross_evaluate, such as far_targets=[0.001, 0.01, 0.1, 1]"
-        )
-    results = results.sortby("far_target")
+    if "frr_at_far" in data:
+        return _mean_curve(data.sortby("far_target"), fold_dims)
+    if data.attrs.get("result_type") != "verification":
+        return data.drop_vars(["far", "gar", "frr"], errors="ignore")
+    raise DataError(
+        "the results have one threshold for each fold; for curves of the folds give "
+        "far_targets= to be.cross_evaluate, such as far_targets=[0.001, 0.01, 0.1, 1]"
+    )
+
+
+def _mean_curve(results: xr.Dataset, fold_dims: list[str]) -> xr.Dataset:
+    """Return the mean of FRR over folds as a curve, beside the curves of the folds.
+
+    Points are FAR targets, in the place of thresholds.
+    """
     number = results.sizes["far_target"]
-    far, fold_frr = results["far_target"].values, results["frr_at_far"].values.reshape(-1, number)
+    far = results["far_target"].values
     over_folds = aggregate(results[["frr_at_far", "subjects"]], fold_dims)
-    low, high = (over_folds[f"frr_at_far_{end}"].values for end in ("low", "high"))
     mean = over_folds["frr_at_far"].sel(statistic="mean").values
+    low = over_folds["frr_at_far_low"].values
+    high = over_folds["frr_at_far_high"].values
     variables = {"far": far, "frr": mean, "frr_low": low, "frr_high": high}
     variables |= {"gar": 1 - mean, "gar_low": 1 - high, "gar_high": 1 - low}
+    fold_frr = results["frr_at_far"].values.reshape(-1, number)  # a row for each fold
     fold_far = np.broadcast_to(far, fold_frr.shape)
     variables |= {"fold_far": fold_far, "fold_frr": fold_frr, "fold_gar": 1 - fold_frr}
     dims = {1: ("threshold",), 2: ("fold", "threshold")}
@@ -81,17 +92,17 @@ def folds_in_words(systems: Sequence[System]) -> list[str]:
 
 
 def fold_lines(plot: Curves, curve: Curve, floor: float = 0.0) -> dict[str, Any]:
-    """Draw each fold of a mean curve as a thin line, if it has any; return the look of the mean.
+    """Draw the folds of a mean curve as thin lines; return the properties of the line of the mean.
 
-    Above 0, `floor` is the smallest FAR of a logarithmic axis.
+    Above 0, `floor` is the smallest FAR of a logarithmic axis. Empty for a curve without folds.
     """
     dataset = curve.system.dataset
     if "fold_far" not in dataset:
         return {}
     folds = zip(dataset["fold_far"].values, dataset[f"fold_{curve.variable}"].values, strict=True)
     plot.cloud(curve, (from_floor(*by_far(*fold), floor) for fold in folds))
-    point = {"markersize": 7} if dataset.sizes["threshold"] == 1 else {}
-    return {"linewidth": 2.4, "drawstyle": "default", **point}
+    point = {"markersize": _SIZE_OF_MEAN} if dataset.sizes["threshold"] == 1 else {}
+    return {"linewidth": _WIDTH_OF_MEAN, "drawstyle": "default", **point}
 
 
 # ------------------------------------------------------------------------- rates against FAR
@@ -106,9 +117,9 @@ def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     fars, rates = np.asarray(far, dtype=float), np.asarray(rate, dtype=float)
     if len(fars) > 1 and fars[0] > fars[-1]:  # thresholds of similarities: FAR falls
         fars, rates = fars[::-1], rates[::-1]
-    keep = np.ones(len(fars), dtype=bool)
-    keep[1:] = (fars[1:] != fars[:-1]) | (rates[1:] != rates[:-1])
-    return fars[keep], rates[keep]
+    is_new = np.ones(len(fars), dtype=bool)
+    is_new[1:] = (fars[1:] != fars[:-1]) | (rates[1:] != rates[:-1])
+    return fars[is_new], rates[is_new]
 
 
 def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
@@ -117,29 +128,29 @@ def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, 
     The rate attained at FAR 0 is attained at the floor, 1 / impostor attempts, as well: the curve
     starts at the floor, with the best rate attained up to this FAR.
     """
-    before = np.searchsorted(x, floor, "right") if floor > 0 else 0
-    if not before:
+    points_to_floor = np.searchsorted(x, floor, "right") if floor > 0 else 0
+    if not points_to_floor:
         return x, y
-    return np.append(floor, x[before:]), y[before - 1 :]
+    return np.append(floor, x[points_to_floor:]), y[points_to_floor - 1 :]
 
 
-def floor_of(system: System, role: str = "impostor") -> float:
+def smallest_rate(system: System, role: str = "impostor") -> float:
     """Return the smallest rate above 0 of a class, 1 / attempts; NaN without attempts."""
     return 1.0 / (attempts(system.dataset, role) or np.nan)
 
 
-def floors(system: System) -> tuple[float, float]:
+def smallest_rates(system: System) -> tuple[float, float]:
     """Return the smallest FAR and the smallest FRR above 0."""
-    return floor_of(system), floor_of(system, "genuine")
+    return smallest_rate(system), smallest_rate(system, "genuine")
 
 
-def least(floors: Iterable[float], none: float = 0.0) -> float:
-    """Return the smallest of the floors that are known, or `none`."""
-    return min((floor for floor in floors if floor == floor), default=none)
+def smallest_known(rates: Iterable[float]) -> float:
+    """Return the smallest of the rates that are not NaN; 0 if there are none."""
+    return min((rate for rate in rates if not np.isnan(rate)), default=0.0)
 
 
 def shade_below(axis: Axis, floor: float) -> bool:
-    """Shade rates between 0 and 1 / attempts; return whether the axis has such rates."""
+    """Shade the rates of an axis below `floor`, 1 / attempts; return whether there are any."""
     low = min(axis.get_view_interval())
     if low >= floor:
         return False
@@ -149,11 +160,14 @@ def shade_below(axis: Axis, floor: float) -> bool:
 
 
 # The square ROC with its words, in inches.
-SQUARE_ROC = 5.6, 5.7
+_SQUARE_ROC = 5.6, 5.7
 
-# The factors between the smallest rate and the foot of a logarithmic axis, and between 1 and its
-# top; its foot where no rate is known.
-BELOW, ABOVE, NO_FLOOR = 1.8, 1.3, 1e-3
+# A logarithmic axis begins below the smallest rate, so that the shaded rates are visible, and ends
+# above 1, both by these factors. The smallest rate has to leave at least a decade below 1.
+_BELOW_SMALLEST, _ABOVE_1, _LARGEST_SMALLEST = 1.8, 1.3, 0.1
+
+# The beginning of a logarithmic axis if no smallest rate is known.
+_BEGIN_OF_UNKNOWN = 1e-3
 
 _SHADED = "shaded: below one attempt"
 _FAR = say("{False accept rate, far}")
@@ -162,21 +176,21 @@ _FAR = say("{False accept rate, far}")
 def _draw_against_far(plot: Curves, log: bool) -> list[str]:
     """Draw curves against FAR; return the last parts of the caption."""
     ax = plot.ax_
-    floors = [floor_of(system) for system in plot.systems]
+    smallest_far = smallest_known(map(smallest_rate, plot.systems))
     lowest = 1.0
     for curve in plot.defined:
         far, rates = by_far(curve.x, curve.y)
-        floor = floor_of(curve.system) if log else -np.inf
+        floor = smallest_rate(curve.system) if log else -np.inf
         far, rates = from_floor(far, rates, floor)
         lowest = min(lowest, float(rates.min()))
         plot.line(curve, far, rates, **fold_lines(plot, curve, floor))
         plot.band(curve, floor=floor)
     caption = folds_in_words(plot.systems)
     if log:
-        low = min(0.1, least(floors) / BELOW) or NO_FLOOR  # room for what is shaded below
-        plot_style.log_axis(ax, "x", low)
+        begin = min(_LARGEST_SMALLEST, smallest_far / _BELOW_SMALLEST) or _BEGIN_OF_UNKNOWN
+        plot_style.log_axis(ax, "x", begin)
         plot_style.rate_axis(ax, lowest if plot.defined else 0.0)
-        if shade_below(ax.xaxis, least(floors)):
+        if shade_below(ax.xaxis, smallest_far):
             caption.append(_SHADED)
     else:
         ax.set(xlim=RATES, ylim=RATES)
@@ -222,7 +236,7 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
     """
     log = require_flag("log", log)
     curves = curves_of(mean_curves(data), "roc", "far", {"gar": ""})
-    plot = Curves("roc", curves, ax, style, SIZE if log else SQUARE_ROC, solid=True)
+    plot = Curves("roc", curves, ax, style, SIZE if log else _SQUARE_ROC, solid=True)
     last = _draw_against_far(plot, log)
     if not log:
         plot.reference([0, 1], [0, 1])  # a system that decides at random
@@ -273,8 +287,22 @@ TICKS = tuple(t / 100 for t in (*_LOWER, 60, 80, 90, 95, 99, 99.9))
 # The room of a tick, by the height of a letter.
 TICK_WIDTH, TICK_HEIGHT = 3.06, 1.3
 
-# Rates of 0 and 1 are so far from these.
+# Rates of 0 and 1 are drawn at this distance from 0 and 1, which have no normal deviate.
 _EDGE = 1e-9
+
+# Both axes of a DET reach at least to this rate, and beyond the worst point at which both rates
+# agree by this factor, so that this point is well inside.
+_LEAST_HIGH, _BEYOND_AGREEMENT = 0.4, 1.6
+
+# The smallest rate of axes without curves.
+_LOW_WITHOUT_CURVES = 0.001
+
+# Axes begin at this part of their smallest tick, at most of a tick at 1 %, and end behind their
+# largest tick by this normal deviate.
+_BEFORE_TICK, _LARGEST_FIRST_TICK, _BEHIND_TICK = 0.7, 0.01, 0.06
+
+# The size of the dot at the EER, in points.
+_SIZE_OF_EER = 4.5
 
 DET_LABELS = say("{False accept rate, far} (%)"), say("{False reject rate, frr} (%)")
 
@@ -290,16 +318,17 @@ POINTS = (("far_target", "frr_at_far"), ("far_target", "dir_at_far"), ("far_at_f
 
 def draw_det(
     plot: Curves,
-    floors_of: Callable[[System], tuple[float, float]],
+    smallest_rates_of: Callable[[System], tuple[float, float]],
     points: Iterable[tuple[str, str]],
 ) -> dict[str, Any]:
     """Draw curves on normal deviates, with their EER; return words for :meth:`Curves.end`.
 
-    `floors_of` a system are its smallest rates above 0 on both axes, `points` the variables that
-    the axes hold.
+    `smallest_rates_of` returns the smallest rates of a system above 0, on both axes; `points` are
+    the variables of operating points that the axes hold.
     """
     ax = plot.ax_
-    (low_x, high_x), (low_y, high_y) = limits = _limits_of_axes(plot.defined, floors_of, points)
+    limits = _limits_of_axes(plot.defined, smallest_rates_of, points)
+    (low_x, high_x), (low_y, high_y) = limits
     deviates = {"functions": (deviate, ndtr)}
     ax.set_xscale("function", **deviates)
     ax.set_yscale("function", **deviates)
@@ -309,62 +338,71 @@ def draw_det(
         plot.line(curve, *by_far(curve.x, curve.y), **fold_lines(plot, curve))
         if ((curve.x < low_x) & (curve.y < low_y)).any():
             unseen[curve.name] = "off the axes, both rates are smaller at one threshold"
-        else:  # as far to the right as the curve is on the axes
+        else:  # the band ends where the curve leaves the axes
             plot.band(curve, curve.x <= curve.x[curve.y < low_y].min(initial=np.inf))
         far, frr = (value_or_nan(curve.system.dataset, f"{x}_at_eer") for x in ("far", "frr"))
         if low_x < far < high_x and low_y < frr < high_y:
             colour = plot.lines_[curve.name].get_color()
-            ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
-    floors = np.array([floors_of(system) for system in plot.systems]).T
-    room, shaded = plot_style.room(ax), False
+            ax.plot(far, frr, "o", markersize=_SIZE_OF_EER, color=colour, zorder=3)
+    # (axes, systems)
+    smallest = np.array([smallest_rates_of(system) for system in plot.systems]).T
+    room = plot_style.room(ax)
+    is_shaded = False
     for k, (axis, length) in enumerate(((ax.xaxis, TICK_WIDTH), (ax.yaxis, TICK_HEIGHT))):
         axis.set_major_locator(
             FixedLocator(_ticks(*limits[k], room[k] / (length * Style.look.small)))
         )
         axis.set_major_formatter(lambda rate, _: f"{100 * rate:.9g}")
         axis.set_minor_locator(NullLocator())
-        shaded |= shade_below(axis, least(floors[k]))
+        is_shaded |= shade_below(axis, smallest_known(smallest[k]))
     if limits[0] == limits[1] and not Style.look.is_flat:
         ax.set_aspect("equal")
     first, last = deviate([max(low_x, low_y), min(high_x, high_y)]).tolist()
-    equal = ndtr(np.linspace(first, last, 50))
-    plot.reference(equal, equal)
-    return {"last": folds_in_words(plot.systems) + [_SHADED] * shaded, "unseen": unseen}
+    equal_rates = ndtr(np.linspace(first, last, 50))
+    plot.reference(equal_rates, equal_rates)
+    caption = folds_in_words(plot.systems) + ([_SHADED] if is_shaded else [])
+    return {"last": caption, "unseen": unseen}
 
 
 def with_eer(curve: Curve, variable: str = "eer", called: str = "EER") -> str:
     """Return the name of a curve, with its EER."""
     eer = value_or_nan(curve.system.dataset, variable)
-    return joined(curve.name, f"{called} {percent(eer, 'fine')}" if eer == eer else "")
+    return joined(curve.name, "" if np.isnan(eer) else f"{called} {percent(eer, 'fine')}")
 
 
 def _limits_of_axes(
     curves: Sequence[Curve],
-    floors_of: Callable[[System], tuple[float, float]],
+    smallest_rates_of: Callable[[System], tuple[float, float]],
     variables: Iterable[tuple[str, str]],
 ) -> list[tuple[float, float]]:
-    points = [(0.4, 0.4)]
+    """Return the lowest and the highest rate of the x axis and of the y axis.
+
+    The axes hold all operating points that the data support, and the point of equal rates.
+    """
+    points = [(_LEAST_HIGH, _LEAST_HIGH)]
     for curve in curves:
-        # The worst point on which both rates agree must be well inside.
-        points.append((1.6 * float(np.fmin(curve.x, curve.y).max()),) * 2)
+        agreement = _BEYOND_AGREEMENT * float(np.fmin(curve.x, curve.y).max())
+        points.append((agreement, agreement))
         points += _supported_operating_points(curve.system.dataset, variables)
     high = [next((t for t in TICKS if t >= most), TICKS[-1]) for most in np.nanmax(points, 0)]
     ends = []
     for k, (axis, other_axis) in enumerate((("x", "y"), ("y", "x"))):
-        lows = [0.001] * (not curves)
+        lows = [] if curves else [_LOW_WITHOUT_CURVES]
         for curve in curves:
             rate, other_rate = getattr(curve, axis), getattr(curve, other_axis)
             smallest = np.append(rate[other_rate <= high[1 - k]], 1.0).min()
-            lows.append(np.fmax(smallest, floors_of(curve.system)[k]))
-        tick = max((t for t in TICKS if t <= min(lows)), default=TICKS[0])
-        ends.append((0.7 * min(0.01, tick), float(ndtr(ndtri(high[k]) + 0.06))))
+            lows.append(np.fmax(smallest, smallest_rates_of(curve.system)[k]))
+        first_tick = max((t for t in TICKS if t <= min(lows)), default=TICKS[0])
+        begin = _BEFORE_TICK * min(_LARGEST_FIRST_TICK, first_tick)
+        ends.append((begin, float(ndtr(ndtri(high[k]) + _BEHIND_TICK))))
     return ends
 
 
 def _supported_operating_points(
     dataset: xr.Dataset, variables: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[float, float]]:
-    if "fold_frr" in dataset:  # every point of the curves is one
+    """Yield (x, y) of the operating points of a result whose targets the data support."""
+    if "fold_frr" in dataset:  # every point of the curves of folds is an operating point
         yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
     for x_name, y_name in variables:
         if x_name not in dataset or y_name not in dataset:
@@ -418,7 +456,7 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """
     curves = curves_of(mean_curves(data), "det", "far", {"frr": ""})
     plot = Curves("det", curves, ax, style, SQUARE, solid=True, label=with_eer)
-    words = draw_det(plot, floors, POINTS)
+    words = draw_det(plot, smallest_rates, POINTS)
     return plot.end("DET", *DET_LABELS, **words)
 
 
@@ -450,8 +488,9 @@ def error_rates(
     plot = Curves("error_rates", curves, ax, style)
     label = plot.over_thresholds(log)
     if log:
-        smallest = (floor for system in plot.systems for floor in floors(system))
-        plot_style.log_axis(plot.ax_, "y", least((0.1, *smallest)) / BELOW, ABOVE)
+        rates = [rate for system in plot.systems for rate in smallest_rates(system)]
+        smallest = smallest_known([_LARGEST_SMALLEST, *rates])
+        plot_style.log_axis(plot.ax_, "y", smallest / _BELOW_SMALLEST, _ABOVE_1)
     for number, system in enumerate(plot.systems):  # its EER, where the result has it
         eer = value_or_nan(system.dataset, "eer")
         threshold = value_or_nan(system.dataset, "eer_threshold")

@@ -122,16 +122,8 @@ def report_command(
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
     requested = {name: options.pop(name, None) for name in _FURTHER}
-    if threshold is None and requested["promise"]:
-        raise DataError("--promise needs the threshold that it is about: --threshold T")
-    if threshold is not None and requested["assure"] is not None:
-        raise click.UsageError("--assure chooses a threshold: leave it out, or --threshold")
-    saved = list(filter(_is_saved, data))  # the worst pairs among them have images
-    if (images or images_root) and not saved and not any(map(requested.get, _WITH_IMAGES)):
-        raise click.UsageError("--images needs --worst N or --explain or --check")
+    _require_consistent(data, threshold, requested, gives_images=bool(images or images_root))
     folder = image_folder(images_root, data[0])
-    for name in filter(requested.get, _OF_SCORES if saved else ()):
-        raise click.UsageError(in_options(f"`{name}` needs scores; {saved[0]} holds results"))
     systems: dict[str, _SystemOfPage] = {}
     saved_results: list[Any] = []
     for i, (file, name) in enumerate(zip(data, _names(data, names), strict=True)):
@@ -140,7 +132,7 @@ def report_command(
             tree = read_results(file, _RESULTS)
             opens = Opening.from_results(tree, threshold)
             tree = _with(tree, _workload(tree, opens, requested["workload"]))
-            # Without a name of the user, it says whose results it has.
+            # Without a name of the user, the results themselves name their system.
             saved_results.append({name: tree} if i < len(names) else tree)
         else:
             as_read, in_use, _ = run.read_system(file, name=name)
@@ -166,18 +158,36 @@ def report_command(
     run.write_page(contents, threshold=threshold, title=title, **of_images)
 
 
+def _require_consistent(
+    data: tuple[str, ...],
+    threshold: float | None,
+    requested: Mapping[str, Any],
+    *,
+    gives_images: bool,
+) -> None:
+    """Raise the error of an option that lacks another option, or the data that it needs."""
+    if threshold is None and requested["promise"]:
+        raise DataError("--promise needs the threshold that it is about: --threshold T")
+    if threshold is not None and requested["assure"] is not None:
+        raise click.UsageError("--assure chooses a threshold: leave it out, or --threshold")
+    saved = list(filter(_is_saved, data))  # their worst pairs may have images
+    if gives_images and not saved and not any(map(requested.get, _WITH_IMAGES)):
+        raise click.UsageError("--images needs --worst N or --explain or --check")
+    needing_scores = list(filter(requested.get, _OF_SCORES))
+    if saved and needing_scores:
+        text = f"`{needing_scores[0]}` needs scores; {saved[0]} holds results"
+        raise click.UsageError(in_options(text))
+
+
 @dataclass(frozen=True)
 class _SystemOfPage:
-    """A system whose scores are evaluated for a page, with what is `requested` besides.
-
-    The scores are `as_read`, and `in_use`.
-    """
+    """A system whose scores are evaluated for a page."""
 
     run: Run
     as_read: Scores
-    in_use: Scores
-    options: Mapping[str, Any]
-    requested: Mapping[str, Any]
+    in_use: Scores  # the scores of its claims
+    options: Mapping[str, Any]  # of the evaluation
+    requested: Mapping[str, Any]  # the values of `_FURTHER`
 
     @cached_property
     def under_card(self) -> Scores:
@@ -195,14 +205,21 @@ class _SystemOfPage:
         opens = None
         if threshold is not None or "verification" in tree.children:
             opens = Opening.from_results(tree, threshold)
-        further = self._study(opens) if threshold is None else self._promises(threshold)
-        for study in further.values():
-            promised = float(study.get("assured_threshold", math.nan))
-            if math.isfinite(promised):  # the answer of the page, whose rates are counted
-                tree, opens = self._evaluated([promised]), Opening(promised, repr(promised))
+        if threshold is not None:
+            further = self._checked_promise(threshold)
+        else:
+            further = self._threshold_study(opens)
+            assured = math.nan
+            if "threshold_study" in further:
+                assured = float(further["threshold_study"].get("assured_threshold", math.nan))
+            if math.isfinite(assured):
+                # The assured threshold is the answer of the page: its rates are counted, too.
+                tree = self._evaluated([assured])
+                opens = Opening(assured, repr(assured))
         rule = None if opens is None else opens.rule
-        further |= {**self._studies(rule), **_workload(tree, opens, self.requested["workload"])}
-        return _with(tree, further), list(self._rows(rule))
+        further |= self._worst_pairs_and_zoo(rule)
+        further |= _workload(tree, opens, self.requested["workload"])
+        return _with(tree, further), list(self._check_and_explanations(rule))
 
     def _evaluated(self, extra_thresholds: list[float]) -> xr.DataTree:
         """Return the results of the tasks, which share their thresholds."""
@@ -210,7 +227,8 @@ class _SystemOfPage:
         from bioeval.tasks.plan import resolve_card
 
         options = {"interval": None, **self.options}
-        protocol, method = options.pop("protocol"), options.pop("interval")
+        protocol = options.pop("protocol")
+        method = options.pop("interval")
         self.run.stages("counting")
         limits = None
         if method != "none" and (method or not resolve_card(self.in_use, protocol).has_folds):
@@ -220,7 +238,8 @@ class _SystemOfPage:
         require_rates(tree, self.in_use, protocol, "thresholds" in options)
         return tree
 
-    def _promises(self, threshold: float) -> dict[str, Any]:
+    def _checked_promise(self, threshold: float) -> dict[str, Any]:
+        """Return the check of the promises at a threshold, by its name; empty without promises."""
         if not self.requested["promise"]:
             return {}
         from bioeval.studies.assurance.promise import check_promise
@@ -231,26 +250,32 @@ class _SystemOfPage:
         fail_if_refuted(self.run, checked)
         return {"promise": checked}
 
-    def _study(self, opens: Opening | None) -> dict[str, Any]:
-        """Return the study of the rule of the threshold that the page opens with, by its name."""
-        scores, folds, assure = self.under_card, self.requested["folds"], self.requested["assure"]
+    def _threshold_study(self, opens: Opening | None) -> dict[str, Any]:
+        """Return the study of the rule behind the threshold of the page, by its name.
+
+        Empty without folds, without such a threshold, or if the study fails and no threshold is
+        to be assured; the page says then that the rates of new people were not estimated.
+        """
+        scores = self.under_card
+        folds = self.requested["folds"]
+        assure = self.requested["assure"]
         if folds <= 1 or opens is None:
             return {}
         from bioeval.studies.thresholds.threshold_study import study_threshold
 
         self.run.stages("trying the threshold on other people")
         folds = None if scores.layout == "pairs" else folds
-        options: dict[str, Any] = {"folds": folds, "assure": assure}
-        options["random_state"] = self.run.settings["random_state"]
+        settings: dict[str, Any] = {"folds": folds, "assure": assure}
+        settings["random_state"] = self.run.settings["random_state"]
         try:
-            return {"threshold_study": study_threshold(scores, opens.rule, **options)}
+            return {"threshold_study": study_threshold(scores, opens.rule, **settings)}
         except BioevalError:
-            if assure is not None:  # else the page says that it was not estimated
+            if assure is not None:
                 raise
         return {}
 
-    def _studies(self, rule: str | None) -> dict[str, xr.Dataset]:
-        """Return further results by name, at the threshold that the page opens with."""
+    def _worst_pairs_and_zoo(self, rule: str | None) -> dict[str, xr.Dataset]:
+        """Return the worst pairs and the zoo at the threshold of a rule, by name, as requested."""
         results: dict[str, xr.Dataset] = {}
         if self.requested["worst"] is not None:
             from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
@@ -265,17 +290,17 @@ class _SystemOfPage:
             results["zoo"] = zoo(self.under_card, threshold=rule or "eer", random_state=seed)
         return results
 
-    def _rows(self, rule: str | None) -> Iterator[dict[str, Any]]:
-        """Yield the check of the data and the explained rows, by name."""
+    def _check_and_explanations(self, rule: str | None) -> Iterator[dict[str, Any]]:
+        """Yield the check of the data and the explained rows, by name, as requested."""
         protocol = self.options["protocol"]
         if self.requested["check"]:
             from bioeval.studies.check.check_data import check_data
 
             self.run.stages("checking the data")
-            options = {"threshold": rule or "far=0.001", "protocol": protocol}
-            options["far_targets"] = self.options.get("far_targets")
-            options["claims"] = self.in_use if self.in_use.claims else None
-            yield {"": check_data(self.as_read, **options)}
+            settings = {"threshold": rule or "far=0.001", "protocol": protocol}
+            settings["far_targets"] = self.options.get("far_targets")
+            settings["claims"] = self.in_use if self.in_use.claims else None
+            yield {"": check_data(self.as_read, **settings)}
         for probe in self.requested["probe"] or ():
             from bioeval.studies.explain.explain import explain
 
@@ -303,8 +328,8 @@ def _comparison(
 ) -> dict[str, xr.Dataset]:
     """Return the comparison of the systems by its name.
 
-    Empty where the systems cannot be compared, for example because their attempts differ; the
-    page says so.
+    Empty if the systems cannot be compared, for example because their attempts differ; the page
+    says then how they differ.
     """
     from bioeval.studies.compare.compare import compare
     from bioeval.tasks.plan import resolve_card

@@ -103,7 +103,7 @@ def _table(grid: Grid) -> str:
     for texts in zip(*columns, strict=True):
         rows += "<tr>"
         for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
-            is_name = i < grid.names and text
+            is_name = i < grid.name_columns and text
             rows += f'<th scope="row"{kind}>{text}</th>' if is_name else f"<td{kind}>{text}</td>"
         rows += "</tr>"
     head = f"<thead><tr>{headings}</tr></thead>" if grid.has_headings else ""

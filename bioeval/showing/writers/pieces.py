@@ -24,7 +24,7 @@ from bioeval.showing.writers.numbers import Printed, printed_column
 
 
 class Line(NamedTuple):
-    """A text by its role: a `remark` is a note of the grid that it is beside."""
+    """A text and its role in the document; a `remark` belongs to the grid above or below it."""
 
     text: str
     role: Literal["title", "heading", "", "note", "remark", "answer", "warning"]
@@ -56,7 +56,7 @@ class Grid(NamedTuple):
     """The columns of a table; the first ones name its rows."""
 
     columns: list[GridColumn]
-    names: int
+    name_columns: int  # how many of them name the rows
 
     @property
     def has_headings(self) -> bool:
@@ -80,16 +80,23 @@ def pieces_of(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
     facts = (x for _, block in walk(section) if isinstance(block, Facts) for x in block.facts)
     other_terms = ""
     if any(isinstance(fact.text, Vocabulary) for fact in facts):
-        every_term = Lines(words.vocabulary, words.task)
-        list(_pieces(section, every_term, every_term, "", 0))
-        other_terms = in_other_vocabulary(every_term.rates, words.vocabulary)
+        other_terms = _terms_in_other_vocabulary(section, words)
     yield from _pieces(section, cells, words, other_terms, 0)
+
+
+def _terms_in_other_vocabulary(section: Section, words: Lines) -> str:
+    """Return the terms of a section in the words of the other vocabulary."""
+    # The lines know the terms of a section only after they have written it: it is written once
+    # here, and the pieces are not used.
+    lines = Lines(words.vocabulary, words.task)
+    list(_pieces(section, lines, lines, "", 0))
+    return in_other_vocabulary(lines.rates, words.vocabulary)
 
 
 def _pieces(
     section: Section, cells: Lines, words: Lines, other_terms: str, level: int
 ) -> Iterator[Piece]:
-    """Yield the pieces of a section, with the terms of the other vocabulary."""
+    """Yield the pieces of a section; `other_terms` is the text of a `Vocabulary`."""
     cells, words = cells.section_lines(section), words.section_lines(section)
     if title := words.write(section.title):
         yield Line(title, "title", level)
@@ -146,12 +153,12 @@ def _messages(block: Messages, words: Lines) -> Iterator[Piece]:
 
 
 def grid_of(table: Table, lines: Lines) -> Grid:
-    """Return the columns of a table that are not empty, their numbers rounded together."""
+    """Return the columns of a table that are not empty, each with its numbers rounded together."""
     columns: list[GridColumn] = []
-    names = 0
+    name_columns = 0
     for i, column in enumerate(table.columns):
         cells = [row[i] for row in table.rows]
-        if i < table.names - 1:  # a name stands once
+        if i < table.names - 1:  # a name that several rows share stands in the first of them
             cells = [None if k and x == cells[k - 1] else x for k, x in enumerate(cells)]
         quantities = [x for x in cells if isinstance(x, Quantity)]
         texts = ["" if isinstance(x, Quantity) else lines.write(x) for x in cells]
@@ -160,17 +167,17 @@ def grid_of(table: Table, lines: Lines) -> Grid:
             continue
         numbers = iter(printed_column(quantities))
         printed = [next(numbers) if isinstance(x, Quantity) else None for x in cells]
-        if is_numeric:
+        if is_numeric:  # the decimal points are at one place
             texts = list(map(lines.number, aligned(printed)))
         else:
             pairs = zip(printed, texts, strict=True)
             texts = [
                 text if number is None else lines.number(number.text) for number, text in pairs
             ]
-        names += i < table.names
+        name_columns += i < table.names
         heading = lines.write(column.heading)
         columns.append(GridColumn(heading, texts, is_numeric, column.is_attached))
-    return Grid(columns, names if len(table.rows) > 1 else 0)
+    return Grid(columns, name_columns if len(table.rows) > 1 else 0)
 
 
 def aligned(numbers: Sequence[Printed | None]) -> list[str]:

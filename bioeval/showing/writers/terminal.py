@@ -19,19 +19,26 @@ from bioeval.showing.text import Text
 from bioeval.showing.writers.lines import Lines
 from bioeval.showing.writers.pieces import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
 
-#: Columns of the terminal between those of a table, and by which it is set in.
-_GAP, _INDENT = 2, 2
+#: Blanks between two columns of a table.
+_GAP = 2
 
+#: Blanks before a table, a list, or a remark.
+_INDENT = 2
 
-#: Letters to which the texts of a column may be broken; numbers are never broken.
-_BROKEN = 24
+#: The narrowest width, in letters, to which a column of texts may be broken; numbers never are.
+_NARROWEST_TEXT = 24
 
-#: A console of rich that finds no marks in text.
+#: Options of a console of rich that prints text as it is, without a search for marks.
 AS_IT_IS: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
 
 _STYLES = {
-    **{"title": "bold", "heading": "bold", "answer": "bold", "warning": "bold red"},
-    **{"": "", "note": "dim", "remark": "dim"},
+    "title": "bold",
+    "heading": "bold",
+    "answer": "bold",
+    "warning": "bold red",
+    "": "",
+    "note": "dim",
+    "remark": "dim",
 }
 
 
@@ -108,7 +115,7 @@ class TerminalDocument:
             width = options.max_width  # rich would cut numbers, the terminal breaks such lines
             if isinstance(piece, Grid):
                 parts = _parts(piece, width - _INDENT)
-                width = max(width, _INDENT + max(map(_least_width, parts)))
+                width = max(width, _INDENT + max(map(_narrowest_width, parts)))
             for renderable in _printed(piece, width):
                 yield from console.render(renderable, options.update(width=width))
             above = piece
@@ -157,72 +164,76 @@ def _pairs(pairs: Sequence[tuple[str, str]], gap: int) -> RichTable:
 
 
 def _parts(grid: Grid, width: int) -> list[list[GridColumn]]:
-    """Return the columns that fit a width together, each time with the names of the rows."""
-    names, columns = grid.columns[: grid.names], grid.columns[grid.names :]
+    """Return the columns of a grid as parts that fit a width, each with the names of the rows."""
+    names = grid.columns[: grid.name_columns]
+    columns = grid.columns[grid.name_columns :]
     parts: list[list[GridColumn]] = [[]]
     for i, column in enumerate(columns):
         attached = takewhile(lambda x: x.is_attached, columns[i + 1 :])
         together = [*names, *parts[-1], column, *attached]
-        if parts[-1] and not column.is_attached and _least_width(together) > width:
+        if parts[-1] and not column.is_attached and _narrowest_width(together) > width:
             parts.append([])
         parts[-1].append(column)
     return [_with_values(names, part) for part in parts]
 
 
 def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> list[GridColumn]:
-    """Return columns behind the name of the rows, without rows that have a name alone."""
-    every = [*names, *columns]
-    if len(names) != 1:  # several names share rows
-        return every
+    """Return columns behind the names of the rows, without rows that have nothing but a name."""
+    part = [*names, *columns]
+    if len(names) != 1:  # with several names, a row may stand for the rows below it
+        return part
     cells = zip(*(column.texts for column in columns), strict=True)
     rows = [i for i, row in enumerate(cells) if any(x.strip() for x in row)]
-    return [column._replace(texts=[column.texts[i] for i in rows]) for column in every]
+    return [column._replace(texts=[column.texts[i] for i in rows]) for column in part]
 
 
-def _least_width(columns: Sequence[GridColumn]) -> int:
-    return sum(map(_least_of, columns)) + _GAP * (len(columns) - 1)
+def _narrowest_width(columns: Sequence[GridColumn]) -> int:
+    return sum(map(_narrowest_width_of, columns)) + _GAP * (len(columns) - 1)
 
 
-def _least_of(column: GridColumn) -> int:
+def _narrowest_width_of(column: GridColumn) -> int:
     """Return the width of a column whose heading and texts are broken as far as they may be."""
-    text = max(map(cell_len, column.texts), default=0)
+    width_of_texts = max(map(cell_len, column.texts), default=0)
     if not column.is_numeric:
-        text = min(text, _BROKEN)
-    return max([text, *map(cell_len, column.heading.split())])
+        width_of_texts = min(width_of_texts, _NARROWEST_TEXT)
+    return max([width_of_texts, *map(cell_len, column.heading.split())])
 
 
 def _widths(columns: Sequence[GridColumn], width: int) -> list[int]:
     """Return the widths of columns; the widest are broken until a table fits."""
-    least = list(map(_least_of, columns))
+    narrowest = list(map(_narrowest_width_of, columns))
     widths = [max(map(cell_len, (column.heading, *column.texts))) for column in columns]
     room = width - _GAP * (len(columns) - 1)
-    while sum(widths) > room and widths != least:
-        broken = [full if full > few else 0 for full, few in zip(widths, least, strict=True)]
-        widths[broken.index(max(broken))] -= 1
+    while sum(widths) > room and widths != narrowest:
+        breakable = [
+            current if current > limit else 0
+            for current, limit in zip(widths, narrowest, strict=True)
+        ]
+        widths[breakable.index(max(breakable))] -= 1
     return widths
 
 
 def _table(columns: Sequence[GridColumn], has_headings: bool, width: int) -> RichTable:
-    """Return columns as a table without lines, numbers at the right and never broken.
+    """Return columns as a table without lines.
 
-    Texts are broken where they do not fit beside the numbers.
+    Numbers are at the right of their columns and never broken; texts are, if they do not fit.
     """
     padding = (0, _GAP, 0, 0)
     table = RichTable(
         box=None, pad_edge=False, padding=padding, header_style="dim", show_header=has_headings
     )
     cells = []
-    for column, needed in zip(columns, _widths(columns, width), strict=True):
+    for column, width_of_column in zip(columns, _widths(columns, width), strict=True):
         is_numeric = column.is_numeric
         justify: Literal["right", "left"] = "right" if is_numeric else "left"
         table.add_column(
             RichText(column.heading, justify=justify, no_wrap=False),
             no_wrap=is_numeric,
-            width=needed,
+            width=width_of_column,
             overflow="fold",
         )
-        # Filled up here: rich drops the blanks behind a text that is at the right.
-        cells.append([x.rjust(needed) if is_numeric else x for x in column.texts])
+        # Numbers are filled up here, since rich drops the blanks behind a text at the right.
+        cells.append([x.rjust(width_of_column) if is_numeric else x for x in column.texts])
     for row in zip(*cells, strict=True):
         table.add_row(*map(RichText, row))
     return table
