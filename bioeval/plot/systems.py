@@ -16,7 +16,7 @@ from bioeval.plot import plot_style
 from bioeval.plot.plot_style import RGB, Style
 from bioeval.plot.registry import PLOTS, Needs, Plot
 from bioeval.results.dataset import THRESHOLD_STUDY, require_schema
-from bioeval.showing.nodes import datasets, each_once
+from bioeval.showing.nodes import datasets, distinct_tasks
 from bioeval.showing.terms import RATES, rate_of_term, task_of, words_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.lines import Lines
@@ -226,7 +226,9 @@ def _systems_of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System
         )
     nodes = {path: ds for path, ds in nodes.items() if plot.prefer in ds} or nodes
     above = tree.path.strip("/")
-    distinct = each_once({path.removeprefix(above).strip("/"): ds for path, ds in nodes.items()})
+    distinct = distinct_tasks(
+        {path.removeprefix(above).strip("/"): ds for path, ds in nodes.items()}
+    )
     paths = [path.split("/") for path in distinct]
     common = set(paths[0]).intersection(*paths)
     systems = {}

@@ -1,7 +1,7 @@
-"""Values of a result as a reader is shown them: what each is, exact, and not yet text.
+"""The cells of tables: exact values of a result with their kind, before they become text.
 
-A cell holds its value as it was computed, its interval and its sample size; the writers of
-:mod:`bioeval.showing.writers` round it.
+A cell has its value as it was computed, its interval and its sample size; the writers of
+:mod:`bioeval.showing.writers` round the value.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number of any kind, NaN where it is not defined; its class says its unit.
+    """A number of any kind, NaN if it is not defined; its class says its unit.
 
-    One that is `flagged` has an asterisk, which a note of its table explains. A
-    `difference` of two numbers has a sign.
+    A `flagged` number has an asterisk, which a note of its table explains. A `difference` of two
+    numbers has a sign.
     """
 
     value: float
     interval: Interval | None = None
     flagged: bool = False
     difference: bool = False
-    attempts: float | None = None  # of a rate, of which one is to be visible
+    attempts: float | None = None  # of a rate, whose decimals make one attempt visible
     decimals: int = 2  # of a plain number
-    #: Of a plain number, in place of its decimals; of a score; of a rate in a label.
+    #: Significant digits: of a plain number in place of decimals, of a score, of a rate in a label.
     digits: int | None = None
-    noun: str = ""  # of a count, in the plural
-    next: float = math.nan  # of a threshold
+    noun: str = ""  # the things that a count counts, in the plural
+    next: float = math.nan  # the nearest score that a threshold rejects
 
     @property
     def is_defined(self) -> bool:
@@ -58,15 +58,15 @@ class Score(Quantity):
 
 
 class Threshold(Score):
-    """A threshold, which is printed so that it decides every attempt as the exact one does.
+    """A threshold, which is printed so that it decides every attempt as the exact threshold does.
 
-    The nearest score that it rejects is `next`, infinite where there is none, and NaN where it is
-    not known: then all digits are printed.
+    The nearest score that it rejects is `next`: infinite if it rejects no score, NaN if the score
+    is not known. All digits are printed then.
     """
 
 
 class Number(Quantity):
-    """A number without a unit, or of one that its label has: an AUC, a cost, a mean rank."""
+    """A number without a unit, or with a unit that its label names: an AUC, a cost, a mean rank."""
 
 
 class Probability(Quantity):
@@ -87,25 +87,31 @@ class Label:
 
 @dataclass(frozen=True)
 class Labels:
-    """Names of users, the first ones of all."""
+    """The first of several names that a user chose."""
 
     values: Sequence[Any]
-    more: bool = False  # whether there are others
+    more: bool = False  # whether there are more names
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An image of a template: a file or the bytes of one, and what it shows."""
+    """An image of a template, as a file or as the bytes of a file, with a description."""
 
     source: Any
     description: str
 
 
-#: Statistics that say how far values are apart, of which few digits are known.
+#: Statistics of the spread of values, of which only few digits are certain.
 SPREADS = ("sd", "repeats_sd", "se")
 
-#: Units of numbers that need not be whole.
-_NO_COUNTS = ("", "proportion", "p", "score", "cost", "bits", "1", "per day", "per frame")
+#: Significant digits of such a statistic, and of a coordinate without a unit.
+_DIGITS_OF_SPREAD, _DIGITS_OF_COORDINATE = 3, 6
+
+#: Decimals of bits and costs, and of other numbers, unless their description says how many.
+_DECIMALS_OF_BITS, _DECIMALS = 4, 2
+
+#: Units of numbers that are no counts: they need not be whole.
+_UNITS_OF_NO_COUNT = ("", "proportion", "p", "score", "cost", "bits", "1", "per day", "per frame")
 
 
 def cell_of_number(
@@ -117,15 +123,16 @@ def cell_of_number(
 ) -> Quantity:
     """Return a number as a cell of the kind that the attributes of its variable say.
 
-    Of a `statistic` of the variable it may be another kind. `fields` are those of the cell.
+    A `statistic` of the variable may be of another kind. `fields` are further fields of the cell.
     """
     unit, display = str(about.get("units", "")), str(about.get("shown", ""))
     if unit == "score" and statistic.endswith("sd"):
-        return Number(value, digits=3, **fields)
+        return Number(value, digits=_DIGITS_OF_SPREAD, **fields)
     if unit == "score":
         if display == "threshold" and not statistic:
             return Threshold(value, **fields)
-        return Score(value, digits=3 if statistic in SPREADS else None, **fields)
+        digits = _DIGITS_OF_SPREAD if statistic in SPREADS else None
+        return Score(value, digits=digits, **fields)
     is_difference = fields.setdefault("difference", statistic == "difference")
     if unit == "proportion" and statistic != "number":
         if attempts is not None:
@@ -134,13 +141,13 @@ def cell_of_number(
     if unit == "p" and statistic != "number":
         return Probability(value, **fields)
     is_whole = math.isnan(value) or float(value).is_integer()
-    is_count = (display == "count" or unit not in _NO_COUNTS) and not is_difference
+    is_count = (display == "count" or unit not in _UNITS_OF_NO_COUNT) and not is_difference
     if statistic == "number" or (is_count and is_whole):
         return Count(value, **fields)
     if display.isdecimal():
         return Number(value, digits=int(display), **fields)
-    decimals = about.get("decimals", 4 if unit in ("bits", "cost") else 2)
-    return Number(value, decimals=int(decimals), **fields)
+    default = _DECIMALS_OF_BITS if unit in ("bits", "cost") else _DECIMALS
+    return Number(value, decimals=int(about.get("decimals", default)), **fields)
 
 
 def cell_of(
@@ -152,10 +159,11 @@ def cell_of(
 ) -> Quantity | Label | None:
     """Return a value of a variable as its description says, with its interval and its flag.
 
-    `places` are positions along its dimensions, and those of its denominator, unless its `attempts`
-    are given. None of a variable that the dataset lacks.
+    `places` are positions along the dimensions of the variable, and of its denominator unless its
+    `attempts` are given. None for a variable that the dataset lacks.
     """
-    variables, places = dataset.variables, places or {}
+    variables = dataset.variables
+    places = places or {}
     if name not in variables:
         return None
 
@@ -166,11 +174,12 @@ def cell_of(
         value = variable.values[tuple(places[str(dim)] for dim in variable.dims)]
         return value.item() if isinstance(value, np.generic) else value
 
-    value, about = value_at(name), variables[name].attrs
+    value = value_at(name)
+    about = variables[name].attrs
     if isinstance(value, str | bool) or not about.get("units"):
         return Label(value)
     if name in dataset.dims and about["units"] in ("1", "proportion") and "iso_term" not in about:
-        return Number(value, digits=6)
+        return Number(value, digits=_DIGITS_OF_COORDINATE)
     low, high = value_at(f"{name}_low", math.nan), value_at(f"{name}_high", math.nan)
     out_of = str(about.get("out_of", "")).split()
     is_known = [x in variables and {*variables[x].dims} <= {*places} for x in out_of]

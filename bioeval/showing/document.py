@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import xarray as xr
 
@@ -11,10 +12,10 @@ from bioeval.base.messages import Message, messages_of
 from bioeval.scores.kind_check import KIND_DOUBTS
 from bioeval.showing.blocks import Block, Detail, Legend, Messages, Paragraph, Section
 from bioeval.showing.cells import Label
-from bioeval.showing.header import header_of, rules_of, said_of_systems
+from bioeval.showing.header import header_of, joined_texts, rules_of
 from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
-from bioeval.showing.nodes import OVER, Node, each_once
+from bioeval.showing.nodes import OVER, Node, distinct_nodes
 from bioeval.showing.notes import notes_of
 from bioeval.showing.rows import Row, rows_of
 from bioeval.showing.sentences import ANSWERS
@@ -27,8 +28,8 @@ from bioeval.stats.aggregate import aggregate
 #: Messages that stand below the table of their task: targets that the data do not support.
 SUPPORT = ("target-not-supported", "target-uncertain")
 
-#: Messages that say no more than these.
-_SAID = (*SUPPORT, "limit-not-supported")
+#: Messages that are not repeated below the tables, which have notes or marks for them.
+_SHOWN_BY_TABLES = (*SUPPORT, "limit-not-supported")
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,11 @@ class _Task:
 
     nodes: Sequence[Node]
     rows: Sequence[Row]
-    is_defined: bool  # one of its numbers
+    is_defined: bool  # whether any of its numbers is
 
     @property
     def rates_of(self) -> str:
-        """What the rates of the task are of."""
+        """The task by whose names its rates are written; see :func:`rates_are_of`."""
         dataset = self.nodes[0].dataset
         return rates_are_of(dataset.attrs, searches=task_of(dataset) == "identification")
 
@@ -50,15 +51,25 @@ class _Task:
         """The title, with a capital letter."""
         return _capitalised(self.nodes[0].title)
 
-    def said(self, texts: Callable[[xr.Dataset], Iterable[Text]]) -> list[Text]:
-        """Return what is said of each system, once, with the names of its systems if not of all."""
-        return said_of_systems({x.name_of_system(): texts(x.dataset) for x in self.nodes})
+    def texts(self, texts_of: Callable[[xr.Dataset], Iterable[Text]]) -> list[Text]:
+        """Return the texts of a function on all systems, each text once.
+
+        A text that is not of all systems has the names of its systems.
+        """
+        return joined_texts({x.name_of_system(): texts_of(x.dataset) for x in self.nodes})
+
+
+class _SortedMessages(NamedTuple):
+    """The messages of results by their place in a document."""
+
+    alarms: list[Block]
+    answers: list[Message]
+    others: list[Message]
 
 
 def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
-    """Return what a reader is shown of results."""
-    unlike = each_once({node.name: node.dataset for node in nodes})
-    nodes = [x._replace(dataset=unlike[x.name]) for x in nodes if x.name in unlike]
+    """Return the document of results: header, answers, the tables of tasks, notes and messages."""
+    nodes = distinct_nodes(nodes)
     several = len({(x.system, x.condition) for x in nodes}) > 1
     whole_of = {}  # the study that a result is a part of, or the result itself
     for node in nodes:
@@ -70,42 +81,52 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
         if detail != "brief" or not is_part or node.dataset.attrs.get("detail") != "verbose":
             by_task.setdefault(node.task, []).append(node)
     tasks = [_task(of_task, detail) for of_task in by_task.values()]
+    undefined = {node.name for task in tasks if not task.is_defined for node in task.nodes}
+    messages = _sorted_messages(nodes, whole_of, undefined, several)
 
-    names_of: dict[Message, dict[str, None]] = {}
-    for node in nodes:
-        for message in messages_of(node.dataset.attrs):
-            names_of.setdefault(message, {})[whole_of[node.name].name] = None
-    wholes = [x for x in nodes if whole_of[x.name] is x]
-    without = {node.name for task in tasks if not task.is_defined for node in task.nodes}
-    alarms: list[Block] = []
-    answers: list[Message] = []
-    others: list[Message] = []
-    for message, names in names_of.items():
-        if {*names} <= without and len(names) < len(wholes):
-            continue  # the title of the task says why
-        message = _about(message, names, wholes, several)
-        if message.code in KIND_DOUBTS:
-            alarms.append(Messages([message], alarm=True))
-        elif message.code in ANSWERS:
-            answers.append(message)
-        elif message.code not in _SAID:
-            others.append(message)
-    in_answers = [argument for answer in answers for argument in answer.arguments.values()]
-    others = [x for x in others if x not in in_answers]
-
-    said: list[Text] = []
-    sections = [_section(task, several, said) for task in tasks]
+    texts_above: list[Text] = []
+    sections = [_section(task, several, texts_above) for task in tasks]
     notes = notes_of([row for task in tasks for row in task.rows], sections)
-    blocks = [*alarms, header_of(nodes, verbose=detail != "brief")]
-    for answer in answers:
+    blocks = [*messages.alarms, header_of(nodes, verbose=detail != "brief")]
+    for answer in messages.answers:
         of_some = say("{about:names}: {answer}", about=answer.about, answer=answer)
         blocks.append(Paragraph(of_some if answer.about else answer, "answer"))
     blocks += sections
     if detail != "brief":
         blocks.append(Legend(_explained(tasks)))
     blocks.append(Section("remarks", "", [Paragraph(x, "note") for x in notes]))
-    blocks.append(Messages(sorted(others, key=lambda x: bool(x.about))))
+    blocks.append(Messages(sorted(messages.others, key=lambda x: bool(x.about))))
     return Section("results", "", blocks)
+
+
+def _sorted_messages(
+    nodes: Sequence[Node], whole_of: Mapping[str, Node], undefined: set[str], several: bool
+) -> _SortedMessages:
+    """Return the messages of results, each once and with the names of its systems or tasks.
+
+    Messages about `undefined` results alone are left out: the titles of their tasks say why they
+    are not defined. `whole_of` has the study of each result that is a part of one, by name.
+    """
+    names_of: dict[Message, dict[str, None]] = {}
+    for node in nodes:
+        for message in messages_of(node.dataset.attrs):
+            names_of.setdefault(message, {})[whole_of[node.name].name] = None
+    wholes = [x for x in nodes if whole_of[x.name] is x]
+    alarms: list[Block] = []
+    answers: list[Message] = []
+    others: list[Message] = []
+    for message, names in names_of.items():
+        if {*names} <= undefined and len(names) < len(wholes):
+            continue
+        message = _about(message, names, wholes, several)
+        if message.code in KIND_DOUBTS:
+            alarms.append(Messages([message], alarm=True))
+        elif message.code in ANSWERS:
+            answers.append(message)
+        elif message.code not in _SHOWN_BY_TABLES:
+            others.append(message)
+    in_answers = [argument for answer in answers for argument in answer.arguments.values()]
+    return _SortedMessages(alarms, answers, [x for x in others if x not in in_answers])
 
 
 def table_of_measures(nodes: Sequence[Node], measures: Sequence[str]) -> Section:
@@ -113,8 +134,7 @@ def table_of_measures(nodes: Sequence[Node], measures: Sequence[str]) -> Section
 
     Raise :class:`DataError` for measures that the results lack.
     """
-    unlike = each_once({node.name: node.dataset for node in nodes})
-    nodes = [x._replace(dataset=unlike[x.name]) for x in nodes if x.name in unlike]
+    nodes = distinct_nodes(nodes)
     rows = [row for node in nodes for row in _rows(node, data=True)]
     rows = [row for row in rows if row.statistic in STATISTICS_IN_ROWS]
     chosen = chosen_rows(rows, measures)
@@ -125,7 +145,7 @@ def table_of_measures(nodes: Sequence[Node], measures: Sequence[str]) -> Section
         if not of_measures:
             continue
         task = _Task([node for node in nodes if node.task == path], supported, True)
-        support = task.said(_support) if len(supported) < len(of_measures) else []
+        support = task.texts(_support) if len(supported) < len(of_measures) else []
         id = path.replace("/", "_")
         blocks: list[Block] = [Paragraph(x, "note") for x in support]
         if supported:
@@ -141,13 +161,14 @@ def _task(nodes: Sequence[Node], detail: Detail) -> _Task:
     rows = [row for node in nodes for row in _rows(node)]
     supported = [row for row in rows if row.supported is not False]
     if detail == "brief":
-        rows = supported = [row for row in supported if row.is_brief]
+        rows = [row for row in supported if row.is_brief]
+        supported = rows
     is_defined = any(row.is_defined for row in rows)
     return _Task(nodes, rows if detail == "all" else supported, is_defined)
 
 
 def _rows(node: Node, *, data: bool = False) -> Iterator[Row]:
-    """Yield the numbers of a result; of folds and partitions, the statistics that are shown."""
+    """Yield the numbers of a result; over folds and partitions, the statistics that are shown."""
     over = [dim for dim in OVER if dim in node.dataset.dims]
     if not over:
         yield from rows_of(node, data=data)
@@ -159,13 +180,13 @@ def _rows(node: Node, *, data: bool = False) -> Iterator[Row]:
         shown = ["", "mean", "sd", "repeats_sd", "pooled"]
         if node.dataset.attrs.get("splitter_class") == "PredefinedPairFolds":
             shown.append("se")  # of the lists of LFW and others
-    # Rows are chosen, and no places of the dataset: xarray would load dask.
+    # Rows are chosen here, since xarray would load dask to choose statistics of the dataset.
     rows = rows_of(node._replace(dataset=statistics), data=data)
     yield from (row for row in rows if row.statistic in shown)
 
 
-def _section(task: _Task, several: bool, said: list[Text]) -> Section:
-    """Return the tables of a task; rules that sections above have `said` are left out."""
+def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
+    """Return the tables of a task; texts of the sections above are left out, and new ones added."""
     node = task.nodes[0]
     id = node.task.replace("/", "_")
     title: Text = task.title
@@ -176,15 +197,15 @@ def _section(task: _Task, several: bool, said: list[Text]) -> Section:
         why = " and ".join(lacking(node.dataset))
         text = "{title}: no results ({why})" if why else "{title}: no results"
         return Section(id, say(text, title=title, why=why), (), task=task.rates_of)
-    details = task.said(lambda dataset: [sample_size(dataset)])
+    details = task.texts(lambda dataset: [sample_size(dataset)])
     if len(details) == 1:
         title = say("{title}: {size}", title=title, size=details.pop())
-    rules = [x for x in task.said(rules_of) if x not in said]
-    in_a_line = "; ".join(x for x in rules if isinstance(x, str))
-    details += [*filter(None, [in_a_line]), *(x for x in rules if not isinstance(x, str))]
-    notes = [*_why_undefined(task), *task.said(_support)]
-    notes = [x for x in notes if x not in [*said, *rules]]
-    said += [*rules, *notes]
+    rules = [x for x in task.texts(rules_of) if x not in texts_above]
+    plain_rules = "; ".join(x for x in rules if isinstance(x, str))  # in one line
+    details += [*filter(None, [plain_rules]), *(x for x in rules if not isinstance(x, str))]
+    notes = [*_why_undefined(task), *task.texts(_support)]
+    notes = [x for x in notes if x not in [*texts_above, *rules]]
+    texts_above += [*rules, *notes]
     tables = list(tables_of(task.rows, id))
     if not tables:
         return Section(id, "", [Paragraph(x, "note") for x in notes], task=task.rates_of)
@@ -196,9 +217,9 @@ def _section(task: _Task, several: bool, said: list[Text]) -> Section:
 
 
 def _why_undefined(task: _Task) -> list[Text]:
-    """Return why numbers of a task are not defined, each reason once, with its measures if several.
+    """Return the reasons why numbers of a task are not defined; of several, with the measures.
 
-    The classes without attempts are a reason of all numbers that lack a value.
+    Classes without attempts are the reason of all undefined numbers of their result.
     """
     labels: dict[str, list[Text]] = {}
     for row in task.rows:
@@ -223,7 +244,7 @@ def _explained(tasks: Sequence[_Task]) -> list[tuple[Text, Text]]:
 
 
 def _support(dataset: xr.Dataset) -> list[Text]:
-    """Return which targets the data do not support, and of which parts of them."""
+    """Return notes on the targets that the data, or some parts of them, do not support."""
     by_parts: dict[tuple[str, ...], list[Message]] = {}
     for message in messages_of(dataset.attrs):
         about = message.arguments
@@ -238,13 +259,16 @@ def _support(dataset: xr.Dataset) -> list[Text]:
 
 
 def _about(message: Message, names: Iterable[str], nodes: Sequence[Node], several: bool) -> Message:
-    """Return an answer of systems, and what not all results have, as one about these or tasks."""
-    having = [x for x in nodes if x.name in names]
-    if len(having) == len(nodes) and not (several and message.code in ANSWERS):
+    """Return a message with the systems or tasks that it is about.
+
+    A message of all results has none, except an answer where there are several systems.
+    """
+    nodes_of_message = [x for x in nodes if x.name in names]
+    if len(nodes_of_message) == len(nodes) and not (several and message.code in ANSWERS):
         return message
     about: list[str] = []
-    for system in dict.fromkeys(x.name_of_system() for x in having):
-        titles = [x.title for x in having if x.name_of_system() == system]
+    for system in dict.fromkeys(x.name_of_system() for x in nodes_of_message):
+        titles = [x.title for x in nodes_of_message if x.name_of_system() == system]
         if not several:
             about += map(_capitalised, titles)
         elif len(titles) == sum(x.name_of_system() == system for x in nodes):

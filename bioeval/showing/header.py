@@ -1,4 +1,4 @@
-"""What attributes of results say: the facts of the header, and the rules of a task."""
+"""Attributes of results in words: the facts of the header, and the rules of a task."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from bioeval.showing.text import Enumeration, Text, fields_of, say
 
 Attributes = Mapping[Any, Any]
 
-#: How an attribute reads: a template of attributes, one for each value (of others nothing), or what
-#: a function makes of all attributes.
+#: An attribute in words: a template with attributes, a template for each of some values (other
+#: values have no words), or a function that words all attributes.
 Wording = str | Mapping[str, str] | Callable[[Attributes], Text]
 
-#: Characters of a splitter that are shown.
-_LONGEST = 160
+#: Longer texts of a splitter are cut to so many characters.
+_LONGEST_SPLITTER = 160
 
-#: Systems, at most, that the header names.
-_NAMED = 8
+#: The header names no systems if there are more.
+_MOST_NAMED = 8
 
-#: What is accepted at a threshold, by the kind of the scores.
+#: The side of a threshold on which scores are accepted, by the kind of the scores.
 _SCORES = {
     "distance": "distances, accepted at or below the threshold",
     "similarity": "similarities, accepted at or above the threshold",
@@ -42,17 +42,17 @@ _SCORES = {
     "order": "order within each row; no thresholds",
 }
 
-#: Splitters that list the fold of each sample.
-_LISTED = {
+#: The folds of splitters that take the fold of each sample from a list, in words.
+_LISTED_FOLDS = {
     "PredefinedFolds": "folds as given, one for each template",
     "PredefinedPairFolds": "folds as given, one for each pair",
 }
 
 
 def header_of(nodes: Sequence[Node], *, verbose: bool) -> Facts:
-    """Return what the attributes of results say of their data, scores and options.
+    """Return the facts that the attributes of results state of their data, scores and options.
 
-    Terms of the other vocabulary are in a `verbose` one.
+    A `verbose` header lists the terms of the other vocabulary, too.
     """
     by_system: dict[str, xr.Dataset] = {}
     for node in nodes:
@@ -61,8 +61,8 @@ def header_of(nodes: Sequence[Node], *, verbose: bool) -> Facts:
     sides = {sides_in_words(x.attrs) for x in by_system.values()}
     facts = [data_fact(names, "" if len(sides) > 1 else sides.pop())]
     for name, attribute, wording in _FACTS:
-        texts = {k: [_worded(attribute, wording, x.attrs)] for k, x in by_system.items()}
-        facts += (Fact(name, text) for text in said_of_systems(texts))
+        texts = {k: [_in_words(attribute, wording, x.attrs)] for k, x in by_system.items()}
+        facts += (Fact(name, text) for text in joined_texts(texts))
     facts += [Fact("Terms", Vocabulary())] if verbose else []
     return Facts((*facts, Fact("Left out", tasks_left_out(nodes))))
 
@@ -70,11 +70,11 @@ def header_of(nodes: Sequence[Node], *, verbose: bool) -> Facts:
 def data_fact(systems: Sequence[str], data: str) -> Fact:
     """Return the fact with the names of the systems, if not too many, and the data."""
     names: list[Text] = [Label(name) for name in systems if name]
-    if not 1 <= len(names) <= _NAMED:
+    if not 1 <= len(names) <= _MOST_NAMED:
         return Fact("Data", data)
     text = "{names}: {data}" if data else "{names}"
-    between = ";" if any("," in name for name in systems) else ""
-    return Fact("Data", say(text, names=Enumeration(names, between), data=data))
+    separator = ";" if any("," in name for name in systems) else ""
+    return Fact("Data", say(text, names=Enumeration(names, separator), data=data))
 
 
 def scores_in_words(kind: str, protocol: str = "") -> Text:
@@ -90,25 +90,25 @@ def rules_of(dataset: xr.Dataset) -> list[Text]:
     """Return the parts, the gallery and the rules of a task in words; empty ones among them."""
     attrs = dataset.attrs
     rules = [parts_in_words(dataset), candidates_in_words(attrs)]
-    return [*rules, *(_worded(name, wording, attrs) for name, wording in _RULES.items())]
+    return [*rules, *(_in_words(name, wording, attrs) for name, wording in _RULES.items())]
 
 
-def said_of_systems(texts: Mapping[str, Iterable[Text]]) -> list[Text]:
-    """Return texts by system, each once, with the names of its systems if these are not all."""
+def joined_texts(by_system: Mapping[str, Iterable[Text]]) -> list[Text]:
+    """Return the texts of systems, each once; a text not of all systems names its systems."""
     systems_of: dict[str, tuple[Text, list[str]]] = {}
-    for system, of_system in texts.items():
-        for text in of_system:
+    for system, texts in by_system.items():
+        for text in texts:
             if text != "":
                 systems_of.setdefault(repr(text), (text, []))[1].append(system)
-    said = []
+    joined = []
     for text, systems in systems_of.values():
-        of_some = say("{systems:names}: {text}", systems=systems, text=text)
-        said.append(text if len(systems) == len(texts) else of_some)
-    return said
+        with_names = say("{systems:names}: {text}", systems=systems, text=text)
+        joined.append(text if len(systems) == len(by_system) else with_names)
+    return joined
 
 
-def _worded(attribute: str, wording: Wording, attrs: Attributes) -> Text:
-    """Return what an attribute says; empty without it."""
+def _in_words(attribute: str, wording: Wording, attrs: Attributes) -> Text:
+    """Return an attribute in words; empty without the attribute."""
     if attribute and attrs.get(attribute, "") == "":
         return ""
     if callable(wording):
@@ -123,7 +123,7 @@ def _worded(attribute: str, wording: Wording, attrs: Attributes) -> Text:
 
 
 def _systems_of(dataset: xr.Dataset) -> list[str]:
-    """Return the systems of a dataset: its labels, or the one of its attributes."""
+    """Return the systems of a dataset: labels of its dimension, or the one of its attributes."""
     if "system" in dataset.dims and "system" in dataset.variables:
         return list(map(str, dataset.variables["system"].values.tolist()))
     return [str(dataset.attrs.get("system", ""))]
@@ -133,12 +133,14 @@ def _systems_of(dataset: xr.Dataset) -> list[str]:
 
 
 def _partition(attrs: Attributes) -> Text:
-    """Return how the data were divided, not too long."""
-    if attrs.get("splitter_class") in _LISTED:
-        return _LISTED[attrs["splitter_class"]]
+    """Return how the data were divided; a long text of a splitter is cut."""
+    if attrs.get("splitter_class") in _LISTED_FOLDS:
+        return _LISTED_FOLDS[attrs["splitter_class"]]
     splitter = str(attrs["splitter"])
-    shortened = f"{splitter[: _LONGEST - 4]} ..."
-    return Label(shortened if len(splitter) > _LONGEST else splitter)
+    end = " ..."
+    if len(splitter) > _LONGEST_SPLITTER:
+        splitter = splitter[: _LONGEST_SPLITTER - len(end)] + end
+    return Label(splitter)
 
 
 def _threshold(attrs: Attributes) -> Text:
@@ -151,7 +153,7 @@ def _threshold(attrs: Attributes) -> Text:
 
 
 def _classes(attrs: Attributes) -> Text:
-    """Return which classes of the ground truth are evaluated, or why there are none."""
+    """Return the classes of the ground truth that are evaluated, and the classes that are not."""
     evaluated, ignored = str(attrs["classes_evaluated"]), str(attrs["classes_ignored"])
     text = f"{evaluated or 'none'} evaluated" + (f"; {ignored} ignored" if ignored else "")
     if {evaluated, ignored} <= {"", "without class"}:
@@ -175,7 +177,8 @@ def _people_of_a_day(attrs: Attributes) -> Text:
 
 def _alarms(attrs: Attributes) -> Text:
     """Return the rate at which a number of false alarms is expected."""
-    with localcontext(prec=4, rounding=ROUND_FLOOR):  # never above what the alarms allow
+    # Rounded down: at a larger rate, more false alarms would be expected.
+    with localcontext(prec=4, rounding=ROUND_FLOOR):
         per_cent = float(+Decimal(f"{100 * float(attrs['far']):.12g}"))
     return say(
         "{alarms:digits 4} a day, expected at a {rate} of {per_cent:digits 4} %",
@@ -192,8 +195,8 @@ def _operating_point(attrs: Attributes) -> Text:
         return say("{far} at most {target:rate}", task=task, target=float(attrs["far_target"]))
     if "threshold" not in attrs:
         return "" if "alarms_per_day" in attrs else "rates as given"
-    after = {x: float(attrs[x]) for x in ("threshold", "threshold_next") if x in attrs}
-    return say("the threshold {threshold:threshold}", **after)
+    values = {x: float(attrs[x]) for x in ("threshold", "threshold_next") if x in attrs}
+    return say("the threshold {threshold:threshold}", **values)
 
 
 def _planned_interval(attrs: Attributes) -> Text:
@@ -215,7 +218,7 @@ def _limits_of_differences(attrs: Attributes) -> Text:
     return f"of differences{pairs} for each measure by itself; {adjusted}"
 
 
-#: The facts of the header: name, the attribute without which there is none, and its wording.
+#: The facts of the header: name, the attribute without which the fact is left out, and its wording.
 _FACTS: tuple[tuple[str, str, Wording], ...] = (
     ("Training set", "train_system", "{train_system:name}"),
     ("People", "impostor_share", _people_of_a_day),
@@ -298,8 +301,8 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
 
 # ------------------------------------------------------------------------------------------- rules
 
-#: What a convention of re-identification leaves out of the list of a query.
-_REMOVED = {
+#: The entries that a convention of re-identification leaves out of the list of a query.
+_ENTRIES_LEFT_OUT = {
     "same-id-same-camera": "entries of the same identity and camera",
     "same-camera": "entries of the same camera",
     "none": "none",
@@ -326,7 +329,7 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     return f"the score of a subject is {words.get(method, of_all)}"
 
 
-def _searched(attrs: Attributes) -> str:
+def _size_of_gallery(attrs: Attributes) -> str:
     """Return the size of the gallery in words; impostors may search one subject fewer."""
     genuine = attrs["genuine_gallery_subjects"]
     impostor = attrs.get("impostor_gallery_subjects", genuine)
@@ -341,10 +344,10 @@ def _searched(attrs: Attributes) -> str:
     return f"{text} ({impostor} for impostor attempts)"
 
 
-def _removed(attrs: Attributes) -> str:
-    """Return in words which entries a convention leaves out, of each list where there are two."""
-    removed = _REMOVED[attrs["removes"]]
-    for_ap = _REMOVED[attrs.get("removes_for_ap", attrs["removes"])]
+def _removed_entries(attrs: Attributes) -> str:
+    """Return in words which entries a convention leaves out: of the CMC, and of other measures."""
+    removed = _ENTRIES_LEFT_OUT[attrs["removes"]]
+    for_ap = _ENTRIES_LEFT_OUT[attrs.get("removes_for_ap", attrs["removes"])]
     if removed != for_ap:
         return f"removed for the CMC: {removed}; for all other measures: {for_ap}"
     if removed == "none":
@@ -352,11 +355,11 @@ def _removed(attrs: Attributes) -> str:
     return f"removed: {removed}"
 
 
-#: The rules of a task by attribute, with their wordings.
+#: The rules of a task in words, by their attribute.
 _RULES: dict[str, Wording] = {
-    "genuine_gallery_subjects": _searched,
+    "genuine_gallery_subjects": _size_of_gallery,
     "gallery": "1 template of each subject, drawn anew for each probe; exact mean over all draws",
-    "removes": _removed,
+    "removes": _removed_entries,
     "junk": "junk {junk}",
     "cmc_counts": {
         "first-match": "CMC counts the first match",
@@ -409,8 +412,8 @@ def tasks_left_out(nodes: Sequence[Node]) -> str:
     layout = str(attrs.get("layout"))
     if layout == "pairs" or attrs.get("protocol", "") != CARD_OF_LAYOUT.get(layout):
         return ""
-    done = {node.task for node in nodes}
-    tasks = [words for path, words in _TASKS_OF_COURSE.items() if path not in done]
+    evaluated = {node.task for node in nodes}
+    tasks = [words for path, words in _TASKS_OF_COURSE.items() if path not in evaluated]
     if not tasks:
         return ""
     if attrs.get("kind") == "order":

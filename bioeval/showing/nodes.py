@@ -19,7 +19,7 @@ from bioeval.stats.aggregate import aggregate
 
 
 class Node(NamedTuple):
-    """A dataset of results, and where it is among them."""
+    """A dataset of results, and its place among them: system, condition and task."""
 
     system: str
     condition: str
@@ -38,24 +38,24 @@ class Node(NamedTuple):
 
     @property
     def name(self) -> str:
-        """System, condition and task, as far as there are such."""
+        """System, condition and task, without those that are empty."""
         return "/".join(filter(None, (self.system, self.condition, self.task)))
 
     def name_of_system(self, label: Any = "") -> str:
-        """Return the system with its condition; a `label` is of one that the dataset is over."""
+        """Return the name of a system with its condition; `label` is its label in the dataset."""
         return "/".join(filter(None, (self.system, str(label), self.condition)))
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns of a frame that say where the dataset is."""
-        named = {"system": self.system, "condition": self.condition, "task": self.task}
-        return {column: text for column, text in named.items() if text or column == "task"}
+        """The columns of a data frame with system, condition and task."""
+        columns = {"system": self.system, "condition": self.condition, "task": self.task}
+        return {column: text for column, text in columns.items() if text or column == "task"}
 
 
 def nodes_of(results: Any) -> list[Node]:
     """Return the datasets of a result, of several by system, or by system and condition.
 
-    Raise :class:`DataError` if they are something else.
+    Raise :class:`DataError` for anything else.
     """
     if isinstance(results, xr.Dataset | xr.DataTree):
         results = {"": results}
@@ -79,9 +79,9 @@ def nodes_of(results: Any) -> list[Node]:
 
 
 def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]:
-    """Yield the datasets of one result, of a threshold study its parts.
+    """Yield the datasets of one result; of a threshold study, its parts.
 
-    Those of a tree of systems have these as their own.
+    In a tree of systems, each dataset has the system of its path.
     """
     if not isinstance(result, xr.Dataset | xr.DataTree):
         raise no_result(result)
@@ -93,11 +93,11 @@ def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]
             )
         task = _task(dataset)
         if {*TASKS}.isdisjoint(path.split("/")):  # a study, perhaps beside tasks
-            own = "/".join(name for name in path.split("/") if name != task)
+            system_in_tree = "/".join(name for name in path.split("/") if name != task)
         else:
-            own = system_of(path)
-            task = path.removeprefix(own).strip("/")
-        name = "/".join(filter(None, (system, own)))
+            system_in_tree = system_of(path)
+            task = path.removeprefix(system_in_tree).strip("/")
+        name = "/".join(filter(None, (system, system_in_tree)))
         if isinstance(result, xr.DataTree) and dataset.attrs["result_type"] == THRESHOLD_STUDY:
             study = result.root[f"/{path}"]
             for part in study.subtree:
@@ -115,7 +115,7 @@ def _task(dataset: xr.Dataset) -> str:
 
 
 def no_result(results: Any) -> DataError:
-    """Return the error of something else than a result."""
+    """Return the error of an argument that is no result."""
     hint = ""
     if hasattr(results, "probe_labels") or hasattr(results, "pair_subjects"):
         hint = "; evaluate scores first, as be.evaluate(scores)"
@@ -129,20 +129,34 @@ def no_result(results: Any) -> DataError:
 _BOTH = "verification, single- and multi-template (one template per subject)"
 
 
-def each_once(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+def distinct_tasks(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """Return the datasets of tasks; equal single- and multi-template verification is one task."""
+    path_of_multi: dict[str, str] = {}
+    for path, dataset in results.items():
+        if dataset.attrs.get("templates") == "multi":
+            path_of_multi[path.removesuffix("multi")] = path
     distinct = dict(results)
-    for path, single in results.items():
-        multi = distinct.get(f"{path.removesuffix('single')}multi")
-        if not path.endswith("single") or multi is None or not _equal(single, multi):
+    for path, dataset in results.items():
+        other = path_of_multi.get(path.removesuffix("single"))
+        if dataset.attrs.get("templates") != "single" or other is None:
             continue
-        del distinct[f"{path.removesuffix('single')}multi"]
-        distinct[path] = single.assign_attrs(task=_BOTH)
+        if _equal(dataset, results[other]):
+            del distinct[other]
+            distinct[path] = dataset.assign_attrs(task=_BOTH)
     return distinct
 
 
+def distinct_nodes(nodes: Sequence[Node]) -> list[Node]:
+    """Return nodes without the tasks that :func:`distinct_tasks` leaves out."""
+    datasets = distinct_tasks({node.name: node.dataset for node in nodes})
+    return [x._replace(dataset=datasets[x.name]) for x in nodes if x.name in datasets]
+
+
 def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
-    """Whether two datasets are equal; the attempts first, for xarray loads dask to compare."""
+    """Whether two datasets are equal.
+
+    Attempts are compared first: they mostly differ, and xarray loads dask to compare datasets.
+    """
     name = "impostor_attempts"
     have_attempts = name in single and name in multi
     if have_attempts and not np.array_equal(single[name].values, multi[name].values):
@@ -150,7 +164,7 @@ def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
     return single.equals(multi)
 
 
-#: Dimensions whose values are summed up.
+#: Dimensions over which means and other statistics are shown in place of single values.
 OVER = ("repeat", "fold", "partition")
 
 
@@ -163,7 +177,7 @@ def unit_of(attrs: Any) -> str:
     return "fold"
 
 
-#: Up to this number of thresholds each has its rows: they were given.
+#: Of at most so many thresholds, each has its rows in tables: such thresholds were given.
 FEW = 9
 
 #: The nodes of an evaluation, in the order in which they are shown.
@@ -173,8 +187,8 @@ TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "g
 def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
     """Yield the path and the dataset of each task, in the order of display.
 
-    A threshold study is one dataset: see :func:`study_in_one`. Each of several galleries, and their
-    mean, is as a system.
+    A threshold study is one dataset: see :func:`study_in_one`. Each of several galleries, and the
+    mean over them, takes the place of a system.
     """
     found: list[tuple[str, xr.Dataset]] = []
     for path, dataset in _datasets(tree):
@@ -257,7 +271,7 @@ def each_gallery(results: xr.Dataset) -> dict[str, xr.Dataset]:
     by_name = {}
     for place, name in enumerate(names):
         of_gallery = results.isel(gallery=place, drop=True)
-        if "rank" in of_gallery.dims:  # a smaller gallery has fewer
+        if "rank" in of_gallery.dims:  # a smaller gallery has fewer ranks
             of_gallery = of_gallery.dropna("rank", how="all")
         messages = []
         for message in messages_of(results.attrs):

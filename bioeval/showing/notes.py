@@ -1,4 +1,4 @@
-"""What stands below the tables: thresholds chosen on the data, intervals, what statistics are."""
+"""Notes below the tables: thresholds chosen on the data, intervals, the meaning of statistics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bioeval.showing.labels import label_of
 from bioeval.showing.rows import Row
 from bioeval.showing.text import Enumeration, Phrase, Text, say
 
-#: What the columns of statistics are, by their headings.
+#: The meaning of columns of statistics, by their headings.
 _STATISTICS = {
     "training": "Training: mean over the parts on which the threshold was chosen (optimistic).",
     "test": "Test, sd: mean and standard deviation over the test parts.",
@@ -24,7 +24,7 @@ _STATISTICS = {
 
 
 def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]:
-    """Yield what explains the numbers that are shown in the tables of sections."""
+    """Yield the notes that explain the numbers in the tables of sections."""
     headings: set[str] = set()
     cells: list[Quantity] = []
     for section in sections:
@@ -32,35 +32,37 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
             if isinstance(table, Table):
                 headings.update(str(column.heading) for column in table.columns)
                 cells += (x for row in table.rows for x in row if isinstance(x, Quantity))
-    is_chosen_here, has_statistics = False, False
-    of_test: list[Row] = []
+    has_chosen_thresholds = False  # chosen on the data of the rates
+    has_statistics = False
+    chosen_on_test: list[Row] = []
     lettered: dict[str, None] = {}
     differences: list[Row] = []
     for row in rows:
-        attrs, over_parts = row.node.dataset.attrs, "part" in row.node.dataset.dims
+        attrs = row.node.dataset.attrs
+        over_parts = "part" in row.node.dataset.dims
         has_statistics |= row.statistic in ("mean", "pooled")
         if row.threshold_cell is not None and "part" not in row.places:
             is_of_rule = row.about.get("threshold") in _CHOSEN_BY_RULE
-            is_chosen_here |= not is_of_rule or "chosen_on" not in attrs
-        is_rate = row.about.get("units") == "proportion"
+            has_chosen_thresholds |= not is_of_rule or "chosen_on" not in attrs
+        is_rate = row.about.get("units") == "proportion" and row.supported is not False
         if row.statistic == "mean" and over_parts and "part" not in row.places and is_rate:
-            of_test += [row] if row.supported is not False else []
+            chosen_on_test.append(row)
         if row.name.endswith("_letters") and row.text:
             lettered["Groups" if row.places.get("group") else "Systems"] = None
         if row.statistic == "difference":
             differences.append(row)
     if has_statistics:
         yield from (text for heading, text in _STATISTICS.items() if heading in headings)
-    if is_chosen_here:
+    if has_chosen_thresholds:
         yield "Thresholds were chosen on these data, so the rates at them are optimistic."
-    if of_test:
+    if chosen_on_test:
         text = "{labels}: at thresholds chosen on the same test part (optimistic)."
-        yield say(text, labels=_labels_of(of_test))
+        yield say(text, labels=_labels_of(chosen_on_test))
     if any(x.flagged for x in cells):
         yield "*: fewer than 30 subjects or 30 expected errors, too few to rank groups."
-    for of_what in lettered:
+    for noun in lettered:
         yield (
-            f"{of_what} that share a letter in a column are not significantly different; letters "
+            f"{noun} that share a letter in a column are not significantly different; letters "
             "begin with the best value."
         )
     if any(x.interval for x in cells):
@@ -68,7 +70,7 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
     yield from _of_differences(differences)
 
 
-#: Thresholds of which the attribute ``chosen_on`` says where they are from.
+#: Thresholds whose origin is in the attribute ``chosen_on``.
 _CHOSEN_BY_RULE = ("threshold", "threshold_used", "assured_threshold", "bayes_threshold")
 
 
@@ -79,7 +81,7 @@ def _labels_of(rows: Iterable[Row]) -> Enumeration:
 
 
 def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
-    """Yield how the limits of differences were found, for which measures, and a caution."""
+    """Yield the methods of the limits of differences, and a caution about the best system."""
     by_method: dict[str, list[Row]] = {}
     for row in rows:
         if (method := row.about.get("interval_method")) and not math.isnan(row.low):
@@ -120,7 +122,7 @@ def _intervals(rows: Sequence[Row]) -> Iterator[Text]:
         yield say("In brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
 
 
-#: What else attributes say of intervals, with the words before it.
+#: Further attributes of intervals, with the words before their text.
 _OF_INTERVALS = {
     "left_out": "left out in turn: ",
     "interval_threshold": "",
@@ -130,7 +132,7 @@ _OF_INTERVALS = {
     "interval_of_differences": "differences: ",
 }
 
-#: What intervals are of, where the population that data name does not say it to readers.
+#: The populations of intervals in words, if the name of the population is no clear text.
 _POPULATIONS = {
     "new people": "for the population of such people",
     "folds like these": "of the test mean",

@@ -1,6 +1,6 @@
 """Rows of numbers as tables: which dimensions are rows and which are columns.
 
-Descriptions and dimensions decide, and no type of results has a line here.
+The dimensions and the descriptions of variables decide; no type of results is treated by its name.
 """
 
 from __future__ import annotations
@@ -17,25 +17,31 @@ from bioeval.showing.labels import label_of, label_of_place
 from bioeval.showing.rows import Row
 from bioeval.showing.text import Text, fields_of, say
 
-#: Systems, at most, that are columns; more of them are rows.
+#: Up to so many systems are columns; more systems are rows.
 FEW = 4
 
-#: Statistics that a table with a row for each system has.
+#: The statistics of a table with a row for each system.
 STATISTICS_IN_ROWS = ("", "mean", "sd")
 
-#: Rows of a grid with many places, of which data have all.
-_MOST = 11
+#: Rows of a grid with more than twice as many places; data frames have all places.
+_ROWS_OF_MANY = 11
+
+#: Of many places in groups, rows of each group at least.
+_FEWEST_OF_GROUP = 3
+
+#: More points of a measure are rows of a grid, even if labels of measures have a place for them.
+_MOST_POINTS_IN_LABELS = 9
 
 #: The labels of a row.
 _Place = tuple[Hashable, ...]
 
-#: Columns of measures, at most, of a grid of several systems side by side.
+#: With more columns of measures, the systems of a grid are rows.
 _MOST_COLUMNS = 8
 
-#: Places that are named of each text.
-_NAMED = 8
+#: The number of places that are named beside a text.
+_MOST_NAMED = 8
 
-#: A statistic, and the part of the data that it is over, as the heading of a column.
+#: The heading of a column, by its statistic and the part of the data that the statistic is over.
 _STATISTICS = {
     ("mean", "train"): "training",
     ("mean", "test"): "test",
@@ -52,42 +58,48 @@ _STATISTICS = {
 def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
     """Yield the tables of a task: a list of measures, and a grid for each set of dimensions."""
     systems = list(dict.fromkeys(row.system for row in rows))
-    in_rows = len(systems) > FEW or any(row.node.condition for row in rows)
+    has_systems_in_rows = len(systems) > FEW or any(row.node.condition for row in rows)
     pairs: list[Row] = []
-    by_places: dict[tuple[str, ...], list[Row]] = {}
+    others: list[Row] = []
     for row in rows:
-        # A note of a list says why a number is not defined; a grid has places without any.
+        # A list has undefined numbers, too, for a note says why; a grid leaves them blank.
         is_in_list = {*row.places} <= {"rank", "part"} and row.statistic in ("", "mean")
         if not (row.is_defined or is_in_list) or _is_mirrored(row, systems):
             continue
-        if row.other_system and len(systems) > 2:
-            pairs.append(row)
-            continue
-        dims = tuple(x for x in row.places if x not in ("rank", "part"))
-        by_places.setdefault(dims, []).append(row)
-    by_dims: dict[tuple[str, ...], list[Row]] = {}
-    for dims, some in by_places.items():
-        points = _tabled_points(some)
-        for row in some:
-            at = (row.at,) if row.at in points else ()
-            by_dims.setdefault((*at, *dims), []).append(row)
-    for dims, some in by_dims.items():
+        is_of_pair = row.other_system and len(systems) > 2
+        (pairs if is_of_pair else others).append(row)
+    for dims, rows_of_table in _rows_by_dims(others).items():
         id_of_grid = f"{id}_{'_'.join(dims)}"
-        if not dims and in_rows:
-            of_test = [row for row in some if row.places.get("part") != "train"]
+        if not dims and has_systems_in_rows:
+            of_test = [row for row in rows_of_table if row.places.get("part") != "train"]
             yield systems_in_rows(of_test, id)
         elif not dims:
-            yield _list(some, id, len(systems) > 1)
-        elif len(dims) == len(systems) == 1 and all(row.text is not None for row in some):
-            yield from _places_of_texts(some, id_of_grid, dims[0])
+            yield _list(rows_of_table, id, len(systems) > 1)
+        elif len(dims) == len(systems) == 1 and all(x.text is not None for x in rows_of_table):
+            yield from _places_of_texts(rows_of_table, id_of_grid, dims[0])
         else:
-            yield _grid(some, id_of_grid, dims, len(systems))
+            yield _grid(rows_of_table, id_of_grid, dims, len(systems))
     if pairs:
         yield _pairs(pairs, f"{id}_differences")
 
 
+def _rows_by_dims(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
+    """Return rows by the dimensions of their table; none for numbers that a list has."""
+    by_places: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        dims = tuple(x for x in row.places if x not in ("rank", "part"))
+        by_places.setdefault(dims, []).append(row)
+    by_dims: dict[tuple[str, ...], list[Row]] = {}
+    for dims, rows_of_places in by_places.items():
+        dims_of_points = _dims_of_points_in_rows(rows_of_places)
+        for row in rows_of_places:
+            point = (row.at,) if row.at in dims_of_points else ()
+            by_dims.setdefault((*point, *dims), []).append(row)
+    return by_dims
+
+
 def _is_mirrored(row: Row, systems: Sequence[str]) -> bool:
-    """Whether a number is that of two systems, or of two labels, in the other order."""
+    """Whether a number is of two systems, or two labels, against their order in the results."""
     if row.other_system and systems.index(row.system) > systems.index(row.other_system):
         return True
     for other in row.places:
@@ -98,24 +110,31 @@ def _is_mirrored(row: Row, systems: Sequence[str]) -> bool:
     return False
 
 
-def _tabled_points(rows: Sequence[Row]) -> set[str]:
-    """Return the dimensions of points that are rows of a grid: many of them, or many measures."""
+def _dims_of_points_in_rows(rows: Sequence[Row]) -> set[str]:
+    """Return the dimensions of points, such as FAR targets, whose points are rows of a grid.
+
+    They have many points, or several that the labels of their measures do not name.
+    """
     labels: dict[str, set[str]] = {}
     points: dict[str, set[float]] = {}
     for row in rows:
         if row.at and not row.statistic:
             labels.setdefault(row.at, set()).add(str(row.about.get("label", row.measure)))
             points.setdefault(row.at, set()).add(row.point)
-    tabled = set()
-    for at, of_point in labels.items():
-        is_in_labels = all(set(fields_of(x)) & {*PLACES} for x in of_point)
-        if len(points[at]) > 9 or (len(points[at]) > 1 and not is_in_labels):
-            tabled.add(at)
-    return tabled
+    dims_in_rows = set()
+    for dim, labels_of_dim in labels.items():
+        is_in_labels = all(set(fields_of(x)) & {*PLACES} for x in labels_of_dim)
+        number = len(points[dim])
+        if number > _MOST_POINTS_IN_LABELS or (number > 1 and not is_in_labels):
+            dims_in_rows.add(dim)
+    return dims_in_rows
 
 
 def _key(row: Row, *without: str) -> Hashable:
-    """Return what tells the numbers of a part of one system apart, by all dimensions but some."""
+    """Return measure, point and labels of a number, without its part and some dimensions.
+
+    In one system and part, numbers with the same key stand in the same row or column.
+    """
     places = tuple((dim, x) for dim, x in row.places.items() if dim not in ("part", *without))
     point = (row.at, row.point) if row.at and row.at not in without else ()
     return row.measure, point, places
@@ -143,11 +162,11 @@ class _Cells:
 # ------------------------------------------------------------------------------------------- list
 
 
-def _list(rows: Sequence[Row], id: str, several: bool) -> Table:
+def _list(rows: Sequence[Row], id: str, several_systems: bool) -> Table:
     """Return a table with a row for each measure: its value, limits and threshold."""
     cells = _Cells()
     for row in rows:
-        heading = _heading(row, several)
+        heading = _heading(row, several_systems)
         if heading is None:
             continue
         name, text = heading
@@ -157,48 +176,53 @@ def _list(rows: Sequence[Row], id: str, several: bool) -> Table:
         cells.columns.setdefault(name, Column(name, text))
         cells.add(key, name, row.cell)
         if row.statistic == "":
-            of_threshold = f"threshold_{row.system}" if several else "threshold"
-            column = Column(of_threshold, _heading_of_threshold(row, several), is_attached=True)
-            cells.columns.setdefault(of_threshold, column)
+            name = f"threshold_{row.system}" if several_systems else "threshold"
+            heading_of_threshold = _heading_of_threshold(row, several_systems)
+            cells.columns.setdefault(name, Column(name, heading_of_threshold, is_attached=True))
             if (threshold := row.threshold_cell) is not None:
-                cells.add(key, of_threshold, threshold)
-    own_rows = {row.value for row in rows if row.about.get("shown") == "threshold"}
-    has_own_rows = all(row.threshold in own_rows for row in rows if row.threshold_cell is not None)
-    names = [x for x in cells.columns if not (has_own_rows and str(x).startswith("threshold"))]
+                cells.add(key, name, threshold)
+    # If each threshold has a row of its own, the column of thresholds is left out.
+    in_rows = {row.value for row in rows if row.about.get("shown") == "threshold"}
+    all_in_rows = all(row.threshold in in_rows for row in rows if row.threshold_cell is not None)
+    names = [x for x in cells.columns if not (all_in_rows and str(x).startswith("threshold"))]
     if any(row.statistic for row in rows):
-        first = [x for x in dict.fromkeys(_STATISTICS.values()) if x in names]
         values = [x for x in names if str(x).startswith("value")]
-        names = list(dict.fromkeys((*values, *first, *names)))
+        statistics = [x for x in dict.fromkeys(_STATISTICS.values()) if x in names]
+        names = list(dict.fromkeys((*values, *statistics, *names)))
     cells.columns = {x: cells.columns[x] for x in names}
     return cells.table(id, [Column("measure")])
 
 
-def _heading(row: Row, several: bool) -> tuple[str, Text] | None:
-    """Return name and heading of the column of a number; None of a statistic without a column."""
-    default = "test" if row.statistic and "part" in row.node.dataset.dims else ""
-    statistic, part = row.statistic, str(row.places.get("part", default))
+def _heading(row: Row, several_systems: bool) -> tuple[str, Text] | None:
+    """Return name and heading of the column of a number; None if its statistic has no column."""
+    default_part = "test" if row.statistic and "part" in row.node.dataset.dims else ""
+    part = str(row.places.get("part", default_part))
+    statistic = row.statistic
     if row.other_system:
         text = _difference(row) if statistic == "difference" else statistic.replace("_", " ")
         return f"{statistic}_{row.system}_{row.other_system}", text
-    if several and (not statistic or (statistic == "mean" and part != "train")):
+    # Beside other systems, a mean over test parts is the value of its system.
+    if several_systems and (not statistic or (statistic == "mean" and part != "train")):
         text = Label(row.system)
         if part and not statistic:
             text = say("{system}, {part}", system=text, part=_label_of_part(row))
         return "_".join(filter(None, ("value", row.system, part))), text
     if not statistic:
         return "_".join(filter(None, ("value", part))), _label_of_part(row) if part else "value"
-    words = None if part == "train" else statistic.replace("_", " ")
-    heading = _STATISTICS.get((statistic, part), words)
-    if heading is None or (several and statistic != "sd"):
+    default_heading = None if part == "train" else statistic.replace("_", " ")
+    heading = _STATISTICS.get((statistic, part), default_heading)
+    if heading is None or (several_systems and statistic != "sd"):
         return None
-    if several:
+    if several_systems:
         text = say("{statistic} of {system}", statistic=heading, system=Label(row.system))
         return f"{heading}_{row.system}", text
     return heading, heading
 
 
-def _heading_of_threshold(row: Row, several: bool) -> Text:
-    return say("threshold of {system}", system=Label(row.system)) if several else "threshold"
+def _heading_of_threshold(row: Row, several_systems: bool) -> Text:
+    if not several_systems:
+        return "threshold"
+    return say("threshold of {system}", system=Label(row.system))
 
 
 def _label_of_part(row: Row) -> Text:
@@ -227,8 +251,8 @@ def _pairs(rows: Sequence[Row], id: str) -> Table:
 def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
     """Return a table with a row for each system, and a column for each measure.
 
-    A mean has its standard deviation in the next column; numbers of the training part have columns
-    of their own, where there are such.
+    A mean has its standard deviation in the next column. Numbers of the training part, if there are
+    any, have columns of their own.
     """
     cells = _Cells()
     has_conditions = any(row.node.condition for row in rows)
@@ -236,8 +260,8 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
         if row.statistic not in STATISTICS_IN_ROWS:
             continue
         is_of_training = row.places.get("part") == "train"
-        key = (_key(row), is_of_training, row.statistic)
-        if key not in cells.columns:
+        column = (_key(row), is_of_training, row.statistic)
+        if column not in cells.columns:
             label, places = label_of(row), []
             for dim, place in row.places.items():
                 if dim not in ("rank", "part"):
@@ -246,17 +270,17 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
             if is_of_training:
                 label = say("{part} {label}", part=_label_of_part(row), label=label)
             name = "_".join(filter(None, (_name_of_column(row), *places, row.statistic)))
-            cells.columns[key] = Column(name, "sd" if row.statistic == "sd" else label)
+            cells.columns[column] = Column(name, "sd" if row.statistic == "sd" else label)
         condition = row.node.condition
         system = row.system[: -len(condition)].rstrip("/") if condition else row.system
         system = system or str(row.node.dataset.attrs.get("system", ""))
         labels = [Label(system), Label(condition)]
         cells.names[system, condition] = labels if has_conditions else labels[:1]
-        cells.add((system, condition), key, row.cell)
+        cells.add((system, condition), column, row.cell)
     heads = [Column("system", "system")]
-    return cells.table(
-        id, [*heads, *([Column("condition", "condition")] if has_conditions else [])]
-    )
+    if has_conditions:
+        heads.append(Column("condition", "condition"))
+    return cells.table(id, heads)
 
 
 def _name_of_column(row: Row) -> str:
@@ -271,13 +295,14 @@ def _name_of_column(row: Row) -> str:
 def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> Table:
     """Return a table with a row for each place, and a column for each measure.
 
-    Of several systems, each has columns of its own, or rows if these were many columns. Of many
-    places the table has the worst of each group, or some evenly spread.
+    Each of several systems has columns of its own, or rows of its own if there were too many
+    columns. Of many places, the table has the worst of each group, or some evenly spread.
     """
     point = next((x for x in dims if x == rows[0].at), "")
     columns = {(_key(row, *dims), row.places.get("part"), row.statistic) for row in rows}
     is_wide = len(columns) * n_systems > _MOST_COLUMNS or n_systems > FEW
-    in_rows, in_columns = n_systems > 1 and is_wide, n_systems > 1 and not is_wide
+    in_rows = n_systems > 1 and is_wide
+    in_columns = n_systems > 1 and not is_wide
     names = ["system", *dims] if in_rows else list(dims)
     places: list[_Place] = []
     for row in rows:
@@ -285,7 +310,7 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
         places.append((row.system, *labels) if in_rows else labels)
     has_thresholds = _has_thresholds(rows, places)
     cells = _Cells()
-    badness: dict[Hashable, dict[_Place, float]] = {}  # of places, by the column of a rate
+    badness: dict[Hashable, dict[_Place, float]] = {}  # by column of a rate, and by place
     for row, place in zip(rows, places, strict=True):
         system = row.system if in_columns else ""
         if has_thresholds and (threshold := row.threshold_cell) is not None:
@@ -301,11 +326,11 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
         if isinstance(cell, Rate):
             sign = -1.0 if row.about.get("direction") == "larger" else 1.0
             badness.setdefault(key, {})[place] = sign * cell.value
-    rate = next(iter(badness.values()), {})
-    shown = _chosen(list(dict.fromkeys(places)), rate, bool(point))
+    badness_by_first_rate = next(iter(badness.values()), {})
+    shown = _shown_places(list(dict.fromkeys(places)), badness_by_first_rate, bool(point))
     heads = [Column(x, x.replace("_", " ")) for x in names]
     if len(shown) < len({*places}):
-        worst = "worst " if rate and not point else ""
+        worst = "worst " if badness_by_first_rate and not point else ""
         heads[-1] = Column(names[-1], _heading_of_some(names[-1], worst, {*places}, shown))
     coordinates = rows[0].node.dataset.variables
     for place in shown:
@@ -318,23 +343,25 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
 
 def _has_thresholds(rows: Sequence[Row], places: Sequence[_Place]) -> bool:
     """Whether thresholds differ from place to place, and not from measure to measure."""
-    known: dict[Hashable, set[float]] = {}
+    by_place: dict[Hashable, set[float]] = {}
     for row, place in zip(rows, places, strict=True):
         if row.threshold_cell is not None:
-            known.setdefault((row.system, place), set()).add(row.threshold)
-    every = {x for each in known.values() for x in each}
-    return len(every) > 1 and all(len(each) == 1 for each in known.values())
+            by_place.setdefault((row.system, place), set()).add(row.threshold)
+    distinct = set[float]().union(*by_place.values())
+    return len(distinct) > 1 and all(len(thresholds) == 1 for thresholds in by_place.values())
 
 
-def _heading_in_grid(row: Row, point: str, several: bool) -> Text:
-    before: list[Text] = [Label(row.system)] if several else []
-    before += [_label_of_part(row)] if "part" in row.places else []
-    of_measure = row.node.dataset.variables.get(row.measure)
-    own_labels = (None, of_measure.attrs.get("label")) if of_measure is not None else ()
-    if row.statistic and (not own_labels or row.about.get("label") in own_labels):
-        before.append(row.statistic.replace("_", " "))  # which the label does not say
+def _heading_in_grid(row: Row, point: str, several_systems: bool) -> Text:
+    """Return the label of a measure, behind its system, part and statistic as far as needed."""
+    prefixes: list[Text] = [Label(row.system)] if several_systems else []
+    prefixes += [_label_of_part(row)] if "part" in row.places else []
+    measure = row.node.dataset.variables.get(row.measure)
+    # A statistic with the label of its measure, or without any, is not named by its label.
+    unspecific = measure is None or row.about.get("label") in (None, measure.attrs.get("label"))
+    if row.statistic and unspecific:
+        prefixes.append(row.statistic.replace("_", " "))
     label = label_of(row, without=point)
-    for text in reversed(before):
+    for text in reversed(prefixes):
         label = say("{text} {label}", text=text, label=label)
     return label
 
@@ -342,26 +369,27 @@ def _heading_in_grid(row: Row, point: str, several: bool) -> Text:
 def _heading_of_some(
     dim: str, worst: str, places: Iterable[_Place], shown: Iterable[_Place]
 ) -> Text:
-    """Return the heading of a dimension of which some places are shown, with their number."""
-    of_groups = Counter(place[:-1] for place in places)
-    up_to = "up to " if len({*of_groups.values()}) > 1 else ""
-    each = " each" if len(of_groups) > 1 else ""
+    """Return the heading of a dimension with the number of its places, and of the places shown."""
+    sizes_of_groups = Counter(place[:-1] for place in places)
+    up_to = "up to " if len({*sizes_of_groups.values()}) > 1 else ""
+    each = " each" if len(sizes_of_groups) > 1 else ""
     return say(
         f"{{name}} ({worst}{{shown}} of {up_to}{{all}}{each})",
         name=dim.replace("_", " "),
         shown=max(Counter(place[:-1] for place in shown).values()),
-        all=max(of_groups.values()),
+        all=max(sizes_of_groups.values()),
     )
 
 
-def _chosen(
+def _shown_places(
     places: Sequence[_Place], badness: Mapping[_Place, float], is_numeric: bool
 ) -> Sequence[_Place]:
     """Return the places of many that are shown: the worst of a group, or some evenly spread."""
-    if len(places) <= 2 * _MOST:
+    if len(places) <= 2 * _ROWS_OF_MANY:
         return places
     if is_numeric:
-        return [places[round(i * (len(places) - 1) / (_MOST - 1))] for i in range(_MOST)]
+        last, last_row = len(places) - 1, _ROWS_OF_MANY - 1
+        return [places[round(i * last / last_row)] for i in range(_ROWS_OF_MANY)]
     groups: dict[Hashable, list[_Place]] = {}
     for place in places:
         groups.setdefault(place[:-1], []).append(place)
@@ -370,8 +398,9 @@ def _chosen(
         bad = badness.get(place, math.nan)
         return math.inf if math.isnan(bad) else -bad
 
-    most = max(3, _MOST // len(groups))
-    return [place for group in groups.values() for place in sorted(group, key=goodness)[:most]]
+    of_group = max(_FEWEST_OF_GROUP, _ROWS_OF_MANY // len(groups))
+    worst_first = (sorted(group, key=goodness) for group in groups.values())
+    return [place for group in worst_first for place in group[:of_group]]
 
 
 def _places_of_texts(rows: Sequence[Row], id: str, dim: str) -> Iterator[Table]:
@@ -382,7 +411,8 @@ def _places_of_texts(rows: Sequence[Row], id: str, dim: str) -> Iterator[Table]:
     labels = {row.measure: label_of(row) for row in reversed(rows)}
     for measure, by_text in by_measure.items():
         heads = [Column(measure, labels[measure]), Column(dim, f"{dim.replace('_', ' ')}s")]
-        made: list[list[Text | None]] = []
+        rows_of_table: list[list[Text | None]] = []
         for text, places in by_text.items():
-            made.append([Label(text), Labels(places[:_NAMED], more=len(places) > _NAMED)])
-        yield Table(f"{id}_{measure}", heads, made)
+            named = Labels(places[:_MOST_NAMED], more=len(places) > _MOST_NAMED)
+            rows_of_table.append([Label(text), named])
+        yield Table(f"{id}_{measure}", heads, rows_of_table)
