@@ -17,21 +17,21 @@ from bioeval.showing.nodes import Node, nodes_of, value_of
 from bioeval.showing.printing import Shown
 from bioeval.showing.text import Text, say
 
-#: The system of results without the name of a system.
+#: The name of the system of results that name no system.
 _UNNAMED = "results"
 
 #: The type of results that are of several systems.
 COMPARISON = "comparison"
 
-#: The attribute of results that says what a system lacks of another one.
+#: The attribute of results with the differences of a system's data from those of other systems.
 NOT_SHARED = "not_shared"
 
-#: Dimensions of results that are summed up, or are sums, with the title of their section.
+#: Dimensions of parts, and of statistics over parts, with the titles of their sections.
 SUMMARIES = {"statistic": "Statistics", "fold": "Folds", "partition": "Partitions"}
 
 
 class Document(NamedTuple):
-    """A check of data, or an explained row, with the name that it has beside that of its system."""
+    """A check of data, or an explained row, with the name of its system and a name of its own."""
 
     system: str
     name: str
@@ -40,14 +40,17 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class PageResults:
-    """The datasets of a page, which belong together, and its documents."""
+    """The datasets and the documents of a page; those of one system are of the same scores."""
 
     nodes: list[Node]
     documents: list[Document]
 
     @classmethod
     def collected(cls, results: Any) -> PageResults:
-        """Return results as nodes; results without a system belong to the only system named."""
+        """Return results as nodes and documents.
+
+        Results that name no system belong to the system of the others, if these have only one.
+        """
         nodes: list[Node] = []
         documents: list[Document] = []
         try:
@@ -76,10 +79,10 @@ class PageResults:
 
     @property
     def systems(self) -> list[str]:
-        """The systems in their order; a comparison of systems is no system."""
-        single = [x.system for x in self.nodes if x.result_type != COMPARISON]
-        single += [x.system for x in self.documents]
-        return list(dict.fromkeys(single or [x.system for x in self.nodes]))
+        """The systems in their order; comparisons count only if there is nothing else."""
+        names = [x.system for x in self.nodes if x.result_type != COMPARISON]
+        names += [x.system for x in self.documents]
+        return list(dict.fromkeys(names or [x.system for x in self.nodes]))
 
     @property
     def evaluated(self) -> list[Node]:
@@ -88,9 +91,9 @@ class PageResults:
 
 
 def is_evaluation(node: Node) -> bool:
-    """Whether a dataset is of a task of an evaluation, and neither a study nor a summary."""
-    is_summed = not SUMMARIES.keys().isdisjoint(node.dataset.dims)
-    return not is_summed and node.task.partition("/")[0] in VARIABLES_OF_TASKS
+    """Whether a dataset is of a task of an evaluation, and neither of a study nor over parts."""
+    is_over_parts = not SUMMARIES.keys().isdisjoint(node.dataset.dims)
+    return not is_over_parts and node.task.partition("/")[0] in VARIABLES_OF_TASKS
 
 
 def accepts_larger(dataset: xr.Dataset) -> bool:
@@ -127,6 +130,7 @@ def doubts_of_systems(nodes: list[Node]) -> list[Text]:
 
 
 def _named_results(results: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield single results with their names, out of lists and mappings to any depth."""
     if isinstance(results, xr.Dataset | xr.DataTree | Shown):
         yield name, results
     elif isinstance(results, list | tuple):
@@ -152,8 +156,8 @@ def _of_its_system(document: Document, systems: Sequence[str]) -> Document:
     if document.system in systems:
         return document._replace(name="")
     only = systems[0] if len(systems) == 1 else ""
-    own = str(getattr(document.result, "system", "")) or only or document.name or _UNNAMED
-    return document._replace(system=printable(own))
+    system = str(getattr(document.result, "system", "")) or only or document.name or _UNNAMED
+    return document._replace(system=printable(system))
 
 
 def _refuse_same_names(nodes: list[Node]) -> None:
@@ -175,16 +179,15 @@ def _refuse_other_data(results: PageResults) -> None:
     """
     first_of_system: dict[str, tuple[str, str, Mapping[Any, Any]]] = {}
     for title, system, fingerprint, attrs in _fingerprints(results):
-        same, first, attrs_of_first = first_of_system.setdefault(
-            system, (fingerprint, title, attrs)
-        )
-        is_kept = "exclude" not in attrs or {*exclusions_of(attrs)} == {
-            *exclusions_of(attrs_of_first)
-        }
-        if not is_kept or fingerprint != same:
+        first = first_of_system.setdefault(system, (fingerprint, title, attrs))
+        first_fingerprint, first_title, first_attrs = first
+        has_same_exclusions = True
+        if "exclude" in attrs:
+            has_same_exclusions = {*exclusions_of(attrs)} == {*exclusions_of(first_attrs)}
+        if not has_same_exclusions or fingerprint != first_fingerprint:
             raise DataError(
                 f"results of {system!r} do not belong on one page: {title!r} has other "
-                f"scores, labels or excluded comparisons than {first!r}. Make both from "
+                f"scores, labels or excluded comparisons than {first_title!r}. Make both from "
                 "the same scores, or name them as two systems in a mapping of name to results"
             )
 

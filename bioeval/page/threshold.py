@@ -19,14 +19,14 @@ from bioeval.showing.cells import Quantity, Rate, Threshold, cell_of, threshold_
 from bioeval.showing.nodes import Node, asked_thresholds, value_of
 from bioeval.showing.text import Text, say
 
-#: Points of the curve that the control of the threshold has, at most about.
+#: The control of the threshold has about so many points of the curve, or fewer.
 POINTS = 200
 
-#: The rates that move.
+#: The rates that the control changes.
 RATES = ("far", "frr")
 
-#: The tasks in whose order one leads.
-_FIRST = ("verification/single", "verification/multi", "open_set")
+#: The first of these tasks that a system has leads: its other tasks have the same threshold.
+_LEADING_TASKS = ("verification/single", "verification/multi", "open_set")
 
 
 class RatesByThreshold:
@@ -43,15 +43,17 @@ class RatesByThreshold:
 
     @staticmethod
     def fits(dataset: xr.Dataset) -> bool:
-        """Whether a result has these rates."""
+        """Whether a result has FAR and FRR at each threshold."""
         return all(x in dataset and dataset[x].dims == ("threshold",) for x in ("far", "frr"))
 
     def row(self, threshold: float) -> int:
-        """Return the row of the nearest threshold that is not looser; -1 where it is unknown.
+        """Return the row of the nearest threshold that is not looser; -1 if it is not known.
 
-        Stricter than the strictest threshold, all is rejected if all is rejected there.
+        A threshold beyond the strictest one has the row of the strictest one if all attempts are
+        rejected there.
         """
-        larger, last = self.accepts_larger, len(self.thresholds) - 1
+        larger = self.accepts_larger
+        last = len(self.thresholds) - 1
         row = int(np.searchsorted(self.thresholds, threshold, "left" if larger else "right"))
         row -= not larger
         if 0 <= row <= last or np.isnan(threshold):
@@ -61,25 +63,26 @@ class RatesByThreshold:
 
     @property
     def points(self) -> np.ndarray:
-        """The rows from the strictest; of rows with the same rates, the strictest."""
+        """The rows from the strictest threshold on; of rows with the same rates, the strictest."""
         rows = np.arange(len(self.thresholds))
         rows = rows[:: -1 if self.accepts_larger else 1]
         rows = rows[np.isfinite(self.thresholds[rows])]
         far, frr = self.far[rows], self.frr[rows]
-        return rows[np.append(True, (far[1:] != far[:-1]) | (frr[1:] != frr[:-1]))[: len(rows)]]
+        has_new_rates = np.append(True, (far[1:] != far[:-1]) | (frr[1:] != frr[:-1]))
+        return rows[has_new_rates[: len(rows)]]
 
     def row_at_far(self, far: float) -> int:
         """Return the row of the loosest point with at most this FAR; -1 if all points have more."""
         points = self.points
-        within = points[self.far[points] <= far]
-        return int(within[-1]) if len(within) else -1
+        allowed = points[self.far[points] <= far]
+        return int(allowed[-1]) if len(allowed) else -1
 
     def cells(self, row: int) -> dict[str, Quantity]:
         """Return the threshold of a row, and its rates with their intervals; NaN without a row."""
         dataset = self.dataset
         threshold = float(self.thresholds[row]) if row >= 0 else np.nan
-        after = dataset["threshold_next"].values[row] if "threshold_next" in dataset else np.nan
-        cells: dict[str, Quantity] = {"threshold": Threshold(threshold, next=float(after))}
+        next = dataset["threshold_next"].values[row] if "threshold_next" in dataset else np.nan
+        cells: dict[str, Quantity] = {"threshold": Threshold(threshold, next=float(next))}
         for name in RATES:
             cell = cell_of(dataset, name, {"threshold": row, "rank": 0})
             if isinstance(cell, Rate):
@@ -103,27 +106,28 @@ class Opening:
 
     @staticmethod
     def from_results(results: Any, given: float | None = None) -> Opening | None:
-        """Return where a page opens, `given` if not None; None without rates at thresholds."""
+        """Return where a page opens: at `given` unless None; None without rates at thresholds."""
         control = Moving(with_shared_next(PageResults.collected(results)).nodes, given)
         return None if control.leader is None else control.opening
 
 
 @dataclass(frozen=True)
 class Stated:
-    """A threshold that was given for a page, or at which its results are."""
+    """The threshold of a page that a user gave, or that a study or another result used."""
 
     threshold: Threshold
-    why: Text = ""  # after "the threshold"; nothing where the answer of a study names it
+    why: Text = ""  # after "the threshold"; empty if the answer of a study names the threshold
     is_chosen: bool = False  # on these data
 
 
 class Moving:
     """The control of a threshold: its points, and the row of each curve at each of them.
 
-    It moves along the first system's curve. All tasks of a system are at one threshold; other
-    systems are at the loosest threshold of their own with the same FAR. A task whose rates were not
-    counted at the threshold where the page opens is left out; `uncounted` are the given thresholds,
-    and those of studies, at which no rates were counted, by system.
+    The control moves along the curve of the first system. All tasks of a system are at one
+    threshold; each other system is at its loosest threshold with at most the FAR of the first. A
+    task whose rates were not counted at the threshold where the page opens is left out. `uncounted`
+    has the stated thresholds at which no rates were counted, by system: the page has no control
+    then.
     """
 
     def __init__(self, nodes: list[Node], given: float | None = None):
@@ -139,43 +143,57 @@ class Moving:
                 "verification or of open-set identification, as be.evaluate returns them"
             )
         for system in dict.fromkeys(x.system for x in self.curves):
-            anchor = self._first_of(system)
-            stated = _stated(anchor, nodes, given)
+            first = self._first_of(system)
+            stated = _stated(first, nodes, given)
             if stated is not None:
                 self.opened[system] = stated
-                if not anchor.has(stated.threshold.value):
+                if not first.has(stated.threshold.value):
                     self.uncounted[system] = stated.threshold
         if self.uncounted:
             self.curves = []
-        if not self.curves:
-            return
+        if self.curves:
+            self._place_points(nodes)
+
+    def _place_points(self, nodes: list[Node]) -> None:
+        """Place the points along the curve of the first system, and find each curve's rows."""
         self.leader = leader = self._first_of(self.curves[0].system)
         self.opening = _opening(leader, nodes, self.opened.get(leader.system))
         points = leader.points
+        # Strict thresholds matter most: their points are close, and the distance grows.
         spaced = np.unique(np.geomspace(1, max(len(points), 1), POINTS).round().astype(int)) - 1
         rows = [int(x) for x in points[spaced]] if len(points) else []
         opening_row = leader.row(self.opening.threshold)
         rows = sorted({*rows, opening_row}, reverse=leader.accepts_larger)
         self.start = rows.index(opening_row)
-        self.rows = {id(curve): [0] * len(rows) for curve in self.curves}
-        anchors = {x.system: self._first_of(x.system) for x in self.curves}
-        for i, row in enumerate(rows):
-            for system, anchor in anchors.items():
-                row_at = row if anchor is leader else anchor.row_at_far(float(leader.far[row]))
-                stated = self.opened.get(system)
-                if i == self.start and anchor is not leader and stated is not None:
-                    row_at = anchor.row(stated.threshold.value)
-                threshold = anchor.thresholds[row_at] if row_at >= 0 else np.nan
-                for curve in self.curves:
-                    if curve.system == system:
-                        row_of_curve = row_at if curve is anchor else curve.row(threshold)
-                        self.rows[id(curve)][i] = row_of_curve
-        self.curves = [x for x in self.curves if self._is_counted(x, anchors[x.system])]
+        self.rows: dict[int, list[int]] = {}  # of each curve, at each point
+        first_of_system = {x.system: self._first_of(x.system) for x in self.curves}
+        for system, first in first_of_system.items():
+            rows_of_first = rows if first is leader else self._rows_at_far_of(leader, rows, first)
+            thresholds = [first.thresholds[row] if row >= 0 else np.nan for row in rows_of_first]
+            for curve in self.curves:
+                if curve is first:
+                    self.rows[id(curve)] = rows_of_first
+                elif curve.system == system:
+                    self.rows[id(curve)] = [curve.row(threshold) for threshold in thresholds]
+        self.curves = [x for x in self.curves if self._is_counted(x, first_of_system[x.system])]
 
-    def _is_counted(self, curve: RatesByThreshold, anchor: RatesByThreshold) -> bool:
-        """Whether a task has the rates of the threshold with which its system opens."""
-        row = self.row_of(anchor)
-        return curve is anchor or (row >= 0 and curve.has(float(anchor.thresholds[row])))
+    def _rows_at_far_of(
+        self, leader: RatesByThreshold, rows: list[int], curve: RatesByThreshold
+    ) -> list[int]:
+        """Return the rows of a curve with at most the FAR of the leader at some of its rows.
+
+        Where the page opens, the curve is at the threshold stated for its system, if there is one.
+        """
+        rows_of_curve = [curve.row_at_far(float(leader.far[row])) for row in rows]
+        stated = self.opened.get(curve.system)
+        if stated is not None:
+            rows_of_curve[self.start] = curve.row(stated.threshold.value)
+        return rows_of_curve
+
+    def _is_counted(self, curve: RatesByThreshold, first: RatesByThreshold) -> bool:
+        """Whether the rates of a task were counted at the threshold with which its system opens."""
+        row = self.row_of(first)
+        return curve is first or (row >= 0 and curve.has(float(first.thresholds[row])))
 
     def is_first_of_system(self, curve: RatesByThreshold) -> bool:
         """Whether the other curves of its system follow the threshold of a curve."""
@@ -183,7 +201,7 @@ class Moving:
 
     def _first_of(self, system: str) -> RatesByThreshold:
         curves = [x for x in self.curves if x.system == system]
-        place = {path: i for i, path in enumerate(_FIRST)}
+        place = {path: i for i, path in enumerate(_LEADING_TASKS)}
         return min(curves, key=lambda x: place.get(x.node.task, len(place)))
 
     def cells(self, curve: RatesByThreshold) -> list[dict[str, Quantity]]:
@@ -201,7 +219,7 @@ class Moving:
 
 
 def _of_study(curve: RatesByThreshold, nodes: list[Node]) -> Threshold | None:
-    """Return the threshold that a study of the system answers with, as it shows it."""
+    """Return the threshold in the answer of a study of the system; None without such a study."""
     for node in nodes:
         of_searches = "unenrolled_people" in node.dataset
         if node.system != curve.system or node.result_type != THRESHOLD_STUDY:
@@ -214,9 +232,9 @@ def _of_study(curve: RatesByThreshold, nodes: list[Node]) -> Threshold | None:
 
 
 def _stated(curve: RatesByThreshold, nodes: list[Node], given: float | None) -> Stated | None:
-    """Return the threshold stated for a page; None if its results have no single threshold.
+    """Return the threshold stated for a system; None if its results have no single threshold.
 
-    The threshold given comes first, then the threshold of a study, of promises, of other results.
+    The given threshold comes first, then the thresholds of a study, of promises, of other results.
     """
     if given is not None:
         return Stated(Threshold(given), "the one given")
@@ -247,7 +265,7 @@ def _stated(curve: RatesByThreshold, nodes: list[Node], given: float | None) -> 
 def _thresholds_of(dataset: xr.Dataset) -> list[float]:
     """Return the threshold of a result; of rates over thresholds, the thresholds asked for.
 
-    Empty where nobody asked for thresholds and there are several.
+    Empty if there are several thresholds and none were asked for.
     """
     if RatesByThreshold.fits(dataset):
         requested = asked_thresholds(dataset)
@@ -277,11 +295,15 @@ def _opening(curve: RatesByThreshold, nodes: list[Node], stated: Stated | None) 
         is_chosen = stated.is_chosen or not stated.why
         return Opening(threshold, repr(threshold), why, not stated.why, is_chosen)
     if not np.isnan(target):
-        threshold, rule, loosest, row = exact, f"far={target!r}", "the loosest", curve.row(exact)
+        threshold = exact
+        rule = f"far={target!r}"
+        row = curve.row(exact)
+        loosest = "the loosest"
         if not curve.has(exact):
-            row, loosest = curve.row_at_far(target), "the loosest of these results"
+            row = curve.row_at_far(target)
             threshold = float(curve.thresholds[row])
             rule = repr(threshold)
+            loosest = "the loosest of these results"
         text = "{which} with {far} at most {target:rate}, the smallest target with {support}"
         if row >= 0:
             why = say(text, which=loosest, target=target, support=support)
@@ -297,24 +319,23 @@ def _opening(curve: RatesByThreshold, nodes: list[Node], stated: Stated | None) 
 
 
 def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
-    """Return the smallest FAR target that the data support, its threshold, and how well.
+    """Return the smallest FAR target that the data support, its threshold, and how well in words.
 
-    NaN without one.
+    Target and threshold are NaN, and the words empty, if the data support no target.
     """
     dataset = curve.dataset
     limits = dataset.get("threshold_at_far")
     if limits is None or limits.dims[0] != "far_target":
         return np.nan, np.nan, ""
-    exact = limits.values.reshape(len(limits), -1)[:, 0].tolist()  # at rank 1
+    thresholds = limits.values.reshape(len(limits), -1)[:, 0].tolist()  # at rank 1
     uncertain: list[float] = []
     for message in messages_of(dataset.attrs):
         if message.code == "target-uncertain" and message.arguments["chosen"] == "far":
             uncertain += message.arguments["targets"]
     rate = "dir_at_far" if "dir_at_far" in dataset else "frr_at_far"
+    targets = sorted(zip(dataset["far_target"].values.tolist(), thresholds, strict=True))
     for support, excluded in (("enough", uncertain), ("just enough", [])):
-        for target, threshold in sorted(
-            zip(dataset["far_target"].values.tolist(), exact, strict=True)
-        ):
+        for target, threshold in targets:
             enough = is_supported(dataset, rate, {"far_target": target}) and target not in excluded
             if target > 0 and enough and np.isfinite(threshold) and curve.row(threshold) >= 0:
                 return target, threshold, f"{support} people or attempts"

@@ -36,7 +36,7 @@ MOST_NAMED = 40
 # Most groups whose rates are written in the cells, by whether the style has a fixed width.
 MOST_CELLS = {False: 10, True: 5}
 
-# Letters of the longest name, by whether the style has a fixed width.
+# Names are shortened to so many letters, by whether the style has a fixed width.
 LONGEST_NAME = {False: 24, True: 14}
 
 # Inches: the width of both panels, and the height of a panel before and for each group.
@@ -49,9 +49,20 @@ PANELS_IN_COLUMN = 1.8  # height of two panels one below the other, in heights o
 LINE_SPACING = 1.25
 WITHOUT_TITLE = 0.75
 
-# The width of the pairs by the width of the rates; the end of the axis of rates by the largest; the
-# part of the axis beyond which words are at the left of a line; the ends of a scale with one rate.
-PAIRS_TO_RATES, BEYOND, TO_THE_RIGHT, AROUND = 1.15, 1.06, 0.6, 1.5
+# The width of the panel of pairs by the width of the panel of rates.
+PAIRS_TO_RATES = 1.15
+
+# An axis of rates ends beyond the end of matplotlib by this factor.
+BEYOND = 1.06
+
+# The rate of all groups has its text at the left of its line beyond this part of the axis.
+TO_THE_RIGHT = 0.6
+
+# A scale of colours for a single rate extends to both sides of it by this factor.
+AROUND = 1.5
+
+# The size of a point of a rate, in points.
+POINT_SIZE = 6.5
 
 # Colours of a FAR of 0 and of one that is not defined.
 ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
@@ -125,9 +136,10 @@ def _size_in_inches(groups: int) -> tuple[float, float]:
 
 
 def _named_groups(groups: list[Any], height: float) -> tuple[range, list[str]]:
-    """Return the numbers of the groups with names, as many as `height` points hold, and the names.
+    """Return the numbers of the groups that are named, and their names.
 
-    The title takes some of the height, and the names below FAR take as much as they are long.
+    They are as many as `height` points hold, without the title, and without the names of columns,
+    which are turned.
     """
     longest = LONGEST_NAME[Style.look.width is not None]
     small = Style.look.small
@@ -141,6 +153,7 @@ def _named_groups(groups: list[Any], height: float) -> tuple[range, list[str]]:
 def _draw_rates(
     ax: Axes, ds: xr.Dataset, rate: str, overall: float, style: Mapping[str, Any]
 ) -> None:
+    """Draw a rate of each group with its limits, and the rate of all attempts as a line."""
     places = np.arange(ds.sizes["group"])
     flagged = ds[f"{rate}_flagged"].values.astype(bool)
     colour = Style.colour(Style.hues[rate])
@@ -148,12 +161,16 @@ def _draw_rates(
         ends = ds[f"{rate}_low"], ds[f"{rate}_high"]
         ax.hlines(places, *ends, color=colour, linewidth=CURVE, zorder=2)
     for members, face in ((~flagged, colour), (flagged, "white")):
-        points: dict[str, Any] = {"color": colour, "markerfacecolor": face, "markersize": 6.5}
+        points: dict[str, Any] = {
+            "color": colour,
+            "markerfacecolor": face,
+            "markersize": POINT_SIZE,
+        }
         values = ds[rate].values[members]
         ax.plot(values, places[members], "o", **{"zorder": 3, **points, **style})
     ax.set_xlim(0, BEYOND * ax.get_xlim()[1])
     ax.set_ylim(len(places) - 0.5, -0.5)
-    if overall == overall:
+    if not np.isnan(overall):
         ax.axvline(overall, color=Style.rule, linewidth=THIN, linestyle=":", zorder=1)
         away, side = (-4, "right") if overall > TO_THE_RIGHT * ax.get_xlim()[1] else (4, "left")
         text = f"all: {percent(overall, 'fine')}"
@@ -162,6 +179,7 @@ def _draw_rates(
 
 
 def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
+    """Draw FAR of each pair of groups as colours, with the rates in the cells or a colour bar."""
     ax.grid(False)
     ax.set_facecolor(UNDEFINED)
     colours = colormaps["cividis"].with_extremes(under=ZERO)
@@ -175,9 +193,9 @@ def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
         starred = ds["far_flagged"].values
         for (i, j), rate in np.ndenumerate(far):
             text = percent(rate, "fine").removesuffix(" %") if rate else "0"
-            text = f"{text}{'*' * starred[i, j]}" if rate == rate else "n/a"
-            dark = rate > 0 and norm(rate) < 0.5
-            colour = "white" if dark else Style.text
+            text = "n/a" if np.isnan(rate) else f"{text}{'*' * starred[i, j]}"
+            is_dark = rate > 0 and norm(rate) < 0.5
+            colour = "white" if is_dark else Style.text
             letters: dict[str, Any] = {"color": colour, "fontsize": Style.look.small}
             ax.text(j, i, text, ha="center", va="center", **letters)
     elif len(positive):

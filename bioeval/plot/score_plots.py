@@ -73,13 +73,21 @@ def score_distributions(
     return draw_histograms(histograms_of(data), ax, style, thresholds=thresholds, log=log)
 
 
-# Systems that have a panel each, and the size of their figure by the size of one.
-PANELS, PANEL_WIDTH, PANEL_HEIGHT = 2, 1.6, 1.7
+# So many systems have a panel each; other numbers of systems share one.
+_SYSTEMS_WITH_PANELS = 2
 
+# The size of a figure of two panels by the size of one: side by side, or one below the other.
+_WIDTH_OF_PANELS, _HEIGHT_OF_PANELS = 1.6, 1.7
 
-# Opacity of a filled histogram. The foot of a logarithmic axis by the smallest density, or without
-# any; the top of both axes by the largest.
-FILL, FOOT, NO_DENSITY, LOG_TOP, TOP = 0.18, 0.6, 1e-3, 3, 1.1
+# The opacity of a filled histogram.
+_OPACITY = 0.18
+
+# A logarithmic axis begins at this part of the smallest density, or of the density taken if there
+# is none.
+_BELOW_SMALLEST, _WITHOUT_DENSITY = 0.6, 1e-3
+
+# Axes end above the largest density by these factors.
+_ABOVE_LARGEST, _ABOVE_LARGEST_OF_LOG = 1.1, 3
 
 
 def draw_histograms(
@@ -93,32 +101,37 @@ def draw_histograms(
     thresholds: Mapping[str, float] | None = None,
     log: bool = False,
 ) -> Display:
-    """Draw the histograms of systems by name, for classes that are named by words.
+    """Draw the histograms of systems by name, for classes with their names in words.
 
-    `about` gives the attempts behind the histograms in words.
+    `about` returns the attempts behind the histograms of a system in words.
     """
-    given = [System(as_plot_text(name), each.about) for name, each in by_system.items()]
-    systems = labelled(given)
+    systems = labelled(
+        [System(as_plot_text(name), x.about) for name, x in by_system.items()],
+    )
     kind = kind_of(systems, "score_distributions")
     log = require_flag("log", log)
     if not isinstance(thresholds, Mapping | None):
         words = received(thresholds)
         raise DataError(f"thresholds is {words}; expected a mapping of name to threshold")
-    in_panels = len(systems) == PANELS and not isinstance(ax, Axes)
-    narrow = Style.look.is_narrow
-    wide, high = SIZE
-    size = (wide, PANEL_HEIGHT * high) if narrow else (PANEL_WIDTH * wide, high)
-    style, histograms = style or {}, dict(zip(systems, by_system.values(), strict=True))
-    drawn = {system.name: each for system, each in histograms.items()}
-    plot = Display(systems, ax, style, size if in_panels else SIZE, drawn=drawn)
+    in_panels = len(systems) == _SYSTEMS_WITH_PANELS and not isinstance(ax, Axes)
+    is_narrow = Style.look.is_narrow
+    width, height = SIZE
+    if in_panels and is_narrow:
+        height *= _HEIGHT_OF_PANELS
+    elif in_panels:
+        width *= _WIDTH_OF_PANELS
+    style = style or {}
+    histograms = dict(zip(systems, by_system.values(), strict=True))
+    drawn = {system.name: x for system, x in histograms.items()}
+    plot = Display(systems, ax, style, (width, height), drawn=drawn)
     panels = [plot.ax_]
     if in_panels:
-        panels.append(plot.divide(2, 1) if narrow else plot.divide(1, 2))
+        panels.append(plot.divide(2, 1) if is_narrow else plot.divide(1, 2))
     missing: list[str] = []
     for axes, system in zip(panels, systems, strict=False):
-        shown = {system: histograms[system]} if in_panels else histograms
-        of_panel = None if in_panels else plot.name
-        densities, absences, off = _draw_outlines(axes, shown, classes, of_panel, style)
+        of_panel = {system: histograms[system]} if in_panels else histograms
+        name = None if in_panels else plot.name  # the title of a panel names its system
+        densities, absences, off = _draw_outlines(axes, of_panel, classes, name, style)
         missing += absences
         _limit_densities(axes, densities, log)
         for number, (text, threshold) in enumerate((thresholds or {}).items()):
@@ -131,7 +144,7 @@ def draw_histograms(
         heading = system.name if in_panels and axes is not plot.ax_ else title
         if in_panels and axes is plot.ax_:
             heading = f"{title}: {system.name}"
-        caption = [agreed([*shown], about), *off, *absences]
+        caption = [agreed([*of_panel], about), *off, *absences]
         plot.finish(heading, caption, _score_label(kind), "Density within each class", axes)
     return plot
 
@@ -143,10 +156,10 @@ def _draw_outlines(
     name: str | None,
     style: Mapping[str, Any],
 ) -> tuple[np.ndarray, list[str], list[str]]:
-    """Draw the histograms of systems, filled if the system is alone; without names if None.
+    """Draw the histograms of systems, filled if there is one system, with the name of the plot.
 
-    Returned are all densities, the histograms without scores and why, and words about scores that
-    lie off the axis.
+    Return all densities, the classes without finite scores with the reasons, and a text on the
+    scores that lie off the axis. Without a `name` (None), curves have the names of classes alone.
     """
     ax.set_xmargin(0)  # the axis ends with the scores
     several = len(histograms) > 1
@@ -156,7 +169,7 @@ def _draw_outlines(
     unplaced = []
     densities = [np.empty(0)]
     for i, (class_name, word) in enumerate(classes):
-        of_class = {system: each.of_class(class_name) for system, each in histograms.items()}
+        of_class = {system: x.of_class(class_name) for system, x in histograms.items()}
         for number, (system, histogram) in enumerate(of_class.items()):
             label = "" if name is None else joined(name, system.name)
             text = f"{label} {word.lower()}" if label else word
@@ -174,12 +187,12 @@ def _draw_outlines(
             }
             outline |= {"color": colour, **style}
             if not several:
-                ax.stairs(*bins, fill=True, color=outline["color"], alpha=FILL, zorder=2)
+                ax.stairs(*bins, fill=True, color=outline["color"], alpha=_OPACITY, zorder=2)
             if is_abridged:
                 text = "" if i else label
             ax.stairs(*bins, label=legend_text(text), **outline)
-        if number := sum(each.unplaced for each in of_class.values()):
-            unplaced.append(f"{number:,} {word.lower()}")
+        if off_axis := sum(x.unplaced for x in of_class.values()):
+            unplaced.append(f"{off_axis:,} {word.lower()}")
     for i, (_, word) in enumerate(classes) if is_abridged else ():
         ax.plot([], [], color=Style.text, linestyle=Style.dash(i), label=word.lower())
     off = [f"{' and '.join(unplaced)} scores lie off the axis"] if unplaced else []
@@ -189,10 +202,10 @@ def _draw_outlines(
 def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
     top = float(densities.max(initial=0.0)) or 1.0
     if log:
-        low = FOOT * min(densities[densities > 0], default=NO_DENSITY)
-        plot_style.log_axis(ax, "y", low, LOG_TOP * top)
+        begin = _BELOW_SMALLEST * min(densities[densities > 0], default=_WITHOUT_DENSITY)
+        plot_style.log_axis(ax, "y", begin, _ABOVE_LARGEST_OF_LOG * top)
     else:
-        ax.set_ylim(0, TOP * top)
+        ax.set_ylim(0, _ABOVE_LARGEST * top)
 
 
 def _score_label(kind: str) -> str:
