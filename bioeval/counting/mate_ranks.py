@@ -104,9 +104,11 @@ class MateRanks(Reducer):
                 kernel.rank_mates_by_group.on_one_thread(rows, mates, counts, self.group)
 
     def _rank_few(self, side: Block) -> None:
+        """Count by comparing each mate with a whole line: nothing is compiled."""
         values = side.values
         probes = side.probes
         number = self.starts[probes + 1] - self.starts[probes]
+        # Both (mates of the block,): the line of the mate's probe, and the place among all mates.
         line = np.repeat(np.arange(len(probes)), number)
         mate = np.arange(len(line)) + (self.starts[probes] - (np.cumsum(number) - number))[line]
         gallery = np.broadcast_to(side.gallery, values.shape)
@@ -141,9 +143,11 @@ def by_distance(probe: np.ndarray, distance: np.ndarray) -> np.ndarray:
     """
     if distance.dtype != np.float32:
         return np.lexsort((distance, probe))
+    # The bits of a float are sign and magnitude: of negative ones the magnitude is inverted, so
+    # that the bits, as whole numbers, are in the order of the distances.
     bits = (distance + np.float32(0)).view(np.int32)  # no zero has a sign
-    bits = np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)  # in the order of the distances
-    return np.argsort((probe << 32) + bits, kind="stable")
+    bits = np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)
+    return np.argsort((probe << 32) + bits, kind="stable")  # one key of 64 bits
 
 
 def lines_of(side: Block) -> np.ndarray:

@@ -117,11 +117,12 @@ class AttemptsOfParts:
         genuine = self.genuine
         of_parts = np.arange(len(self.defined) + 1)
         starts = genuine.run_starts + of_parts
-        sizes = starts[1:] - starts[:-1]
-        is_score = np.ones(starts[-1], dtype=bool)
+        sizes = starts[1:] - starts[:-1]  # (parts,): distinct genuine scores, and reject-all
+        is_score = np.ones(starts[-1], dtype=bool)  # the first corner of a part is reject-all
         is_score[starts[:-1]] = False
 
         def after_first(first: Any, values: np.ndarray) -> np.ndarray:
+            """Return numbers of all corners: `first` at reject-all, `values` at genuine scores."""
             with_first = np.empty(len(is_score), values.dtype)
             with_first[is_score], with_first[starts[:-1]] = values, first
             return with_first
@@ -156,7 +157,9 @@ class AttemptsOfParts:
         curve = self.corners
         genuine = self._genuine
         impostor = self._impostor
-        begin, end = curve.starts[:-1], curve.starts[1:]
+        begin = curve.starts[:-1]
+        end = curve.starts[1:]
+        # (parts,): the first corner with FAR >= FRR, or the end of the part.
         first = begin + np.add.reduceat(~curve.crossed, begin, dtype=np.int64)
         # Between two corners FRR does not change: as many false accepts are needed to cross it.
         rejected = curve.fr[np.maximum(first - 1, begin)]
@@ -167,15 +170,17 @@ class AttemptsOfParts:
         is_crossed = ~np.isnan(threshold) & self.defined
         accepted = self.impostor.upto(np.where(is_crossed, threshold, np.inf))
         threshold = np.where(is_crossed, threshold, -np.inf)
-        left = np.maximum(self.genuine_attempts - self.genuine.upto(threshold), 0)
-        before, last = self.impostor.largest_below(threshold)
+        still_rejected = np.maximum(self.genuine_attempts - self.genuine.upto(threshold), 0)
+        # Point 0: the largest score of either class below, or else reject-all.
+        accepted_before, last = self.impostor.largest_below(threshold)
         last = np.fmax(last, self.genuine.largest_below(threshold)[1])
-        nothing = np.where(threshold == -np.inf, np.nan, self.reject_all)
-        last = np.where(np.isnan(last), nothing, last)
+        reject_all = np.where(threshold == -np.inf, np.nan, self.reject_all)
+        last = np.where(np.isnan(last), reject_all, last)
         # Failures may keep FRR above FAR.
-        is_crossed &= crossed(accepted, left, genuine, impostor)
-        between = (last, before, rejected), (threshold, accepted, left)
-        return equal_error_between(*between, genuine, impostor, is_crossed)
+        is_crossed &= crossed(accepted, still_rejected, genuine, impostor)
+        before = last, accepted_before, rejected
+        after = threshold, accepted, still_rejected
+        return equal_error_between(before, after, genuine, impostor, is_crossed)
 
     def at_far(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest FRR with FAR at most each target, and the loosest threshold.
@@ -189,8 +194,8 @@ class AttemptsOfParts:
         genuine_accepted, last_genuine = self.genuine.largest_below(limits)
         loosest = np.fmax(last, last_genuine)
         # Reject-all is no point where a score is -inf.
-        nothing = np.where(limits == -np.inf, np.nan, -np.inf)
-        loosest = np.where(np.isnan(loosest), nothing, loosest)
+        reject_all = np.where(limits == -np.inf, np.nan, -np.inf)
+        loosest = np.where(np.isnan(loosest), reject_all, loosest)
         frr = self.frrs(along_points(self.genuine_attempts, genuine_accepted) - genuine_accepted)
         return frr, self._where_defined(loosest)
 
@@ -253,9 +258,9 @@ class AttemptsOfParts:
         """Return the EER on the convex hull of each ROC."""
         curve = self.corners
         sizes = np.diff(curve.starts)[:, None]
+        # (parts, most corners + 1): a row for each part, from strict to loose.
         is_point = np.arange(sizes.max() + 1) < sizes
-        # Each row from strict to loose; a point that accepts most fills it up. Nothing accepts all
-        # where attempts failed.
+        # Accept-all fills up the rows; where attempts failed, the loosest point.
         failed = self.missed + self.missed_impostors > 0
         far, frr = np.empty((2, *is_point.shape))
         far.T[:] = np.where(failed, self.impostor.attempts / self._impostor, 1.0)
@@ -275,11 +280,13 @@ class AttemptsOfParts:
         """
         curve = self.corners
         impostors = self.impostor.attempts
-        size = np.zeros_like(curve.fr)
-        size[1:] = curve.fr[:-1] - curve.fr[1:]
-        size[curve.starts[:-1]] = 0
-        pairs = size * (2 * curve.repeated(impostors) - curve.below - curve.fa)
-        twice = np.add.reduceat(pairs, curve.starts[:-1])
+        # (corners,): genuine attempts at each distinct score, and twice the number of pairs with a
+        # farther impostor, where an equal one counts as half.
+        at_score = np.zeros_like(curve.fr)
+        at_score[1:] = curve.fr[:-1] - curve.fr[1:]
+        at_score[curve.starts[:-1]] = 0
+        pairs = at_score * (2 * curve.repeated(impostors) - curve.below - curve.fa)
+        twice = np.add.reduceat(pairs, curve.starts[:-1])  # (parts,)
         twice += (2 * self.genuine.attempts + self.missed) * self.missed_impostors
         all_pairs = 2 * self._genuine.astype(object) * self._impostor  # perhaps beyond int64
         return self._where_defined((twice.astype(object) / all_pairs).astype(np.float64))

@@ -56,17 +56,20 @@ class RankedAttempts:
         order = np.argsort(targets, kind="stable")
         limits = self.every.far_limits(targets[order])
         shape = (*limits.shape, len(ranks))
-        # The strictest target at which each mate is accepted, and its first rank.
+        # (k,), of each mate: the part, the strictest target at which the mate is accepted, and the
+        # first rank at which it is detected.
         strictest = self.mates.first_below(limits)
         column = ranks.searchsorted(self.ranks)
         part = np.repeat(np.arange(len(limits)), self.mates.sizes)
-        ranked = column < len(ranks)
-        is_detected = ranked & (strictest < len(targets))
+        is_ranked = column < len(ranks)
+        is_detected = is_ranked & (strictest < len(targets))
+        # Its place in a flat table (parts, targets, ranks).
         cell = np.ravel_multi_index(
             (part[is_detected], strictest[is_detected], column[is_detected]), shape
         )
         weights = None if self.mates.weights is None else self.mates.weights[is_detected]
         detected = np.bincount(cell, weights, minlength=np.prod(shape)).reshape(shape)
+        # Looser targets and further ranks detect these mates, too.
         detected = detected.cumsum(axis=1).cumsum(axis=2)
         loosest = np.full(detected.size, -np.inf)
         scores = self.mates.scores()
@@ -78,7 +81,7 @@ class RankedAttempts:
         # Rejecting all is no point of a rank of which a score has the value -inf.
         reject_all = np.full((shape[0], shape[2]), -np.inf)
         reject_all[self.others.has_minus_infinity()] = np.nan
-        is_lowest = ranked & (scores == -np.inf)
+        is_lowest = is_ranked & (scores == -np.inf)
         reject_all[part[is_lowest], column[is_lowest]] = np.nan
         reject_all = np.maximum.accumulate(reject_all, axis=1)
         is_point = (accepted > 0)[..., None] | (detected > 0)
@@ -86,6 +89,7 @@ class RankedAttempts:
         rates = np.minimum(detected, attempts) / np.maximum(attempts, 1)
         rates = np.stack([rates, np.where(is_point, loosest, reject_all[:, None])])
         rates[:, ~self.every.defined] = np.nan
+        # From increasing targets back to the order in which the user gave them.
         in_order = np.empty_like(rates)
         in_order[:, :, order] = rates
         return in_order[0], in_order[1]

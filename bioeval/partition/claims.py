@@ -116,12 +116,13 @@ class ClaimSampler(Parameters):
             seed_sequence(self.random_state), shuffling.CLAIMS, 2 * repeat + part
         )
         enrolled = scores.codes.people(scores.codes.gallery)
+        # (probes,): the place of each probe's subject among the enrolled ones, if it is enrolled.
         place = np.searchsorted(enrolled, scores.codes.probe)
         place[place == len(enrolled)] = 0
         is_enrolled = enrolled[place] == scores.codes.probe
         enrolled_probes = np.flatnonzero(is_enrolled)
         genuine = self._genuine(scores, enrolled_probes, draws)
-        numbers = np.full(len(is_enrolled), self.per_probe)
+        numbers = np.full(len(is_enrolled), self.per_probe)  # impostor claims of each probe
         numbers[genuine] -= 1
         self._require_enough_subjects(numbers, is_enrolled, len(enrolled))
         row, claimed = _draw_other_subjects(
@@ -134,6 +135,7 @@ class ClaimSampler(Parameters):
         return DrawnClaims(row[order], labels, is_enrolled[row[order]])
 
     def _genuine(self, scores: Scores, enrolled_probes: np.ndarray, draws: Stream) -> np.ndarray:
+        """Draw the probes that claim their own subject once, among those with a usable mate."""
         claims = self.per_probe * len(enrolled_probes)
         number = round(self.genuine * claims)
         able = (
@@ -164,6 +166,7 @@ class ClaimSampler(Parameters):
 
 
 def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
+    """Return which probes have a mate that no rule or mask leaves out, bool (probes,)."""
     number, column = mate_cells(scores, probes)
     row = probes[number]
     usable = ~excluded(scores, row, column)
@@ -191,11 +194,13 @@ def _draw_other_subjects(
         is_enrolled = probe_subject[row] >= 0
         total = enrolled - is_enrolled
         drawn = np.empty((len(row), size), dtype=np.int64)
+        # Step i draws from 0 ... last; a number that was drawn before is replaced by `last`.
         for i in range(size):
             last = total - size + i
             number = np.floor(draws.uniforms(len(row)) * (last + 1)).astype(np.int64)
-            again = (drawn[:, :i] == number[:, None]).any(axis=1)
-            drawn[:, i] = np.where(again, last, number)
+            is_repeated = (drawn[:, :i] == number[:, None]).any(axis=1)
+            drawn[:, i] = np.where(is_repeated, last, number)
+        # Numbers skip the probe's own subject.
         drawn += is_enrolled[:, None] & (drawn >= probe_subject[row][:, None])
         rows.append(np.repeat(row, size))
         claimed.append(drawn.ravel())

@@ -271,8 +271,8 @@ class Enrolment:
         if quality is not None:
             in_order = in_order[np.argsort(-quality[in_order], kind="stable")]
         in_order = in_order[may[in_order]]
-        self._within = shuffling.Within(in_order, units.codes[in_order], len(units))
-        self._enrolled = self._within.place < needed[self._within.group]
+        self._groups = shuffling.ShuffledGroups(in_order, units.codes[in_order], len(units))
+        self._enrolled = self._groups.place < needed[self._groups.group]
 
     def drawn(
         self,
@@ -288,7 +288,7 @@ class Enrolment:
         samples = self._samples
         subjects = self._samples.subjects
         random = self._draws.gallery if rule._random_gallery else None
-        gallery = shuffling.flags(self._within.drawn(random, count)[:, self._enrolled], samples.n)
+        gallery = shuffling.flags(self._groups.drawn(random, count)[:, self._enrolled], samples.n)
         probe = ~(
             gallery if rule.enrol is None else np.broadcast_to(self._may_enrol, gallery.shape)
         )

@@ -313,13 +313,13 @@ class Experiment(Division[ExperimentParts]):
         draws = shuffling.stream(seed, shuffling.SAMPLE_PARTS)
         of_seen = shuffling.stream(seed, shuffling.UNSEEN)
         order = by_name(samples)
-        within = shuffling.Within(order, subjects.codes[order], len(subjects))
+        groups = shuffling.ShuffledGroups(order, subjects.codes[order], len(subjects))
         for count in shuffling.blocks(self.repeats, samples.n):
             is_seen = shuffling.flags(
                 able[of_seen.permutations(count, len(able))[:, unseen:]], len(subjects)
             )
             place = np.empty((count, samples.n), dtype=np.int64)
-            np.put_along_axis(place, within.drawn(draws, count), within.place[None], axis=1)
+            np.put_along_axis(place, groups.drawn(draws, count), groups.place[None], axis=1)
             is_train = place < np.where(is_seen, trained, 0)[:, subjects.codes]
             is_test = place >= np.where(is_seen, not_tested, 0)[:, subjects.codes]
             yield np.stack([is_train, ~is_train & ~is_test, is_test], axis=1)

@@ -252,13 +252,13 @@ class GalleryKFold(_Folds):
                 f"needs one for each fold: {instead}"
             )
         order = by_name(samples)
-        within = shuffling.Within(order, subjects.codes[order], len(subjects))
+        groups = shuffling.ShuffledGroups(order, subjects.codes[order], len(subjects))
         draws = None if seed is None else shuffling.stream(seed, shuffling.GALLERY)
 
         def folds(repeats: int) -> np.ndarray:
             fold = np.empty((repeats, samples.n), dtype=np.int64)
             np.put_along_axis(
-                fold, within.drawn(draws, repeats), within.place[None] % self.n_splits, axis=1
+                fold, groups.drawn(draws, repeats), groups.place[None] % self.n_splits, axis=1
             )
             return fold
 

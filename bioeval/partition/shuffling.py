@@ -85,9 +85,10 @@ class Shuffle:
             place = np.arange(units)[None]
             if self._draws is not None:
                 place = self._draws.permutations(count, units)
-            return np.repeat(np.arange(folds), sizes)[place]
+            return np.repeat(np.arange(folds), sizes)[place]  # the fold of each place in an order
         order, stratum = self._orders(count, self._strata, self._members)
-        # The same number of each stratum to each fold, but neighbours stay together.
+        # Places are dealt to folds in turn; sorting by stratum, then fold, keeps how many units of
+        # a stratum each fold has, and puts units of a fold side by side.
         dealt = np.sort(stratum * folds + np.arange(units) % folds, axis=1) % folds
         fold = np.empty(order.shape, dtype=np.int64)
         np.put_along_axis(fold, order, dealt, axis=1)
@@ -101,10 +102,11 @@ class Shuffle:
         or take one.
         """
         sizes = [*sizes, self._n - sum(sizes)]
-        part = np.repeat(np.arange(len(sizes)), sizes)
+        part = np.repeat(np.arange(len(sizes)), sizes)  # (n,): the part of each place in an order
         if self._strata is None or self._members is None:
             assert self._draws is not None
             return part[self._draws.permutations(count, self._n)]
+        # (n,): each part spreads its units evenly over the unit interval, and all are merged.
         place = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes])
         order, _ = self._orders(count, self._strata, self._members)
         drawn = np.empty(order.shape, dtype=np.int64)
@@ -138,10 +140,11 @@ def fold_flags(fold: np.ndarray, folds: int) -> Iterator[np.ndarray]:
         yield np.stack([~is_inside, is_inside], axis=1)
 
 
-class Within:
+class ShuffledGroups:
     """Samples, group after group, in random order within each group.
 
-    Their `group` and their `place` within it, (n,), are the same in all orders.
+    The group at each position, `group` (n,), and the place within the group, `place` (n,), are the
+    same in all orders.
     """
 
     def __init__(self, sample: np.ndarray, group: np.ndarray, groups: int):
@@ -151,7 +154,8 @@ class Within:
         self.group = group[order]
         self.groups = groups
         number = np.bincount(self.group, minlength=groups)
-        self.place = np.arange(len(order)) - (np.cumsum(number) - number)[self.group]
+        starts = np.cumsum(number) - number  # (groups,): where each group begins
+        self.place = np.arange(len(order)) - starts[self.group]
 
     def drawn(self, draws: Stream | None, count: int) -> np.ndarray:
         """Return the samples in `count` orders, (count, n); in the order given without `draws`."""

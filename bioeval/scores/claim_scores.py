@@ -305,18 +305,13 @@ def _kind(scores: Scores, tries: int, templates: str) -> Kind:
 
 
 class _ClaimDistances(NamedTuple):
-    """Distances of claims, NaN of one that is no attempt, and why some are none.
+    """Distances of claims, (attempts, claimed), and why some claims are no attempts."""
 
-    `column` is a column of the scores for each subject, or template, that is claimed; `own` the
-    distance of each try to its own subject, NaN where there is none. Of a claim some tries are
-    lacking, or all of its tries lack templates for the rule of fusion.
-    """
-
-    distance: np.ndarray
-    column: np.ndarray
-    own: np.ndarray
-    lacks_tries: np.ndarray
-    lacks_templates: np.ndarray
+    distance: np.ndarray  # NaN where the claim is no attempt
+    column: np.ndarray  # (claimed,): a column of the scores for each claimed subject or template
+    own: np.ndarray  # (tries,): distance of each try to its own subject; NaN where there is none
+    lacks_tries: np.ndarray  # bool (attempts, claimed): some tries of the claim are lacking
+    lacks_templates: np.ndarray  # bool: every try has too few templates for the rule of fusion
 
     @property
     def is_attempt(self) -> np.ndarray:
@@ -336,8 +331,9 @@ def _distances(scores: Scores, number: np.ndarray, rule: _ClaimRule) -> _ClaimDi
         f"the claims of {attempts:,} attempts at {len(column):,} subjects",
         "select fewer probes",
     )
-    least = np.full((attempts, len(column)), np.nan)
-    lacks, compared = np.zeros((2, *least.shape), dtype=bool)
+    # (attempts, claimed): the distance of the nearest try.
+    distance = np.full((attempts, len(column)), np.nan)
+    lacks, compared = np.zeros((2, *distance.shape), dtype=bool)
     own_distance = np.full(len(number), np.nan)
     has_tries = attempts < len(number)
     may_lack = has_tries and not scores.completeness.nothing_missing
@@ -345,26 +341,27 @@ def _distances(scores: Scores, number: np.ndarray, rule: _ClaimRule) -> _ClaimDi
     with threads_for(scores):
         for block in blocks_of(scores):
             values = _in_float64(block.by_person(rule.fusion) if fuses else block)
-            of_rows = number[block.probes]
+            attempt_of_row = number[block.probes]
             if has_tries:
                 by_subject = values if fuses else _in_float64(block.by_person("best"))
                 mated = np.flatnonzero(own_group[block.probes] >= 0)
                 rows = np.arange(len(number))[block.probes][mated]
                 own_distance[rows] = by_subject[mated, own_group[rows]]
-            order = np.argsort(of_rows, kind="stable")
-            attempt, starts = np.unique(of_rows[order], return_index=True)
+            # The rows of an attempt side by side, so that reduceat takes the nearest of its tries.
+            order = np.argsort(attempt_of_row, kind="stable")
+            attempt, starts = np.unique(attempt_of_row[order], return_index=True)
             nearest = np.fmin.reduceat(values[order], starts, axis=0)
-            least[attempt] = np.fmin(least[attempt], nearest)
+            distance[attempt] = np.fmin(distance[attempt], nearest)
             if may_be_few:
                 is_compared = ~np.isnan(block.by_person("best").values[order])
                 compared[attempt] |= np.logical_or.reduceat(is_compared, starts, axis=0)
             if may_lack:
                 missing = _missing_claims(scores, block, rule.templates)
                 lacks[attempt] |= np.logical_or.reduceat(missing[order], starts, axis=0)
-    lacks_templates = compared & np.isnan(least)
-    lacks &= ~np.isnan(least)
-    least[lacks] = np.nan
-    return _ClaimDistances(least, column, own_distance, lacks, lacks_templates)
+    lacks_templates = compared & np.isnan(distance)
+    lacks &= ~np.isnan(distance)
+    distance[lacks] = np.nan
+    return _ClaimDistances(distance, column, own_distance, lacks, lacks_templates)
 
 
 def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
@@ -393,6 +390,7 @@ def _in_float64(block: Block) -> np.ndarray:
 
 
 def _is_of_subjects(values: np.ndarray, scores: Scores) -> bool:
+    """Whether all gallery templates of a subject have one value of a metadata column."""
     distinct, codes = np.unique(np.asarray(values).astype(str), return_inverse=True)
     pairs = scores.codes.gallery * len(distinct) + codes.reshape(-1)
     return len(np.unique(pairs)) == len(np.unique(scores.codes.gallery))
@@ -404,10 +402,11 @@ def described_tries(scores: Scores) -> str:
 
 
 def _unequal_tries(number: np.ndarray, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:
+    """Return in words that the classes have unequal numbers of tries on average; else ""."""
     size = np.bincount(number)
     means = []
-    for of_class in (is_attempt & is_genuine, is_attempt & ~is_genuine):
-        claims = of_class.sum(axis=1)
+    for is_claim in (is_attempt & is_genuine, is_attempt & ~is_genuine):
+        claims = is_claim.sum(axis=1)  # (attempts,): claims of the class
         means.append(float(size @ claims / max(claims.sum(), 1)))
     if not all(means) or math.isclose(*means, rel_tol=_ALIKE):
         return ""
@@ -472,9 +471,10 @@ def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     value = Codes(values, values, column).probe
     key = subject * (int(value.max()) + 1) + value
     _, first, attempt = np.unique(key, return_index=True, return_inverse=True)
-    _, of_subject, back = np.unique(subject, return_index=True, return_inverse=True)
-    order = np.lexsort((first, of_subject[back.reshape(-1)][first]))
-    return first[order], np.argsort(order)[attempt.reshape(-1)]
+    _, first_of_subject, place = np.unique(subject, return_index=True, return_inverse=True)
+    # Attempts by the first probe of their subject, then by their own first probe.
+    order = np.lexsort((first, first_of_subject[place.reshape(-1)][first]))
+    return first[order], np.argsort(order)[attempt.reshape(-1)]  # the inverse permutation
 
 
 def _joined_visits(scores: Scores, number: np.ndarray, column: str | None) -> list[Message]:
@@ -556,6 +556,7 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
         )
     _, written = _split_order_of_dates(enrol)
     order = np.lexsort((_places(scores, column, written), subject))
+    # The place of each template within its subject: templates in order, less the subject's start.
     starts = np.flatnonzero(np.diff(subject[order], prepend=-1))
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     enrolled = np.sort(order[rank < number])

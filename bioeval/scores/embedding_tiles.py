@@ -30,12 +30,10 @@ SIDE_BY_SIDE = 8
 class TemplateTiles:
     """The templates of one side in tiles."""
 
-    #: int64 (n,): the template at each place of the tiles; int64 (tiles + 1,): where tiles begin.
-    order: np.ndarray
-    starts: np.ndarray
-    #: int64 (n,): the subject of each place, -1 where the gallery lacks the subject.
-    subjects: np.ndarray
-    #: The sizes of the layers of each tile: how many subjects have a first template, a second, ...
+    order: np.ndarray  # int64 (n,): the template at each place of the tiles
+    starts: np.ndarray  # int64 (tiles + 1,): where the places of each tile begin, and the end
+    subjects: np.ndarray  # int64 (n,): subject at each place, -1 where the gallery lacks it
+    #: Of each tile, int64 (layers,): how many subjects have a first template, a second, ...
     layers: Sequence[np.ndarray]
 
     @classmethod
@@ -45,18 +43,20 @@ class TemplateTiles:
         """Lay out a gallery whose subject ``g`` is at the positions ``starts[g]:starts[g + 1]``."""
         sizes = np.diff(starts)
         template_count = int(starts[-1])
-        cuts = [0]
+        cuts = [0]  # subjects that begin a tile: as many as fit, a multiple of `side_by_side`
         while cuts[-1] < len(sizes):
             last = int(np.searchsorted(starts, starts[cuts[-1]] + largest, side="right")) - 1
             number = last - cuts[-1]
             if last < len(sizes) and number > side_by_side:
                 number -= number % side_by_side
             cuts.append(cuts[-1] + max(number, 1))
-        tile = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
+        tile = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))  # (subjects,)
         # In a tile, the subjects with most templates come first.
         by_size = np.lexsort((np.arange(len(sizes)), -sizes, tile))
         rank = np.empty(len(sizes), dtype=np.int64)
         rank[by_size] = np.arange(len(sizes))
+        # Both (n,): the subject of each template, and its number within the subject, the layer.
+        # Templates are sorted by tile, then layer, then rank of the subject.
         subject = np.repeat(np.arange(len(sizes)), sizes)
         layer = np.arange(template_count) - starts[subject]
         order = np.lexsort((rank[subject], layer, tile[subject]))
@@ -161,6 +161,7 @@ class _PaddedSide:
         """Vectors of products (total, f), squared lengths (total,), rows in the source (total,)."""
         side = self.side
         total = self.starts[-1]
+        # (n,): the place of each template among the filled tiles.
         place = np.repeat(self.starts[:-1], self.tiles.sizes())
         place += np.arange(len(place)) - np.repeat(self.tiles.starts[:-1], self.tiles.sizes())
         vectors = np.zeros((total, side.products.shape[1]), dtype=side.products.dtype)
@@ -172,6 +173,7 @@ class _PaddedSide:
         return vectors, squared, rows
 
     def __getitem__(self, tile: int) -> tuple[Embeddings, np.ndarray]:
+        """Return a tile as kernels take it, and its vectors of products (size, f)."""
         places = slice(self.starts[tile], self.starts[tile + 1])
         vectors, squared, rows = self._filled
         exact, factor = self._exact
@@ -179,5 +181,6 @@ class _PaddedSide:
 
     @cached_property
     def _exact(self) -> tuple[np.ndarray, np.ndarray]:
+        """Embeddings before rounding, and their factors, in the memory order of kernels."""
         exact, factor = map(np.ascontiguousarray, (self.side.exact, self.side.factor))
         return writable_alias(exact), writable_alias(factor)

@@ -233,21 +233,27 @@ class TrackingOptions:
 def _counts_by_target(
     truth: Boxes, result: Boxes, matched: np.ndarray, serial: np.ndarray, mostly_tracked: str
 ) -> tuple[dict[str, np.ndarray], int]:
+    """Return counts of each target (targets,), by variable, and how often targets were resumed.
+
+    `matched` (truth boxes,) has the result box of each, -1 for none; `serial` numbers the frames. A
+    target is resumed if other frames with boxes are between two of its matches.
+    """
     _, target = np.unique(truth.code, return_inverse=True)
     order = np.argsort(target, kind="stable")  # the frames of each target, one after the other
     target = target.reshape(-1)[order]
-    covered = matched[order] >= 0
+    is_covered = matched[order] >= 0
     present = np.bincount(target)
 
-    # Frames in which the target is matched; events are counted between consecutive frames.
-    place = np.flatnonzero(covered)
+    # Frames in which the target is matched, (matches,); an event is between two of them in a row.
+    place = np.flatnonzero(is_covered)
     owner = target[place]
     identity = result.code[matched[order][place]]
-    when = serial[truth.frame[order][place]]
-    again = owner[1:] == owner[:-1]
+    frame = serial[truth.frame[order][place]]
+    is_same_target = owner[1:] == owner[:-1]
 
-    def count(happened: np.ndarray) -> np.ndarray:
-        return np.bincount(owner[1:][again & happened], minlength=len(present))
+    def count(is_event: np.ndarray) -> np.ndarray:
+        """Return the events of each target, of flags between consecutive matches."""
+        return np.bincount(owner[1:][is_same_target & is_event], minlength=len(present))
 
     hits = np.bincount(owner, minlength=len(present))
     targets = {
@@ -258,7 +264,7 @@ def _counts_by_target(
         "target_fragmentations": count(np.diff(place) > 1),
         "state": _states(hits, present, mostly_tracked),
     }
-    return targets, int(count(np.diff(when) > 1).sum())
+    return targets, int(count(np.diff(frame) > 1).sum())
 
 
 def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.ndarray:
@@ -291,20 +297,25 @@ def _hota_sums(
     row = overlaps.row
     iou = overlaps.iou
     width = int(result.code.max(initial=0)) + 1
+    # The distinct pairs of a target and an identity, the pair of each overlap, and the boxes of
+    # both in the sequence.
     pairs, pair = np.unique(truth.code[box] * width + result.code[row], return_inverse=True)
     of_target = np.bincount(truth.code)[pairs // width]
     of_identity = np.bincount(result.code)[pairs % width]
     # An overlap counts by its proportion of all overlaps of the two boxes: Luiten et al. (2021).
     around = np.bincount(box, iou, len(truth))[box] + np.bincount(row, iou, len(result))[row]
     in_common = np.bincount(pair, iou / (around - iou), len(pairs))
+    # (pairs,): a soft Jaccard index of the two tracks.
     alignment = in_common / (of_target + of_identity - in_common)
     weighted = replace(overlaps, iou=alignment[pair] * iou)
     matched = match(truth, result, weighted, serial, "previous-frame", keep=False)
 
     hit = np.flatnonzero(matched[box] == row)
+    # (hits,): how many thresholds each overlap passes.
     passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou[hit], side="right")
     levels = len(THRESHOLDS) + 1
     pairs_hit, pair_hit = np.unique(pair[hit], return_inverse=True)
+    # (pairs with a hit, thresholds): true positive associations.
     tpa = _at_thresholds(np.bincount(pair_hit * levels + passed, minlength=len(pairs_hit) * levels))
     target_boxes = of_target[pairs_hit, np.newaxis]
     identity_boxes = of_identity[pairs_hit, np.newaxis]
