@@ -45,7 +45,7 @@ _INTERVAL = ("confidence", "replicates", "random_state")
 
 
 class System(NamedTuple):
-    """The scores of a file: as they were read, and in use; and the file of their labels, if any."""
+    """The scores of a file as they were read and in use, and the file of their labels, if any."""
 
     as_read: Scores
     in_use: Scores
@@ -54,7 +54,7 @@ class System(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Extras:
-    """What a command adds to its result.
+    """Additions of a command to its result.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class Extras:
     draw : callable, optional
         Draws into a folder in place of the plots of the result.
     name : str
-        What the result is called on a page; by default its system, or the first file.
+        The name of the result on a page; by default its system, or the first file.
     page, page_options
-        What a page shows in place of the result, and further options of the page.
+        Results that a page shows in place of the result, and further options of the page.
     """
 
     records: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -84,16 +84,18 @@ NO_EXTRAS = Extras()
 class Run:
     """One run of a command, with the values of the options that it shares with others.
 
-    They are taken from `options`, and checked before anything is read. The command reads, shows
-    its `stages`, and hands its result to :meth:`finish`; :meth:`show` prints it at the end.
+    These values are taken from `options`, and checked before anything is read. The command reads
+    files, shows its `stages`, and hands its result to :meth:`finish`. At the end, :meth:`show`
+    prints the result.
     """
 
     def __init__(self, options: dict[str, Any]):
         take = options.pop
         self.reading = {x: take(x) for x in _READ} if "labels" in options else {}
-        #: How the settings of ``--interval`` are, and of the use of a system those given.
+        #: The settings of ``--interval``.
         self.settings = {x: take(x) for x in _INTERVAL} if "replicates" in options else {}
         used = {x: take(x, None) for x in _USE} if "attempts" in options else {}
+        #: The options of the use of a system that were given.
         self.use = {name: value for name, value in used.items() if value is not None}
         self._named = "name" in options
         self.given_name, self.terms = take("name", None), take("terms", "lecture")
@@ -288,7 +290,6 @@ class Run:
         from bioeval.results.support import outside_scores
         from bioeval.showing.data import data_of
         from bioeval.showing.messages import sentence_about
-        from bioeval.showing.nodes import nodes_of
         from bioeval.showing.show import document_of
 
         table = partial(document_of, results, self.terms, in_options, extras.lines)
@@ -303,10 +304,7 @@ class Run:
             data = data_of(results)
             for condition in self.conditions:
                 self._failures += condition.reasons(data.frame)
-            document = {"bioeval": __version__, "file": next(iter(self.files), "")}
-            if len(self.files) > 1:
-                document["inputs"] = self.files
-            document |= {**data.document(), **extras.records}
+            document = {**self._origin(), **data.document(), **extras.records}
         for system in results.values() if isinstance(results, dict) else filter(None, [tree]):
             if (message := outside_scores(system)) is not None:
                 self.fail(in_options(sentence_about(message)))
@@ -325,13 +323,25 @@ class Run:
             self.remark(f"wrote {len(names)} files to {self.folder}")
         detail: Detail = "brief" if self.markup is None else "supported"
         self.keep(table(detail="all" if self.verbose else detail), document)
-        if self.page is None:
-            return
+        if self.page is not None:
+            self._write_page_of(results, tree is results, extras)
+
+    def _origin(self) -> dict[str, Any]:
+        """Return the first fields of the JSON document: the version, and the files read."""
+        origin: dict[str, Any] = {"bioeval": __version__, "file": next(iter(self.files), "")}
+        if len(self.files) > 1:
+            origin["inputs"] = self.files
+        return origin
+
+    def _write_page_of(self, results: Any, is_one_result: bool, extras: Extras) -> None:
+        """Write the page of a result, or of several by name, with a name for a single result."""
+        from bioeval.showing.nodes import nodes_of
+
         name = extras.name or Path(next(iter(self.files), "")).stem
-        if not extras.name and isinstance(results, xr.Dataset | xr.DataTree):
+        if is_one_result and not extras.name:
             name = str(nodes_of(results)[0].dataset.attrs.get("system", "")) or name
-        page = extras.page or ({name: results} if tree is results else results)
-        title = name if tree is None else ""
+        page = extras.page or ({name: results} if is_one_result else results)
+        title = name if isinstance(results, Shown) else ""
         self.write_page(page, **{"title": title, **extras.page_options})
 
     def draw(self, results: Any, folder: Path, scores: Any = (), begin: str = "") -> None:
@@ -349,7 +359,7 @@ class Run:
     def write_page(self, results: Any, **options: Any) -> None:
         """Write the page of the results of the files that were read, with the command behind it.
 
-        Remarks say what it could not show.
+        Remarks name results that the page could not show.
         """
         from bioeval.page.page import report
 

@@ -45,7 +45,7 @@ def _limit_memory(ctx: click.Context, param: click.Parameter, size: str | None) 
 
 
 def _of_lists(ctx: click.Context, param: click.Parameter, given: Any) -> dict[str, Any]:
-    """Return what lists alone need; a key alone says yes."""
+    """Return the options of ``--lists`` with their values; a key without a value is True."""
     entries = joined_entries(ctx, param, given)
     for key, value in entries.items():
         if key == "first_index" and value.isdigit():
@@ -338,8 +338,8 @@ def shared(
     The command has the options that it shares with others: of the system in `use`, of an
     `interval`, of output (into `files` with `plots`, as a `page`, `printed`, with the `name` of the
     system or the `names` of several) and of `reading` scores; and ``--fail-if`` with the example
-    and the words that `fails` has. The run has their values; the function is called with it, and
-    with the arguments and options of the command alone that were given.
+    and the words in `fails`. The run has the values of these options. The function is called with
+    the run, and with those arguments and options of its own that the user gave.
     """
     names_given = [_NAMES] if names else [_NAME] * name
     output = (

@@ -16,7 +16,7 @@ from bioeval.showing.cells import Label, Quantity, cell_of_number
 from bioeval.showing.nodes import FEW, Node, asked_thresholds, report_ranks
 from bioeval.showing.text import Text
 
-#: Columns by name: an array, or what all rows of the block have.
+#: Columns by name: an array with a value of each row, or the value of all rows.
 Block = dict[str, Any]
 
 #: Columns of a frame behind the dimensions.
@@ -43,7 +43,8 @@ _Dims = tuple[str, ...]
 class NumbersOfDataset:
     """The numbers of a dataset, variable by variable, with the labels of their places.
 
-    Without `curves` they are those of few thresholds, or of the thresholds and ranks asked for.
+    Without `curves`, they are the numbers at few thresholds, or at the thresholds and ranks that
+    were asked for.
     """
 
     def __init__(self, dataset: xr.Dataset, curves: bool):
@@ -112,23 +113,23 @@ class NumbersOfDataset:
         return block
 
     def _rows_with_numbers(self, block: Block, dims: _Dims) -> Block:
-        """Return the rows of numbers that there can be, with their support if they need it.
+        """Return the rows of numbers that can exist, with their support if they need it.
 
-        Nothing is compared with itself, and no total with what it is of; where the support is
-        missing, a number was not asked for.
+        A system or label is not compared with itself, and a total not with its parts. A number
+        whose support is missing was not asked for.
         """
-        kept = np.ones(len(block["value"]), dtype=bool)
+        is_kept = np.ones(len(block["value"]), dtype=bool)
         for dim in dims:
             if (other := f"other_{dim}") in dims:
-                kept &= block[dim] != block[other]
-                kept &= np.isin(block[dim], self._variables[other].values)
+                is_kept &= block[dim] != block[other]
+                is_kept &= np.isin(block[dim], self._variables[other].values)
         if (support := f"{block['measure']}{SUPPORTED}") in self._variables:
             values = self._numbers(support, dims)
-            kept &= ~np.isnan(values)
+            is_kept &= ~np.isnan(values)
             block["supported"] = values == 1
-        if kept.all():
+        if is_kept.all():
             return block
-        return {k: x[kept] if isinstance(x, np.ndarray) else x for k, x in block.items()}
+        return {k: x[is_kept] if isinstance(x, np.ndarray) else x for k, x in block.items()}
 
     def _is_over(self, name: str, dims: _Dims) -> bool:
         """Whether there is a variable whose dimensions are among `dims`."""
@@ -153,14 +154,17 @@ class NumbersOfDataset:
         return columns
 
     def _over(self, name: str, dims: _Dims) -> np.ndarray:
-        """Return the values of a variable at all places of `dims`, among which its own are."""
-        values, own = self._variables[name].values, self._dims[name]
-        for axis, dim in enumerate(own):
+        """Return the values of a variable at all places of `dims`, which include its dimensions."""
+        values = self._variables[name].values
+        own_dims = self._dims[name]
+        for axis, dim in enumerate(own_dims):
             if dim in self._shown:
                 values = values.take(self._shown[dim], axis)
-        if own != dims:
-            values = values.transpose(sorted(range(len(own)), key=lambda i: dims.index(own[i])))
-            values = values.reshape([self._sizes[x] if x in own else 1 for x in dims])
+        if own_dims != dims:
+            # Axes in the order of `dims`, of size 1 for dimensions that the variable lacks.
+            order = sorted(range(len(own_dims)), key=lambda i: dims.index(own_dims[i]))
+            values = values.transpose(order)
+            values = values.reshape([self._sizes[x] if x in own_dims else 1 for x in dims])
             values = np.broadcast_to(values, [self._sizes[x] for x in dims])
         return values.ravel()
 
@@ -169,16 +173,16 @@ class NumbersOfDataset:
 
 
 def _shown_places(dataset: xr.Dataset, dims: Mapping[str, _Dims]) -> dict[str, np.ndarray]:
-    """Return the places along a dimension that are shown, where it is not all of them."""
+    """Return the places that are shown, of each dimension of which not all places are shown."""
     shown = {dim: np.empty(0, dtype=np.intp) for dim in CURVES if dim in dataset.sizes}
-    wanted: dict[str, list[Any]] = {"rank": report_ranks(dataset)}
-    wanted["threshold"] = asked_thresholds(dataset)
+    labels_of: dict[str, list[Any]] = {"rank": report_ranks(dataset)}
+    labels_of["threshold"] = asked_thresholds(dataset)
     if dataset.sizes.get("threshold", np.inf) <= FEW:
-        wanted["threshold"] = dataset["threshold"].values.tolist()
-    for dim, labels in wanted.items():
+        labels_of["threshold"] = dataset["threshold"].values.tolist()
+    for dim, labels in labels_of.items():
         if labels and dim in dataset.variables:
             shown[dim] = np.flatnonzero(np.isin(dataset.variables[dim].values, labels))
-    for name in dims:  # where the support of a number is said, it was asked for
+    for name in dims:  # a number was asked for if the dataset has its support
         if name.endswith(SUPPORTED):
             shown = {dim: places for dim, places in shown.items() if dim not in dims[name]}
     return shown
@@ -186,15 +190,15 @@ def _shown_places(dataset: xr.Dataset, dims: Mapping[str, _Dims]) -> dict[str, n
 
 # ------------------------------------------------------------------------------------------- rows
 
-#: Attributes of variables, where a dataset says what is to be shown of them.
+#: Attributes of variables, which describe how they are shown.
 Description = Mapping[str, Any]
 
 
 @dataclass(slots=True)
 class Row:
-    """A number with where it is.
+    """A number, or a text, of a result with its place.
 
-    `places` are labels by dimension, without those of systems and without the point it is at.
+    `places` are its labels by dimension, without systems and without the point of the number.
     """
 
     node: Node
@@ -202,7 +206,7 @@ class Row:
     about: Description
     about_threshold: Description
     system: str
-    other_system: str  # that is subtracted
+    other_system: str  # whose number is subtracted
     places: dict[str, Any]
     measure: str
     statistic: str
@@ -225,10 +229,10 @@ class Row:
 
     @property
     def is_brief(self) -> bool:
-        """Whether a short view has it.
+        """Whether a short view has the number.
 
-        Of numbers at a target it has the first rank, and costs if others than the usual one were
-        asked for.
+        Such a view has the numbers of the first rank at a target, and costs if other costs than the
+        usual one were asked for.
         """
         of_costs = self.node.dataset.sizes.get("cost", 0)
         if of_costs == 1 and self.at == "prior" and self.point == PointsWanted.COSTS[0][0]:
@@ -257,13 +261,13 @@ class Row:
 
     @property
     def threshold_cell(self) -> Quantity | None:
-        """The threshold that the number is at; None without one, or where it is the point."""
+        """The threshold of the number; None without one, or if the threshold is its point."""
         if math.isnan(self.threshold) or self.at == "threshold" or not self.is_defined:
             return None
         return cell_of_number(self.threshold, self.about_threshold, next=self.next)
 
 
-#: The fields of a row that are columns of a block, with what they are where a block lacks them.
+#: The fields of a row that are columns of a block, with their values if a block lacks them.
 _FIELDS = {
     **{"measure": "", "statistic": "", "at": ""},
     **dict.fromkeys(("point", "value", "low", "high", "threshold", NEXT_SCORE), math.nan),
@@ -276,7 +280,7 @@ def rows_of(node: Node, *, data: bool = False) -> Iterator[Row]:
     numbers, variables = NumbersOfDataset(node.dataset, curves=False), node.dataset.variables
     for name in numbers.names:
         about = variables[name].attrs
-        if (measure := about.get("measure")) in variables:  # a statistic has its digits
+        if (measure := about.get("measure")) in variables:  # a statistic has the same decimals
             digits = {k: x for k, x in variables[measure].attrs.items() if k == "decimals"}
             about = digits | about
         if data or about.get("detail") != "data":
