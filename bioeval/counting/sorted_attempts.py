@@ -175,10 +175,11 @@ class CountedScores(SortedScores):
     def _counted(self, thresholds: np.ndarray, row: int, *, exact: bool = False) -> np.ndarray:
         """Return the numbers below thresholds (row 1) or up to them (row 2); -1 if not counted."""
         numbers = np.where(thresholds < np.inf, -1, self.attempts[0])  # infinity and NaN
-        counted = self._at
+        # Tables of increasing scores, numbers below and numbers up to each score.
+        at_thresholds = self._at
         if exact and self._is_exact is not None:
-            counted = tuple(x[self._is_exact] for x in counted)
-        for table in (self._values, counted):
+            at_thresholds = tuple(x[self._is_exact] for x in at_thresholds)
+        for table in (self._values, at_thresholds):
             if len(table[0]):
                 place = np.minimum(table[0].searchsorted(thresholds), len(table[0]) - 1)
                 numbers = np.where(table[0][place] == thresholds, table[row][place], numbers)
@@ -226,13 +227,14 @@ class CountedScores(SortedScores):
         following = np.fmin(self._scores_at(places, places < len(values)), nearest)
         accepted = self._counted(limits, 2, exact=True)
         before = self._counted(following, 1, exact=True)
+        # No score is between the threshold and the known score where both numbers are equal.
         is_known = (accepted >= 0) & (accepted == before)
         return np.where(is_known, following, next_number(limits, self._dtype))
 
     def counts_at(self, other: SortedScores) -> tuple[np.ndarray, np.ndarray]:
         """As of the base class: at the genuine scores, which were all counted."""
-        counted, below, upto = self._at
-        places = counted.searchsorted(other.distinct())
+        thresholds, below, upto = self._at
+        places = thresholds.searchsorted(other.distinct())
         return below[places], upto[places]
 
     def moments(self) -> Iterator[Moments]:

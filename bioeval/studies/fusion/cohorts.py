@@ -128,6 +128,8 @@ def _read_list(place: Path, arguments: Arguments) -> Scores:
 
 
 def _refuse_contradictions(table: Columns, names: CodedSides, values: np.ndarray) -> None:
+    """Raise :class:`DataError` where a pair is listed twice, in any order, with other scores."""
+    # (lines,): a number for each pair of names; then the score of the first line of the pair.
     low = np.minimum(names.a, names.b).astype(np.int64)
     key = low * len(names.values) + np.maximum(names.a, names.b)
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
@@ -317,17 +319,17 @@ def _moments_of_rows(
     closer = -1.0 if kind in LARGER_IS_CLOSER else 1.0
     finite = np.isfinite(values)
     number = finite.sum(axis=1)
-    least = top or 1
-    too_few = f"{input_name} has fewer than {counted(least, 'finite scores')} of"
-    _refuse(number < least, done, labels, too_few)
+    fewest = top or 1
+    too_few = f"{input_name} has fewer than {counted(fewest, 'finite scores')} of"
+    _refuse(number < fewest, done, labels, too_few)
     if top is not None and top < values.shape[1]:
         ordered = np.where(finite, closer * values, np.inf)
         values = closer * np.sort(np.partition(ordered, top - 1, axis=1)[:, :top], axis=1)
         finite, number = np.isfinite(values), np.full(len(values), top)
     with np.errstate(invalid="ignore"):
         mean = np.where(finite, values, 0.0).sum(axis=1) / number
-        spread = np.where(finite, values - mean[:, None], 0.0)
-        sd = np.sqrt(np.square(spread).sum(axis=1) / number)
+        deviation = np.where(finite, values - mean[:, None], 0.0)
+        sd = np.sqrt(np.square(deviation).sum(axis=1) / number)
         largest = np.where(finite, values, -np.inf).max(axis=1)
         same = largest == np.where(finite, values, np.inf).min(axis=1)
     no_spread = f"{input_name} has no spread (standard deviation 0) in the scores of"
@@ -406,6 +408,7 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
 
 
 def _trials_first(cohort: Scores, everyone: set[str]) -> Scores:
+    """Return a list with the name of the trials first in each pair that has one such name."""
     names = cohort.pairs.templates
     if names is None:
         return cohort

@@ -97,6 +97,7 @@ def differences_of_groups(
         ends = limits(len(first))
         low[first, second], high[first, second] = ends
         low[second, first], high[second, first] = -ends[1], -ends[0]
+        # (pairs,): 1 or -1 where 0 is outside of the limits; repeated for the pairs that are left.
         larger = (ends[0] > 0).astype(np.int64) - (ends[1] < 0)
         separated_pairs = 0
         while separated_pairs < (distinct := int(np.count_nonzero(larger))) < len(first):
@@ -200,8 +201,9 @@ def far_differs(tables: np.ndarray, group: np.ndarray, stream: Stream) -> float:
     accepted, attempts = tables.astype(np.float64)
 
     def counts(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        belongs = groups[:, :, None] == np.arange(number)
-        flat = belongs.reshape(people, -1).astype(np.float64)
+        # (people, permutations, groups), flat, so that one product serves all permutations.
+        is_member = groups[:, :, None] == np.arange(number)
+        flat = is_member.reshape(people, -1).astype(np.float64)
 
         def in_own_group(table: np.ndarray) -> np.ndarray:
             """Return, for each permutation, the sums of each person with the people of its group.
