@@ -93,7 +93,6 @@ class Stages:
             self("computing rates")
 
     def _show(self, stage: str, done: int, total: int) -> None:
-        """Show a stage, and how much of it is done where its length is known."""
         if self._progress is None:
             return
         if self._now != (stage, total) or done < self._done:

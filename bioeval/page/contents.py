@@ -124,7 +124,6 @@ def _about_threshold(results: PageResults, control: Moving) -> Iterator[Text]:
 
 
 def _made_from(nodes: Sequence[Node]) -> Iterator[tuple[str, str]]:
-    """Yield the fingerprints of the scores, and the seeds of the results."""
     single = [x for x in nodes if x.result_type != COMPARISON]
     fingerprints = {x.system: str(x.dataset.attrs.get("fingerprint", "")) for x in single}
     for system, fingerprint in fingerprints.items():
@@ -169,7 +168,6 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> jinja2.Template:
-    """Return the frame of a page."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -86,7 +86,6 @@ class PageFigures:
         return data if self.is_of_several else next(iter(data.values()))
 
     def _files(self) -> Iterator[PlotFile]:
-        """Yield the plots of the results; the systems of a task are in one plot."""
         by_task: dict[str, dict[str, dict[str, xr.Dataset]]] = {}
         for node in sorted(self.results.nodes, key=lambda node: not is_evaluation(node)):
             task, _, part = node.task.partition("/")

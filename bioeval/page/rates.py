@@ -45,7 +45,6 @@ def _text_of(cell: Quantity | None, lines: PageLines) -> str:
 
 
 def _notes(control: Moving, is_of_several: bool) -> Iterator[Text]:
-    """Yield sentences on the rows of the table and on its brackets."""
     opening = control.opening
     if is_of_several and opening.of_study:
         yield "Each system is at the threshold of its own study."

@@ -55,7 +55,6 @@ class PageDocument:
         return document
 
     def _add(self, title: Text, section: Section, blocks: Sequence[Block], lines: Lines) -> None:
-        """Add a section with these blocks, if they say anything."""
         lines = lines.section_lines(section)
         text = body(replace(section, title="", blocks=blocks), lines).replace(
             '<div class="in"><table>', '<div class="in" tabindex="0"><table>'
@@ -93,7 +92,6 @@ class PageDocument:
 
 
 def _of_studies(results: PageResults) -> Iterator[tuple[Text, Section]]:
-    """Yield the sections of datasets with their titles: evaluations, comparisons, studies."""
     by_title: dict[tuple[str, str], list[Node]] = {}
     for node in results.nodes:
         of_one = node.system if node.result_type in RECORDS else ""
@@ -108,7 +106,6 @@ def _of_studies(results: PageResults) -> Iterator[tuple[Text, Section]]:
 
 
 def _of_documents(results: PageResults) -> Iterator[tuple[Text, Section]]:
-    """Yield the sections of documents with their titles."""
     for document in results.documents:
         section = document.result._section()
         name = section.title or document.name or section.id.capitalize()
@@ -123,7 +120,6 @@ def _of_system(systems: Sequence[str], system: str, title: Text) -> Text:
 
 
 def _title(node: Node) -> str:
-    """Return the title of the section of a result."""
     root = node.task.partition("/")[0]
     if root not in VARIABLES_OF_TASKS:
         return root.replace("_", " ").capitalize()

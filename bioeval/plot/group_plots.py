@@ -153,7 +153,6 @@ def _named_groups(groups: list[Any], height: float) -> tuple[range, list[str]]:
 def _draw_rates(
     ax: Axes, ds: xr.Dataset, rate: str, overall: float, style: Mapping[str, Any]
 ) -> None:
-    """Draw a rate of each group with its limits, and the rate of all attempts as a line."""
     places = np.arange(ds.sizes["group"])
     flagged = ds[f"{rate}_flagged"].values.astype(bool)
     colour = Style.colour(Style.hues[rate])
@@ -179,7 +178,6 @@ def _draw_rates(
 
 
 def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
-    """Draw FAR of each pair of groups as colours, with the rates in the cells or a colour bar."""
     ax.grid(False)
     ax.set_facecolor(UNDEFINED)
     colours = colormaps["cividis"].with_extremes(under=ZERO)

@@ -125,6 +125,5 @@ def _messages(verified: Verified) -> list[Message]:
 
 
 def _genuine_pairs(verified: Verified) -> float:
-    """Return the number of genuine attempts; each pair of a symmetric matrix counts once."""
     genuine = verified.attempts.genuine_attempts
     return genuine / 2 if verified.points.symmetric else genuine

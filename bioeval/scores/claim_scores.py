@@ -390,7 +390,6 @@ def _in_float64(block: Block) -> np.ndarray:
 
 
 def _is_of_subjects(values: np.ndarray, scores: Scores) -> bool:
-    """Whether all gallery templates of a subject have one value of a metadata column."""
     distinct, codes = np.unique(np.asarray(values).astype(str), return_inverse=True)
     pairs = scores.codes.gallery * len(distinct) + codes.reshape(-1)
     return len(np.unique(pairs)) == len(np.unique(scores.codes.gallery))

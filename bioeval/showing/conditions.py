@@ -143,7 +143,6 @@ def _of_label(rows: pd.DataFrame, dim: str, label: str) -> pd.DataFrame:
 
 
 def _is_at(places: pd.Series[float], measure: Measure) -> np.ndarray:
-    """Return which places are the point of a measure."""
     return np.isclose(places, measure.number, rtol=1e-12, atol=0)
 
 
@@ -154,7 +153,6 @@ def _systems(rows: pd.DataFrame) -> Any:
 
 
 def _whereabouts(row: Mapping[str, Any]) -> str:
-    """Return the system, the task and other places of a row in brackets."""
     places = []
     for name, label in row.items():
         if name in ("system", "condition", "task"):
@@ -186,7 +184,6 @@ def _worse(frame: pd.DataFrame) -> Iterator[str]:
 
 
 def _open(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield the promises that the data neither show nor refute."""
     verdicts = frame[frame["measure"] == "verdict"]
     if verdicts.empty:
         raise _no_verdict(OPEN)

@@ -232,7 +232,6 @@ def _why_undefined(task: _Task) -> list[Text]:
 
 
 def _explained(tasks: Sequence[_Task]) -> list[tuple[Text, Text]]:
-    """Return the labels of the measures of tables with their long names."""
     labels: dict[str, Phrase] = {}
     for task in tasks:
         for row in task.rows:

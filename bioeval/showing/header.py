@@ -133,7 +133,6 @@ def _systems_of(dataset: xr.Dataset) -> list[str]:
 
 
 def _partition(attrs: Attributes) -> Text:
-    """Return how the data were divided; a long text of a splitter is cut."""
     if attrs.get("splitter_class") in _LISTED_FOLDS:
         return _LISTED_FOLDS[attrs["splitter_class"]]
     splitter = str(attrs["splitter"])
@@ -176,7 +175,6 @@ def _people_of_a_day(attrs: Attributes) -> Text:
 
 
 def _alarms(attrs: Attributes) -> Text:
-    """Return the rate at which a number of false alarms is expected."""
     # Rounded down: at a larger rate, more false alarms would be expected.
     with localcontext(prec=4, rounding=ROUND_FLOOR):
         per_cent = float(+Decimal(f"{100 * float(attrs['far']):.12g}"))
@@ -189,7 +187,6 @@ def _alarms(attrs: Attributes) -> Text:
 
 
 def _operating_point(attrs: Attributes) -> Text:
-    """Return the threshold, or the target, whose errors are counted in use."""
     if "far_target" in attrs:
         task = rates_are_of(attrs, searches=attrs["rates"] == "fpir fnir")
         return say("{far} at most {target:rate}", task=task, target=float(attrs["far_target"]))

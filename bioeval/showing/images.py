@@ -117,7 +117,6 @@ class Images:
         )
 
     def _of_file(self, name: str) -> Image.Image:
-        """Return the picture of a file below the folder."""
         if self.folder is None:
             raise NoImageError("no column of image files is named")
         root = Path(os.path.realpath(self.folder))
@@ -139,7 +138,6 @@ class Images:
 
 
 def _face(name: str) -> Image.Image | None:
-    """Return a face that comes with bioeval; None for another name."""
     grey = image_of(name)
     if grey is None and name.startswith(SCHEME):
         raise NoImageError("bioeval has no face of this name")

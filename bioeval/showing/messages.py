@@ -121,7 +121,6 @@ def warns_of_doubts(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _by_system(result: Any) -> dict[str, dict[Message, None]]:
-    """Return the messages of a result by the names of its systems, each once."""
     by_system: dict[str, dict[Message, None]] = {}
     nodes = [result]
     if isinstance(result, xr.DataTree) and result.attrs.get("result_type") != THRESHOLD_STUDY:

@@ -75,13 +75,11 @@ _CHOSEN_BY_RULE = ("threshold", "threshold_used", "assured_threshold", "bayes_th
 
 
 def _labels_of(rows: Iterable[Row]) -> Enumeration:
-    """Return the labels of numbers, each once."""
     labels = {repr(x): x for x in (label_of(row, with_also=False) for row in rows)}
     return Enumeration(list(labels.values()), ";")
 
 
 def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
-    """Yield the methods of the limits of differences, and a caution about the best system."""
     by_method: dict[str, list[Row]] = {}
     for row in rows:
         if (method := row.about.get("interval_method")) and not math.isnan(row.low):
@@ -140,7 +138,6 @@ _POPULATIONS = {
 
 
 def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
-    """Return the method of a result's confidence intervals, and their population."""
     limits = "one-sided confidence limits"
     if attrs.get("limits") != "one-sided":
         limits = "interval" if attrs["interval_method"] == "quantile" else "confidence interval"

@@ -48,11 +48,9 @@ class Shown:
         return ()
 
     def _section(self) -> Section:
-        """Return the section that readers are shown."""
         raise NotImplementedError
 
     def _records(self) -> list[dict[str, Any]]:
-        """Return the rows of a data frame."""
         raise NotImplementedError
 
     def _document(self) -> dict[str, Any]:
@@ -60,7 +58,6 @@ class Shown:
         raise NotImplementedError
 
     def _numbers(self) -> list[dict[str, Any]]:
-        """Return the numbers that conditions may be about, as rows of a frame."""
         return []
 
     def _table(self) -> TerminalDocument:

@@ -191,7 +191,6 @@ def sections_of(nodes: Sequence[Node], detail: Detail) -> list[Section]:
 
 
 def _in_notebook() -> bool:
-    """Whether the caller is a cell of a notebook."""
     if "ipykernel" not in sys.modules:
         return False
     from IPython import get_ipython

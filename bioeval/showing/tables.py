@@ -163,7 +163,6 @@ class _Cells:
 
 
 def _list(rows: Sequence[Row], id: str, several_systems: bool) -> Table:
-    """Return a table with a row for each measure: its value, limits and threshold."""
     cells = _Cells()
     for row in rows:
         heading = _heading(row, several_systems)
@@ -234,7 +233,6 @@ def _difference(row: Row) -> Text:
 
 
 def _pairs(rows: Sequence[Row], id: str) -> Table:
-    """Return a table with a row for each measure and pair of systems, and columns of statistics."""
     cells = _Cells()
     for row in rows:
         key = _key(row), row.system, row.other_system

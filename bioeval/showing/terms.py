@@ -57,7 +57,6 @@ def _capital(name: str) -> str:
 
 
 def _words_of(task: str) -> dict[str, tuple[str, str]]:
-    """Return the lecture's and the standard's words for each term of a task."""
     words = {}
     for name, rate in RATES[task].items():
         symbol = rate.iso.partition("(")[0]  # TPIR of TPIR(N, R, T)

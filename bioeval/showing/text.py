@@ -113,7 +113,6 @@ def fields_of(template: str) -> tuple[str, ...]:
 
 
 def _typed(value: Any, form: str) -> Text:
-    """Return an argument of a template as text of its format."""
     if isinstance(value, Message | Label | Labels | Picture | Explained):
         return value
     if not form and isinstance(value, str | Phrase | Enumeration | Term | Quantity):
@@ -140,7 +139,6 @@ def _range(numbers: Sequence[int], _: str) -> Text:
 
 
 def _spread(numbers: Sequence[float], noun: str) -> Text:
-    """Return a text with the least, the median and the largest of `numbers` of a noun."""
     least, median, largest = numbers
     if least == largest:
         return say("{number} each", number=Count(largest, noun=noun))
@@ -153,7 +151,6 @@ def _spread(numbers: Sequence[float], noun: str) -> Text:
 
 
 def _first(names: Sequence[Text]) -> Enumeration:
-    """Return names as an enumeration; of many, the first names and the number left out."""
     lengths = itertools.accumulate(len(x.text) if isinstance(x, Label) else 0 for x in names)
     number = max(1, sum(length <= _LONG for length in itertools.islice(lengths, _NAMED)))
     if len(names) <= number:

@@ -68,7 +68,6 @@ def _show_and_run(*words: str) -> None:
 
 
 def _findings(files: Sequence[Path]) -> list[str]:
-    """Return what the tour shows, in five sentences."""
     from bioeval.scores.formats import load
     from bioeval.studies.compare.compare import compare
     from bioeval.studies.worst_pairs.worst_pairs import worst_pairs

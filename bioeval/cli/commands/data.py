@@ -80,7 +80,6 @@ def example_command(
 
 
 def _write(scores: Scores, out: str, as_json: bool, **about: Any) -> None:
-    """Write scores, and say so on standard output."""
     from bioeval.scores.formats import save
 
     save(scores, out)

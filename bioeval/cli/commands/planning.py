@@ -112,7 +112,6 @@ def workload_command(
 def _evaluated(
     scores: Scores, task: str, threshold: Any, interval: IntervalMethod | None
 ) -> tuple[xr.Dataset, dict[str, str]]:
-    """Return the rates of scores at the operating point, and its rule."""
     from functools import partial
 
     from bioeval.counting.threshold_rules import Rule

@@ -222,7 +222,6 @@ class _SystemOfPage:
         return _with(tree, further), list(self._check_and_explanations(rule))
 
     def _evaluated(self, extra_thresholds: list[float]) -> xr.DataTree:
-        """Return the results of the tasks, which share their thresholds."""
         from bioeval.evaluation import evaluate
         from bioeval.tasks.plan import resolve_card
 
@@ -275,7 +274,6 @@ class _SystemOfPage:
         return {}
 
     def _worst_pairs_and_zoo(self, rule: str | None) -> dict[str, xr.Dataset]:
-        """Return the worst pairs and the zoo at the threshold of a rule, by name, as requested."""
         results: dict[str, xr.Dataset] = {}
         if self.requested["worst"] is not None:
             from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
@@ -291,7 +289,6 @@ class _SystemOfPage:
         return results
 
     def _check_and_explanations(self, rule: str | None) -> Iterator[dict[str, Any]]:
-        """Yield the check of the data and the explained rows, by name, as requested."""
         protocol = self.options["protocol"]
         if self.requested["check"]:
             from bioeval.studies.check.check_data import check_data

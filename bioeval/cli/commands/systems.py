@@ -192,7 +192,6 @@ def fuse_command(
 
 
 def _verified(by_name: dict[str, Scores], options: dict[str, Any]) -> dict[str, xr.Dataset]:
-    """Return the verification of systems, without FRR targets by default."""
     from bioeval.tasks.verification_task import verification
 
     options = {"frr_targets": (), **options}
@@ -213,7 +212,6 @@ def _weights(weights: dict[str, str]) -> dict[str, float] | None:
 def _in_folds(
     systems: dict[str, Scores], fusion: SystemFusion, protocol: str, options: dict[str, Any]
 ) -> dict[str, xr.Dataset]:
-    """Return the verification of all systems and of their fusion in the same folds, by name."""
     from bioeval.protocol.loading import for_layout
     from bioeval.studies.folds.cross_evaluate import cross_evaluate
     from bioeval.studies.partitions.cards import splitter_of

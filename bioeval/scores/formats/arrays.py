@@ -358,7 +358,6 @@ class Arrays:
             raise fault(self.path, f"there are gallery metadata, {name!r}, but no gallery_labels")
 
     def _cameras(self) -> Iterator[tuple[int, str, str]]:
-        """Yield side, column and array of cameras by the names of other programs."""
         if self.is_own or "camera" in self.arguments.meta:
             return
         for side, role in enumerate(("camera of queries", "camera of the gallery")):
@@ -368,7 +367,6 @@ class Arrays:
                     yield side, "camera", array
 
     def _named(self) -> Iterator[tuple[int, str, str]]:
-        """Yield side, column and array of the metadata that ``columns`` names."""
         if self.square and "labels" in self.arguments:
             return  # columns of the file of labels
         for name, array in self.arguments.all_meta().items():
@@ -759,7 +757,6 @@ def _meta_of_pairs(file: Arrays, pairs: int) -> Meta:
 
 
 def _template_names(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
-    """Return the templates of pairs by name, or by their places in ``template_names``."""
     names = file.read_if_there("template_names")
     codes = _both_sides(file, "template", pairs)
     if codes is None or names is None:

@@ -583,7 +583,6 @@ class Listed:
 
 
 def _renamed(names: Two, value_of: Mapping[str, str]) -> Two:
-    """Return columns with the value of each name, such as its subject, in place of the name."""
     first, second = (column.renamed([value_of[x] for x in column.values]) for column in names)
     return first, second
 

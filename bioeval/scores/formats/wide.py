@@ -97,7 +97,6 @@ def read_wide(head: Head, arguments: Arguments) -> Scores | None:
 
 
 def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Scores:
-    """Return the scores of a matrix; `names` are of all columns, the names of the rows first."""
     path = table.path
     labels = table.words[0].objects().astype(str)
     if arguments.take("lists.as") == "pairs":

@@ -33,7 +33,6 @@ padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;max-width:44em}
 
 
 def _safe(text: str) -> str:
-    """Return text escaped for HTML, its line ends kept."""
     return escape(without_controls(text)).replace("\n", "<br>")
 
 
@@ -89,7 +88,6 @@ def _html(piece: Piece) -> str:
 
 
 def _table(grid: Grid) -> str:
-    """Return a table whose first columns name its rows."""
     kinds, columns, headings = [], [], ""
     for column in grid.columns:
         # Numbers with different things behind them stand at their points, others at the right.

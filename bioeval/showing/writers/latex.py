@@ -112,7 +112,6 @@ def _list(kind: str, items: Iterator[str]) -> str:
 
 
 def _tabular(grid: Grid) -> Iterator[str]:
-    """Yield the lines of a ``tabular``; the first row is the heading."""
     padded = []
     for i, column in enumerate(grid.columns):
         texts = [column.heading, *column.texts]

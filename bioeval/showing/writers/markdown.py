@@ -61,7 +61,6 @@ def as_markdown(section: Section, vocabulary: str = "lecture") -> str:
 
 
 def _pipes(grid: Grid) -> Iterator[str]:
-    """Yield the lines of a table; the first row is the heading."""
     padded = []
     for column in grid.columns:
         texts = [column.heading, *column.texts]

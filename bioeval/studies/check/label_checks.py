@@ -196,7 +196,6 @@ def _compared(scores: Scores, convention: bool) -> Finding:
 
 
 def _is_text(column: np.ndarray) -> bool:
-    """Whether a column holds names; numbers may be of anything."""
     return column.dtype.kind == "U" or all(isinstance(x, str) for x in column.tolist())
 
 

@@ -105,7 +105,6 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
 
 
 def _cards_for(scores: Scores) -> list[Protocol]:
-    """Return the shipped cards for the layout; cards of re-identification if cameras are known."""
     cards = []
     for card in map(load, available()):
         in_parts = card.has_folds or card.galleries is not None

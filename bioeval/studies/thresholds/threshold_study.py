@@ -328,7 +328,6 @@ def _attributes_of_folds(
 def _messages(
     counted: _Counted, rule: Rule, scores: Scores, notes: Sequence[Message]
 ) -> Iterator[Message]:
-    """Yield messages of the folds, `notes` on their number, and messages on the threshold."""
     is_lacking = counted.attempts.defined and not counted.chosen.defined
     of_folds = messages_of(counted.folds.attrs)
     for message in (*of_folds, *notes):

@@ -409,7 +409,6 @@ def _missing(matched: np.ndarray, absent: np.ndarray, variant: str, rule: str) -
 
 
 def _ends(scores: Scores) -> tuple[float, float]:
-    """Return the smallest and the largest finite distance."""
     parts = parts_of(scores.replace(nan="exclude"), nearest=True, grouped=False)
     with rows_reported_to(None):
         ((low, high, *_),) = reduce(parts, Extent())
