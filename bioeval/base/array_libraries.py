@@ -74,7 +74,7 @@ def _unreadable_array(name: str, values: Any, problem: str) -> DataError:
 
 
 def widened(array: np.ndarray) -> np.ndarray:
-    """Return an array whose type is of ml_dtypes in the type of NumPy that holds it exactly."""
+    """Return an array, a dtype of ml_dtypes replaced by the NumPy dtype that holds it exactly."""
     if array.dtype.type.__module__.partition(".")[0] != "ml_dtypes":
         return array
     for start, wider in _WIDER.items():

@@ -109,7 +109,8 @@ _SELECTION = ("gallery_templates", "unenrolled")
 def with_gallery(protocol: str, scores: Scores, given: dict[str, Any]) -> Scores:
     """Return scores divided into gallery and probes, if options say so and nothing is trained.
 
-    The options are taken. Everything else that divides the people is an experiment.
+    Options that are used are removed from `given`. Everything else that divides the people is an
+    experiment.
     """
     selection = {name: given[name] for name in _SELECTION if name in given}
     experiment_options = {*_EXPERIMENT, "folds", "target"} & {*given}

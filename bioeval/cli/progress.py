@@ -18,7 +18,7 @@ from bioeval.base.options import set_options
 from bioeval.base.progress import shown_by
 
 _LONGEST = 70  # characters of what is being done
-_SHORTEST = 0.05  # seconds of a stage that is shown at once
+_REFRESH_INTERVAL = 0.05  # least seconds between refreshes that new stages force
 
 
 class TimeLeft(ProgressColumn):
@@ -102,7 +102,7 @@ class Stages:
                 name += " ..."
             self._task = self._progress.add_task(name, total=total or None)
             self._now = stage, total
-            if time.monotonic() - self._written >= _SHORTEST:
+            if time.monotonic() - self._written >= _REFRESH_INTERVAL:
                 self._progress.refresh()
                 self._written = time.monotonic()
         self._done = done

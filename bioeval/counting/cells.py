@@ -22,7 +22,8 @@ from bioeval.kernels.cells import LEAST, SPAN
 
 # ------------------------------------------------------------------------------------ runs of bits
 
-# Cells of all keys: their ends are the thresholds of the curve, whatever the cells of the scores.
+# The number of cells over all keys: their ends are the thresholds of the curve, whatever the cells
+# of the scores.
 EVERY_KEY = 1 << 21
 
 # The key of the largest float32.
@@ -85,9 +86,11 @@ class BitCells:
         """
         middle = ordinals_of(self.approximate_edges(cells))
         ends = ordinals_of(np.array([-np.inf, np.inf]))
+        # 2 ** 32 steps of float64 are eight steps of float32.
         low = np.clip(middle - (1 << 32), *ends)
         high = np.clip(middle + (1 << 32), *ends)
         while (low < high).any():
+            # The mean, rounded up; the sum of both would overflow.
             between = (low >> 1) + (high >> 1) + ((low | high) & 1)
             is_inside = self.places_of(rounded_down(float_of(between), self.dtype)) <= cells
             low, high = np.where(is_inside, between, low), np.where(is_inside, high, between - 1)

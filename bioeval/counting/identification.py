@@ -13,7 +13,7 @@ from bioeval.base.errors import DataError, ProtocolError, subject
 from bioeval.base.kinds import Layout
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
-from bioeval.counting.too_few_templates import TooFewTemplates
+from bioeval.counting.too_few_templates import NO_CLAIMS_LOST, ClaimsLost, TooFewTemplates
 from bioeval.kernels import identification as kernel
 from bioeval.protocol.choices import ImpostorProbes, PlainTies, RankUnit, Ties
 from bioeval.protocol.tasks import Search
@@ -144,7 +144,8 @@ class Searching:
                 "also meet in an impostor cell. Identification needs labels"
             )
         self.scores, self.search, self.about = scores, search, about
-        #: Facts of the ranked candidates; and of templates, where their distances differ.
+        #: Facts of the ranked candidates; and of templates, where their distances differ. The
+        #: order of the reducers is the order of the arguments of :meth:`result`.
         self.reducers: list[Reducer] = [RankFacts(search.fusion if by_subject else None)]
         if by_subject and search.fusion != "best":
             self.reducers.append(RankFacts())
@@ -154,13 +155,11 @@ class Searching:
         self,
         ranked: RankFacts,
         templates: RankFacts | None = None,
-        too_few: tuple[int, int, int] = (0, 0, 0),
+        lost: ClaimsLost = NO_CLAIMS_LOST,
     ) -> Searches:
         """Return the searches, from the results of the reducers."""
-        about = (self.about or Provenance.from_scores(self.scores)).without_claims(*too_few)
+        about = (self.about or Provenance.from_scores(self.scores)).without_claims(*lost)
         of_templates = templates or ranked
-        mate = of_templates.best
-        nearest = of_templates.nearest
         of_people = people_of_probes(self.scores) >= 0
         return Searches(
             about=about.searching(self.scores),
@@ -176,8 +175,8 @@ class Searching:
             mates=ranked.mates,
             other=self._float64_scores(ranked.nearest),
             others=ranked.others,
-            nearest_mate=self._float64_scores(mate),
-            nearest_other=self._float64_scores(nearest),
+            nearest_mate=self._float64_scores(of_templates.best),
+            nearest_other=self._float64_scores(of_templates.nearest),
         )
 
     def _float64_scores(self, distances: np.ndarray) -> np.ndarray:

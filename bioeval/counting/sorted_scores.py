@@ -82,11 +82,11 @@ class SortedScores:
     # -- counts at thresholds
 
     def below(self, thresholds: Any) -> np.ndarray:
-        """Return the number below each threshold (parts, ...); all are below NaN."""
+        """Return the number below each threshold (parts, ...); every score counts as below NaN."""
         return self._number(self._places_of(thresholds, "left"))
 
     def upto(self, thresholds: Any) -> np.ndarray:
-        """Return the number up to each threshold (parts, ...); all are below NaN."""
+        """Return the number up to each threshold (parts, ...); every score counts as below NaN."""
         return self._number(self._places_of(thresholds, "right"))
 
     def largest_below(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:

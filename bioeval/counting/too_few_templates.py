@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -11,6 +11,18 @@ from bioeval.counting.reduce import Reducer, reduce
 from bioeval.scores.blocks import Block
 from bioeval.scores.fusion_rules import order_of
 from bioeval.scores.matrix import Scores
+
+
+class ClaimsLost(NamedTuple):
+    """The claims of people with fewer templates than `needed`."""
+
+    genuine: int
+    impostor: int
+    needed: int
+
+
+#: Of a rule of fusion that loses no claim.
+NO_CLAIMS_LOST = ClaimsLost(0, 0, 0)
 
 
 class TooFewTemplates(Reducer):
@@ -22,7 +34,8 @@ class TooFewTemplates(Reducer):
     sums = ("impostor",)
 
     def __init__(self, fusion: str):
-        self.fusion = self.rule = fusion
+        self.fusion = fusion  # read by the passes, which take None as no fusion
+        self.rule = fusion  # never None
         self.needed = order_of(fusion)
 
     @classmethod
@@ -41,15 +54,14 @@ class TooFewTemplates(Reducer):
             fused = side.by_person(self.rule)
             self.impostor += _lost(nearest.values, fused.values)
 
-    def result(self) -> tuple[int, int, int]:
-        """Return the genuine and the impostor claims, and the templates that are needed."""
-        return self.genuine, int(self.impostor), self.needed
+    def result(self) -> ClaimsLost:
+        return ClaimsLost(self.genuine, int(self.impostor), self.needed)
 
 
-def claims_lost(scores: Scores, fusion: str | None) -> tuple[int, int, int]:
-    """Return the numbers of :class:`TooFewTemplates`, counted in a pass of their own."""
+def claims_lost(scores: Scores, fusion: str | None) -> ClaimsLost:
+    """Return the claims that a rule of fusion loses, counted in a pass of their own."""
     counters = TooFewTemplates.counters(fusion)
-    return reduce(scores, *counters)[0] if counters else (0, 0, 0)
+    return reduce(scores, *counters)[0] if counters else NO_CLAIMS_LOST
 
 
 def _lost(nearest: np.ndarray, fused: np.ndarray) -> int:

@@ -17,7 +17,7 @@ from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Extent, Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.thresholds import CurveThresholds, grid_over, require_values, to_internal
-from bioeval.counting.too_few_templates import TooFewTemplates
+from bioeval.counting.too_few_templates import NO_CLAIMS_LOST, ClaimsLost, TooFewTemplates
 from bioeval.counting.wanted_points import PointsWanted, VerificationPoints, points_of
 from bioeval.scores.arrays import Templates, scored
 from bioeval.scores.blocks import Block
@@ -258,7 +258,7 @@ class Verified:
             thresholds = np.union1d(thresholds, self.wanted.rows)
         return CollectAttempts(self.use.fused, self.wanted, thresholds, self.further)
 
-    def take(self, attempts: Attempts, lost: tuple[int, int, int]) -> None:
+    def take(self, attempts: Attempts, lost: ClaimsLost) -> None:
         """Take the result of :meth:`reducer_for`, and the claims that a fusion rule loses."""
         self.attempts = attempts
         self.about = self.about.without_claims(*lost)
@@ -361,7 +361,7 @@ def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> l
     results = results[len(reducers) :]
     lost = dict(zip(too_few, results, strict=False))
     for verified, attempts_of in zip(by_blocks, attempts, strict=True):
-        verified.take(attempts_of, lost.get(verified.use.fused, (0, 0, 0)))
+        verified.take(attempts_of, lost.get(verified.use.fused, NO_CLAIMS_LOST))
     for verified in verifying:
         if verified.claims is not None:
             verified.read_claims(verified.claims)

@@ -60,7 +60,8 @@ class Block(NamedTuple):
     values: np.ndarray
     probe: np.ndarray
     gallery: np.ndarray
-    number: int  # of the part; sums of floats are added in this order
+    #: The order of the block, in which floats are summed; of rows that were read, their first row.
+    number: int
     columns: BlockLines | None = None  # the people of the gallery templates
     #: The people of the probes, for a tile that stands for its mirror image, too.
     rows: BlockLines | None = None
@@ -89,7 +90,7 @@ class Block(NamedTuple):
             )
 
     def lines(self, first: int, step: int) -> Block:
-        """Return a row of the block of every `step`, from the first on."""
+        """Return every `step`-th row of the block, from row `first` on."""
         rows = slice(first, None, step)
         values = np.ascontiguousarray(self.values[rows])
         return self._replace(values=values, probe=self.probe[rows])

@@ -42,7 +42,7 @@ class KindVerdict:
 
     @classmethod
     def from_scores(cls, scores: Scores) -> Self:
-        """Return the verdict on some attempts from everywhere; "ok" of ranks and of top-K lists."""
+        """Judge a sample of the attempts; ranks and top-K lists cannot be judged and are "ok"."""
         if scores.kind == "order" or scores.layout == "top-k":
             return cls("ok")
         sample = SampledAttempts.from_scores(scores)
@@ -89,7 +89,8 @@ class KindVerdict:
             if classes:
                 return cls("error", Message("kind-or-classes-wrong", **about, classes=classes))
             return cls("error", Message("kind-wrong", **about, other=other_kind))
-        if auc < 0.5 + 1.0 / (2 * math.sqrt(max(_FEW_PEOPLE, people))):
+        near_chance = 0.5 + 1.0 / (2 * math.sqrt(max(_FEW_PEOPLE, people)))
+        if auc < near_chance:
             if metric and auc < 0.5:
                 return cls("warning", Message("labels-wrong", **about, metric=metric))
             return cls("warning", Message("near-chance", **about, other=other_kind))

@@ -82,10 +82,10 @@ class Scores(ScoreViews):
     name : str, optional
         The system's name, for tables and plots.
     exclude : sequence of str
-        Comparisons that are left out, by a metadata column of both sides. ``"session"``: those of
-        mates (two templates of one subject) with the same session, which flatter the system;
-        ``"clothes!="``: those of mates whose clothes are not the same; ``"camera=3/2"``: those of
-        mates, camera 3 as probe and 2 in the gallery. With ``all:`` in front, as
+        Comparisons that are left out, by a metadata column of both sides. ``"session"``: mates
+        (two templates of one subject) with the same session, which flatter the system;
+        ``"clothes!="``: mates whose clothes are not the same; ``"camera=3/2"``: mates, with the
+        probe from camera 3 and the gallery template from camera 2. With ``all:`` in front, as
         ``"all:camera=3/2"``, all such pairs and not mates alone.
     distractor_ids : sequence of int or str, optional
         Labels of templates of no known person, numbers or texts in any case; an empty one says that

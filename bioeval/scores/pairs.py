@@ -255,9 +255,8 @@ class PairList:
     ) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the pairs left out.
 
-        `where` names the places of pairs, for messages; without `classes`, an impostor pair of one
-        subject is none that contradicts its subjects. Of a pair with a subject that is
-        `no_person`, its class decides.
+        `where` names the places of pairs, for messages; without `classes`, classes are not checked
+        against subjects. Of a pair with a subject that is `no_person`, its class decides.
 
         Raises
         ------

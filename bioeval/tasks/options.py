@@ -24,7 +24,7 @@ CORE_TASKS = frozenset({"verification", "open_set", "closed_set"})
 Task = TypeVar("Task", bound=OpenSet | ClosedSet)
 
 
-def searches_only(card: Protocol) -> bool:
+def has_no_core_task(card: Protocol) -> bool:
     """Whether a card has tasks of studies alone, such as re-identification and GOM."""
     return CORE_TASKS.isdisjoint(card.tasks)
 
@@ -59,7 +59,10 @@ class EvaluationOptions:
         frr_targets: Sequence[float] | None = None,
         **flags: Any,
     ) -> EvaluationOptions:
-        """Return the options as checked values."""
+        """Return the options as checked values.
+
+        `flags` are `auc`, `per_query`, `interval` and `impostors`.
+        """
         check_max_rank(max_rank)
         curve = curve_thresholds(thresholds, n_thresholds)
         for name in flags.keys() & {"auc", "per_query"}:
@@ -97,13 +100,13 @@ class EvaluationOptions:
                 f"`frr_targets` applies to verification only; protocol {card.name} has "
                 "no [verification] section"
             )
-        if self.far_targets is not None and searches_only(card):
+        if self.far_targets is not None and has_no_core_task(card):
             raise ProtocolError(
                 f"`far_targets` does nothing under protocol {card.name}: it has only "
                 "re-identification; leave it out, or add a section [verification] or [open_set] "
                 "to a card of your own"
             )
-        if self.n_thresholds is not None and searches_only(card):
+        if self.n_thresholds is not None and has_no_core_task(card):
             raise ProtocolError(
                 f"`n_thresholds` does nothing under protocol {card.name}: re-identification has "
                 "rates at `thresholds`, their values"

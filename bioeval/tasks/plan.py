@@ -38,7 +38,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.symmetry import is_symmetric
 from bioeval.tasks.identification import SearchCounted
-from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, searches_only
+from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, has_no_core_task
 from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import column_warnings, convention_of
 from bioeval.tasks.reid.counts import ReidCounts
@@ -81,7 +81,7 @@ class CardTasks:
         for section in card.tasks:
             if section not in CORE_TASKS:
                 self.retrieval[section] = plan_retrieval(section, scores, card, options)
-        if not searches_only(card):
+        if not has_no_core_task(card):
             scores = _compared(scores, card)
         self.card, self.scores, self.options, self.automatic = card, scores, options, automatic
         self.about = _provenance(scores, card, whole, automatic=automatic)

@@ -23,7 +23,7 @@ def xterm(monkeypatch):
 
 
 def test_stages_are_shown_on_a_terminal(xterm, monkeypatch):
-    monkeypatch.setattr(shown, "_SHORTEST", 0.0)
+    monkeypatch.setattr(shown, "_REFRESH_INTERVAL", 0.0)
     stream = Terminal()
     with Stages(stream) as stages:
         stages("reading x.npz")

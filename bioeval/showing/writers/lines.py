@@ -18,9 +18,9 @@ from bioeval.showing.writers.numbers import printed_column, printed_in_sentence
 class Lines:
     """Writes lines of text; this one as plain text.
 
-    `vocabulary` is ``"lecture"`` or ``"iso"``, `task` that of rates that say none. Another form
-    overrides :meth:`literal`, :meth:`code`, :meth:`number`, :meth:`explained`, :meth:`picture` and
-    `line_break`.
+    `vocabulary` is ``"lecture"`` or ``"iso"``; `task` is the task of rates that name none. Another
+    form overrides :meth:`literal`, :meth:`code`, :meth:`number`, :meth:`explained`, :meth:`picture`
+    and `line_break`.
     """
 
     line_break = "\n"  # in a text of several lines
@@ -38,7 +38,7 @@ class Lines:
         """Return the writer of lines whose rates are of a task."""
         if task == self.task:
             return self
-        lines = copy(self)
+        lines = copy(self)  # `rates` is shared: terms of all tasks are collected in one place
         lines.task = task
         return lines
 

@@ -11,6 +11,7 @@ from bioeval.scores.claim_scores import deciding_tries
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words
 from bioeval.scores.rows import attempted
+from bioeval.scores.tries import Tries
 from bioeval.showing.cells import Label
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.studies.explain.row import GENUINE, IMPOSTOR, Entry, RankedList
@@ -24,23 +25,24 @@ class Visits:
 
     def __init__(self, claims: Scores):
         """Find the names of the tries, and of the templates that they are compared with."""
-        self.claims, self.made = claims, claims._tries
-        enrolled = self.made.enrolled
+        self.claims = claims
+        self.tries_of_claims: Tries = claims._tries
+        enrolled = self.tries_of_claims.enrolled
         self.tries = in_words(enrolled.probe_names, enrolled.shape[0])
         self.templates = in_words(enrolled.gallery_names, enrolled.shape[1])
 
     def row_of(self, name: str) -> int | None:
-        """Return the visit of the try with a name; None without such a try."""
+        """Return the visit of the try with a name; None if no try, or several, have the name."""
         if self.tries.count(name) != 1:
             return None
-        visit = self.made.number[self.tries.index(name)] + self.made.first_id
+        visit = self.tries_of_claims.number[self.tries.index(name)] + self.tries_of_claims.first_id
         rows = np.flatnonzero(self.claims.probe_ids == visit)
         return int(rows[0]) if len(rows) else None
 
     def remarks(self, row: int, ranked: RankedList) -> Iterator[Text]:
         """Yield the names of the tries of a visit, and which of them decided its nearest claims."""
-        visit = self.claims.probe_ids[row] - self.made.first_id
-        tries = [self.tries[i] for i in np.flatnonzero(self.made.number == visit)]
+        visit = self.claims.probe_ids[row] - self.tries_of_claims.first_id
+        tries = [self.tries[i] for i in np.flatnonzero(self.tries_of_claims.number == visit)]
         named = enumerated(tries[:_NAMED]) + (" ..." if len(tries) > _NAMED else "")
         yield say(
             "The visit has {number:count tries}: {tries}.", number=len(tries), tries=Label(named)
@@ -57,12 +59,12 @@ class Visits:
     def _deciding_try(self, row: int, claim: Entry) -> Text:
         deciding = deciding_tries(self.claims, np.array([row]), np.array([claim.column]))
         assert deciding is not None  # claims of visits have tries
-        scores, enrolled = self.made.scores, self.made.enrolled
+        scores, enrolled = self.tries_of_claims.scores, self.tries_of_claims.enrolled
         place = int(np.flatnonzero(enrolled.probe_ids == scores.probe_ids[deciding[0][0]])[0])
         tried = Label(self.tries[place])
-        if self.made.templates == "single":
+        if self.tries_of_claims.templates == "single":
             return say("{tried} with {template:name}", tried=tried, template=claim.template)
-        if self.made.fusion != "best":
+        if self.tries_of_claims.fusion != "best":
             return tried
         own = enrolled.codes.gallery == enrolled.codes.gallery[self._column(claim.column)]
         distance = np.where(own, attempted(enrolled, place, place + 1)[0], np.nan)
@@ -70,5 +72,5 @@ class Visits:
         return say("{tried} with {template:name}", tried=tried, template=template)
 
     def _column(self, column: int) -> int:
-        labels = self.made.enrolled.gallery_labels
+        labels = self.tries_of_claims.enrolled.gallery_labels
         return int(np.flatnonzero(labels == self.claims.gallery_labels[column])[0])

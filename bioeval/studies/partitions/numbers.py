@@ -62,20 +62,20 @@ def numbers_of_parts(
     stacks: dict[str, Stack] = {}
     cards: list[Protocol] = []
     with rows_reported_to(None):
-        for place, sides in enumerate(chosen):
+        for part, selection in enumerate(chosen):
             try:
-                tasks = tasks_of(scores.select(*sides), protocol, options, provenance)
-                of_nodes = _numbers_of_part(tasks, curves=curves)
+                tasks = tasks_of(scores.select(*selection), protocol, options, provenance)
+                numbers_of_part = _numbers_of_part(tasks, curves=curves)
             except BioevalError as error:
-                raise error.preceded_by(f"partition {place}: ") from error
-            if not place:
-                _require_memory_for(len(chosen), of_nodes, scores)
-            for node, numbers in of_nodes.items():
+                raise error.preceded_by(f"partition {part}: ") from error
+            if not part:
+                _require_memory_for(len(chosen), numbers_of_part, scores)
+            for node, numbers in numbers_of_part.items():
                 table = TASKS[node.partition("/")[0]]
-                stacks.setdefault(node, Stack(len(chosen), table)).put(place, numbers)
+                stacks.setdefault(node, Stack(len(chosen), table)).put(part, numbers)
             if tasks.card not in cards:
                 cards.append(tasks.card)
-            tell(place + 1, len(chosen))
+            tell(part + 1, len(chosen))
     places = np.arange(len(chosen))
     by_node = {node: stack.result(PARTITION, places) for node, stack in stacks.items()}
     return NumbersOfParts(by_node, cards)
