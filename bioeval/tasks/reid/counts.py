@@ -103,16 +103,16 @@ class ReidCounts:
             single = candidates.without_removed(rules.removed, by_label=True)
             more["shots"] = SingleShots.from_scores(single, rules.max_rank, rules.ties)
         if rules.removed == rules.ap_removed:
-            matches, *counts = reduce(parts(rules.removed), *of_ap, *of_cmc)
-            cmc_matches = matches
+            counts = reduce(parts(rules.removed), *of_ap, *of_cmc)
+            matches, *retrieved = counts[: len(of_ap)]
+            cmc_matches, identities = matches, counts[len(of_ap) :]
         else:
-            matches, *counts = reduce(candidates.parts(rules.ap_removed), *of_ap)
-            cmc_matches, *of_identities = reduce(parts(rules.removed), MateRanks(), *of_cmc)
-            counts += of_identities
-        if thresholds is not None:
-            more["retrieved"] = counts.pop(0) * ~candidates.left_out[:, None]
-        if of_cmc:
-            more["identities"] = counts.pop(0)
+            matches, *retrieved = reduce(candidates.parts(rules.ap_removed), *of_ap)
+            cmc_matches, *identities = reduce(parts(rules.removed), MateRanks(), *of_cmc)
+        if retrieved:
+            more["retrieved"] = retrieved[0] * ~candidates.left_out[:, None]
+        if identities:
+            more["identities"] = identities[0]
         return cls(
             candidates=candidates,
             matches=matches,
@@ -183,13 +183,15 @@ class ReidCounts:
             coordinates["probe"] = np.arange(len(in_means))
         messages = self._messages(searching, with_match, absent)
         attrs = about_attrs(about, "reid", "re-identification", messages)
-        table = self.table
-        if rules.cmc in ("single-gallery-shot", "identity-dedup"):
-            cmc = table["cmc"]
-            words = f"{cmc.long_name}; on one entry of each identity, other measures on all"
-            table = {**table, "cmc": replace(cmc, long_name=words)}
         attrs |= {**rules.attrs(), "ties": rules.ties}
-        return dataset(variables, table, coordinates, attrs)
+        return dataset(variables, self._explained_variables(), coordinates, attrs)
+
+    def _explained_variables(self) -> Mapping[str, Variable]:
+        if self.candidates.rules.cmc not in ("single-gallery-shot", "identity-dedup"):
+            return self.table
+        cmc = self.table["cmc"]
+        words = f"{cmc.long_name}; on one entry of each identity, other measures on all"
+        return {**self.table, "cmc": replace(cmc, long_name=words)}
 
     def _numbers_of_queries(
         self, measures: QueryMeasures, removed_entries: np.ndarray
@@ -319,26 +321,39 @@ class ReidCounts:
         matches, rules = self.cmc_matches, self.candidates.rules
         counted = self.in_means(matches)
         if self.shots is not None:
-            query, place = np.indices((len(counted), rules.max_rank)).reshape(2, -1)
-            chances = self.shots.at_rank
-            if ties != rules.ties:
-                chances = self.shots.at_ends[:, ENDS.index(ties)]
-            return MatchCurve(counted, query, 1 + place, chances.reshape(-1))
+            return MatchCurve(counted, *self._chances_of_shots(self.shots, ties))
         if self.identities is not None:
-            query = np.flatnonzero(matches.counts)
-            facts = self.identities
-            closer = facts.closer[query]
-            tied = facts.tied[query]
-            before = facts.before[query]
-            if ties == "expected" and tied.any():
-                raise ProtocolError(
-                    f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
-                    "is not defined under expected ties; choose stable, pessimistic or optimistic"
-                )
-            behind = {"pessimistic": tied, "optimistic": np.zeros_like(tied)}.get(ties, before)
-            return MatchCurve(counted, query, 1 + closer + behind, np.ones(len(closer)))
+            return MatchCurve(counted, *self._ranks_among_identities(self.identities, ties))
         places = places_among_non_matches if rules.cmc == "allshots" else places_of_first_match
         return MatchCurve(counted, *places(matches, ties))
+
+    def _chances_of_shots(
+        self, shots: SingleShots, ties: Ties
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return query, rank and probability that the one match of a gallery has the rank."""
+        rules = self.candidates.rules
+        chances = shots.at_rank
+        if ties != rules.ties:
+            chances = shots.at_ends[:, ENDS.index(ties)]
+        shape = len(self.cmc_matches.counts), rules.max_rank
+        query, place = np.indices(shape).reshape(2, -1)
+        return query, 1 + place, chances.reshape(-1)
+
+    def _ranks_among_identities(
+        self, facts: RankFacts, ties: Ties
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return query, rank and weight 1 of the best match of each query."""
+        query = np.flatnonzero(self.cmc_matches.counts)
+        closer = facts.closer[query]
+        tied = facts.tied[query]
+        before = facts.before[query]
+        if ties == "expected" and tied.any():
+            raise ProtocolError(
+                f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
+                "is not defined under expected ties; choose stable, pessimistic or optimistic"
+            )
+        behind = {"pessimistic": tied, "optimistic": np.zeros_like(tied)}.get(ties, before)
+        return query, 1 + closer + behind, np.ones(len(closer))
 
     def _tie_messages(self) -> Iterator[Message]:
         matches, rules = self.matches, self.candidates.rules
