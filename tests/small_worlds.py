@@ -54,7 +54,7 @@ class World:
         sides = zip(self.embeddings, labels, strict=True)
         return streaming(*(x for side in sides for x in side), metric="l1")
 
-    def turned(self, rows: np.ndarray, columns: np.ndarray) -> World:
+    def reordered(self, rows: np.ndarray, columns: np.ndarray) -> World:
         """Rows and columns in another order; a single order where both sides are one set."""
         columns = rows if self.square else columns
         mask = None if self.mask is None else self.mask[np.ix_(rows, columns)]
@@ -80,7 +80,9 @@ class World:
         return listed
 
     def counted(self, distance: float, dtype: Any) -> float:
-        """The distance as blocks and mates have it: failures are infinite, infinite scores not."""
+        """The distance as blocks and mates have it: a failure is infinite, and under "reject" an
+        infinite score is the largest number.
+        """
         if distance is naive.FAILED:
             return np.inf
         return min(distance, float(np.finfo(dtype).max)) if self.nan == "reject" else distance

@@ -61,7 +61,7 @@ def test_the_study_counts_what_loops_count(study, seed, way):
     for threads in THREADS:
         with sent(way, threads):
             result = study(small_world.scores(), threshold)
-            turned = counted(study(small_world.turned(rows, columns).scores(), threshold))
+            turned = counted(study(small_world.reordered(rows, columns).scores(), threshold))
         assert counted(result) == expected
         assert {int(rows[probe]): numbers for probe, numbers in turned.items()} == expected
         far = [fa / of if of else np.nan for fa, of in counted(result).values()]

@@ -9,7 +9,7 @@ import pytest
 import bioeval as be
 
 WHO = np.repeat(np.arange(6), 2)
-LEX = np.array(sorted(range(12), key=str))  # 0, 1, 10, 11, 2, ...
+LEXICOGRAPHIC = np.array(sorted(range(12), key=str))  # 0, 1, 10, 11, 2, ...
 
 
 @pytest.fixture(params=[".npy", ".npz", "metric"])
@@ -37,52 +37,56 @@ def test_rows_that_are_numbered_in_another_order_are_refused(load, name, first):
     table = pd.DataFrame({"subject": WHO}, index=pd.RangeIndex(first, 12 + first, name=name))
     assert load(table).probe_labels.tolist() == [*map(str, WHO)]
     with pytest.raises(be.DataError, match=rf"row 2 has '{10 + first}'.*Sort the rows.*or drop"):
-        load(table.iloc[LEX])
+        load(table.iloc[LEXICOGRAPHIC])
     with pytest.raises(be.DataError, match="another order"):
         load(table[::-1])
 
 
 def test_other_columns_number_nothing(load):
-    table = pd.DataFrame({"subject": WHO, "enrolled_at": LEX, "visit": np.tile([2, 1], 6)})
-    loaded = load(table.assign(day=LEX), columns={"date": "day"})  # metadata that are asked for
-    assert loaded.probe_meta["date"].tolist() == [*map(str, LEX)]
-    assert loaded.probe_meta["enrolled_at"].tolist() == [*map(str, LEX)]
+    table = pd.DataFrame(
+        {"subject": WHO, "enrolled_at": LEXICOGRAPHIC, "visit": np.tile([2, 1], 6)}
+    )
+    loaded = load(
+        table.assign(day=LEXICOGRAPHIC), columns={"date": "day"}
+    )  # metadata that are asked for
+    assert loaded.probe_meta["date"].tolist() == [*map(str, LEXICOGRAPHIC)]
+    assert loaded.probe_meta["enrolled_at"].tolist() == [*map(str, LEXICOGRAPHIC)]
     with pytest.raises(be.DataError, match="'day' numbers the rows"):
-        load(table.assign(day=LEX))
-    part = table.set_axis(LEX * 2)  # the numbers of rows in a larger table
+        load(table.assign(day=LEXICOGRAPHIC))
+    part = table.set_axis(LEXICOGRAPHIC * 2)  # the numbers of rows in a larger table
     assert load(part).probe_labels.tolist() == [*map(str, WHO)]
 
 
-TWO = pd.DataFrame({"label": np.arange(12) % 3, "subject": WHO, "note": "x"})
+TWO_LABEL_COLUMNS = pd.DataFrame({"label": np.arange(12) % 3, "subject": WHO, "note": "x"})
 
 
 def test_two_columns_of_labels_are_asked_about(load):
     with pytest.raises(be.DataError, match="'label' and 'subject' could each be .*say `columns={"):
-        load(TWO)
+        load(TWO_LABEL_COLUMNS)
     for name in ("label", "subject"):
-        loaded = load(TWO, columns={"labels": name})
-        assert loaded.probe_labels.tolist() == [*map(str, TWO[name])]
+        loaded = load(TWO_LABEL_COLUMNS, columns={"labels": name})
+        assert loaded.probe_labels.tolist() == [*map(str, TWO_LABEL_COLUMNS[name])]
     with pytest.raises(be.DataError, match="no column 'who'"):
-        load(TWO, columns={"labels": "who"})
-    alike = load(TWO.assign(label=[f"person {x}" for x in WHO]))
+        load(TWO_LABEL_COLUMNS, columns={"labels": "who"})
+    alike = load(TWO_LABEL_COLUMNS.assign(label=[f"person {x}" for x in WHO]))
     assert alike.probe_labels.tolist() == [f"person {x}" for x in WHO]
 
 
 def test_an_id_of_the_rows_is_no_subject(load):
-    loaded = load(TWO.assign(label=np.arange(12)))
+    loaded = load(TWO_LABEL_COLUMNS.assign(label=np.arange(12)))
     assert loaded.probe_labels.tolist() == [*map(str, WHO)]
     assert any("subjects from column 'subject' of who.csv" in text for text in loaded.reading)
 
 
 def test_the_gallery_has_its_own_column(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((12, 12)))
-    TWO.to_csv(tmp_path / "x.probe.csv")
-    TWO[::-1].reset_index(drop=True).to_csv(tmp_path / "x.gallery.csv")
+    TWO_LABEL_COLUMNS.to_csv(tmp_path / "x.probe.csv")
+    TWO_LABEL_COLUMNS[::-1].reset_index(drop=True).to_csv(tmp_path / "x.gallery.csv")
     with pytest.raises(be.DataError, match='x.gallery.csv.*`columns={"gallery_labels"'):
         be.load(tmp_path / "x.npy", columns={"labels": "label"})
     roles = {"labels": "label", "gallery_labels": "subject"}
     loaded = be.load(tmp_path / "x.npy", columns=roles)
-    assert loaded.probe_labels.tolist() == [*map(str, TWO["label"])]
+    assert loaded.probe_labels.tolist() == [*map(str, TWO_LABEL_COLUMNS["label"])]
     assert loaded.gallery_labels.tolist() == [*map(str, WHO[::-1])]
 
 

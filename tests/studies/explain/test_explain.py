@@ -40,6 +40,31 @@ def counts_of(task) -> dict:
     }  # fmt: skip
 
 
+SMALL = {"dtypes": ("float32", "float64", "int8"), "orders": ("C", "strided")}
+
+
+def card_of(scores, **sections):
+    """The course's card for the layout, with some options of its sections changed."""
+    card = for_layout(scores.layout)
+    tasks = {name: replace(getattr(card, name), **changes) for name, changes in sections.items()}
+    return replace(card, **tasks)
+
+
+def sums(scores, card, threshold):
+    """The sum of the counts of all rows, by task and counter."""
+    result = {}
+    for i in range(scores.shape[0]):
+        for task in be.explain(scores, i, threshold=threshold, protocol=card).tasks:
+            of_task = result.setdefault(task.task, {})
+            for count, amount in task.counts.items():
+                of_task[count] = of_task.get(count, 0) + amount
+    return result
+
+
+def at_ranks(counts, name, ranks):
+    return [counts.get((name, int(rank)), 0) for rank in ranks]
+
+
 def test_a_row_by_hand(scores):
     """Probe a2 at threshold 3: its mate a1 at 1, then b2 and c1 at 3, then b1 at 5."""
     row = be.explain(scores, "a2", threshold=3)
@@ -185,9 +210,9 @@ def test_an_order_has_no_threshold():
         ({"probe": 0, "protocol": "course-kfold"}, be.ProtocolError, "has folds"),
     ],
 )
-def test_errors(scores, options, error, message):
+def test_wrong_arguments_are_refused(scores, options, error, message):
     with pytest.raises(error, match=message):
-        be.explain(scores, options.pop("probe"), **options)
+        be.explain(scores, **options)
 
 
 def test_what_has_no_rows(scores):
@@ -239,31 +264,6 @@ def file(tmp_path, scores):
 def test_wrong_usage(file, args, message, capsys):
     assert main(["explain", file, *args]) == 2
     assert message in capsys.readouterr().err
-
-
-SMALL = {"dtypes": ("float32", "float64", "int8"), "orders": ("C", "strided")}
-
-
-def card_of(scores, **sections):
-    """The course's card for the layout, with some options of its sections changed."""
-    card = for_layout(scores.layout)
-    tasks = {name: replace(getattr(card, name), **changes) for name, changes in sections.items()}
-    return replace(card, **tasks)
-
-
-def sums(scores, card, threshold):
-    """The sum of the counts of all rows, by task and counter."""
-    result = {}
-    for i in range(scores.shape[0]):
-        for task in be.explain(scores, i, threshold=threshold, protocol=card).tasks:
-            of_task = result.setdefault(task.task, {})
-            for count, amount in task.counts.items():
-                of_task[count] = of_task.get(count, 0) + amount
-    return result
-
-
-def at_ranks(counts, name, ranks):
-    return [counts.get((name, int(rank)), 0) for rank in ranks]
 
 
 @settings(max_examples=10)
