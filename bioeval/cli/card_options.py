@@ -168,30 +168,41 @@ def _changed(card: Protocol, name: str, value: Any) -> Protocol:
         return _with_rule(card, value)
     if name == "unenrolled" and card.partition is not None:
         card = replace(card, partition=replace(card.partition, enrolled=None))
-    (field, sections), word = _FIELDS[name], f"--{name.replace('_', '-')}"
-    using = {x: card.section(x) for x in sections if _uses(card, x, field)}
-    if not using:
-        raise click.UsageError(
-            f"{word} has no effect on protocol {card.name}: it sets {field} of "
-            f"[{'], ['.join(sections)}], which this protocol does not use"
-        )
     if name == "single_gallery":
         value = "single"
-    for section_name, section in using.items():
+    field, _ = _FIELDS[name]
+    for section_name, section in _sections_using(card, name).items():
         described = section.fields()
         of_field = (value,) if described[field].many and isinstance(value, str) else value
         changed: Any = replace(section, **{field: of_field})
         for other_field, about in described.items():
-            if not _holds(changed, about.only_if) and changed[other_field] != about.default:
-                if name == "rank_unit":  # the rule of fusion of subjects
-                    changed = replace(changed, **{other_field: about.default})
-                else:
-                    needed = f"{other_field} = {changed[other_field]}"
-                    raise click.UsageError(
-                        f"{word} {value} does not go with {needed} of protocol {card.name}"
-                    )
+            if _holds(changed, about.only_if) or changed[other_field] == about.default:
+                continue
+            if name != "rank_unit":
+                raise click.UsageError(
+                    f"{_word_of(name)} {value} does not go with {other_field} = "
+                    f"{changed[other_field]} of protocol {card.name}"
+                )
+            # The rule of fusion of subjects.
+            changed = replace(changed, **{other_field: about.default})
         card = replace(card, **{section_name: changed})
     return card
+
+
+def _sections_using(card: Protocol, name: str) -> dict[str, Any]:
+    """Return the sections of the card that use an option, by name; refuse the option if none do."""
+    field, sections = _FIELDS[name]
+    using = {x: card.section(x) for x in sections if _uses(card, x, field)}
+    if not using:
+        raise click.UsageError(
+            f"{_word_of(name)} has no effect on protocol {card.name}: it sets {field} of "
+            f"[{'], ['.join(sections)}], which this protocol does not use"
+        )
+    return using
+
+
+def _word_of(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _uses(card: Protocol, section_name: str, field: str) -> bool:

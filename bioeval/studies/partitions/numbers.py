@@ -55,10 +55,10 @@ def numbers_of_parts(
         try:
             tasks = tasks_of(scores.select(*chosen[0]), protocol, options, provenance)
             by_node = numbers_by_masks(tasks, scores, chosen, tell)
-        except BioevalError:  # raised below, with the number of its part
-            by_node = None
-        if by_node is not None:
-            return NumbersOfParts(by_node, [tasks.card])
+            if by_node is not None:
+                return NumbersOfParts(by_node, [tasks.card])
+        except BioevalError:
+            pass  # raised again by the part itself, below, which names its number
     stacks: dict[str, Stack] = {}
     cards: list[Protocol] = []
     with rows_reported_to(None):

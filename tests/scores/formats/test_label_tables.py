@@ -46,9 +46,8 @@ def test_other_columns_number_nothing(load):
     table = pd.DataFrame(
         {"subject": WHO, "enrolled_at": LEXICOGRAPHIC, "visit": np.tile([2, 1], 6)}
     )
-    loaded = load(
-        table.assign(day=LEXICOGRAPHIC), columns={"date": "day"}
-    )  # metadata that are asked for
+    # Metadata that are asked for.
+    loaded = load(table.assign(day=LEXICOGRAPHIC), columns={"date": "day"})
     assert loaded.probe_meta["date"].tolist() == [*map(str, LEXICOGRAPHIC)]
     assert loaded.probe_meta["enrolled_at"].tolist() == [*map(str, LEXICOGRAPHIC)]
     with pytest.raises(be.DataError, match="'day' numbers the rows"):
