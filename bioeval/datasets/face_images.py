@@ -127,7 +127,7 @@ def faces(
         training: ``"seen"`` shows by how much the figures of fisherfaces, fitted to the labels, are
         too good.
     components : int
-        Number of principal components of eigenfaces and fisherfaces; without effect on the others.
+        Number of principal components of eigenfaces and fisherfaces. The other systems ignore it.
 
     Returns
     -------
