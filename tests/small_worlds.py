@@ -104,7 +104,12 @@ def world(seed: int, way: str = "rows") -> World:
     plain = World(values, subject[rows], subject[columns], square, embeddings=sides)
     if way == "tiles":
         return plain
-    values = values + rng.integers(0, 2, values.shape) / 4
+    return damaged(plain, seed, rng)
+
+
+def damaged(plain: World, seed: int, rng: np.random.Generator) -> World:
+    """The world without embeddings, with further ties, infinite scores, failures and a mask."""
+    values = plain.values + rng.integers(0, 2, plain.values.shape) / 4
     if rng.integers(2):
         values[rng.random(values.shape) < 0.1] = np.inf
         values[rng.integers(len(values))] = np.inf
@@ -115,7 +120,7 @@ def world(seed: int, way: str = "rows") -> World:
     if rng.random() < 0.3:
         plain.mask = 1 + np.equal.outer(plain.probes, plain.gallery).astype(np.uint8)
         plain.mask[rng.random(values.shape) < 0.3] = 0
-        if square:
+        if plain.square:
             np.fill_diagonal(plain.mask, 0)
     plain.kind = ("distance", "similarity")[seed % 2]
     plain.values = (values if plain.kind == "distance" else -values).astype(

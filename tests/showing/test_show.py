@@ -125,14 +125,14 @@ def test_a_notebook_displays_html(monkeypatch, capsys):
 def test_html_has_the_styles_and_the_numbers_of_a_table():
     rows = [
         (Explained(Label("<EER>"), "equal 'error'"), "better", Rate(0.0278, (0.01, 0.02))),
-        ("x", None, Rate(0.1611)),
+        ("HTER", None, Rate(0.1611)),
     ]
     columns = (Column("measure"), Column("verdict"), Column("value", "value"))
-    facts = Facts((Fact("n", "t"), Fact("empty", "")))
-    page = as_html(Section("a", "A", (facts, Table("t", columns, rows))))
-    assert '<p class="t"><b>A</b></p>' in page and "empty" not in page
+    facts = Facts((Fact("system", "goats"), Fact("empty", "")))
+    page = as_html(Section("errors", "Errors", (facts, Table("rates", columns, rows))))
+    assert '<p class="t"><b>Errors</b></p>' in page and "empty" not in page
     explained = '<span title="equal &#x27;error&#x27;">&lt;EER&gt;</span>'
     assert f'<th scope="row">{explained}</th><td>better</td>' in page
-    assert "<i>value</i></th>" in page and "<i>n</i></th><td>t</td>" in page
+    assert "<i>value</i></th>" in page and "<i>system</i></th><td>goats</td>" in page
     # Digits stand below digits: a blank before them is as wide as one.
     assert ">\u20072.78 % [1.00, 2.00]</td>" in page and ">16.11 %" in page
