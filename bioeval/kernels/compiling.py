@@ -55,14 +55,14 @@ class compiled:  # noqa: N801 (a decorator)
         return self.loop(*args)
 
 
-def parallel_rows(over: str) -> Callable[[Callable[..., None]], ParallelRows]:
+def parallel_rows(rows_of: str) -> Callable[[Callable[..., None]], ParallelRows]:
     """Compile a function that loops over ``range(begin, end)``, its first two arguments.
 
-    The caller leaves them out: the loop has as many steps as the argument `over`, which may be a
-    field such as ``"block.values"``, has rows. Each step writes to places of its own, so that the
-    result is the same on any number of threads.
+    The caller leaves them out: the loop has as many steps as the argument that `rows_of` names,
+    which may be a field such as ``"block.values"``, has rows. Each step writes to places of its
+    own, so that the result is the same on any number of threads.
     """
-    return lambda function: ParallelRows(function, over)
+    return lambda function: ParallelRows(function, rows_of)
 
 
 class ParallelRows(compiled):
@@ -71,9 +71,9 @@ class ParallelRows(compiled):
     - `loop`: the compiled function, of ``begin``, ``end`` and the arguments of a call
     """
 
-    def __init__(self, function: Callable[..., None], over: str):
+    def __init__(self, function: Callable[..., None], rows_of: str):
         super().__init__(function)
-        argument, _, field = over.partition(".")
+        argument, _, field = rows_of.partition(".")
         # A call leaves out `begin` and `end`.
         self._position = list(inspect.signature(function).parameters).index(argument) - 2
         self._rows_of = operator.attrgetter(field) if field else None

@@ -52,6 +52,7 @@ def count_and_keep(tile, centre, cells, table, flags, thresholds, first, weight,
         for j in range(width):
             k = cell[j]
             table[k] += weight
+            # Always written, kept only if the cell has a flag: no branch, so that it is fast.
             place[near] = j
             near += flags[k] != 0
         for j in range(near):
