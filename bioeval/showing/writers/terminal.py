@@ -25,8 +25,9 @@ _GAP = 2
 #: Blanks before a table, a list, or a remark.
 _INDENT = 2
 
-#: The narrowest width, in letters, to which a column of texts may be broken; numbers never are.
-_NARROWEST_TEXT = 24
+#: The narrowest widths, in letters, to which a column of texts may be broken: in a narrow terminal,
+#: and in one of four times the second width. Numbers are never broken.
+_NARROWEST_TEXTS = (12, 24)
 
 #: Options of a console of rich that prints text as it is, without a search for marks.
 AS_IT_IS: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
@@ -115,7 +116,8 @@ class TerminalDocument:
             width = options.max_width  # rich would cut numbers, the terminal breaks such lines
             if isinstance(piece, Grid):
                 parts = _parts(piece, width - _INDENT)
-                width = max(width, _INDENT + max(map(_narrowest_width, parts)))
+                widest = max(_narrowest_width(part, width - _INDENT) for part in parts)
+                width = max(width, _INDENT + widest)
             for renderable in _printed(piece, width):
                 yield from console.render(renderable, options.update(width=width))
             above = piece
@@ -169,9 +171,10 @@ def _parts(grid: Grid, width: int) -> list[list[GridColumn]]:
     columns = grid.columns[grid.name_columns :]
     parts: list[list[GridColumn]] = [[]]
     for i, column in enumerate(columns):
-        attached = takewhile(lambda x: x.is_attached, columns[i + 1 :])
-        together = [*names, *parts[-1], column, *attached]
-        if parts[-1] and not column.is_attached and _narrowest_width(together) > width:
+        attached = list(takewhile(lambda x: x.is_attached, columns[i + 1 :]))
+        if _narrowest_width([*names, column, *attached], width) > width:
+            attached = []  # too wide for one line: the threshold goes below its number
+        if _narrowest_width([*names, *parts[-1], column, *attached], width) > width and parts[-1]:
             parts.append([])
         parts[-1].append(column)
     return [_with_values(names, part) for part in parts]
@@ -187,21 +190,23 @@ def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> 
     return [column._replace(texts=[column.texts[i] for i in rows]) for column in part]
 
 
-def _narrowest_width(columns: Sequence[GridColumn]) -> int:
-    return sum(map(_narrowest_width_of, columns)) + _GAP * (len(columns) - 1)
+def _narrowest_width(columns: Sequence[GridColumn], width: int) -> int:
+    narrowest = (_narrowest_width_of(column, width) for column in columns)
+    return sum(narrowest) + _GAP * (len(columns) - 1)
 
 
-def _narrowest_width_of(column: GridColumn) -> int:
+def _narrowest_width_of(column: GridColumn, width: int) -> int:
     """Return the width of a column whose heading and texts are broken as far as they may be."""
     width_of_texts = max(map(cell_len, column.texts), default=0)
     if not column.is_numeric:
-        width_of_texts = min(width_of_texts, _NARROWEST_TEXT)
+        least, usual = _NARROWEST_TEXTS
+        width_of_texts = min(width_of_texts, max(least, min(usual, width // 4)))
     return max([width_of_texts, *map(cell_len, column.heading.split())])
 
 
 def _widths(columns: Sequence[GridColumn], width: int) -> list[int]:
     """Return the widths of columns; the widest are broken until a table fits."""
-    narrowest = list(map(_narrowest_width_of, columns))
+    narrowest = [_narrowest_width_of(column, width) for column in columns]
     widths = [max(map(cell_len, (column.heading, *column.texts))) for column in columns]
     room = width - _GAP * (len(columns) - 1)
     while sum(widths) > room and widths != narrowest:

@@ -121,7 +121,7 @@ ZOO = {
         iso="FNMR, FMR",
         dims=_EACH,
         threshold="threshold",
-        label="rate without the subject",
+        label="rate without",
         direction="smaller",
     ),
     "gini": Variable("Gini coefficient of the errors over subjects", "1", label="Gini"),
