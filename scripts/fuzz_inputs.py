@@ -497,7 +497,7 @@ def _attacked() -> bytes:
 
 
 def working_commands(valid: list[Input]) -> dict[str, Input]:
-    """Return for each command one that works."""
+    """Return for each command that reads data, or describes them, one that works."""
     known = {name: raw for one in reversed(valid) for name, raw in one.files.items()}
     names = ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt", "l.csv")
     files = {name: known[name] for name in names}
@@ -510,13 +510,14 @@ def working_commands(valid: list[Input]) -> dict[str, Input]:
     return {
         name: Input(f"options of {name}", files, [name, *WORKING.get(name, ["s.npz"])])
         for name in COMMANDS
+        if name != "demo"  # it reads nothing, and takes long
     }
 
 
 def odd_options(rng: random.Random, valid: list[Input]) -> Input:
     """Return a command with one to three odd options, or an odd argument."""
     working = working_commands(valid)
-    name = rng.choice(list(COMMANDS))
+    name = rng.choice(list(working))
     args = list(working[name].args)
     if rng.random() < 0.1:
         args[1:2] = [rng.choice((*ODD, *_PATHS))]
