@@ -108,6 +108,16 @@ def test_the_solution_has_the_numbers_of_the_package(seed: int) -> None:
     np.testing.assert_allclose(answers["partition_eer"], mean[np.arange(100), nearest])
 
 
+@pytest.mark.parametrize("rounded", [np.float32, lambda x: np.round(x, 4)], ids=["single", "four"])
+def test_rounded_numbers_are_right(tmp_path: Path, rounded: Callable) -> None:
+    answers = {
+        name: rounded(array) if array.dtype.kind == "f" else array
+        for name, array in solution.solution(5).items()
+    }
+    hand_in(tmp_path / "student", answers)
+    assert not grade.grade("student", tmp_path / "student" / "answers.npz").remarks
+
+
 def test_of_twenty_homeworks_ten_are_wrong_each_in_one_way(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,6 +31,9 @@ ARRAYS = (
     *("gar", "far", "frr", "grr", "eer", "dir", "cms", "partition_eer"),
 )
 
+#: Numbers that differ by at most this are equal: single precision, or four decimals, are enough.
+TOLERANCE = 1e-4
+
 
 class Grade(NamedTuple):
     """The homework of a student: which arrays are right, and remarks on the wrong ones."""
@@ -111,7 +114,7 @@ def has_other_distances(answers: Mapping[str, np.ndarray], seed: int) -> bool:
     distances = homework_data(seed)[0].ravel()
     finite = thresholds[np.isfinite(thresholds)]
     gap = np.abs(finite[:, None] - distances).min(axis=1)
-    return (gap > 1e-5).mean() > 0.5
+    return (gap > TOLERANCE).mean() > 0.5
 
 
 def what_is_wrong(
@@ -132,7 +135,7 @@ def what_is_wrong(
             continue
         # An EER of a partition may be the one of another threshold that is as near.
         needed = 0.9 if name == "partition_eer" else 1
-        if np.isclose(answer, wrong, rtol=1e-6, atol=1e-9).mean() >= needed:
+        if are_equal(answer, wrong).mean() >= needed:
             return sentence
     if answer.shape != expected.shape:
         return f"the shape is {answer.shape}: it should be {expected.shape}"
@@ -143,13 +146,18 @@ def what_is_wrong(
         return (
             f"follows from {' and '.join(rates).upper().replace('AND', 'and')}: no further mistake"
         )
-    different = ~np.isclose(answer, expected, rtol=1e-6, atol=1e-9)
+    different = ~are_equal(answer, expected)
     first = tuple(int(i) for i in np.argwhere(different)[0])
     place = f" at [{', '.join(map(str, first))}]" if first else ""
     return (
         f"{different.sum()} of {different.size} are wrong; the first{place} is "
         f"{answer[first]:.6g} in place of {expected[first]:.6g}"
     )
+
+
+def are_equal(answer: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Whether each number of an answer is the expected one, up to rounding."""
+    return np.isclose(answer, expected, rtol=0, atol=TOLERANCE)
 
 
 def is_right(name: str, answer: np.ndarray, truth: Mapping[str, np.ndarray]) -> bool:
@@ -159,9 +167,9 @@ def is_right(name: str, answer: np.ndarray, truth: Mapping[str, np.ndarray]) -> 
     elif name == "partition_eer":
         pairs = [(x["far"], x["frr"]) for x in partition_rates(int(truth["seed"]))]
     else:
-        return np.allclose(answer, truth[name], rtol=1e-6, atol=1e-9)
+        return bool(are_equal(answer, truth[name]).all())
     return all(
-        np.isclose(value, equal_error_rates(*rates), rtol=1e-6, atol=1e-9).any()
+        are_equal(value, equal_error_rates(*rates)).any()
         for value, rates in zip(answer, pairs, strict=True)
     )
 
@@ -186,7 +194,7 @@ def follows_from_rates(name: str, answers: Mapping[str, np.ndarray], expected: n
     if not are_rates or far.shape != frr.shape or far.ndim != 2 or len(far) != len(expected):
         return False
     return all(
-        np.isclose(value, equal_error_rates(*row)).any()
+        are_equal(value, equal_error_rates(*row)).any()
         for value, *row in zip(answers[name], far, frr, strict=True)
     )
 
