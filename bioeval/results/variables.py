@@ -281,7 +281,7 @@ POINTS = _table(
     zero_far=_rate(
         "smallest FRR without any false accept (ZeroFMR)",
         "FNMR at FMR 0",
-        label="{frr} at {far} = 0",
+        label="{frr} at an observed {far} of 0",
         also="ZeroFMR",
         threshold="zero_far_threshold",
     ),
@@ -289,7 +289,7 @@ POINTS = _table(
     zero_frr=_rate(
         "smallest FAR without any false reject (ZeroFNMR)",
         "FMR at FNMR 0",
-        label="{far} at {frr} = 0",
+        label="{far} at an observed {frr} of 0",
         also="ZeroFNMR",
         out_of=IMPOSTOR,
         threshold="zero_frr_threshold",

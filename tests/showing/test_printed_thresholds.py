@@ -22,8 +22,8 @@ ROWS = {
     "EER": "eer_threshold",
     "FRR at FAR <= 10 %": "threshold_at_far",
     "FAR at FRR <= 30 %": "threshold_at_frr",
-    "FRR at FAR = 0 (ZeroFMR)": "zero_far_threshold",
-    "FAR at FRR = 0 (ZeroFNMR)": "zero_frr_threshold",
+    "FRR at an observed FAR of 0 (ZeroFMR)": "zero_far_threshold",
+    "FAR at an observed FRR of 0 (ZeroFNMR)": "zero_frr_threshold",
     "minDCF at prior 0.3": "min_cost_threshold",
 }
 

@@ -15,8 +15,12 @@ DS = be.verification(SCORES, costs=[(0.05, 1, 1)], far_targets=[0.01])
 SHOWN = {
     "EER": (100 * DS.eer, "{:.2f} %", DS.eer_threshold),
     "FRR at FAR <= 1 % (FMR100)": (100 * DS.frr_at_far[0], "{:.2f} %", DS.threshold_at_far[0]),
-    "FRR at FAR = 0 (ZeroFMR)": (100 * DS.zero_far, "{:.2f} %", DS.zero_far_threshold),
-    "FAR at FRR = 0 (ZeroFNMR)": (100 * DS.zero_frr, "{:.2f} %", DS.zero_frr_threshold),
+    "FRR at an observed FAR of 0 (ZeroFMR)": (100 * DS.zero_far, "{:.2f} %", DS.zero_far_threshold),
+    "FAR at an observed FRR of 0 (ZeroFNMR)": (
+        100 * DS.zero_frr,
+        "{:.2f} %",
+        DS.zero_frr_threshold,
+    ),
     "AUC": (DS.auc, "{:.5f}", None),
     "minDCF at prior 0.05": (DS.min_cost[0] / 0.05, "{:.4f}", DS.min_cost_threshold[0]),
     "d'": (DS.d_prime, "{:.3f}", None),
@@ -24,7 +28,7 @@ SHOWN = {
 }
 
 #: Those that a short view leaves out.
-VERBOSE = ("d'", "EER on the hull", "FAR at FRR = 0 (ZeroFNMR)")
+VERBOSE = ("d'", "EER on the hull", "FAR at an observed FRR of 0 (ZeroFNMR)")
 
 
 def test_a_number_is_shown_as_what_it_is(tmp_path, capsys):
