@@ -84,11 +84,8 @@ class BitCells:
 
         The cell of a score never falls as the score grows, so that bisection finds the ends.
         """
-        middle = ordinals_of(self.approximate_edges(cells))
-        ends = ordinals_of(np.array([-np.inf, np.inf]))
-        # 2 ** 32 steps of float64 are eight steps of float32.
-        low = np.clip(middle - (1 << 32), *ends)
-        high = np.clip(middle + (1 << 32), *ends)
+        # Of all float64: near a centre that is not 0, steps of scores are far below steps of keys.
+        low, high = (np.full(len(cells), x) for x in ordinals_of(np.array([-np.inf, np.inf])))
         while (low < high).any():
             # The mean, rounded up; the sum of both would overflow.
             between = (low >> 1) + (high >> 1) + ((low | high) & 1)

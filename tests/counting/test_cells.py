@@ -24,6 +24,16 @@ def test_a_cell_ends_at_the_largest_number_that_is_in_it(dtype):
     assert (cells.places_of(rounded_down(beyond, cells.dtype)) > places).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_cell_ends_where_it_does_if_the_centre_cancels_the_edge(dtype):
+    cells = BitCells.spanning(np.dtype(dtype), dtype(1), number=1 << 16)
+    scores = np.array([-0.0625, -0.001, 0.0, 1e-9, 0.03, 0.999], dtype=dtype)
+    places = cells.places_of(scores)
+    last = rounded_down(cells.edges(places), cells.dtype)
+    assert (cells.places_of(last) == places).all()
+    assert (cells.places_of(np.nextafter(last, dtype(np.inf))) > places).all()
+
+
 @given(st.lists(st.tuples(NUMBERS, NUMBERS).map(sorted), min_size=1, max_size=4))
 def test_joined_parts_have_the_cells_of_the_whole(ranges):
     largest = max(cell_exponent(low, high) for low, high in ranges)
