@@ -159,8 +159,9 @@ class VerificationColumns:
             thresholds = with_finite(
                 usual, np.concatenate([_marked_thresholds(verified), *of_measures])
             )
+            # As many rows for any measures, so that no value depends on the others.
             genuine_rows = GenuineRows.from_attempts(
-                verified, MOST_CELLS // (groups + 1) - len(thresholds)
+                verified, MOST_CELLS // (groups + 1) - len(usual)
             )
             counted_at = np.union1d(thresholds, genuine_rows.thresholds)
 
@@ -242,7 +243,8 @@ class VerificationColumns:
         """Return measures in each column of a curve at thresholds; NaN where undefined on the data.
 
         A measure is taken from all genuine scores or, where there are too many, from the `usual`
-        thresholds and its own alone, so that its value does not depend on other measures.
+        thresholds, a selection of genuine scores and its own thresholds alone, so that its value
+        does not depend on other measures.
         """
         points = self.verified.points
         rows = self.genuine_rows
