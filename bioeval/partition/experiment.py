@@ -95,8 +95,8 @@ class Experiment(Division[ExperimentParts]):
         proportion of the others in (0, 1), rounded up, or their number.
     stratify : str, optional
         A metadata column, such as ``"sex"``: training, validation and test have the same
-        proportions of subjects with each of its values, give or take one subject. It must be
-        constant within each subject.
+        proportions of subjects with each of its values, give or take one subject, or two if there
+        are three parts. It must be constant within each subject.
     repeats : int
         How often all this is drawn.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState

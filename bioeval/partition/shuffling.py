@@ -99,7 +99,7 @@ class Shuffle:
 
         Parts have these sizes; the other units are in a last part. With strata, the units of each
         part are evenly spread over the orders, so that each stratum has its share of a part, give
-        or take one.
+        or take one; of three parts, less than two.
         """
         sizes = [*sizes, self._n - sum(sizes)]
         part = np.repeat(np.arange(len(sizes)), sizes)  # (n,): the part of each place in an order

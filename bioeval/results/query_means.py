@@ -82,8 +82,8 @@ class QueryMean:
 class MatchCurve:
     """A mean over queries of the weight of their matches at each rank or better.
 
-    The CMC is the proportion of queries whose first match is at the rank or better; recall and
-    precision at a rank count all matches.
+    The CMC is the proportion of queries whose counted match is at the rank or better (of allshots
+    the mean over their matches); recall and precision at a rank count all matches.
     """
 
     counted: np.ndarray  # bool (queries,): the queries that the mean is over

@@ -7,9 +7,9 @@ simple sequentially rejective multiple test procedure, Scandinavian Journal of S
 The limits of all pairs hold together (Bonferroni). Sets of ranks follow from the tests (Mogstad,
 Romano, Shaikh and Wilhelm 2024, Inference for ranks with applications to mobility across
 neighbourhoods and academic achievement across countries, Review of Economic Studies 91, 476-518),
-and letters of the systems that do not differ (Piepho 2004, An algorithm for a letter-based
-representation of all-pairwise comparisons, Journal of Computational and Graphical Statistics 13,
-456-466).
+and letters of the systems that do not differ significantly (Piepho 2004, An algorithm for a
+letter-based representation of all-pairwise comparisons, Journal of Computational and Graphical
+Statistics 13, 456-466).
 """
 
 from __future__ import annotations
