@@ -54,7 +54,7 @@ def report(
         Threshold at which the page opens. The results need to have rates at it, as
         ``be.evaluate(scores, extra_thresholds=[threshold])`` has.
     title : str, optional
-        Title of the page; the names of the systems unless given.
+        Title of the page. Default: the names of the systems.
     files : sequence of paths, optional
         Files that the results were made from; the page has a digest (xxh3_128) of each.
     command : str, optional

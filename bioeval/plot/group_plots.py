@@ -83,7 +83,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     data : Dataset
         A result of :func:`bioeval.by_group`.
     ax : matplotlib Axes, optional
-        Whose place is divided into two; that of a new figure unless given.
+        Axes whose place is divided into two. Default: the axes of a new figure.
     **style
         Properties of the points of FRR; ``name`` names the system in the title.
     """

@@ -35,8 +35,8 @@ def cmc(
     ax, **style
         As for :func:`bioeval.plot.roc`.
     max_rank : int, optional
-        The last rank to draw; unless given, the one beyond which no curve changes, or 10. Of more
-        than 30, the axis is logarithmic.
+        Last rank to draw. Default: the rank beyond which no curve changes, or 10. Beyond 30 ranks,
+        the axis is logarithmic.
     """
     if max_rank is not None:
         require_integer("max_rank", max_rank, low=1)
@@ -82,7 +82,7 @@ def gallery_size(
     ax, **style
         As for :func:`bioeval.plot.roc`.
     ranks : sequence of int, optional
-        One curve each; unless given, 1, 5 and 10, as far as the result has them.
+        Ranks with a curve each. Default: 1, 5 and 10, as far as the result has them.
     """
     curves = curves_by_rank(data, "gallery_size", "gallery_size", "cms", ranks)
     plot = Curves("gallery_size", curves, ax, style, marked=True)

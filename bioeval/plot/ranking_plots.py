@@ -46,7 +46,7 @@ def ranking(
     data : Dataset
         A result of :func:`bioeval.compare` of systems by name.
     ax : matplotlib Axes, optional
-        Whose place is divided into two; that of a new figure unless given.
+        Axes whose place is divided into two. Default: the axes of a new figure.
     measure : str, optional
         As it was asked for, such as ``"frr_at_far=0.01"``; by default the first.
     **style

@@ -214,7 +214,7 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
         Of :func:`bioeval.cross_evaluate` with `far_targets`, GAR of each fold at these is a thin
         line and their mean a bold one, straight between these; at a single target they are dots.
     ax : matplotlib Axes, optional
-        Where to draw; the axes of a new figure unless given.
+        Where to draw. Default: the axes of a new figure.
     log : bool
         Whether the FAR axis is logarithmic. It then ends at one of the impostor attempts: the GAR
         attained at FAR 0 is drawn from there on, and the FAR below is shaded.
@@ -268,7 +268,7 @@ def dir_far(
     ax, log, **style
         As for :func:`bioeval.plot.roc`.
     ranks : sequence of int, optional
-        One curve each; unless given, 1, 5 and 10, as far as the result has them.
+        Ranks with a curve each. Default: 1, 5 and 10, as far as the result has them.
     """
     log = require_flag("log", log)
     curves = curves_by_rank(data, "dir_far", "far", "dir", ranks)

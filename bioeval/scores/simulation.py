@@ -194,9 +194,9 @@ def simulate(
         impostor scores from a normal distribution each. Every rate then has a closed form.
     layout : {"all-against-all", "probe-against-gallery"}
         Layout of the scores.
-    probes : int, (low, high) or list of int
-        Probes of each person, for probe-against-gallery; 5 by default. Given as `n_templates` is, a
-        list with the enrolled subjects first.
+    probes : int, (low, high) or list of int, default: 5
+        Probes of each person, for probe-against-gallery. As for `n_templates`; a list has the
+        enrolled subjects first.
     unenrolled : int or float
         People who only probe: their number, or a fraction of the subjects. For
         probe-against-gallery (at least one then). They come on top of the subjects and are never in
@@ -204,38 +204,37 @@ def simulate(
     kind : {"distance", "similarity"}
         Kind of the scores. ``"similarity"`` for gaussian-scores only: the exact mirror image of the
         distances.
-    dimensions : int
-        Dimensions of the embeddings; 16 by default. This and the next three: gaussian-embeddings
-        only.
-    between : float
-        Standard deviation of the persons' centres, in each dimension; 1 unless given.
-    within : float or list of float
-        Standard deviation of a person's templates around the centre, in each dimension; 0.6
-        unless given. A list gives each person's own (goats are large, sheep are small).
-    metric : str or callable
-        As for :meth:`Scores.from_embeddings`; ``"l2"`` unless given.
+    dimensions : int, default: 16
+        Dimensions of the embeddings. This and the next three: gaussian-embeddings only.
+    between : float, default: 1
+        Standard deviation of the persons' centres, in each dimension.
+    within : float or list of float, default: 0.6
+        Standard deviation of a person's templates around the centre, in each dimension. A list
+        gives each person's own (goats are large, sheep are small).
+    metric : str or callable, default: "l2"
+        As for :meth:`Scores.from_embeddings`.
     sessions : int
         Number of days on which everyone was seen; adds the metadata column ``session``, from 1.
         All against all, a person's templates take the sessions in turn. In probe-against-gallery
         session 1 enrols and the later sessions probe.
-    session_sd : float
-        Standard deviation of the person's offset of the day, in each dimension; 0.3 unless given.
+    session_sd : float, default: 0.3
+        Standard deviation of the person's offset of the day, in each dimension. Of
         gaussian-embeddings only.
     cameras : int
         Number of cameras; adds the metadata column ``camera``, from 1. Cameras are taken in turn
         within each session, the probes of a person going on where the templates ended.
-    camera_sd : float
-        Standard deviation of a camera's offset, the same for all its pictures, in each dimension;
-        0.3 unless given. gaussian-embeddings only.
-    d_prime : float
+    camera_sd : float, default: 0.3
+        Standard deviation of a camera's offset, the same for all its pictures, in each dimension.
+        Of gaussian-embeddings only.
+    d_prime : float, default: 2
         Decidability: the distance of genuine and impostor mean, over the root of the mean
-        variance; 2 unless given. This and the next four: gaussian-scores only.
-    genuine_sd : float
-        Standard deviation of genuine scores, where impostor scores are N(0, 1); 1 unless given.
-    goat_sd, wolf_sd, lamb_sd : float
-        Standard deviations of normal offsets of each person, 0 unless given: all genuine scores of
-        a goat are farther, all scores of a wolf's probes against others nearer, and all scores of
-        others' probes against a lamb nearer. The closed forms are without them.
+        variance. This and the next four: gaussian-scores only.
+    genuine_sd : float, default: 1
+        Standard deviation of genuine scores, where impostor scores are N(0, 1).
+    goat_sd, wolf_sd, lamb_sd : float, default: 0
+        Standard deviation of a normal offset of each person: all genuine scores of a goat are
+        farther, all scores of a wolf's probes against other people nearer, and all scores of other
+        people's probes against a lamb nearer. The closed forms are without these offsets.
     first_subject : int
         Number of the first subject, the same for files of the same people. Two sets with the same
         numbers are of the same people, as two systems are; another one, as 1001, makes other

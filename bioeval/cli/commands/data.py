@@ -110,9 +110,9 @@ MOST_SEEDS = 1_000_000_000
 
 
 _OF_ANIMALS = (
-    "Standard deviations of normal offsets of each person, 0 unless given: all genuine "
-    "scores of a goat are farther, all scores of a wolf's probes against others nearer,"
-    " and all scores of others' probes against a lamb nearer."
+    "Standard deviation of a normal offset of each person: all genuine scores of a goat are "
+    "farther, all scores of a wolf's probes against other people nearer, and all scores of other "
+    "people's probes against a lamb nearer.  [0]"
 )
 
 
@@ -138,23 +138,22 @@ _OF_ANIMALS = (
     ["all-against-all", "probe-against-gallery"],
     "all-against-all",
 )
-@option("--probes N", "Probes of each person, for probe-against-gallery; 5 by default.", COUNTS)
+@option("--probes N", "Probes of each person, for probe-against-gallery.  [5]", COUNTS)
 @option(
     "--unenrolled N", "People who only probe: their number, or a fraction of the subjects.", SIZE, 0
 )
 @option("--kind", "Kind of the scores.", ["distance", "similarity"], "distance")
 @option("--seed N", "Seed of the draws.", at_least(0), 0, name="random_state")
 @option_group(
-    option("--dimensions N", "Dimensions of the embeddings; 16 by default.", int),
+    option("--dimensions N", "Dimensions of the embeddings.  [16]", int),
     option(
         "--between X",
-        "Standard deviation of the persons' centres, in each dimension; 1 unless given.",
+        "Standard deviation of the persons' centres, in each dimension.  [1]",
         float,
     ),
     option(
         "--within SD",
-        "Standard deviation of a person's templates around the centre, in each dimension; 0.6 "
-        "unless given.",
+        "Standard deviation of a person's templates around the centre, in each dimension.  [0.6]",
         NUMBERS,
     ),
     option("--metric M", _DISTANCES),
@@ -165,15 +164,15 @@ _OF_ANIMALS = (
     ),
     option(
         "--session-sd X",
-        "Standard deviation of the person's offset of the day, in each dimension; 0.3 unless "
-        "given. gaussian-embeddings only.",
+        "Standard deviation of the person's offset of the day, in each dimension. Of "
+        "gaussian-embeddings only.  [0.3]",
         float,
     ),
     option("--cameras N", "Number of cameras; adds the metadata column camera, from 1.", int),
     option(
         "--camera-sd X",
         "Standard deviation of a camera's offset, the same for all its pictures, in each "
-        "dimension; 0.3 unless given. gaussian-embeddings only.",
+        "dimension. Of gaussian-embeddings only.  [0.3]",
         float,
     ),
     heading="Embeddings",
@@ -182,12 +181,12 @@ _OF_ANIMALS = (
     option(
         "--d-prime X",
         "Decidability: the distance of genuine and impostor mean, over the root of the mean "
-        "variance; 2 unless given.",
+        "variance.  [2]",
         float,
     ),
     option(
         "--genuine-sd X",
-        "Standard deviation of genuine scores, where impostor scores are N(0, 1); 1 unless given.",
+        "Standard deviation of genuine scores, where impostor scores are N(0, 1).  [1]",
         float,
     ),
     *(option(f"--{animal}-sd X", _OF_ANIMALS, float) for animal in ("goat", "wolf", "lamb")),

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "subjects each.",
     int,
 )
-@option("--repeats N", "Number of random divisions into folds; 20 by default.", int)
+@option("--repeats N", "Number of random divisions into folds.  [20]", int)
 @ASSURE
 @option("--threshold T", "The threshold of --promise and of --tries.", float)
 @option("--promise RATE", "Promise to be shown: far=X or frr=X; repeatable.", multiple=True)

@@ -173,8 +173,8 @@ def study_threshold(
     folds : int, optional
         Folds of subjects; by default those of the pairs, or else 10, or as many as have two
         subjects each.
-    repeats : int, optional
-        Number of random divisions into folds; 20 by default.
+    repeats : int, default: 20
+        Number of random divisions into folds.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         Seed of the divisions.
     rank_unit, fusion
