@@ -74,7 +74,6 @@ CARD_OPTIONS = option_group(
         callback=joined_lists,
     ),
 )
-"""Options of ``bioeval run``, each in the place of a field of the card."""
 
 #: The field of each option, and the sections of the card that may have it, in the order in which
 #: options change a card.
@@ -91,7 +90,7 @@ _FIELDS = {
 
 
 def take_card_options(options: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Remove the options of the card from all options given, and return the options of the card."""
+    """Remove the options of the card from all options, and return them."""
     card_options = {name: options.pop(name) for name in _FIELDS if name in options}
     if not card_options["single_gallery"]:  # a flag
         del card_options["single_gallery"]
@@ -106,14 +105,14 @@ _EXPERIMENT = ("train", "repeats")
 _SELECTION = ("gallery_templates", "unenrolled")
 
 
-def with_gallery(protocol: str, scores: Scores, given: dict[str, Any]) -> Scores:
+def with_gallery(protocol: str, scores: Scores, card_options: dict[str, Any]) -> Scores:
     """Return scores divided into gallery and probes, if options say so and nothing is trained.
 
-    Options that are used are removed from `given`. Everything else that divides the people is an
-    experiment.
+    Options that are used are removed from `card_options`. Everything else that divides the people
+    is an experiment.
     """
-    selection = {name: given[name] for name in _SELECTION if name in given}
-    experiment_options = {*_EXPERIMENT, "folds", "target"} & {*given}
+    selection = {name: card_options[name] for name in _SELECTION if name in card_options}
+    experiment_options = {*_EXPERIMENT, "folds", "target"} & {*card_options}
     is_all_pairs = protocol == "auto" and scores.layout == "all-against-all"
     if not is_all_pairs or not selection or experiment_options:
         return scores
@@ -122,31 +121,31 @@ def with_gallery(protocol: str, scores: Scores, given: dict[str, Any]) -> Scores
     from bioeval.studies.partitions.cards import splitter_of
 
     for name in selection:
-        del given[name]
+        del card_options[name]
     card = for_layout(scores.layout, "course-experiment")
     assert card.partition is not None
     fields = {"train": None, "unenrolled": None, **selection, "repeats": 1}
-    fields["seed"] = given.pop("seed", card.partition.seed)
+    fields["seed"] = card_options.pop("seed", card.partition.seed)
     card = replace(card, partition=replace(card.partition, **fields))
     sides = SplitSides(scores)
     parts = next(splitter_of(card, scores).split(y=scores.probe_labels, meta=sides.meta))
     return scores.select(parts.probes, parts.gallery)
 
 
-def resolve(protocol: str, scores: Scores, given: Mapping[str, Any]) -> str | Protocol:
-    """Return the protocol with its values replaced by the options that were given."""
-    if not given:
+def resolve(protocol: str, scores: Scores, card_options: Mapping[str, Any]) -> str | Protocol:
+    """Return the protocol with the values of options in place of its own."""
+    if not card_options:
         return protocol
     from bioeval.protocol.check import mark_checked
     from bioeval.protocol.loading import for_layout, of_claims
 
     is_of_verification = False
     of_claim_scores = protocol == "auto" and scores.claims
-    if protocol == "auto" and "folds" in given:
+    if protocol == "auto" and "folds" in card_options:
         protocol = "course-kfold"
-        searched = {"rank_unit", "single_gallery"} & {*given}
-        is_of_verification = "templates" in given and not searched
-    elif protocol == "auto" and {*_EXPERIMENT, *_SELECTION} & {*given}:
+        searched = {"rank_unit", "single_gallery"} & {*card_options}
+        is_of_verification = "templates" in card_options and not searched
+    elif protocol == "auto" and {*_EXPERIMENT, *_SELECTION} & {*card_options}:
         protocol = "course-experiment"
     card = for_layout(scores.layout, protocol)
     if is_of_verification:
@@ -154,10 +153,10 @@ def resolve(protocol: str, scores: Scores, given: Mapping[str, Any]) -> str | Pr
     elif of_claim_scores:
         card = of_claims(card)
     for name in _FIELDS:
-        if name in given:
-            card = _changed(card, name, given[name])
-    if "seed" in given and card.partition is not None:
-        card = replace(card, partition=replace(card.partition, seed=given["seed"]))
+        if name in card_options:
+            card = _changed(card, name, card_options[name])
+    if "seed" in card_options and card.partition is not None:
+        card = replace(card, partition=replace(card.partition, seed=card_options["seed"]))
     mark_checked(card)  # what uses a value of an option checks it, in the words of the option
     return card
 

@@ -98,7 +98,7 @@ class Run:
         #: The options of the use of a system that were given.
         self.use = {name: value for name, value in used.items() if value is not None}
         self._named = "name" in options
-        self.given_name, self.terms = take("name", None), take("terms", "lecture")
+        self.name_option, self.terms = take("name", None), take("terms", "lecture")
         self.conditions: tuple[Condition, ...] = take("fail_if", ())
 
         out, page, save_to = take("out", None), take("report", None), take("save_to", None)
@@ -171,7 +171,7 @@ class Run:
         impostor = reading.pop("impostor", None)
         scores = read_with(file if impostor is None else (file, impostor), **reading)
         if self._named or name is not None:
-            scores = scores.replace(name=self.system_name(file, name or self.given_name))
+            scores = scores.replace(name=self.system_name(file, name or self.name_option))
         self.stages("counting")
         return System(scores, self._in_use(scores), reading["labels"])
 
@@ -212,18 +212,18 @@ class Run:
         return name or ":".join(filter(None, (path.stem, array)))
 
     def names(self, files: Sequence[str]) -> list[str]:
-        """Return the names of several systems: the names given, or else the names of their files.
+        """Return the names of several systems: of ``--name``, or else of their files.
 
         Files with the same name have their paths instead.
         """
-        given_names = self.given_name or (None,) * len(files)
-        if len(given_names) != len(files):
+        requested = self.name_option or (None,) * len(files)
+        if len(requested) != len(files):
             raise click.UsageError(
-                f"--name is given {len(given_names)} times for {len(files)} systems"
+                f"--name is given {len(requested)} times for {len(files)} systems"
             )
         stems = [self.system_name(file) for file in files]
         distinct = stems if len(set(stems)) == len(stems) else files
-        names = [x or y for x, y in zip(given_names, distinct, strict=True)]
+        names = [x or y for x, y in zip(requested, distinct, strict=True)]
         for name in names:
             if names.count(name) > 1:
                 raise click.UsageError(f"{name!r} is given twice; name each system with --name")

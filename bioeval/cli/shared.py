@@ -223,15 +223,19 @@ TRIES = option_group(
     heading="System in use",
 )
 
-#: The rule by which scores are fused, of a system in use.
-FUSION_IN_USE = option_group(
-    option(
+
+def fusion(default: str | None = None) -> Callable[[F], F]:
+    """Return the option of the rule by which the scores of a subject are fused."""
+    return option(
         "--fusion RULE",
         "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, min "
         "or max.",
-    ),
-    heading="System in use",
-)
+        str,
+        default,
+    )
+
+
+FUSION_IN_USE = option_group(fusion(), heading="System in use")
 _USE = option_group(
     TRIES_AND_ENROLMENT,
     option_group(

@@ -142,8 +142,6 @@ def in_other_vocabulary(shown: Mapping[str, set[str]], vocabulary: str) -> str:
     return where + "; ".join(tasks)
 
 
-TERMS = VOCABULARIES
-
 Results = TypeVar("Results", "xr.Dataset", "xr.DataTree")
 
 # A variable of threshold studies of open set.
@@ -151,7 +149,7 @@ _OF_SEARCHES = "unenrolled_people"
 
 
 def in_terms(results: Results, words: str) -> Results:
-    """Return results whose tables and plots use a vocabulary of `TERMS`, such as ``"iso"``."""
+    """Return results whose tables and plots use one of the `VOCABULARIES`, such as ``"iso"``."""
     if words == "lecture":
         return results
     if hasattr(results, "map_over_datasets"):

@@ -1,4 +1,4 @@
-"""Commands of attacks: those that a recognition system accepts, and those that are detected."""
+"""Commands of attacks that a recognition system accepts, and of attack detection."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.arguments import (
-    NUMBERS,
-    THRESHOLD,
-)
+from bioeval.cli.arguments import NUMBERS, THRESHOLD
 from bioeval.cli.command import option
-from bioeval.cli.shared import rates, shared
+from bioeval.cli.shared import fusion, rates, shared
 
 if TYPE_CHECKING:
     from bioeval.cli.running import Run
@@ -27,13 +24,7 @@ if TYPE_CHECKING:
     ["single", "multi"],
     "multi",
 )
-@option(
-    "--fusion RULE",
-    "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, min or "
-    "max.",
-    str,
-    "best",
-)
+@fusion("best")
 @option(
     "--threshold T|RULE",
     "Also evaluate at a threshold: a number, or a rule applied to bona fide presentations.",
@@ -125,11 +116,10 @@ def pad_command(
     kinds -= {None, ""}
     if len(kinds) > 1:
         raise DataError(
-            f"{data}: scores are declared {' and '.join(sorted(kinds | {str(kind)}))}; "
-            "expected one kind"
+            f"{data}: scores are declared {' and '.join(sorted(kinds))}; expected one kind"
         )
     run.files += filter(None, (data, train, key))
-    name = run.given_name or Path(data).stem
+    name = run.name_option or Path(data).stem
     run.stages("counting")
     dataset = pad(
         listed.values,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -112,8 +113,6 @@ def workload_command(
 def _evaluated(
     scores: Scores, task: str, threshold: Any, interval: IntervalMethod | None
 ) -> tuple[xr.Dataset, dict[str, str]]:
-    from functools import partial
-
     from bioeval.counting.threshold_rules import Rule
     from bioeval.results.threshold_lookup import ResultThresholds
     from bioeval.tasks.identification import open_set

@@ -127,7 +127,7 @@ def run_command(
         raise click.UsageError("--tries needs the thresholds that it is about: --thresholds T,T")
     files, second = _systems_and_second(data, more_files, run.reading["trials"])
     several = len(files) > 1
-    if several and run.given_name is not None:
+    if several and run.name_option is not None:
         raise click.UsageError(f"--name is for one system; there are {len(files)}")
     card_options = take_card_options(options, run.settings["random_state"]) | run.take_use()
     if run.page is not None:  # all tasks share their thresholds there

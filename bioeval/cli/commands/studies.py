@@ -18,7 +18,7 @@ from bioeval.cli.arguments import (
     joined_entries,
 )
 from bioeval.cli.command import F, in_options, option
-from bioeval.cli.shared import DATA, INTERVAL, shared
+from bioeval.cli.shared import DATA, INTERVAL, fusion, shared
 from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
@@ -183,13 +183,7 @@ def _refused(name: str) -> Callable[[F], F]:
     ["auto", "unenrolled", "leave-subject-out", "both"],
     "auto",
 )
-@option(
-    "--fusion RULE",
-    "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, min or "
-    "max.",
-    str,
-    "best",
-)
+@fusion("best")
 @_refused("--attempts")
 @_refused("--enrol")
 @_refused("--templates")

@@ -16,8 +16,6 @@ from bioeval.cli.shared import DATA, rates, shared
 from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import xarray as xr
 
     from bioeval.cli.running import Run
@@ -274,7 +272,7 @@ def calibration_command(
         word = "--train" if train else "--save"
         raise click.UsageError(f"{word} needs --calibrate METHOD, such as logistic")
     limits, files = run.interval(interval), [data, *filter(None, [second])]
-    evaluated = run.read_set(files, run.given_name)
+    evaluated = run.read_set(files, run.name_option)
     read = {}
     if calibrate is None or evaluated.kind == "llr":
         read[str(evaluated.name)] = evaluated
