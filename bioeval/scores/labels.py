@@ -245,6 +245,13 @@ def _narrow(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def concatenated(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Concatenate columns without changing a label: 1 and "1" stay different."""
+    if len({column.dtype.kind for column in columns}) > 1:
+        columns = [column.astype(object) for column in columns]
+    return np.concatenate(columns)
+
+
 def missing_values(array: np.ndarray) -> np.ndarray:
     """Return for each label whether it is None, NaN, NaT or an empty text."""
     if array.dtype.kind in "fMm":

@@ -32,6 +32,19 @@ class Row:
     source: str = ""
 
 
+def _with_class(
+    other: str, genuine: str, score: str, example: str, meaning: str = "", source: str = ""
+) -> tuple[Row, Row]:
+    """Return the rows of a class before and after its score, `other` columns around both."""
+    first, _, rest = example.partition(" ")
+    class_column = f"(?P<genuine>{genuine})"
+    score_column = f"(?P<score>{score})"
+    return (
+        Row(other.join(("", class_column, score_column, "")), example, meaning, source),
+        Row(other.join(("", score_column, class_column, "")), f"{rest} {first}"),
+    )
+
+
 LISTS = (
     # Not a class, 1 or 0, before names; nor a whole number before 1 or 0 at the end, which may be a
     # score and its class. The next row alike.
@@ -49,24 +62,24 @@ LISTS = (
         "claimed subject, its model, real subject, probe, score",
         "bob, 5 columns",
     ),
-    Row(
-        r"[tib]*(?P<genuine>w)[tib]*(?P<score>f)[tib]*",
+    *_with_class(
+        "[tib]*",
+        "w",
+        "f",
         "target a.wav b.wav 0.7",
         "a word for the class, perhaps names, and the score",
         "ASVspoof",
     ),
-    Row(r"[tib]*(?P<score>f)[tib]*(?P<genuine>w)[tib]*", "a.wav b.wav 0.7 target"),
-    Row(r"t*(?P<genuine>w)t*(?P<score>[ib])t*", "target a.wav b.wav 7"),
-    Row(r"t*(?P<score>[ib])t*(?P<genuine>w)t*", "a.wav b.wav 7 target"),
-    Row(
-        r"[ti]*(?P<genuine>b)[ti]*(?P<score>f)[ti]*",
+    *_with_class("t*", "w", "[ib]", "target a.wav b.wav 7"),
+    *_with_class(
+        "[ti]*",
+        "b",
+        "f",
         "1 a.wav b.wav 0.7",
         "1 or 0, perhaps names, and the score",
         "VoxCeleb",
     ),
-    Row(r"[ti]*(?P<score>f)[ti]*(?P<genuine>b)[ti]*", "0.7 1"),
-    Row(r"t*(?P<genuine>b)t*(?P<score>i)t*", "1 7"),
-    Row(r"t*(?P<score>i)t*(?P<genuine>b)t*", "7 1"),
+    *_with_class("t*", "b", "i", "1 a.wav b.wav 7"),
     Row(
         r"(?P<score>[fib])",
         "0.7",

@@ -16,6 +16,7 @@ from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
 from bioeval.partition.any_splitter import name_of, split_samples
 from bioeval.partition.base import Division
+from bioeval.scores.labels import concatenated
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import as_names, in_order, row_names
 from bioeval.scores.people import knows_people, require_people
@@ -238,14 +239,14 @@ class SplitSides(Samples):
         self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
         in_order = np.arange(self.n)
         self._one_set = all(np.array_equal(x, in_order) for x in (self.probe, self.gallery))
-        self.labels = _concatenated(scores.probe_labels, scores.gallery_labels)[chosen]
+        self.labels = concatenated([scores.probe_labels, scores.gallery_labels])[chosen]
         self.subject = codes[chosen]
         self.names = None
         if scores.probe_names is not None and scores.gallery_names is not None:
             self.names = as_names([*scores.probe_names, *scores.gallery_names])[chosen]
         shared = [k for k in scores.probe_meta if k in scores.gallery_meta]
         self.meta = {
-            k: _concatenated(scores.probe_meta[k], scores.gallery_meta[k])[chosen] for k in shared
+            k: concatenated([scores.probe_meta[k], scores.gallery_meta[k]])[chosen] for k in shared
         }
         if self.names is not None:  # by which draws do not depend on the order of rows
             self.meta.setdefault("template", self.names.to_numpy())
@@ -376,15 +377,6 @@ class PairSides(Samples):
         """Return the pairs of a part; None if there are none."""
         pairs = self.pairs_in(part.probes)
         return self.scores.select(pairs) if len(pairs) else None
-
-
-def _concatenated(probe: np.ndarray, gallery: np.ndarray) -> np.ndarray:
-    """Concatenate two columns without converting the type of either."""
-    if probe.dtype.kind == gallery.dtype.kind:
-        return np.concatenate([probe, gallery])
-    joined = np.empty(len(probe) + len(gallery), dtype=object)
-    joined[:] = [*probe.tolist(), *gallery.tolist()]
-    return joined
 
 
 def require_square(scores: Scores) -> None:

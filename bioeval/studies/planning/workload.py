@@ -120,7 +120,14 @@ def values_of_rate(rate: float, low: float, high: float, confidence: float) -> n
 
 #: Attributes of a result that say what its rates are of.
 _OF_THE_DATA = (
-    *("system", "kind", "exclude", "fingerprint", "templates", "use", "most_tries", "rank_unit"),
+    "system",
+    "kind",
+    "exclude",
+    "fingerprint",
+    "templates",
+    "use",
+    "most_tries",
+    "rank_unit",
 )
 
 EVENTS = ("false-alarm", "rejected")

@@ -17,7 +17,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embeddings import FloatType, Metric, as_embeddings, kind_of_metric
-from bioeval.scores.labels import as_labels, as_meta, as_subjects, missing_values
+from bioeval.scores.labels import as_labels, as_meta, as_subjects, concatenated, missing_values
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import RowOrder, as_names
 from bioeval.scores.provenance import notes_on_scores
@@ -299,13 +299,13 @@ class Meter:
 
 def _joined(batches: Sequence[_Batch]) -> _Batch:
     embeddings = np.concatenate([batch.embeddings for batch in batches])
-    labels = _concatenated([batch.labels for batch in batches])
-    meta = {x: _concatenated([batch.meta[x] for batch in batches]) for x in batches[0].meta}
+    labels = concatenated([batch.labels for batch in batches])
+    meta = {x: concatenated([batch.meta[x] for batch in batches]) for x in batches[0].meta}
     if batches[0].index is None:
         return _Batch(embeddings, labels, meta, None)
     names = [batch.index for batch in batches if batch.index is not None]
     index, first_of_name, place = np.unique(
-        _integers_or_texts(as_names(_concatenated(names))), return_index=True, return_inverse=True
+        _integers_or_texts(as_names(concatenated(names))), return_index=True, return_inverse=True
     )
     first = first_of_name[place.reshape(-1)]
     for column in (labels, *meta.values()):
@@ -331,14 +331,6 @@ def _joined(batches: Sequence[_Batch]) -> _Batch:
 
 def _integers_or_texts(names: Any) -> np.ndarray:
     return np.array(names.tolist() if names.inferred_type == "integer" else [*map(str, names)])
-
-
-def _concatenated(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Join columns without changing a label: 1 and "1" stay different."""
-    kinds = {part.dtype.kind for part in parts}
-    if len(kinds) > 1 and not kinds <= set("iub"):
-        parts = [part.astype(object) for part in parts]
-    return np.concatenate(parts)
 
 
 def _of_length(column: np.ndarray, name: str, number: int) -> np.ndarray:
