@@ -142,7 +142,7 @@ def limits_alone(made: Sequence[tuple[bool, tuple[Any, ...]]], trials: int) -> t
 def largest_deviation(
     made: Sequence[tuple[bool, tuple[Any, ...]]], group: Mapping[Any, Any]
 ) -> float:
-    """Return the deviation of the rate of a group from the rate of all, in standard errors.
+    """Return the largest deviation of the rate of a group from the rate of all, in standard errors.
 
     `made` are attempts: whether each is an error, and its people. Those across groups do not count.
     """

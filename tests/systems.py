@@ -19,7 +19,7 @@ NAMES = (
 
 @functools.cache
 def scores(i: int = 0, dimensions: int = 20) -> be.Scores:
-    """Return scores of a system, each score worse than its predecessor."""
+    """Return scores of system `i`; each system is worse than its predecessor."""
     within = 0.62 + 0.05 * i
     return be.simulate(30, 4, dimensions=dimensions, within=within, random_state=i)
 

@@ -34,7 +34,7 @@ def test_modules_that_other_tests_load_change_no_example(tmp_path, monkeypatch):
 
 
 def test_examples_are_drawn_by_seed(request):
-    """Without a seed the test decides the examples; the drawn seed is said and can be given."""
+    """Without a seed the examples follow from the test; a seed is a whole number from 0 up."""
     seed = request.config.option.hypothesis_seed
     assert settings().derandomize == (seed is None)
     assert seed is None or int(seed) >= 0

@@ -98,7 +98,7 @@ def test_an_argument_has_one_type(name):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_fits_on_a_screen_and_examples_are_commands(command):
-    """The help has 40 lines and 80 columns; the help of `run` has two screens."""
+    """The help has at most 40 lines and 80 columns; the help of `run` has up to two screens."""
     command_found = command_of(command)
     ctx = click.Context(command_found, info_name=f"bioeval {command}", terminal_width=80)
     lines = command_found.get_help(ctx).splitlines()

@@ -65,7 +65,7 @@ def test_templates_are_of_the_grey_values_divided_by_255_as_documented(system, r
 
 @pytest.mark.parametrize("system", ["eigenfaces", "fisherfaces"])
 def test_stored_templates_are_those_that_are_computed(system):
-    """Distances are equal, but a library of linear algebra may turn a component around."""
+    """Distances are equal up to a factor; a library of linear algebra may reverse a component."""
     stored, computed = templates_of(system), computed_templates(system)
     assert stored.shape == computed.shape
     ratio = pdist(stored) / pdist(computed)
@@ -85,7 +85,7 @@ def test_templates_carry_their_images():
 
 
 def test_a_system_is_not_judged_on_the_people_it_was_fitted_on():
-    """On these people the error is far smaller; both options at once are refused."""
+    """On the people of the fit the error is far smaller; all people together are refused."""
     unseen, error_of_seen = (
         be.verification(be.datasets.faces("fisherfaces", people=people)).eer.item()
         for people in ("unseen", "seen")

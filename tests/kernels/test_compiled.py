@@ -95,7 +95,7 @@ def test_a_place_of_the_users_is_kept(installed):
 
 @pytest.fixture
 def kernels(tmp_path, monkeypatch) -> Path:
-    """The folder of two kernels; the second uses a function of the first file."""
+    """A folder with two files of kernels, of which `other.py` can be changed."""
     folder = tmp_path / "kernels"
     folder.mkdir()
     (folder / "cache.py").write_text("")
@@ -172,7 +172,7 @@ needs_compiler = pytest.mark.skipif(
 
 
 def loops(module: str):
-    """Two functions of a module; the first calls the second."""
+    """Return a function of a module that calls another function."""
 
     @numba.njit
     def inner(x):
@@ -187,7 +187,7 @@ def loops(module: str):
 
 @needs_compiler
 def test_what_is_compiled_is_reported_once():
-    """The time of a function includes the compilation of the functions that it calls."""
+    """A function is reported once for each type; the functions that it calls are not."""
 
     outer = loops("bioeval.kernels.example")
     result = []

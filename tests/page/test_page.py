@@ -94,7 +94,7 @@ def test_each_point_has_the_rates_of_its_threshold(kind, step, tmp_path):
 
 @pytest.mark.parametrize(("people", "support"), [(100, ""), (30, "just "), (10, None)])
 def test_a_page_opens_at_the_smallest_far_that_the_people_support(people, support, tmp_path):
-    """30 expected false accepts support a target, 3 just do; without a target the EER is shown."""
+    """30 expected false accepts support a target, 3 just do; with fewer the page shows the EER."""
     scores = be.simulate(people, 3, random_state=1)
     results = be.verification(scores, far_targets=[0.01, 0.001, 0.0001])
     text = written(results, tmp_path)

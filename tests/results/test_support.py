@@ -209,7 +209,7 @@ def test_compared_pairs_of_people_are_counted_in_every_layout(layout):
 
 
 def test_the_limit_without_an_error_is_of_disjoint_pairs_that_were_compared():
-    """All claims are of three people, so that at most three pairs are disjoint."""
+    """Only three people are claimed by others, so that at most three pairs are disjoint."""
     labels, gallery = np.arange(3, 30), np.arange(3)
     values = 2 - np.eye(30)
     is_made = np.eye(30, dtype=bool)

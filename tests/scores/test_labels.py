@@ -126,7 +126,7 @@ def test_an_unknown_value_equals_nothing_and_is_counted(column):
 
 
 def test_unknown_cameras_remove_nothing():
-    """An unknown camera, -1 as well, changes nothing in lists and in a matrix."""
+    """An unknown camera, -1 as well, removes nothing from lists or from a matrix."""
     distances, labels = np.arange(16.0).reshape(4, 4), [1, 1, 1, 1]
     for camera in ([1, 2, -1, -1], ["1", "2", "-1", ""], [1.0, 2, np.nan, -1], [1, 2, None, None]):
         sides = {"probe_meta": {"camera": camera}, "gallery_meta": {"camera": camera}}

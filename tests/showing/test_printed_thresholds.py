@@ -307,7 +307,7 @@ COMMANDS = {
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.cases(4)
 def test_commands(command, seed, tmp_path, capsys, monkeypatch):
-    """A printed threshold is given to another command, which counts the same errors."""
+    """A printed threshold decides as the exact threshold does."""
     monkeypatch.chdir(tmp_path)
     small_world = world(3000 + seed)
     be.save(small_world.scores, "s.npz")

@@ -76,7 +76,7 @@ def test_subjects_are_those_who_made_the_attempts():
 
 
 def test_without_operating_points_there_are_rates():
-    """FAR and FRR at d <= 2: 1 of 3 genuine attempts, 2 of 9 impostor attempts."""
+    """At d <= 2, 2 of 10 impostor attempts are accepted and no genuine attempt is rejected."""
     distances = [[0, 1, 4, 6], [2, 0, 5, 2], [4, 2, 0, 3], [6, 3, 9, 0]]
     scores = be.Scores(distances, ["ann", "ann", "bob", "cat"])
     dataset = be.verification(scores, thresholds=[1.5, 2])

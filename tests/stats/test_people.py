@@ -184,6 +184,7 @@ def test_limits_of_counted_attempts_are_those_of_listed_attempts():
     with counted_by("counted"):
         of_counted_attempts = be.verification(scores, thresholds=[2.0, 3.0], interval="people")
     names = [str(x) for x in of_listed_attempts.data_vars if str(x).endswith(("_low", "_high"))]
+    assert len(names) > 10
     for name in names:
         np.testing.assert_allclose(
             of_counted_attempts[name], of_listed_attempts[name], rtol=1e-12, err_msg=name
@@ -341,7 +342,7 @@ def test_of_many_people_groups_are_left_out(monkeypatch):
 
 @pytest.mark.parametrize(("people", "degrees", "is_moved"), [(11, 4.06, True), (12, 4.0, False)])
 def test_few_people_move_rates_from_two_fifths_of_the_degrees_of_freedom(people, degrees, is_moved):
-    """One person moves the rate by three parts, and three people move the rate by one part."""
+    """One person moves the rate by three parts, and each of three people by one part."""
     columns = np.full(1 + people, 0.5)
     columns[1:5] += [0.03, -0.01, -0.01, -0.01]
     _, freedom = jackknife(columns)

@@ -9,7 +9,7 @@ import bioeval as be
 
 @pytest.fixture
 def failing():
-    """Two templates for each of eight people; the first two people failed to be compared."""
+    """Two templates for each of eight people; the genuine comparisons of the first two failed."""
     random = np.random.default_rng(5)
     labels = np.repeat(list("abcdefgh"), 2)
     values = random.integers(0, 6, (16, 16)).astype(float)  # with ties

@@ -32,7 +32,7 @@ def fused(values: list[float], rule: str, kind: str) -> float | None:
 
 
 def claims(scores: be.Scores, rule: str) -> tuple[dict, int, int]:
-    """The score of each claim by probe and subject; genuine and impostor claims without enough."""
+    """The score of each claim, and how many genuine and impostor claims have too few scores."""
     fused_claims, lost = {}, [0, 0]
     for i, subject in itertools.product(range(len(PEOPLE)), sorted(set(PEOPLE))):
         columns = [j for j in range(len(PEOPLE)) if PEOPLE[j] == subject and j != i]

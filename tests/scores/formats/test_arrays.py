@@ -16,7 +16,7 @@ WHO, SHORT, WHOLE = np.array([1, 1, 2, 2]), np.array([1, 2, 3]), np.array([1, 2,
 
 
 def same_scores(a: be.Scores, b: be.Scores) -> None:
-    """Two scores are equal in every public attribute."""
+    """Two scores have equal values, labels, columns and options."""
     for name in ("layout", "shape", "dtype", "kind", "nan", "exclude", "fingerprint"):
         assert getattr(a, name) == getattr(b, name), name
     np.testing.assert_array_equal(a.values, b.values)

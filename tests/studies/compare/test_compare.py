@@ -166,7 +166,7 @@ def test_values_have_the_limits_of_evaluations():
 
 
 def test_a_measure_that_was_not_asked_for_at_a_place_has_no_number():
-    """Two measures at a shared target have the target; the frame has the requested measures."""
+    """FRR is requested at both targets, DIR at 0.2 alone; the frame has the requested measures."""
     measures = ["frr_at_far=0.1", "dir_at_far=0.2", "cms=5", "frr_at_far=0.2"]
     ds = be.compare(scores_of(3), scores_of(4), measures=measures, interval=FEW)
     assert ds.far_target.values.tolist() == [0.1, 0.2] and ds["rank"].values.tolist() == [1, 5]

@@ -38,7 +38,7 @@ def task_of(row, name: str):
 
 
 def counts_of(task) -> dict:
-    """Return the counts of a row, by task and name, or name and rank; zeros left out."""
+    """Return the counts of a task, by name, or by name and rank; zeros left out."""
     return {
         name if rank is None else (name, rank): amount
         for (name, rank), amount in task.counts.items() if amount

@@ -49,7 +49,7 @@ def by_loop(trials, cohort, method, kind, top=None):
 
 
 def data(kind: str, seed: int = 0, holes: bool = True):
-    """Return trials, their scores against the cohort, and two Scores of them."""
+    """Return trials, the scores of all names against the cohort, and the Scores of the trials."""
     rng = np.random.default_rng(seed)
     trials = [(e, t, float(rng.normal())) for e, t in itertools.product(ENROLLED, TESTS) if e != t]
     rng.shuffle(trials)
@@ -166,7 +166,7 @@ def write_cohort(path, rows):
 
 
 def test_people_of_the_trials_are_no_cohort_in_text_either(tmp_path, capsys):
-    """Names by their pattern, and by the table, have the sentence of other files."""
+    """A pattern of names or a table tells the people; the message is the same as for arrays."""
     lines = [("id1/a", "id2/a", 0.3), ("id1/a", "id1/b", 0.7)]
     write_cohort(tmp_path / "trials.txt", [(f"{i} {a}", b, x) for i, (a, b, x) in enumerate(lines)])
     rows = [(a, c, x + y / 9) for x, a in enumerate(("id1/a", "id1/b", "id2/a"))

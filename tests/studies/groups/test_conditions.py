@@ -53,7 +53,7 @@ def rate_without(made, group, genuine, threshold, person=None):
 @settings(max_examples=8)
 @given(data=st.data())
 def test_rates_by_the_group_of_the_probe_are_those_of_their_definition(data):
-    """The order of rows is arbitrary; a column of people is a column of probes."""
+    """The order of rows changes nothing; the groups are groups of probes."""
     case = data.draw(cases.matrices(masks=("none", "labelled")))
     data_of = naive.read(**case.naive())
     labels = naive.as_list(case.probe_labels)

@@ -260,7 +260,7 @@ def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true()
 
 
 def test_a_rule_keeps_its_digits_in_the_folds():
-    """A third of 3 x 2 impostor pairs is two pairs; 0.333333 would allow one pair."""
+    """A third of the 270 impostor attempts of a fold is 90; 0.333333 would allow fewer."""
     scores = be.simulate(9, 3, random_state=1)
     study = be.study_threshold(scores, "far=1/3", folds=3, repeats=1, random_state=0)
     assert study.attrs["threshold_rule"] == "far=0.3333333333333333"

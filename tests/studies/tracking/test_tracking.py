@@ -82,7 +82,7 @@ def test_a_side_without_boxes_is_told():
 
 
 def test_the_classes_that_are_evaluated_are_listed_and_0_is_one_beside_others():
-    """Classes 0 and 1 are the classes of YOLO, whichever file has further classes."""
+    """Class 0 is the only class of one sequence, and is ignored because the other has class 1."""
     zero, other_class = [(1, 1, *BOX, 1, 0)], [(1, 1, *BOX, 1, 1), (1, 2, 50, 0, 10, 10, 1, -1)]
     truth = {"a": zero, "b": other_class}
     ds = be.tracking(truth, truth)

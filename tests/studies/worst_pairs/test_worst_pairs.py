@@ -77,7 +77,7 @@ def test_columns_whose_names_differ_by_a_slash_stay_two(tmp_path):
 @pytest.mark.parametrize("enrol", [None, "first:1"])
 @pytest.mark.parametrize("most", [4, 10**6])  # a block of few rows, and one of all
 def test_of_claims_the_try_that_decided_is_named(enrol, most):
-    """Three tries a visit: the nearest to the claimed subject, of equal tries the first."""
+    """Up to three tries a visit: the nearest to the claimed subject, of equal tries the first."""
     people, templates = 5, 7
     labels = np.repeat(np.arange(people), templates)
     rng = np.random.default_rng(2)

@@ -345,7 +345,7 @@ def test_errors_say_what_is_wrong(error, says, call):
 
 
 def test_gom_of_a_card_with_expected_ties(tmp_path):
-    """The ties of the card are counted, not stable ties."""
+    """The card is refused unless stable ties are requested in place of its own rule."""
     text = be.protocol.load("viper").to_toml()
     text = text.replace('"stable"', '"expected"').replace('"viper"', '"mine"')
     (tmp_path / "mine.toml").write_text(text)
@@ -442,7 +442,7 @@ def test_a_run_by_a_convention(on_disk, capsys):
 )
 @pytest.mark.cases(3)
 def test_arrays_under_their_usual_names(matrix, names, tmp_path):
-    """Arrays of rankers in Python need no options; a named array keeps its name."""
+    """Arrays under the usual names need no options; `columns` names other arrays."""
     scores, place = population(), tmp_path / "r.npz"
     columns = [scores.probe_labels, scores.gallery_labels,
                scores.probe_meta["camera"], scores.gallery_meta["camera"]]  # fmt: skip
