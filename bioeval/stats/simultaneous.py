@@ -175,7 +175,7 @@ class Differences:
         return tuple(np.where(undefined, np.nan, x) for x in (rank, first, last))  # type: ignore[return-value]
 
     def letters(self, order: Sequence[int]) -> list[str]:
-        """Return the letters of each system: two systems that share a letter do not differ.
+        """Return the letters of each system: two that share a letter do not differ significantly.
 
         `order` has the systems from the best to the worst: the best has an ``a``. A system without
         a value has no letters.

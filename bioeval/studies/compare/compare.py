@@ -1,4 +1,4 @@
-"""Comparison of systems over the same data: differences, ranks, and systems that do not differ."""
+"""Comparison of systems over the same data: differences, ranks, and letters of the systems."""
 
 from __future__ import annotations
 
@@ -149,8 +149,8 @@ def compare(
     functions of scores are computed anew without each person, or group of people (``jackknifed``):
     100 groups of more than 200 people, and of more than 40 people 20 for functions. Each pair has
     Student's test, adjusted for the number of pairs (Holm 1979), with degrees of freedom after
-    Satterthwaite; the limits of all pairs hold together (Bonferroni), so that a pair that is found
-    apart by its p-value may have limits that still include 0. Sets of ranks: Mogstad, Romano,
+    Satterthwaite; the limits of all pairs hold together (Bonferroni), so that a pair that differs
+    by its p-value may have limits that still include 0. Sets of ranks: Mogstad, Romano,
     Shaikh and Wilhelm (2024); letters: Piepho (2004).
 
     With several measures, one in twenty differs at 95 % by chance alone, unless ``adjust="holm"``.

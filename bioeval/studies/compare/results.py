@@ -294,9 +294,10 @@ def adjusted_for_measures(p_by_measure: Sequence[np.ndarray]) -> list[np.ndarray
     """Return p-values of several measures adjusted by Holm's step-down method; NaN stay.
 
     The p-values of a measure are adjusted for its pairs of systems already. P-values are multiplied
-    by the number of measures with a pair that does not differ: a measure counts as long as its
-    largest p-value does not reach the level. Holm (1979), A simple sequentially rejective multiple
-    test procedure. Scandinavian Journal of Statistics 6, 65-70. Valid under any dependence.
+    by the number of measures with a pair that does not differ significantly: a measure counts as
+    long as its largest p-value does not reach the level. Holm (1979), A simple sequentially
+    rejective multiple test procedure. Scandinavian Journal of Statistics 6, 65-70. Valid under any
+    dependence.
     """
     largest = np.sort(
         [np.nanmax(p_values) for p_values in p_by_measure if not np.isnan(p_values).all()]

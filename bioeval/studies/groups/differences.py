@@ -74,10 +74,10 @@ def differences_of_groups(
     errors are independent. By the ends of names: ``difference`` (row minus column) with ``_low``
     and ``_high``, NaN where a group is not compared; ``separated``, 1 where the rate of the row's
     group is shown to be larger, -1 smaller, else 0; and ``letters``: two groups that share one
-    do not differ, the smallest rate has an ``a``, one that is not compared has none.
+    do not differ significantly, the smallest rate has an ``a``, one that is not compared has none.
 
     The limits hold together (Bonferroni). Pairs are compared in steps (Holm 1979): by limits that
-    hold together for the pairs that do not differ yet, until no further pair differs.
+    hold together for the pairs without a significant difference yet, until no further pair has one.
     """
     rates = np.array([np.nan if x is None else x.rate for x in groups])
     difference = rates[:, None] - rates
