@@ -106,7 +106,7 @@ def one_more(target, source, below, y, x):
 def binomial_terms(x, repeats, factor, most):
     """Write the chances of 0, 1, ... successes in `repeats` trials of chance `x`.
 
-    Return their number, at most `most`: terms beyond the mean and below `TINY` are dropped.
+    Return their number, at most `most`: a term beyond the mean and below `TINY` is the last.
     """
     y = 1.0 - x
     term = y**repeats
