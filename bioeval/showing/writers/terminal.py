@@ -113,12 +113,7 @@ class TerminalDocument:
         for piece in pieces_of(self.section, lines, lines):
             if above is not None and _stands_apart(piece, above):
                 yield RichText("")
-            width = options.max_width  # rich would cut numbers, the terminal breaks such lines
-            if isinstance(piece, Grid):
-                parts = _parts(piece, width - _INDENT)
-                widest = max(_narrowest_width(part, width - _INDENT) for part in parts)
-                width = max(width, _INDENT + widest)
-            for renderable in _printed(piece, width):
+            for renderable, width in _printed(piece, options.max_width):
                 yield from console.render(renderable, options.update(width=width))
             above = piece
 
@@ -137,19 +132,23 @@ def _stands_apart(piece: Piece, above: Piece) -> bool:
     return True
 
 
-def _printed(piece: Piece, width: int) -> Iterator[RenderableType]:
+def _printed(piece: Piece, width: int) -> Iterator[tuple[RenderableType, int]]:
+    """Yield what rich prints of a piece, and its width: `width`, or more for numbers of a table."""
     match piece:
         case Line(role="remark"):
-            yield _indented(RichText(piece.text, "dim"))
+            yield _indented(RichText(piece.text, "dim")), width
         case Line():
-            yield RichText(piece.text, _STYLES[piece.role])
+            yield RichText(piece.text, _STYLES[piece.role]), width
         case Pairs():
-            yield _pairs(piece.pairs, _GAP)
+            yield _pairs(piece.pairs, _GAP), width
         case Points():
-            yield _indented(_pairs([("-", x) for x in piece.sentences], 1))
+            yield _indented(_pairs([("-", x) for x in piece.sentences], 1)), width
         case Grid():
             for part in _parts(piece, width - _INDENT):
-                yield _indented(_table(part, piece.has_headings, width - _INDENT))
+                widths = _widths(part, width - _INDENT)
+                table = _table(part, piece.has_headings, widths)
+                # Rich would cut numbers that do not fit; a terminal breaks such lines.
+                yield _indented(table), max(width, _INDENT + _width_of_table(widths))
 
 
 def _indented(renderable: RenderableType) -> Padding:
@@ -191,8 +190,11 @@ def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> 
 
 
 def _narrowest_width(columns: Sequence[GridColumn], width: int) -> int:
-    narrowest = (_narrowest_width_of(column, width) for column in columns)
-    return sum(narrowest) + _GAP * (len(columns) - 1)
+    return _width_of_table([_narrowest_width_of(column, width) for column in columns])
+
+
+def _width_of_table(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
 
 
 def _narrowest_width_of(column: GridColumn, width: int) -> int:
@@ -205,20 +207,26 @@ def _narrowest_width_of(column: GridColumn, width: int) -> int:
 
 
 def _widths(columns: Sequence[GridColumn], width: int) -> list[int]:
-    """Return the widths of columns; the widest are broken until a table fits."""
-    narrowest = [_narrowest_width_of(column, width) for column in columns]
+    """Return the widths of columns; headings, then texts, are broken until a table fits.
+
+    The table is wider than `width` if its numbers do not fit.
+    """
     widths = [max(map(cell_len, (column.heading, *column.texts))) for column in columns]
-    room = width - _GAP * (len(columns) - 1)
-    while sum(widths) > room and widths != narrowest:
-        breakable = [
-            current if current > limit else 0
-            for current, limit in zip(widths, narrowest, strict=True)
-        ]
-        widths[breakable.index(max(breakable))] -= 1
+    with_broken_headings = [
+        max(map(cell_len, (*column.heading.split(), *column.texts))) for column in columns
+    ]
+    narrowest = [_narrowest_width_of(column, width) for column in columns]
+    for limits in (with_broken_headings, narrowest):
+        while _width_of_table(widths) > width and widths != limits:
+            breakable = [
+                current if current > limit else 0
+                for current, limit in zip(widths, limits, strict=True)
+            ]
+            widths[breakable.index(max(breakable))] -= 1
     return widths
 
 
-def _table(columns: Sequence[GridColumn], has_headings: bool, width: int) -> RichTable:
+def _table(columns: Sequence[GridColumn], has_headings: bool, widths: Sequence[int]) -> RichTable:
     """Return columns as a table without lines.
 
     Numbers are at the right of their columns and never broken; texts are, if they do not fit.
@@ -228,7 +236,7 @@ def _table(columns: Sequence[GridColumn], has_headings: bool, width: int) -> Ric
         box=None, pad_edge=False, padding=padding, header_style="dim", show_header=has_headings
     )
     cells = []
-    for column, width_of_column in zip(columns, _widths(columns, width), strict=True):
+    for column, width_of_column in zip(columns, widths, strict=True):
         is_numeric = column.is_numeric
         justify: Literal["right", "left"] = "right" if is_numeric else "left"
         table.add_column(
