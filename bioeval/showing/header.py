@@ -147,7 +147,7 @@ def _threshold(attrs: Attributes) -> Text:
         return ""
     choice = threshold_choice(attrs)
     if "assure" in attrs:
-        return say("only for comparison, without assurance: {choice}", choice=choice)
+        return say("by the rule, only for comparison: {choice}", choice=choice)
     return choice
 
 

@@ -41,7 +41,7 @@ ANSWERS = dict(
     _read("""
 install-threshold: Install {threshold:threshold}. With {confidence:rate} confidence, the {far} among
     {people} is at most {target:rate}; on these data it is {far_here:rate}.[ Compared with the
-    threshold without a guarantee, the {frr} on these data rises from {frr_without:rate} to
+    threshold by the rule, the {frr} on these data rises from {frr_without:rate} to
     {frr_here:rate}.] The upper limit is an estimate, which counts the two people with the most
     {false accepts} twice.
 no-threshold-promised: No threshold can be guaranteed to meet the target: {why}.[ About
@@ -335,8 +335,9 @@ one-part!: there is only one {unit}: no interval and no standard deviation; divi
     than once
 pairs-across-parts: each division into folds leaves {pairs:count pairs} of subjects in different
     parts untested, and tests {tested:count}; fewer folds test more
-galleries-of-different-sizes: training and test have galleries of different sizes: the smaller one
-    makes fewer errors, so do not compare their rates, nor with those of all data
+galleries-of-different-sizes: training and test have galleries of different sizes, and a smaller
+    gallery makes fewer errors: compare their rates neither with each other nor with the rates of
+    all data
 subjects-in-both-parts!: up to {subjects:count subjects} of a test part are in its training part,
     too (in {parts:count} of {number:count} {unit}s): the rates are not those of new people. Divide
     by subject, as SubjectKFold does
@@ -356,7 +357,7 @@ threshold-uncertain: the threshold {which}is uncertain: to expect 30 {errors:ter
 wilson-without-subjects!: the subjects of the test set are not known, so the intervals are Wilson's
     and assume independent attempts: they are too narrow, since the attempts of one subject are
     dependent; if names contain the subjects, give `subject_from`, such as '{pattern:name}'
-target-missed: at the threshold without a guarantee, the {far} on {people} was {rate:rate},
+target-missed: at the threshold by the rule, the {far} on {people} was {rate:rate},
     {times:digits 2} times the target of {target:rate}[, but its interval, from {low:rate}, contains
     the target]
 # Assured thresholds

@@ -583,7 +583,7 @@ def _support(people: _People, rule: Rule, is_assured: bool) -> tuple[Variables, 
             return needed, [message]
         about |= {"errors": f"{error}s", "needed": number_needed(number), "which": "", "beside": ""}
         if is_assured:
-            about["which"] = "without assurance "
+            about["which"] = "by the rule "
             about["beside"] = (
                 "; the assured threshold needs fewer people, because its {far} is bounded and not "
                 "measured"
