@@ -248,7 +248,7 @@ EQUAL_ERROR = _table(
         threshold="eer_threshold",
         quantile=True,
     ),
-    eer_threshold=_threshold("attainable threshold with the smallest larger rate there"),
+    eer_threshold=_threshold("attainable threshold at which the larger of FAR and FRR is smallest"),
     far_at_eer=_rate("FAR at the EER threshold", out_of=IMPOSTOR, threshold="eer_threshold"),
     frr_at_eer=_rate("FRR at the EER threshold", threshold="eer_threshold"),
     eer_bracket_low=_rate("lower end of the EER bracket (FVC)"),

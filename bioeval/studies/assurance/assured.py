@@ -43,22 +43,22 @@ ASSURED: dict[str, Variable] = {
         label="assured threshold",
     ),
     "assured_far": Variable(
-        "FAR there; of open set the mean over people not enrolled",
+        "FAR at the assured threshold; in open-set identification, the mean over unenrolled people",
         "proportion",
         "FMR",
         label="{far} at the assured threshold",
         threshold="assured_threshold",
     ),
     "assured_far_high": Variable(
-        "one-sided upper limit of it, at most the target, with the two people who have most of "
-        "these errors counted twice",
+        "one-sided upper limit of assured_far, at most the target; the two people with the most "
+        "errors are counted twice",
         "proportion",
         "FMR",
         label="upper limit of this {far}",
         detail="verbose",
     ),
     "assured_far_attempts": Variable(
-        "FAR there, of all attempts",
+        "FAR at the assured threshold, over all attempts",
         "proportion",
         "FMR",
         label="{far} at the assured threshold, of all attempts",
@@ -67,7 +67,7 @@ ASSURED: dict[str, Variable] = {
         out_of="impostor_attempts",
     ),
     "assured_frr": Variable(
-        "FRR there",
+        "FRR at the assured threshold",
         "proportion",
         "FNMR",
         label="{frr} at the assured threshold",
@@ -75,7 +75,8 @@ ASSURED: dict[str, Variable] = {
         out_of="genuine_attempts",
     ),
     "frr_price": Variable(
-        "FRR there less that of the threshold these data alone would allow",
+        "FRR at the assured threshold minus FRR at the loosest threshold that keeps the target on "
+        "these data",
         "proportion",
         label="{frr} that the assurance adds",
         detail="verbose",
@@ -121,7 +122,9 @@ ASSURED: dict[str, Variable] = {
         label="upper limit of the {far}",
         detail="data",
     ),
-    "point_frr": Variable("FRR there", "proportion", "FNMR", detail="data", label="{frr}"),
+    "point_frr": Variable(
+        "FRR at point_threshold", "proportion", "FNMR", detail="data", label="{frr}"
+    ),
 }
 
 

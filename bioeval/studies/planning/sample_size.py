@@ -61,7 +61,7 @@ SAMPLE_SIZE = {
         label="correlation of two genuine errors of a subject",
     ),
     "template_icc": Variable(
-        "the same of two that share a template, less icc",
+        "correlation of two genuine errors of a subject that share a template, minus icc",
         "1",
         label="added to it if they share a template",
     ),

@@ -216,6 +216,7 @@ def test_a_failed_capture_is_no_wrong_label():
     stated_templates = {
         int(word.strip(",")) for word in captures.where.split() if word.strip(",").isdigit()
     }
+    assert len(stated_templates) == captures.count
     assert stated_templates <= set(failed_templates.tolist())
 
 
