@@ -23,7 +23,7 @@ from bioeval.scores.embeddings import (
     names_features,
     require_features,
 )
-from bioeval.scores.formats.arrays import KIND_ASSUMED
+from bioeval.scores.formats.array_file import KIND_ASSUMED
 from bioeval.scores.formats.comparisons import in_listed_order, look_up, read_comparisons
 from bioeval.scores.formats.containers import open_npy
 from bioeval.scores.formats.faults import fault, wrong_shape
