@@ -1,7 +1,9 @@
-"""Run the lectures of the course; write their slides as HTML and each figure as a PDF.
+"""Run the lectures and the labs of the course, and write what a teacher shows.
 
-A browser shows the slides: the arrow keys turn pages, S opens the remarks for the speaker, and
-`?print-pdf` behind the address prints. Slides load reveal.js from the network, figures do not.
+A lecture becomes slides (HTML), and each of its figures a PDF. A browser shows the slides: the
+arrow keys turn pages, S opens the remarks for the speaker, and `?print-pdf` behind the address
+prints. Slides load reveal.js from the network, figures do not. A lab becomes a notebook with the
+solutions of docs/course/teacher/lab-solutions.md.
 """
 
 from __future__ import annotations
@@ -13,13 +15,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import nbformat
+from labs import COURSE, filled
 from nbclient import NotebookClient
 from nbconvert import SlidesExporter
 from nbformat import NotebookNode
 from traitlets.config import Config
 
 ROOT = Path(__file__).parents[1]
-LECTURES = sorted((ROOT / "docs" / "course").glob("lecture-*.ipynb"))
+PARTS = [path.stem for path in sorted(COURSE.glob("*.ipynb"))]
 
 #: Code that draws by hand is hidden; a slide that is higher than the screen scrolls.
 SLIDES = Config(
@@ -40,25 +43,30 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS, metavar="PART",
+                        help=f"{', '.join(PARTS)} (default: all)")  # fmt: skip
     parser.add_argument("--out", type=Path, default=ROOT / "course-out", metavar="DIR",
-                        help="folder of the slides and figures (default: course-out)")  # fmt: skip
-    out = parser.parse_args().out
-    for path in LECTURES:
-        notebook = executed(path)
-        figures = write_figures(notebook, out / path.stem)
-        slides = write_slides(notebook, out / f"{path.stem}.slides.html")
-        print(f"{slides}, and {len(figures)} figures in {out / path.stem}")
+                        help="folder of the results (default: course-out)")  # fmt: skip
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    for part in options.parts:
+        if part.startswith("lab"):
+            print(write_solved_lab(part, options.out / f"{part}-solved.ipynb"))
+        else:
+            lecture = nbformat.read(COURSE / f"{part}.ipynb", as_version=4)
+            notebook = executed(lecture, "png", "pdf")
+            figures = write_figures(notebook, options.out / part)
+            slides = write_slides(notebook, options.out / f"{part}.slides.html")
+            print(f"{slides}, and {len(figures)} figures in {options.out / part}")
 
 
-def executed(path: Path) -> NotebookNode:
-    """Run a notebook in an empty folder; each figure is kept as PNG and as PDF."""
-    notebook = nbformat.read(path, as_version=4)
-    formats = "--InlineBackend.figure_formats={'png', 'pdf'}"
+def executed(notebook: NotebookNode, *formats: str) -> NotebookNode:
+    """Run a notebook in an empty folder; each figure is kept in the formats."""
     with TemporaryDirectory() as folder:
         NotebookClient(
             notebook,
             timeout=600,
-            extra_arguments=[formats],
+            extra_arguments=[f"--InlineBackend.figure_formats={set(formats)}"],
             resources={"metadata": {"path": folder}},
         ).execute()
     return notebook
@@ -77,13 +85,24 @@ def write_figures(notebook: NotebookNode, folder: Path) -> list[Path]:
     return written
 
 
-def write_slides(notebook: NotebookNode, path: Path) -> Path:
-    """Write the slides, without warnings; links to other pages are plain text in them."""
+def write_solved_lab(lab: str, path: Path) -> Path:
+    notebook = executed(nbformat.from_dict(filled(lab)), "png")
+    nbformat.write(for_other_folders(notebook), path)
+    return path
+
+
+def for_other_folders(notebook: NotebookNode) -> NotebookNode:
+    """Return a notebook without warnings, and with links to other pages as plain text."""
     for cell in notebook.cells:
         if "outputs" in cell:
             cell.outputs = [x for x in cell.outputs if x.get("name") != "stderr"]
         if cell.cell_type == "markdown":
             cell.source = re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]+\)", r"\1", cell.source)
+    return notebook
+
+
+def write_slides(notebook: NotebookNode, path: Path) -> Path:
+    notebook = for_other_folders(notebook)
     html, _ = SlidesExporter(config=SLIDES).from_notebook_node(notebook)
     path.write_text(html, encoding="utf-8")
     return path

@@ -4,6 +4,7 @@ import importlib
 import json
 import re
 
+import labs
 import pytest
 from optional import optional_import
 from pages import ROOT
@@ -48,8 +49,7 @@ def test_slides_and_figures_are_written(tmp_path):
     ]
     for cell, place in zip(cells, ("slide", "fragment", "fragment", "notes"), strict=True):
         cell.metadata["slideshow"] = {"slide_type": place}
-    nbformat.write(new.new_notebook(cells=cells), tmp_path / "lecture.ipynb")
-    notebook = course.executed(tmp_path / "lecture.ipynb")
+    notebook = course.executed(new.new_notebook(cells=cells), "png", "pdf")
     (figure,) = course.write_figures(notebook, tmp_path / "figures")
     assert figure.name == "line.pdf" and figure.read_bytes().startswith(b"%PDF")
     html = course.write_slides(notebook, tmp_path / "slides.html").read_text(encoding="utf-8")
@@ -57,3 +57,23 @@ def test_slides_and_figures_are_written(tmp_path):
     assert "6 * 7" not in html and re.search(
         r'<aside class="notes">\s*.*Ask first', html, re.DOTALL
     )
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the kernel and its client
+@pytest.mark.parametrize(("lab", "checks"), [("lab-1", 9), ("lab-2", 7)])
+def test_solved_labs_are_written(lab, checks, tmp_path):
+    for name in ("nbformat", "nbclient", "nbconvert", "ipykernel"):
+        optional_import(name)
+    course = importlib.import_module("course")
+    path = course.write_solved_lab(lab, tmp_path / "solved.ipynb")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    printed = "".join("".join(x["text"]) for x in outputs if x["output_type"] == "stream")
+    assert printed.count("ok") == checks and "](" not in str(cells)
+
+
+def test_a_lab_with_more_gaps_than_solutions_is_refused(monkeypatch):
+    monkeypatch.setattr(labs, "solutions", lambda lab: ["by_hand = {}"])
+    with pytest.raises(ValueError, match="lab-1 has 10 gaps, and 1 solutions"):
+        labs.filled("lab-1")

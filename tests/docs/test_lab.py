@@ -7,21 +7,18 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
-from pages import ROOT
-
-COURSE = ROOT / "docs" / "course"
+from labs import COURSE, filled, solutions
 
 Names = dict[str, Any]
 
 
-def cells_of(name: str) -> list[Names]:
-    text = (COURSE / f"{name}.ipynb").read_text(encoding="utf-8")
-    return json.loads(text)["cells"]
-
-
-def sources(name: str) -> list[str]:
+def codes(notebook: Names) -> list[str]:
     """The cells of code of a notebook."""
-    return ["".join(cell["source"]) for cell in cells_of(name) if cell["cell_type"] == "code"]
+    return ["".join(x["source"]) for x in notebook["cells"] if x["cell_type"] == "code"]
+
+
+def unsolved(lab: str) -> Names:
+    return json.loads((COURSE / f"{lab}.ipynb").read_text(encoding="utf-8"))
 
 
 def check_of(source: str) -> str | None:
@@ -34,15 +31,18 @@ LABS = ("lab-1", "lab-2")
 
 #: The lab and the source of each check.
 CHECKS = {
-    check: (lab, source) for lab in LABS for source in sources(lab) if (check := check_of(source))
+    check: (lab, source)
+    for lab in LABS
+    for source in codes(unsolved(lab))
+    if (check := check_of(source))
 }
 
 
 @functools.cache
 def solved(lab: str) -> Names:
-    """The names that the solution of a lab leaves behind."""
+    """The names that a solved lab leaves behind."""
     names: Names = {}
-    for source in sources(f"teacher/{lab}-solution"):
+    for source in codes(filled(lab)):
         exec(source, names)
     plt.close("all")
     return names
@@ -344,16 +344,14 @@ def test_answers_that_are_right_in_another_way_pass(check, answer):
 @pytest.mark.parametrize("halves", ["people[1::2], people[::2]", "people[:10], people[10:]"])
 @pytest.mark.slow
 def test_the_last_part_can_be_repeated_with_other_halves(halves):
-    (last,) = (
-        x for x in sources("teacher/lab-1-solution") if "chosen_on, used_on = people[10:]" in x
-    )
+    (last,) = (x for x in codes(filled("lab-1")) if "chosen_on, used_on = people[10:]" in x)
     run("check_threshold", last.replace("people[10:], people[:10]", halves))
 
 
 @pytest.mark.slow
 def test_the_galleries_of_the_second_lab_can_be_smaller(capsys):
     names: Names = {}
-    for source in sources("teacher/lab-2-solution"):
+    for source in codes(filled("lab-2")):
         exec(source.replace("size = 10", "size = 5"), names)
     plt.close("all")
     assert capsys.readouterr().out.count("ok") == 7 and names["size"] == 5
@@ -377,19 +375,19 @@ def test_wrong_answers_stop_with_a_sentence_that_does_not_give_the_answer(check,
         assert str(names["nearest"]) not in sentence or "index" in sentence
 
 
+GAPS = [(lab, number) for lab in LABS for number in range(len(solutions(lab)))]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LABS)
-def test_each_gap_that_is_left_stops_at_its_check(name):
-    lab, solution = sources(name), sources(f"teacher/{name}-solution")
-    for k, (gap, answer) in enumerate(zip(lab, solution, strict=True)):
-        if gap == answer:
-            continue
-        names: Names = {}
-        for source in solution[:k]:
-            exec(source, names)
-        exec(gap, names)
-        with pytest.raises(AssertionError, match="dots"):
-            exec(lab[k + 1], names)
+@pytest.mark.parametrize(("lab", "number"), GAPS)
+def test_each_gap_that_is_left_stops_at_its_check(lab, number):
+    begun, complete = codes(filled(lab, number)), codes(filled(lab))
+    gap = next(k for k, source in enumerate(begun) if source != complete[k])
+    names: Names = {}
+    for source in begun[: gap + 1]:
+        exec(source, names)
+    with pytest.raises(AssertionError, match="dots"):
+        exec(begun[gap + 1], names)
     plt.close("all")
 
 
