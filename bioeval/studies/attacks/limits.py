@@ -1,9 +1,10 @@
-"""Limits of attacks and of their detection: people and instruments are left out in turn."""
+"""Limits of the rates of attacks and of their detection, by leaving out people and instruments."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,14 +30,14 @@ from bioeval.tasks.verification_task import verification
 if TYPE_CHECKING:
     from bioeval.studies.attacks.vulnerability import AttackCounts
 
-#: The method of the limits of the largest rate of several species, an attribute of results.
+#: How the limits of the largest rate of several species are made, as an attribute of results.
 ALL_AT_ONCE = "all species at once"
 
-#: Metadata columns of attack rows that are left out beside their targets.
+#: Metadata columns of attack rows: besides each target, each of their values is left out in turn.
 ALSO_LEFT_OUT = ("instrument", "attacker")
 
-# The thresholds of a result, by the end of the names of the rates at the threshold.
-_THRESHOLDS = {
+# The variable that has the thresholds of the rates whose names end so.
+_THRESHOLD_NAMES = {
     "": "threshold",
     "_at_eer": "eer_threshold",
     "_at_far": "threshold_at_far",
@@ -46,18 +47,19 @@ _THRESHOLDS = {
 
 @dataclass(frozen=True, eq=False)
 class AcceptedAttempts:
-    """The rate at which attempts of one class are accepted, along distances, without each unit.
+    """How many attempts of one class each distance accepts, also without each unit in turn.
 
-    An attempt may be of several kinds of units, such as a person and an instrument.
+    Units are people or objects. An attempt belongs to a unit of each kind, such as to a person and
+    to an instrument.
 
-    - `columns`: of each kind, the rate and the rate without each unit, (distances, 1 + units)
+    - `rates`: for each kind, the rate and the rate without each unit, (distances, 1 + units)
     - `attempts`: number of attempts
-    - `units`: of each kind how many units with equal numbers of attempts there are; 0 for one
+    - `effective_units`: for each kind, the effective number of units (Kish); 0 with a single unit
     """
 
-    columns: Sequence[np.ndarray]
+    rates: Sequence[np.ndarray]
     attempts: int
-    units: Sequence[float]
+    effective_units: Sequence[float]
 
     @classmethod
     def from_distances(cls, distances: np.ndarray, units: Sequence[np.ndarray]) -> AcceptedAttempts:
@@ -66,8 +68,8 @@ class AcceptedAttempts:
         A distance that is NaN is never accepted.
         """
         thresholds = grid_of(distances)
-        columns = []
-        numbers = []
+        rates = []
+        effective_units = []
         for names in units:
             unit_names, unit, attempts_of_unit = np.unique(
                 names, return_inverse=True, return_counts=True
@@ -79,21 +81,19 @@ class AcceptedAttempts:
             counts = without_each(
                 np.cumsum(by_subject(distances, group, thresholds, groups), axis=0)
             )
-            columns.append(ratio(counts[:-1], counts[-1]))
-            numbers.append(kish(attempts_of_unit) if trials_of(len(unit_names)) else 0.0)
-        return cls(columns, len(distances), numbers)
+            rates.append(ratio(counts[:-1], counts[-1]))
+            effective_units.append(kish(attempts_of_unit) if trials_of(len(unit_names)) else 0.0)
+        return cls(rates, len(distances), effective_units)
 
     def curve(self, confidence: float) -> RateCurve:
-        """Return the limits of the rate as a function of the rate.
-
-        The variances due to the kinds of units add up.
-        """
+        """Return the limits of the rate as a function of the rate."""
         curves = [
             RateCurve.from_columns(x, self.attempts, units, confidence, sides=1)
-            for x, units in zip(self.columns, self.units, strict=True)
+            for x, units in zip(self.rates, self.effective_units, strict=True)
         ]
         rate = curves[0].rate
-        # The rate without an error of its own, and a deviation of 0 by each kind of units.
+        # The variances due to the kinds of units add up: the limits are those of a sum of the rate,
+        # taken as exact, and of a deviation by each kind, which is estimated as 0.
         deviations = [(0.0, x.low - rate, x.high - rate) for x in curves]
         low, high = limits_of_sum((rate, rate, rate), *deviations, least=0.0)
         return RateCurve(rate, *rising(low, np.minimum(high, 1.0)))
@@ -102,7 +102,7 @@ class AcceptedAttempts:
 def class_limits(
     classes: Sequence[AcceptedAttempts], rates: np.ndarray, confidence: float
 ) -> Limits:
-    """Return the limits of the rate of each class (..., classes)."""
+    """Return the limits of the rate of each class, (..., classes)."""
     limits = [x.curve(confidence).limits_at(rates[..., i]) for i, x in enumerate(classes)]
     low, high = (np.stack(ends, axis=-1) for ends in zip(*limits, strict=True))
     return low, high
@@ -111,14 +111,14 @@ def class_limits(
 def largest_limits(
     classes: Sequence[AcceptedAttempts], rates: np.ndarray, confidence: float
 ) -> Limits:
-    """Return the limits of the largest of several true rates, (..., classes).
+    """Return the limits of the largest of the true rates of classes; `rates` are (..., classes).
 
-    The largest lower limit misses if any lower limit is above its rate: lower limits are at the
-    level ``1 - (1 - confidence) / number`` (Bonferroni). The largest upper limit misses only if the
-    upper limit of the largest rate does, and needs no such correction. Limits are NaN if the limits
-    of a rate are NaN, or without a class.
+    The largest lower limit is too high if any lower limit is above its rate: each lower limit is
+    at the level ``1 - (1 - confidence) / classes`` (Bonferroni). The largest upper limit is too low
+    only if the upper limit of the largest rate is, and needs no correction. Limits are NaN if a
+    limit of a class is NaN, or without a class.
     """
-    if not len(classes):
+    if not classes:
         return np.full(rates.shape[:-1], np.nan), np.full(rates.shape[:-1], np.nan)
     low, _ = class_limits(classes, rates, 1 - (1 - confidence) / len(classes))
     _, high = class_limits(classes, rates, confidence)
@@ -129,83 +129,98 @@ def presentation_limits(
     data: Presentations,
     units: Mapping[str, np.ndarray],
     options: IntervalMethod,
-    places: np.ndarray,
+    distances: np.ndarray,
     targets: np.ndarray,
 ) -> dict[str, Limits]:
-    """Return the limits of rates at distances, of ``d_eer``, and of ``bpcer_at_apcer``."""
+    """Return the limits of APCER and BPCER at distances, of the D-EER, and of BPCER at targets.
+
+    `units` are the people and the instruments of the presentations; `targets` are APCER targets.
+    """
     if not units:
         raise DataError(
             f'`interval="{options.method}"` leaves out people or objects; give '
             "`subjects` or `instrument`"
         )
-    classes = []
-    for i in data.classes:
-        is_member = data.members(i)
-        units_of_class = [
-            x[is_member] for name, x in units.items() if i != BONA_FIDE or name == "subjects"
-        ]
-        classes.append(
-            AcceptedAttempts.from_distances(
-                data.distances[is_member], units_of_class or [np.arange(is_member.sum())]
-            )
-        )
-    *species, bona_fide = classes
+    *species, bona_fide = (_accepted_presentations(data, units, code) for code in data.classes)
+    species_in_apcer = [*compress(species, data.in_apcer)]
     confidence = options.confidence
-    is_counted = data.counted
-    counted_species = [x for x, is_in in zip(species, is_counted, strict=True) if is_in]
 
     def limits_at(distances: np.ndarray, confidence: float) -> tuple[Limits, Limits]:
+        """Return the limits of the largest APCER, and of BPCER."""
         rates = data.rates(distances)
-        largest = largest_limits(
-            counted_species, data.of_species(rates["apcer"])[:, is_counted], confidence
+        apcer = data.of_single_species(rates["apcer"])[:, data.in_apcer]
+        return (
+            largest_limits(species_in_apcer, apcer, confidence),
+            bona_fide.curve(confidence).complement().limits_at(rates["bpcer"]),
         )
-        return largest, bona_fide.curve(confidence).complement().limits_at(rates["bpcer"])
 
-    largest, limits_of_bpcer = limits_at(places, confidence)
-    unknown = np.full((len(places), 1), np.nan)  # of the pooled rate
-    alone = class_limits(species, data.of_species(data.rates(places)["apcer"]), confidence)
+    # The rates at the distances: APCER of each species, pooled (without limits) and the largest.
+    of_largest, of_bpcer = limits_at(distances, confidence)
+    apcer = data.of_single_species(data.rates(distances)["apcer"])
+    unknown = np.full((len(distances), 1), np.nan)
     low, high = (
-        np.concatenate([each, unknown, of_all[:, None]], axis=1)
-        for each, of_all in zip(alone, largest, strict=True)
+        np.concatenate([of_species, unknown, largest[:, None]], axis=1)
+        for of_species, largest in zip(
+            class_limits(species, apcer, confidence), of_largest, strict=True
+        )
     )
-    limits: dict[str, Limits] = {"apcer": (low, high), "bpcer": limits_of_bpcer}
-    # Of the probability that an end misses, half is due to APCER and half to BPCER.
-    falling, rising_ = limits_at(data.points.threshold, (1 + confidence) / 2)
+    limits: dict[str, Limits] = {"apcer": (low, high), "bpcer": of_bpcer}
+
+    # The rates at points that APCER and BPCER choose: an end may miss because of either of the two,
+    # each with half of the probability. The lower limits of both give the lower end.
+    ends = [*zip(*limits_at(data.points.threshold, (1 + confidence) / 2), strict=True)]
     if not np.isnan(data.d_eer.eer):
-        ends = [
-            ErrorColumns(apcer[1:, None], bpcer[1:, None]).equal_error()[0]
-            for apcer, bpcer in zip(falling, rising_, strict=True)
-        ]
-        limits["d_eer"] = np.array(ends[0]), np.array(ends[1])
-    ends = []
-    for ends_of_apcer, ends_of_bpcer in zip(falling, rising_, strict=True):
-        # APCER grows with the distance; the point before the first distance rejects all attempts.
-        point = np.searchsorted(ends_of_apcer, targets, side="right")
-        bpcer = np.append(1.0, ends_of_bpcer)[point]
-        ends.append(np.where(np.isnan(ends_of_apcer).any() | np.isnan(bpcer), np.nan, bpcer))
-    limits["bpcer_at_apcer"] = ends[0], ends[1]
+        low, high = (
+            np.array(ErrorColumns(apcer[1:, None], bpcer[1:, None]).equal_error()[0])
+            for apcer, bpcer in ends
+        )
+        limits["d_eer"] = low, high
+    low, high = (_bpcer_at_targets(apcer, bpcer, targets) for apcer, bpcer in ends)
+    limits["bpcer_at_apcer"] = low, high
     return limits
+
+
+def _accepted_presentations(
+    data: Presentations, units: Mapping[str, np.ndarray], code: int
+) -> AcceptedAttempts:
+    """Count the presentations of a class; only attacks have instruments."""
+    is_member = data.members(code)
+    units_of_class = [
+        x[is_member] for name, x in units.items() if code != BONA_FIDE or name == "subjects"
+    ]
+    return AcceptedAttempts.from_distances(
+        data.distances[is_member], units_of_class or [np.arange(is_member.sum())]
+    )
+
+
+def _bpcer_at_targets(apcer: np.ndarray, bpcer: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return BPCER at the loosest point with APCER at most each target; both rates are limits."""
+    # APCER grows with the distance; the point before the first distance rejects all attempts.
+    point = np.searchsorted(apcer, targets, side="right")
+    bpcer_at = np.append(1.0, bpcer)[point]
+    return np.where(np.isnan(apcer).any() | np.isnan(bpcer_at), np.nan, bpcer_at)
 
 
 def with_limits_of_attacks(
     dataset: xr.Dataset,
     counts: AttackCounts,
-    parts: AttackedScores,
+    attacked: AttackedScores,
     names: dict[str, Variable],
     options: IntervalMethod,
 ) -> xr.Dataset:
     """Return a result with limits of its rates at fixed thresholds.
 
-    An attack leaves with its target, and with its instrument and its attacker if known.
+    An attack is left out with its target, and with its instrument and its attacker if known.
     """
-    threshold_names = {point: name for point, name in _THRESHOLDS.items() if name in dataset}
+    # FAR, FRR and their limits at every threshold of the result.
+    threshold_names = {point: name for point, name in _THRESHOLD_NAMES.items() if name in dataset}
     thresholds = np.unique(
         np.concatenate([dataset[name].values.ravel() for name in threshold_names.values()])
     )
     thresholds = thresholds[np.isfinite(thresholds)]
     use: Any = counts.verified.use
     bona_fide = verification(
-        parts.bona_fide,
+        attacked.bona_fide,
         templates=use.templates,
         fusion=use.fusion,
         thresholds=thresholds,
@@ -217,35 +232,40 @@ def with_limits_of_attacks(
     limits: dict[str, Limits] = {
         x: (bona_fide[f"{x}_low"].values, bona_fide[f"{x}_high"].values) for x in ("far", "frr")
     }
-    also = [name for name in ALSO_LEFT_OUT if name in parts.attacks.probe_meta]
-    columns = [parts.attacks.codes.probe, *(parts.attacks.probe_meta[name] for name in also)]
-    distances = to_internal(thresholds, parts.bona_fide.kind)
-    iapar, (low, high) = _iapar_with_limits(counts.attacks, columns, distances, options.confidence)
+
+    # IAPAR with its limits, and RIAPAR, the sum of IAPAR and FRR.
+    meta = attacked.attacks.probe_meta
+    columns = [name for name in ALSO_LEFT_OUT if name in meta]
+    units = [attacked.attacks.codes.probe, *(meta[name] for name in columns)]
+    distances = to_internal(thresholds, attacked.bona_fide.kind)
+    iapar, (low, high) = _iapar_with_limits(counts.attacks, units, distances, options.confidence)
     limits["iapar"] = low, high
     frr, frr_low, frr_high = (x[:, None] for x in (bona_fide["frr"].values, *limits["frr"]))
     limits["riapar"] = limits_of_sum((iapar, low, high), (frr, frr_low, frr_high), least=0.0)
-    by_name: dict[str, Any] = {}
+
+    # The limits of each operating point, which is at some of the thresholds.
+    limits_by_name: dict[str, Any] = {}
     for point, name in threshold_names.items():
-        by_name |= _limits_at_point(dataset, limits, thresholds, point, dataset[name].values)
+        limits_by_name |= _limits_at_point(dataset, limits, thresholds, point, dataset[name].values)
     few_people = options.few_people(counts.verified.people.number)
-    also = [f"{name}s" for name in also]
-    return options.added_to(dataset, by_name, names, few_people).assign_attrs(
+    objects = [f"{name}s" for name in columns]
+    return options.added_to(dataset, limits_by_name, names, few_people).assign_attrs(
         interval_threshold="thresholds stay",
-        left_out=", ".join(["subjects", *also]),
+        left_out=", ".join(["subjects", *objects]),
         interval_of_largest=ALL_AT_ONCE,
-        interval_for=f"new {' and '.join(['people', *also])}",
+        interval_for=f"new {' and '.join(['people', *objects])}",
     )
 
 
 def _iapar_with_limits(
-    attacks: AttackAttempts, columns: Sequence[np.ndarray], distances: np.ndarray, confidence: float
+    attacks: AttackAttempts, units: Sequence[np.ndarray], distances: np.ndarray, confidence: float
 ) -> tuple[np.ndarray, Limits]:
-    """Return IAPAR of each species, of all and the largest, (distances, species + 2).
+    """Return IAPAR of each species, pooled and the largest, (distances, species + 2), with limits.
 
-    `columns` have, for each row of attacks, its target and further units that leave with it.
+    `units` has, for each kind of unit, the unit of each attack row: first the targets.
     """
-    units = [np.unique(x.astype(str), return_inverse=True)[1][attacks.row] for x in columns]
-    together = AcceptedAttempts.from_distances(attacks.distance, units)
+    units = [np.unique(x.astype(str), return_inverse=True)[1][attacks.row] for x in units]
+    all_attempts = AcceptedAttempts.from_distances(attacks.distance, units)
     species = []
     for i in range(len(attacks.names)):
         is_species = attacks.species == i
@@ -255,16 +275,18 @@ def _iapar_with_limits(
             )
         )
     accepted = attacks.accepted(distances)
-    rates = ratio(accepted, attacks.number)
-    pooled = ratio(accepted.sum(axis=1), attacks.number.sum())
-    alone = class_limits(species, rates, confidence)
-    of_all = together.curve(confidence).limits_at(pooled)
-    has_attempts = attacks.number > 0
-    tried_species = [species[i] for i in np.flatnonzero(has_attempts)]
-    largest = largest_limits(tried_species, rates[:, has_attempts], confidence)
+    rates = ratio(accepted, attacks.attempt_counts)
+    pooled = ratio(accepted.sum(axis=1), attacks.attempt_counts.sum())
+    has_attempts = attacks.attempt_counts > 0
+    tried_species = [*compress(species, has_attempts)]
     low, high = (
-        np.concatenate([by_species, pooled_end[:, None], largest_end[:, None]], axis=1)
-        for by_species, pooled_end, largest_end in zip(alone, of_all, largest, strict=True)
+        np.concatenate([of_species, of_pooled[:, None], of_largest[:, None]], axis=1)
+        for of_species, of_pooled, of_largest in zip(
+            class_limits(species, rates, confidence),
+            all_attempts.curve(confidence).limits_at(pooled),
+            largest_limits(tried_species, rates[:, has_attempts], confidence),
+            strict=True,
+        )
     )
     return with_pooled_and_largest(rates, pooled), (low, high)
 
@@ -278,9 +300,11 @@ def _limits_at_point(
 ) -> dict[str, Any]:
     """Return the limits of the rates of an operating point, by name; NaN without a threshold.
 
-    `limits` are at the increasing `thresholds`; the names of the rates end with `point`.
+    `limits` are at the increasing `thresholds`, which include the `point_thresholds`; the names of
+    the rates end with `point`.
     """
-    place = np.minimum(np.searchsorted(thresholds, point_thresholds), max(len(thresholds) - 1, 0))
+    # A threshold that is not finite has the index of another one, whose limits become NaN.
+    index = np.minimum(np.searchsorted(thresholds, point_thresholds), max(len(thresholds) - 1, 0))
     limits_by_name: dict[str, Any] = {}
     for name, ends in limits.items():
         variable = f"{name}{point}"
@@ -289,5 +313,5 @@ def _limits_at_point(
         is_finite = np.isfinite(point_thresholds).reshape(
             point_thresholds.shape + (1,) * (ends[0].ndim - 1)
         )
-        limits_by_name[variable] = tuple(np.where(is_finite, x[place], np.nan) for x in ends)
+        limits_by_name[variable] = tuple(np.where(is_finite, x[index], np.nan) for x in ends)
     return limits_by_name

@@ -39,8 +39,8 @@ APCER_TARGETS = (0.1, 0.05, 0.01)
 NonResponse = Literal["exclude", "reject"]
 ValuedKind = Literal["distance", "similarity", "llr"]
 
-# What a result holds for, by what is left out.
-_NEW = {
+# For which population limits hold, by the units that are left out.
+_INTERVAL_FOR = {
     ("subjects",): "new people, these instruments",
     ("instrument",): "new instruments of these species, each bona fide presentation by itself",
     ("subjects", "instrument"): "new people, and new instruments of these species",
@@ -143,7 +143,7 @@ def pad(
     )
     options = interval_of(interval, (PEOPLE,))
 
-    # The presentations, and the rule that chooses a threshold on them.
+    # The presentations, the people and objects that intervals leave out, and the rule.
     rows = RowOrder(values, templates="the values")
     columns = {"attack": attack, "instrument": instrument, "subjects": subjects}
     columns = {name: rows.bring(column, f"`{name}`") for name, column in columns.items()}
@@ -161,18 +161,20 @@ def pad(
     doubts = _doubts(data, targets, units.get("instrument"))
     messages = [*remarks, *doubts, *_doubts_of_kind(data, kind)]
 
-    # Rates of responses, at operating points, and over thresholds.
+    # Rates of responses, and rates at operating points.
     variables = _response_rates(data)
     attrs: dict[str, str | int | float] = {}
-    used: float | None = None
+    distance_used: float | None = None
     if rule is not None:
-        chosen = _chosen(rule, data, train, kind)
-        used = chosen.distance
+        chosen = _choose_distance(rule, data, train, kind)
+        distance_used = chosen.distance
         attrs |= {"chosen_on": chosen.chosen_on, "threshold_rule": str(rule)}
         messages += chosen.messages
-        variables |= _rates_at_threshold(data, used, kind)
+        variables |= _rates_at_threshold(data, distance_used, kind)
         variables["threshold_used_next"] = to_user(chosen.following, kind)
     variables |= _eer_and_bpcer_at_apcer(data, targets, kind)
+
+    # Rates over thresholds, and the limits of all rates.
     if not isinstance(grid, np.ndarray):
         grid = _grid_over_scores(data, grid, variables, kind)
     distances = to_internal(grid, kind)
@@ -186,16 +188,18 @@ def pad(
     if options is not None:
         from bioeval.studies.attacks.limits import ALL_AT_ONCE, presentation_limits
 
-        places = np.append(distances, math.nan if used is None else used)
-        limits = presentation_limits(data, units, options, places, targets)
-        variables |= _ends_of_rates(limits, variables, order, at_threshold=used is not None)
+        all_distances = np.append(distances, math.nan if distance_used is None else distance_used)
+        limits = presentation_limits(data, units, options, all_distances, targets)
+        has_threshold = distance_used is not None
+        variables |= _variables_of_limits(limits, variables, order, has_threshold=has_threshold)
         attrs |= {
             "interval_method": options.method,
             "confidence": options.confidence,
             "left_out": " and ".join(units),
             "interval_of_largest": ALL_AT_ONCE,
-            "interval_for": _NEW[tuple(units)],
+            "interval_for": _INTERVAL_FOR[tuple(units)],
         }
+
     about = {
         "result_type": "presentation-attacks",
         "task": "presentation attack detection",
@@ -213,7 +217,7 @@ def pad(
 def _joined_training_set(
     train: Any, rule: DetectionRule | None
 ) -> tuple[tuple[Any, Any], dict[Message, None]]:
-    """Return scores and species of the training set in the same order, and remarks on names."""
+    """Return scores and species of the training set, joined by name, and remarks on names."""
     if rule is None or rule.name == "fixed":
         raise DataError("`train` needs a rule as `threshold`, such as d_eer")
     if not isinstance(train, tuple | list) or len(train) != 2:
@@ -223,17 +227,20 @@ def _joined_training_set(
     return (scores, rows.bring(species, "the species of `train`")), rows.remarks
 
 
-def _ends_of_rates(
-    limits: Mapping[str, Limits], rates: Variables, order: slice, *, at_threshold: bool
+def _variables_of_limits(
+    limits: Mapping[str, Limits], rates: Variables, order: slice, *, has_threshold: bool
 ) -> Variables:
-    """Return the limits of rates as variables; the last of a curve are at the threshold used."""
+    """Return the limits of rates as variables, with ``_low`` and ``_high`` behind their names.
+
+    The limits of a curve are at the distances of its thresholds, and last at the threshold used.
+    """
     variables: Variables = {}
     for i, side in enumerate(("low", "high")):
         for rate, ends in limits.items():
             dims = rates[rate][0]
             values = ends[i]
             if "threshold" in dims:
-                if at_threshold:
+                if has_threshold:
                     variables[f"{rate}_at_threshold_{side}"] = dims[1:], values[-1]
                 values = values[:-1][order]
             variables[f"{rate}_{side}"] = dims, values
@@ -250,19 +257,20 @@ def _codes_of_units(name: str, values: Any, length: int) -> np.ndarray:
 
 
 def _response_rates(data: Presentations) -> Variables:
-    number = np.array([(data.codes == i).sum() for i in data.classes])
-    silent = number - [len(x) for x in data.answered]
-    rates = silent / number
-    pooled = np.array(silent[:-1].sum() / number[:-1].sum())
+    # Counts of each species, and last of bona fide presentations.
+    presentations = np.array([(data.codes == i).sum() for i in data.classes])
+    silent = presentations - [len(x) for x in data.class_distances]
+    rates = silent / presentations
+    pooled = np.array(silent[:-1].sum() / presentations[:-1].sum())
     return {
         **variables_over(
             ("species",),
-            presentations=with_pooled_count(number[:-1]),
+            presentations=with_pooled_count(presentations[:-1]),
             non_responses=with_pooled_count(silent[:-1]),
             apnrr=with_pooled_and_largest(rates[:-1], pooled),
-            in_apcer=np.append(data.counted.astype(np.int64), [0, 0]),
+            in_apcer=np.append(data.in_apcer.astype(np.int64), [0, 0]),
         ),
-        "bona_fide": ((), number[-1]),
+        "bona_fide": ((), presentations[-1]),
         "bona_fide_non_responses": ((), silent[-1]),
         "bpnrr": ((), rates[-1]),
     }
@@ -271,10 +279,10 @@ def _response_rates(data: Presentations) -> Variables:
 def _doubts(
     data: Presentations, targets: np.ndarray, instrument: np.ndarray | None
 ) -> list[Message]:
-    number = {name: int((data.codes == i).sum()) for i, name in enumerate(data.species)}
-    doubts = few_presentations("APCER", targets, number)
-    *answered, bona_fide = data.answered
-    if silent := [x for x, scores in zip(data.species, answered, strict=True) if not len(scores)]:
+    presentations = {name: int((data.codes == i).sum()) for i, name in enumerate(data.species)}
+    doubts = few_presentations("APCER", targets, presentations)
+    *attacks, bona_fide = data.class_distances
+    if silent := [x for x, scores in zip(data.species, attacks, strict=True) if not len(scores)]:
         advice = '; `non_response="reject"` counts such presentations as rejected'
         about = {"rate": "APCER", "species": silent, "has": "has a response", "advice": advice}
         doubts.append(Message("species-without-response", **about))
@@ -288,7 +296,7 @@ def _doubts(
 
 
 def _doubts_of_kind(data: Presentations, kind: Kind) -> Iterator[Message]:
-    *attacks, bona_fide = data.answered
+    *attacks, bona_fide = data.class_distances
     classes = "bona fide and attack presentations"
     verdict = KindVerdict.of_attempts(
         bona_fide, np.concatenate(attacks), kind, len(bona_fide), classes=classes
@@ -297,56 +305,59 @@ def _doubts_of_kind(data: Presentations, kind: Kind) -> Iterator[Message]:
         yield verdict.message
 
 
-class _Chosen(NamedTuple):
+class _ChosenDistance(NamedTuple):
     distance: float | None  # None where no operating point fulfils the rule; NaN rejects all
-    following: float  # the nearest distance that is rejected; NaN of a threshold that was given
+    following: float  # the nearest distance that is rejected; NaN if the threshold was given
     chosen_on: str
     messages: list[Message]
 
 
-def _chosen(rule: DetectionRule, data: Presentations, train: Any, kind: Kind) -> _Chosen:
+def _choose_distance(
+    rule: DetectionRule, data: Presentations, train: Any, kind: Kind
+) -> _ChosenDistance:
     if rule.name == "fixed":
         distance = float(to_user(rule.value, kind))
         beyond = _beyond_scores(data, distance, kind, given=True)
-        return _Chosen(distance, math.nan, "given", beyond)
-    source, chosen_on = data, "the same data; errors there are optimistic"
+        return _ChosenDistance(distance, math.nan, "given", beyond)
+    training_set, chosen_on = data, "the same data; errors there are optimistic"
     if train is not None:
         scores, species = train
-        source = Presentations.from_columns(scores, species, kind, data.non_response, "train: ")
+        where = "train: "
+        training_set = Presentations.from_columns(scores, species, kind, data.non_response, where)
         chosen_on = "the training set"
-    chosen = source.chosen(rule)
+    chosen = training_set.choose(rule)
     if chosen is None:
         reason = f"no operating point fulfils the rule {rule}"
-        return _Chosen(None, math.nan, chosen_on, [Message("no-threshold", why=reason)])
+        return _ChosenDistance(None, math.nan, chosen_on, [Message("no-threshold", why=reason)])
     messages = [ALL_REJECTED] if math.isnan(chosen) else []
     if train is not None:
         messages += _beyond_scores(data, chosen, kind, given=False)
-    following = float(min(data.next_scores(chosen), source.next_scores(chosen)))
-    return _Chosen(chosen, following, chosen_on, messages)
+    following = float(min(data.next_scores(chosen), training_set.next_scores(chosen)))
+    return _ChosenDistance(chosen, following, chosen_on, messages)
 
 
 def _beyond_scores(
     data: Presentations, distance: float, kind: Kind, *, given: bool
 ) -> list[Message]:
     rates = data.rates(np.array([distance]))
-    far, frr = float(rates["apcer"][0, -2]), float(rates["bpcer"][0])
+    far, frr = float(rates["apcer"][0, -2]), float(rates["bpcer"][0])  # the pooled APCER
     return beyond_scores(float(to_user(distance, kind)), far, frr, given=given)
 
 
 def _eer_and_bpcer_at_apcer(data: Presentations, targets: np.ndarray, kind: Kind) -> Variables:
-    places = [data.at_apcer(x) for x in targets.tolist()]
-    at_target, bpcer = (
-        np.array([math.nan if i is None else x[i] for i in places], dtype=np.float64)
+    points = [data.at_apcer(x) for x in targets.tolist()]
+    distance, bpcer = (
+        np.array([math.nan if i is None else x[i] for i in points], dtype=np.float64)
         for x in (data.points.threshold, data.points.fr)
     )
-    d_eer_at = data.d_eer.eer_threshold
+    distance_at_d_eer = data.d_eer.eer_threshold
     return {
         "d_eer": ((), data.d_eer.eer),
-        "d_eer_threshold": ((), to_user(d_eer_at, kind)),
-        "d_eer_threshold_next": ((), to_user(data.next_scores(d_eer_at), kind)),
+        "d_eer_threshold": ((), to_user(distance_at_d_eer, kind)),
+        "d_eer_threshold_next": ((), to_user(data.next_scores(distance_at_d_eer), kind)),
         "bpcer_at_apcer": (("apcer_target",), bpcer),
-        "threshold_at_apcer": (("apcer_target",), to_user(at_target, kind)),
-        "threshold_at_apcer_next": (("apcer_target",), to_user(data.next_scores(at_target), kind)),
+        "threshold_at_apcer": (("apcer_target",), to_user(distance, kind)),
+        "threshold_at_apcer_next": (("apcer_target",), to_user(data.next_scores(distance), kind)),
     }
 
 
@@ -358,23 +369,24 @@ def _grid_over_scores(
     grid = linear_grid(*ends, number)
     if number is not None:
         return np.unique(grid)
+    # By default, curves also have the operating points.
     _, at_targets = variables["threshold_at_apcer"]
     _, at_d_eer = variables["d_eer_threshold"]
     thresholds = np.array([*at_targets, at_d_eer, variables.get("threshold_used", math.nan)])
     return np.union1d(grid, thresholds[np.isfinite(thresholds)])
 
 
-def _rates_at_threshold(data: Presentations, at: float | None, kind: Kind) -> Variables:
+def _rates_at_threshold(data: Presentations, distance: float | None, kind: Kind) -> Variables:
     """Return the rates at a threshold, NaN without a threshold; ``ACER = (APCER + BPCER) / 2``."""
-    used = math.nan if at is None else at
-    rates = data.rates(np.array([used]))
+    distance_used = math.nan if distance is None else distance
+    rates = data.rates(np.array([distance_used]))
     variables = {}
     for name, values in rates.items():
-        if at is None:
+        if distance is None:
             values[:] = math.nan
         variables[f"{name}_at_threshold"] = ("species",) * (values.ndim - 1), values[0]
-    variables["threshold_used"] = to_user(used, kind)
-    variables["acer"] = (rates["apcer"][0, -1] + rates["bpcer"][0]) / 2
+    variables["threshold_used"] = to_user(distance_used, kind)
+    variables["acer"] = (rates["apcer"][0, -1] + rates["bpcer"][0]) / 2  # the largest APCER
     return variables
 
 

@@ -45,19 +45,19 @@ BONA_FIDE = -1
 
 @dataclass(frozen=True)
 class Presentations:
-    """Presentations of one set: distances of those with a response, by class, and denominators."""
+    """The presentations of one set: the class of each, and its distance if there is a response."""
 
-    distances: np.ndarray  # of all presentations; NaN without a response
-    codes: np.ndarray  # of the species of each, -1 for bona fide
-    species: list[str]
-    counted: np.ndarray  # whether a species has a response: the maximum is over these
+    distances: np.ndarray  # float64 (n,): NaN without a response
+    codes: np.ndarray  # int64 (n,): the species of each presentation, `BONA_FIDE` of none
+    species: list[str]  # sorted
+    in_apcer: np.ndarray  # bool (species,): whether a presentation of the species has a response
     non_response: str
 
     @classmethod
     def from_columns(
         cls, values: Any, attack: Any, kind: Kind, non_response: str, where: str = ""
     ) -> Presentations:
-        """Check the scores and the species of one set; `where` begins the names in errors."""
+        """Check the scores and the species of one set; in errors their names begin with `where`."""
         column = species_of(attack, f"{where}attack")
         scores = require_numbers(f"{where}values", values)
         if scores.shape != column.shape:
@@ -78,8 +78,8 @@ class Presentations:
                 "species of each, such as 'print'"
             )
         require_free_labels(species.tolist())
-        answered = np.isin(np.arange(len(species)), codes[~np.isnan(scores)])
-        return cls(to_user(scores, kind), codes, species.tolist(), answered, non_response)
+        has_response = np.isin(np.arange(len(species)), codes[~np.isnan(scores)])
+        return cls(to_user(scores, kind), codes, species.tolist(), has_response, non_response)
 
     def members(self, code: int) -> np.ndarray:
         """Return a mask of the presentations in the denominator of the rate of a class."""
@@ -94,70 +94,74 @@ class Presentations:
         return [*range(len(self.species)), BONA_FIDE]
 
     @cached_property
-    def number(self) -> np.ndarray:
-        """The number of presentations in the denominator of the rate of each class."""
+    def class_sizes(self) -> np.ndarray:
+        """The denominator of the rate of each class."""
         return np.array([self.members(i).sum() for i in self.classes])
 
     @cached_property
-    def answered(self) -> list[np.ndarray]:
-        """The increasing distances of each class."""
+    def class_distances(self) -> list[np.ndarray]:
+        """The distances of the presentations with a response of each class, increasing."""
         has_response = ~np.isnan(self.distances)
         return [np.sort(self.distances[has_response & (self.codes == i)]) for i in self.classes]
 
     def rates(self, distances: np.ndarray) -> dict[str, np.ndarray]:
-        """Return APCER at distances, (distances, labels of species), and BPCER.
+        """Return APCER and BPCER at distances.
 
-        ISO/IEC 30107-3:2023: APCER of a species is its presentations that are accepted over its
-        presentations; BPCER is the bona fide presentations that are rejected over all of them.
+        APCER, (distances, labels of species), also has the pooled and the largest rate. ISO/IEC
+        30107-3:2023: the APCER of a species is the proportion of its presentations that are
+        accepted; BPCER is the proportion of bona fide presentations that are rejected.
         """
-        accepted = accepted_at(self.answered, distances)
-        number = self.number
-        of_species = ratio(accepted[:, :-1], number[:-1])
-        pooled = ratio(accepted[:, :-1].sum(axis=1), number[:-1].sum())
+        accepted = accepted_at(self.class_distances, distances)
+        sizes = self.class_sizes
+        apcer = ratio(accepted[:, :-1], sizes[:-1])
+        pooled = ratio(accepted[:, :-1].sum(axis=1), sizes[:-1].sum())
         return {
-            "apcer": with_pooled_and_largest(of_species, pooled, self.counted),
-            "bpcer": ratio(number[-1] - accepted[:, -1], number[-1]),
+            "apcer": with_pooled_and_largest(apcer, pooled, self.in_apcer),
+            "bpcer": ratio(sizes[-1] - accepted[:, -1], sizes[-1]),
         }
 
-    def of_species(self, rates: np.ndarray) -> np.ndarray:
-        """Return the rates of the species alone, of rates (distances, labels of species)."""
+    def of_single_species(self, rates: np.ndarray) -> np.ndarray:
+        """Return rates (distances, labels of species) without the pooled and the largest rate."""
         return rates[:, : len(self.species)]
 
     @cached_property
     def points(self) -> ErrorCurve:
-        """The operating points: reject-all, then each distinct score, with rates as errors."""
-        distances = np.unique(np.concatenate(self.answered))
+        """The operating points: reject-all, then each distinct score.
+
+        In place of numbers of errors, the curve has the largest APCER and BPCER.
+        """
+        distances = np.unique(np.concatenate(self.class_distances))
         reject_all = math.nan if -math.inf in distances[:1] else -math.inf
         thresholds = np.append(reject_all, distances)
         rates = self.rates(thresholds)
         return ErrorCurve(thresholds, rates["apcer"][:, -1], rates["bpcer"], 1, 1)
 
-    def next_scores(self, at: Any) -> np.ndarray:
+    def next_scores(self, distances: Any) -> np.ndarray:
         """Return the nearest score that each distance rejects; infinity if it accepts all."""
-        return np.minimum.reduce(next_among(at, *self.answered))
+        return np.minimum.reduce(next_among(distances, *self.class_distances))
 
     @cached_property
     def d_eer(self) -> EqualError:
-        """The crossing of the largest APCER and BPCER."""
+        """The point at which the largest APCER and BPCER cross."""
         return self.points.equal_error()
 
     def at_apcer(self, target: float) -> int | None:
-        """Return the loosest point with APCER at most `target`; None if APCER is not defined."""
+        """Return the index of the loosest point with APCER at most `target`; None without APCER."""
         apcer = self.points.fa
         if np.isnan(apcer[0]):
             return None
         return int(np.searchsorted(apcer, target, "right")) - 1
 
-    def chosen(self, rule: DetectionRule) -> float | None:
+    def choose(self, rule: DetectionRule) -> float | None:
         """Return the distance that a rule chooses; None if no operating point fulfils the rule."""
         if rule.name == "fixed":
             return rule.value
         if rule.name == "d_eer":
             return None if math.isnan(self.d_eer.eer) else self.d_eer.eer_threshold
-        place = self.at_apcer(rule.value)
+        point = self.at_apcer(rule.value)
         if rule.name == "bpcer":
-            place = next(iter(np.flatnonzero(self.points.fr <= rule.value).tolist()), None)
-        return None if place is None else float(self.points.threshold[place])
+            point = next(iter(np.flatnonzero(self.points.fr <= rule.value).tolist()), None)
+        return None if point is None else float(self.points.threshold[point])
 
 
 @dataclass(frozen=True)
@@ -188,7 +192,7 @@ class DetectionRule:
         )
 
     def __str__(self) -> str:
-        """Return the rule as an attribute of a result holds it."""
+        """Return the rule as it is written in the attributes of a result."""
         return self.name if self.name == "d_eer" else f"{self.name}={self.value!r}"
 
 
@@ -211,8 +215,8 @@ class PresentationList:
     instruments: list[str] | None
 
 
-def class_of(word: str) -> bool | None:
-    """Return whether a class word says bona fide; None for another word."""
+def says_bona_fide(word: str) -> bool | None:
+    """Return whether a class word means bona fide or attack; None for another word."""
     if word.strip().casefold().replace("_", " ").replace("-", " ") in _ATTACKS:
         return False
     return True if is_bona_fide_word(word) else None
@@ -220,11 +224,11 @@ def class_of(word: str) -> bool | None:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The cells of a list by column, and the number of each line."""
+    """The cells of a list, column by column."""
 
     path: Path
-    names: list[str]  # of the header, in lower case; none of a list without one
-    lines: list[int]
+    names: list[str]  # names of the columns in lower case; empty without a header
+    lines: list[int]  # the number of each line in the file
     columns: list[list[str]]
 
     def column_named(self, names: Iterable[str]) -> int | None:
@@ -234,59 +238,60 @@ class _Cells:
 def read_presentations(path: str | Path, key: str | Path | None = None) -> PresentationList:
     """Read a list of presentations.
 
-    With the names of its columns: a score, and `attack`, the species, or a class such as
-    ``bonafide`` and ``spoof``; perhaps `subject` and `instrument`. Without names: the last column
-    of numbers, a column of class words, and the column that has ``-`` where these say bona fide,
-    as ASVspoof writes them. The classes may be in another list, the `key`, by the names of the
-    presentations.
+    A list with a header has a column of scores, and a column `attack` with the species or a column
+    of classes such as ``bonafide`` and ``spoof``; it may have columns `subject` and `instrument`.
+    In a list without a header, the last column of numbers has the scores, a column has class words,
+    and the species are in the column with ``-`` wherever the class is bona fide, as ASVspoof writes
+    them. The classes may be in another list, the `key`, by the names of the presentations.
     """
-    cells = _cells_of(path)
-    score = _score(cells)
+    cells = _read_cells(path)
+    score_column = _score_column(cells)
     if key is not None:
-        cells = _joined_with_key(cells, score, _cells_of(key, of_key=True))
+        cells = _joined_with_key(cells, score_column, _read_cells(key, is_key=True))
     values = np.full(len(cells.lines), np.nan)
-    for i, (line, cell) in enumerate(zip(cells.lines, cells.columns[score], strict=True)):
+    for i, (line, cell) in enumerate(zip(cells.lines, cells.columns[score_column], strict=True)):
         if cell and (not is_number(cell) or overflows(cell)):
             raise DataError(
                 f"{cells.path}: line {line}: the score is {cell!r}; expected a number, or nothing "
                 "where detection gave no response"
             )
         values[i] = float(cell or "nan")
-    kind = KINDS.get(cells.names[score]) if cells.names else None
-    owners = []
-    for owner in (_SUBJECT_NAMES, _INSTRUMENT_NAMES):
-        column = cells.column_named(owner)
-        owners.append(None if column is None else [*cells.columns[column]])
-    return PresentationList(values, _species_by_presentation(cells, score), kind or "", *owners)
+    kind = KINDS.get(cells.names[score_column]) if cells.names else None
+    units = []
+    for names in (_SUBJECT_NAMES, _INSTRUMENT_NAMES):
+        column = cells.column_named(names)
+        units.append(None if column is None else [*cells.columns[column]])
+    species = _species_by_presentation(cells, score_column)
+    return PresentationList(values, species, kind or "", *units)
 
 
-def _cells_of(path: str | Path, of_key: bool = False) -> _Cells:
-    """Return the cells of a list, and the names of its columns, empty without a header.
-
-    A list that is a key has class words, and perhaps no numbers.
-    """
-    place = existing_file(path)
-    head = head_of(place)
-    # Data in the first line are a score, or a class in a key.
-    is_data = any(map(is_number, head.cells[0]))
-    if of_key:
-        is_data = is_data or any(class_of(cell) is not None for cell in head.cells[0])
-    named = not is_data
-    names = [*map(folded, head.cells[0])] if named else []
-    # Numbers of columns, as pandas writes them, are no data above words for classes.
+def _read_cells(path: str | Path, is_key: bool = False) -> _Cells:
+    """Read the cells of a list; a list that is a key has class words, and perhaps no numbers."""
+    file = existing_file(path)
+    head = head_of(file)
     first = head.cells[0]
-    header = named or counts_columns(first) or not first[0] and counts_columns(first[1:])
-    return _Cells(place, names, *cells_by_column(head, header))
+    # The first line is a header unless it has a score, or in a key a class word.
+    is_data = any(map(is_number, first))
+    if is_key:
+        is_data = is_data or any(says_bona_fide(cell) is not None for cell in first)
+    names = [] if is_data else [*map(folded, first)]
+    # A first line that numbers the columns, as pandas writes it, is skipped like a header.
+    is_skipped = not is_data or counts_columns(first) or not first[0] and counts_columns(first[1:])
+    return _Cells(file, names, *cells_by_column(head, is_skipped))
 
 
-def _joined_with_key(scores: _Cells, score: int, key: _Cells) -> _Cells:
+def _joined_with_key(scores: _Cells, score_column: int, key: _Cells) -> _Cells:
+    """Return the columns of the scores and of the key, joined by the names of presentations.
+
+    The names are in the two columns that have most cells in common.
+    """
     shared = {
-        (i, j): len({*names}.intersection(further_columns))
-        for i, names in enumerate(scores.columns)
-        for j, further_columns in enumerate(key.columns)
-        if i != score
+        (i, j): len({*cells}.intersection(key_cells))
+        for i, cells in enumerate(scores.columns)
+        for j, key_cells in enumerate(key.columns)
+        if i != score_column
     }
-    i, j = max(shared, key=lambda two: shared[two], default=(0, 0))
+    i, j = max(shared, key=lambda columns: shared[columns], default=(0, 0))
     if not shared or not shared[i, j]:
         raise DataError(
             f"{key.path}: no column has the names of the presentations of {scores.path.name}, such "
@@ -301,11 +306,12 @@ def _joined_with_key(scores: _Cells, score: int, key: _Cells) -> _Cells:
                 f"{cells.path}: line {cells.lines[row]}: {name!r} is listed before; expected each "
                 "presentation once"
             )
-    place = places(in_scores, in_key)
-    for row in np.flatnonzero(place < 0)[:1].tolist():
+    key_row = places(in_scores, in_key)
+    is_missing = key_row < 0
+    for row in np.flatnonzero(is_missing)[:1].tolist():
         raise DataError(
-            f"{key.path}: lacks {scores.columns[i][row]!r}, and {int((place < 0).sum()):,} of the "
-            f"{len(place):,} presentations of {scores.path.name}; expected a line for each"
+            f"{key.path}: lacks {scores.columns[i][row]!r}, and {int(is_missing.sum()):,} of the "
+            f"{len(key_row):,} presentations of {scores.path.name}; expected a line for each"
         )
     further_columns = [column for number, column in enumerate(key.columns) if number != j]
     names = list[str]()
@@ -313,11 +319,11 @@ def _joined_with_key(scores: _Cells, score: int, key: _Cells) -> _Cells:
         key_names = key.names or [""] * len(key.columns)
         names = scores.names or [""] * len(scores.columns)
         names = [*names, *(x for number, x in enumerate(key_names) if number != j)]
-    columns = [*scores.columns, *([column[row] for row in place] for column in further_columns)]
+    columns = [*scores.columns, *([column[row] for row in key_row] for column in further_columns)]
     return _Cells(scores.path, names, scores.lines, columns)
 
 
-def _score(cells: _Cells) -> int:
+def _score_column(cells: _Cells) -> int:
     if cells.names:
         columns = [i for i, name in enumerate(cells.names) if name in _SCORE_NAMES]
         if len(columns) != 1:
@@ -332,16 +338,19 @@ def _score(cells: _Cells) -> int:
     return numbers[-1]
 
 
-def _species_by_presentation(cells: _Cells, score: int) -> list[str]:
+def _species_by_presentation(cells: _Cells, score_column: int) -> list[str]:
+    """Return the species of each presentation, empty for bona fide."""
     path = cells.path
     columns = cells.columns
     attack = cells.column_named(COLUMNS["species"])
-    truth = [i for i, name in enumerate(cells.names) if name in COLUMNS["genuine"]]
-    if not truth:  # the columns of class words alone
-        truth = [
-            i for i, x in enumerate(columns) if i != score and None not in map(class_of, set(x))
+    class_columns = [i for i, name in enumerate(cells.names) if name in COLUMNS["genuine"]]
+    if not class_columns:
+        class_columns = [
+            i
+            for i, column in enumerate(columns)
+            if i != score_column and None not in map(says_bona_fide, set(column))
         ]
-    if not truth:
+    if not class_columns:
         if attack is None:
             raise DataError(
                 f"{path}: does not mark attack presentations; expected a column 'attack' with the "
@@ -349,22 +358,23 @@ def _species_by_presentation(cells: _Cells, score: int) -> list[str]:
                 "another list: `key`)"
             )
         return ["" if is_bona_fide(x) else x for x in columns[attack]]
-    flags = []
-    for number, word in zip(cells.lines, columns[truth[0]], strict=True):
-        flag = class_of(word)
-        if flag is None and attack is None:
+    may_be_bona_fide = []
+    for line, word in zip(cells.lines, columns[class_columns[0]], strict=True):
+        is_word_of_bona_fide = says_bona_fide(word)
+        if is_word_of_bona_fide is None and attack is None:
             numeric = " (1 and 0 are read in both ways)" if word.casefold() in TRUTH else ""
             raise DataError(
-                f"{path}: line {number}: the class is {word!r}; expected bonafide, target or "
+                f"{path}: line {line}: the class is {word!r}; expected bonafide, target or "
                 f"nontarget, and spoof or attack{numeric}"
             )
-        flags.append(flag is not False)
-    names = (
-        _species_column(columns, flags, {score, truth[0]}) if attack is None else columns[attack]
-    )
+        may_be_bona_fide.append(is_word_of_bona_fide is not False)
+    if attack is None:
+        names = _species_column(columns, may_be_bona_fide, {score_column, class_columns[0]})
+    else:
+        names = columns[attack]
     species = []
-    for flag, name in zip(flags, names, strict=True):
-        if flag and (attack is None or is_bona_fide(name)):
+    for may_be, name in zip(may_be_bona_fide, names, strict=True):
+        if may_be and (attack is None or is_bona_fide(name)):
             species.append("")
         elif is_bona_fide(name):
             species.append("spoof")
@@ -373,15 +383,17 @@ def _species_by_presentation(cells: _Cells, score: int) -> list[str]:
     return species
 
 
-def _species_column(columns: list[list[str]], flags: list[bool], used: set[int]) -> Sequence[str]:
-    """Return the column with marks of bona fide wherever the class is bona fide.
+def _species_column(
+    columns: list[list[str]], is_bona_fide_class: list[bool], used: set[int]
+) -> Sequence[str]:
+    """Return the first column with a mark of bona fide wherever the class is bona fide.
 
-    Empty species without such a column.
+    Without such a column, all species are empty.
     """
     for i, column in enumerate(columns):
         if i in used:
             continue
-        words = set(map(str.casefold, compress(column, flags)))
+        words = set(map(str.casefold, compress(column, is_bona_fide_class)))
         if words and all(map(is_bona_fide, words)):
             return column
-    return [""] * len(flags)
+    return [""] * len(is_bona_fide_class)

@@ -1,4 +1,4 @@
-"""Attack presentations among scores: their species, and both parts of the scores."""
+"""Bona fide scores and attacks, divided, and the attack attempts of each species."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from bioeval.scores.requirements import require_scores, require_subjects
 from bioeval.scores.rows import distances_at
 from bioeval.stats.people import ratio
 
-#: Fewer attack instruments of a species are warned of.
+#: A warning says which species have fewer attack instruments.
 FEW_INSTRUMENTS = 10
 
-#: Labels of the dimension `species` behind the species: all attacks together, whatever their
-#: species, and the largest rate of a species.
+#: The last labels of the dimension `species`: all attacks together, whatever their species, and the
+#: largest rate of a species.
 POOLED, LARGEST = "pooled", "largest"
 
 
@@ -41,72 +41,92 @@ def in_order_of_scores(kind: Kind) -> slice:
 
 @dataclass(frozen=True, eq=False)
 class AttackedScores:
-    """Bona fide scores, and attack rows with their species."""
+    """Scores divided into bona fide presentations and attacks."""
 
     bona_fide: Scores
     attacks: Scores
-    species: np.ndarray
+    species: np.ndarray  # str: the species of each row, or pair, of the attacks
     notes: tuple[Message, ...] = ()
 
 
-def parted(scores: Scores, attacks: Scores | None) -> AttackedScores:
-    """Return bona fide presentations and attacks, checked."""
-    notes: tuple[Message, ...] = ()
+def split_attacks(scores: Scores, attacks: Scores | None) -> AttackedScores:
+    """Return bona fide presentations and attacks: `attacks`, or the marked rows of `scores`."""
     if scores.layout != "pairs":
         require_subjects(scores, "a vulnerability")
     gallery = _bona_fide_gallery(scores)
     if attacks is None:
-        species = _species(scores, "scores")
-        rows = np.flatnonzero(species != "")
-        if len(rows) in (0, len(species)):
-            lacking = "no bona fide" if len(rows) else "no attack"
-            raise DataError(
-                f"there is {lacking} presentation in {counted(len(species), 'rows')}: column "
-                f"{ATTACK!r} of the probes has the species of each attack, and is empty, '-' or "
-                "'bona fide' elsewhere; or give `attacks`"
-            )
-        bona_fide = scores.select(probes=np.flatnonzero(species == ""), gallery=gallery)
-        attack_scores = scores.select(probes=rows, gallery=gallery)
-        species = species[rows]
+        attacked, rows = _marked_attacks(scores, gallery)
     else:
-        require_scores(attacks, "attacks")
-        if _species_of_rows(scores) is not None:
-            raise DataError(
-                f"there are `attacks` and a column {ATTACK!r} of the scores; expected "
-                "one of both: drop the column, or give one matrix"
-            )
-        attacks = _of_same_gallery(scores, attacks)
-        attacks, notes = _with_species(attacks)
-        notes = (*attacks.remarks, *notes)
-        species = _species(attacks, "attacks")
-        if (species == "").any():
-            raise DataError(
-                f"{counted(int((species == '').sum()), 'rows')} of `attacks` are bona "
-                f"fide by column {ATTACK!r}, the first is row {int(np.argmax(species == ''))}; "
-                "expected the attack instrument species of each"
-            )
-        bona_fide = scores if gallery is None else scores.select(gallery=gallery)
-        attack_scores = attacks if gallery is None else attacks.select(gallery=gallery)
-        rows = np.arange(attacks.shape[0])
-    if attack_scores.layout != "pairs":
-        missing = ~np.isin(attack_scores.codes.probe, attack_scores.codes.gallery)
-        if missing.any():
-            i = int(np.argmax(missing))
-            raise DataError(
-                f"{counted(int(missing.sum()), 'attack rows')} target subjects who are not "
-                f"enrolled (first: row {int(rows[i])}, target "
-                f"{plain(attack_scores.probe_labels[i])!r}); expected the label of the target, "
-                "with templates in the gallery"
-            )
-    return AttackedScores(bona_fide, attack_scores, species, notes)
+        attacked = _given_attacks(scores, attacks, gallery)
+        rows = np.arange(attacked.attacks.shape[0])
+    if attacked.attacks.layout != "pairs":
+        _require_enrolled_targets(attacked.attacks, rows)
+    return attacked
 
 
-def _species_of_rows(scores: Scores) -> np.ndarray | None:
+def _marked_attacks(
+    scores: Scores, gallery: np.ndarray | None
+) -> tuple[AttackedScores, np.ndarray]:
+    """Return scores divided by the species of their rows, and the rows of the attacks."""
+    species = _require_species(scores, "scores")
+    rows = np.flatnonzero(species != "")
+    if len(rows) in (0, len(species)):
+        lacking = "no bona fide" if len(rows) else "no attack"
+        raise DataError(
+            f"there is {lacking} presentation in {counted(len(species), 'rows')}: column "
+            f"{ATTACK!r} of the probes has the species of each attack, and is empty, '-' or "
+            "'bona fide' elsewhere; or give `attacks`"
+        )
+    bona_fide = scores.select(probes=np.flatnonzero(species == ""), gallery=gallery)
+    attacks = scores.select(probes=rows, gallery=gallery)
+    return AttackedScores(bona_fide, attacks, species[rows]), rows
+
+
+def _given_attacks(scores: Scores, attacks: Scores, gallery: np.ndarray | None) -> AttackedScores:
+    """Return bona fide scores and attacks that are given apart, each with its species."""
+    require_scores(attacks, "attacks")
+    if _species_column(scores) is not None:
+        raise DataError(
+            f"there are `attacks` and a column {ATTACK!r} of the scores; expected "
+            "one of both: drop the column, or give one matrix"
+        )
+    attacks = _with_gallery_of(scores, attacks)
+    attacks, notes = _with_species(attacks)
+    notes = (*attacks.remarks, *notes)
+    species = _require_species(attacks, "attacks")
+    if (species == "").any():
+        raise DataError(
+            f"{counted(int((species == '').sum()), 'rows')} of `attacks` are bona "
+            f"fide by column {ATTACK!r}, the first is row {int(np.argmax(species == ''))}; "
+            "expected the attack instrument species of each"
+        )
+    if gallery is None:
+        return AttackedScores(scores, attacks, species, notes)
+    return AttackedScores(
+        scores.select(gallery=gallery), attacks.select(gallery=gallery), species, notes
+    )
+
+
+def _require_enrolled_targets(attacks: Scores, rows: np.ndarray) -> None:
+    """Raise :class:`DataError` unless all targets are enrolled; `rows` are the rows of the user."""
+    is_missing = ~np.isin(attacks.codes.probe, attacks.codes.gallery)
+    if is_missing.any():
+        first = int(np.argmax(is_missing))
+        raise DataError(
+            f"{counted(int(is_missing.sum()), 'attack rows')} target subjects who are not "
+            f"enrolled (first: row {int(rows[first])}, target "
+            f"{plain(attacks.probe_labels[first])!r}); expected the label of the target, "
+            "with templates in the gallery"
+        )
+
+
+def _species_column(scores: Scores) -> np.ndarray | None:
     return scores.pairs.attack if scores.layout == "pairs" else scores.probe_meta.get(ATTACK)
 
 
-def _species(scores: Scores, input_name: str) -> np.ndarray:
-    column = _species_of_rows(scores)
+def _require_species(scores: Scores, input_name: str) -> np.ndarray:
+    """Return the species of each row, empty for bona fide; raise :class:`DataError` without any."""
+    column = _species_column(scores)
     if column is None:
         meta = {} if scores.layout == "pairs" else scores.probe_meta
         columns = f"they have: {', '.join(meta)}" if meta else "they have none"
@@ -118,10 +138,11 @@ def _species(scores: Scores, input_name: str) -> np.ndarray:
 
 
 def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
-    """Return the pairs that are not genuine of a list without species, as bob writes lists.
+    """Return attacks with their species, and a message on genuine pairs that are left out.
 
-    The species is the name of the real subject, without a leading ``attack/``, if no pair claims
-    that subject; otherwise it is ``spoof``.
+    In a list without species, as bob writes it, the attacks are the pairs that are not genuine. The
+    species is the name of the real subject, without a leading ``attack/``, if no pair claims that
+    subject; otherwise it is ``spoof``.
     """
     if attacks.layout != "pairs" or attacks.pairs.attack is not None:
         return attacks, ()
@@ -146,21 +167,28 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[Message, ...]]:
 
 
 def _bona_fide_gallery(scores: Scores) -> np.ndarray | None:
-    _, attacks = attacks_of(scores)
-    alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids) if attacks.any() else attacks
-    if alone.any():
+    """Return the gallery templates that are no attacks; None for all of them.
+
+    Raise :class:`DataError` if an attack is in the gallery alone, and no row of a square matrix.
+    """
+    _, is_attack = attacks_of(scores)
+    if not is_attack.any():
+        return None
+    is_in_gallery_only = is_attack & ~np.isin(scores.gallery_ids, scores.probe_ids)
+    if is_in_gallery_only.any():
+        number = counted(int(is_in_gallery_only.sum()), "gallery templates")
         raise DataError(
-            f"{counted(int(alone.sum()), 'gallery templates')} are attack presentations by column "
-            f"{ATTACK!r}, the first is column {int(np.argmax(alone))}; expected bona fide "
-            "templates in the gallery"
+            f"{number} are attack presentations by column {ATTACK!r}, the first is column "
+            f"{int(np.argmax(is_in_gallery_only))}; expected bona fide templates in the gallery"
         )
-    return np.flatnonzero(~attacks) if attacks.any() else None
+    return np.flatnonzero(~is_attack)
 
 
-def _of_same_gallery(scores: Scores, attacks: Scores) -> Scores:
-    """Return the attacks with the gallery in the order of the scores, by names if there are any.
+def _with_gallery_of(scores: Scores, attacks: Scores) -> Scores:
+    """Return the attacks with their gallery in the order of the scores.
 
-    Raise :class:`DataError` unless they have the kind and the gallery of the scores.
+    Gallery templates are matched by their names, if both have names. Raise :class:`DataError`
+    unless the attacks have the kind and the gallery of the scores.
     """
     name = "`attacks`"
     if scores.kind != attacks.kind:
@@ -176,11 +204,11 @@ def _of_same_gallery(scores: Scores, attacks: Scores) -> Scores:
             f"{name} is all-against-all: attack presentations cannot be the gallery. Give the "
             "gallery labels of the scores"
         )
-    sides = scores.gallery_names, attacks.gallery_names
-    attacks = attacks.with_remarks(*without_names(*sides, ("the scores", "the attacks")))
+    names = scores.gallery_names, attacks.gallery_names
+    attacks = attacks.with_remarks(*without_names(*names, ("the scores", "the attacks")))
     if scores.gallery_names is not None and attacks.gallery_names is not None:
-        place = joined((attacks.gallery_names,), scores.gallery_names, name)
-        attacks = attacks if place is None else attacks.select(gallery=place)
+        columns = joined((attacks.gallery_names,), scores.gallery_names, name)
+        attacks = attacks if columns is None else attacks.select(gallery=columns)
     if scores.gallery_labels.tolist() != attacks.gallery_labels.tolist():
         raise DataError(
             f"the {counted(attacks.shape[1], 'gallery labels')} of {name} differ from the "
@@ -190,10 +218,7 @@ def _of_same_gallery(scores: Scores, attacks: Scores) -> Scores:
 
 
 def require_free_labels(species: Sequence[str]) -> None:
-    """Raise :class:`DataError` if a species has the label of all attacks, or of the largest rate.
-
-    Labels of other cases are no trouble.
-    """
+    """Raise :class:`DataError` if a species is called as all attacks or the largest rate are."""
     for label, meaning in ((POOLED, "all attacks together"), (LARGEST, "the largest rate")):
         if label in species:
             raise DataError(
@@ -208,100 +233,100 @@ def species_labels(species: Sequence[str]) -> np.ndarray:
 
 
 def with_pooled_count(counts: np.ndarray) -> np.ndarray:
-    """Return counts (..., species) with their sum, float64: the largest rate has no count (NaN)."""
+    """Return counts (..., species) with their sum, and NaN at the label of the largest rate."""
     pooled = counts.sum(axis=-1, keepdims=True)
     return np.concatenate([counts, pooled, np.full(pooled.shape, np.nan)], axis=-1)
 
 
 def with_pooled_and_largest(
-    rates: np.ndarray, pooled: np.ndarray, counted: np.ndarray | None = None
+    rates: np.ndarray, pooled: np.ndarray, is_compared: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return rates (..., species) with the pooled rate, and the largest over species `counted`."""
-    compared = rates if counted is None else rates[..., counted]
+    """Return rates (..., species) with the pooled rate, and the largest of those compared."""
+    compared = rates if is_compared is None else rates[..., is_compared]
     largest = np.fmax.reduce(compared, axis=-1, initial=np.nan)
     return np.concatenate([rates, pooled[..., None], largest[..., None]], axis=-1)
 
 
 def few_presentations(
-    rate: str, targets: np.ndarray, number_of: Mapping[str, int]
+    rate: str, targets: np.ndarray, presentations: Mapping[str, int]
 ) -> list[Message]:
-    """Return the message of species whose presentations cannot show the smallest target."""
-    least = float(min(targets[targets > 0], default=0.0))
-    too_few = {name: n for name, n in number_of.items() if not RuleOf(3).supports(least, n)}
+    """Return a message on species with too few presentations to show the smallest target."""
+    smallest = float(min(targets[targets > 0], default=0.0))
+    too_few = {name: n for name, n in presentations.items() if not RuleOf(3).supports(smallest, n)}
     if not too_few:
         return []
-    needed = math.ceil(RuleOf(3) / least - 1e-9)
+    needed = math.ceil(RuleOf(3) / smallest - 1e-9)  # rounding errors require no presentation
     return [
-        Message("too-few-presentations", rate=rate, target=least, needed=needed, species=too_few)
+        Message("too-few-presentations", rate=rate, target=smallest, needed=needed, species=too_few)
     ]
 
 
-def few_instruments(instruments_of: Mapping[str, np.ndarray]) -> list[Message]:
-    """Return the message of species that few instruments stand for."""
-    number_of = {name: len(set(x.tolist())) for name, x in instruments_of.items()}
-    too_few = {name: n for name, n in number_of.items() if n < FEW_INSTRUMENTS}
+def few_instruments(instruments_by_species: Mapping[str, np.ndarray]) -> list[Message]:
+    """Return a message on species that are presented with few instruments."""
+    numbers = {name: len(set(x.tolist())) for name, x in instruments_by_species.items()}
+    too_few = {name: n for name, n in numbers.items() if n < FEW_INSTRUMENTS}
     return [Message("few-instruments", needed=FEW_INSTRUMENTS, species=too_few)] if too_few else []
 
 
 @dataclass(frozen=True, eq=False)
 class AttackAttempts:
-    """Attack attempts: the row, the distance and the species of each."""
+    """Attack attempts, with the row, the distance and the species of each, (attempts,)."""
 
     names: list[str]  # the species, sorted
-    presentations: np.ndarray  # int64 (species,)
+    presentations: np.ndarray  # int64 (species,): number of presentations
     row: np.ndarray
     distance: np.ndarray  # NaN where the comparison failed: no threshold accepts it
-    species: np.ndarray
-    too_few: int  # presentations whose target has too few templates for the rule of fusion
+    species: np.ndarray  # int64: indices of `names`
+    too_few: int  # number of presentations whose target has too few templates for the fusion rule
 
     @classmethod
-    def from_rows(cls, parts: AttackedScores, fusion: str | None) -> AttackAttempts:
-        """Take the attempts of the attack rows; with `fusion`, a row is one attempt."""
-        row, distance, too_few = _distances(parts.attacks, fusion)
-        names, code = np.unique(parts.species, return_inverse=True)
+    def from_rows(cls, attacked: AttackedScores, fusion: str | None) -> AttackAttempts:
+        """Read the attempts of the attack rows; with `fusion`, a row is one attempt."""
+        row, distance, too_few = _distances(attacked.attacks, fusion)
+        names, code = np.unique(attacked.species, return_inverse=True)
         require_free_labels(names.tolist())
         presentations = np.bincount(code, minlength=len(names))
         return cls(names.tolist(), presentations, row, distance, code[row], too_few)
 
     @cached_property
-    def number(self) -> np.ndarray:
-        """Attempts of each species."""
+    def attempt_counts(self) -> np.ndarray:
+        """The number of attempts of each species."""
         return np.bincount(self.species, minlength=len(self.names))
 
     @cached_property
-    def pooled(self) -> np.ndarray:
-        """The increasing distances."""
+    def sorted_distances(self) -> np.ndarray:
+        """The distances of all attempts, increasing."""
         return np.sort(self.distance)
 
     @cached_property
-    def _of_species(self) -> list[np.ndarray]:
+    def _distances_by_species(self) -> list[np.ndarray]:
         return [np.sort(self.distance[self.species == s]) for s in range(len(self.names))]
 
     def accepted(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return the attempts accepted, shape (thresholds, species)."""
-        return accepted_at(self._of_species, thresholds)
+        """Return the number of accepted attempts, shape (thresholds, species)."""
+        return accepted_at(self._distances_by_species, thresholds)
 
     def rates(self, thresholds: np.ndarray, frr: np.ndarray) -> dict[str, np.ndarray]:
         """Return IAPAR and RIAPAR at thresholds, (thresholds, labels of species)."""
         accepted = self.accepted(thresholds)
-        pooled = ratio(accepted.sum(axis=1), self.number.sum())
-        iapar = with_pooled_and_largest(ratio(accepted, self.number), pooled)
+        pooled = ratio(accepted.sum(axis=1), self.attempt_counts.sum())
+        iapar = with_pooled_and_largest(ratio(accepted, self.attempt_counts), pooled)
         return {"iapar": iapar, "riapar": iapar + frr[:, None]}
 
 
 def accepted_at(classes: list[np.ndarray], thresholds: np.ndarray) -> np.ndarray:
-    """Return how many increasing distances of each class are accepted, (thresholds, classes).
+    """Return how many attempts of each class are accepted, (thresholds, classes).
 
-    NaN accepts nothing.
+    `classes` are the increasing distances of each class; a threshold that is NaN accepts nothing.
     """
     accepted = np.stack([x.searchsorted(thresholds, side="right") for x in classes], axis=1)
     return np.where(np.isnan(thresholds)[:, None], 0, accepted)
 
 
 def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the row and the distance of each attack attempt; other cells are not read.
+    """Return the row and the distance of each attack attempt, and the number of rows not fused.
 
-    The third value is the number of rows with too few comparisons to be fused.
+    Only comparisons with the target are read. A row with too few of them is not fused.
     """
     if attacks.layout == "pairs":
         return *_attempts(np.arange(attacks.shape[0]), attacks.pair_distances(), attacks), 0
@@ -313,11 +338,11 @@ def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndar
     values = distances_at(attacks, row, column)
     failed = np.isnan(values)
     if failed.any() and attacks.nan == "raise":
-        i, cells = int(np.argmax(failed)), attacks.cells
+        first, cells = np.flatnonzero(failed)[:1], attacks.cells
         raise DataError(
             f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
-            f"failed (NaN), the first at row {int(taken(cells.rows, row[i : i + 1])[0])}, column "
-            f"{int(taken(cells.columns, column[i : i + 1])[0])}; choose how to treat failed "
+            f"failed (NaN), the first at row {int(taken(cells.rows, row[first])[0])}, column "
+            f"{int(taken(cells.columns, column[first])[0])}; choose how to treat failed "
             'comparisons: `nan="reject"` (as attempts that no threshold accepts) or '
             '`nan="exclude"` (no attempt)'
         )
@@ -325,9 +350,10 @@ def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndar
         values = with_failures(values, failed)
     too_few = 0
     if fusion is not None:
-        place = np.arange(len(row)) - np.searchsorted(row, row)
-        table = np.full((rows, int(place.max(initial=0)) + 1), np.nan, dtype=values.dtype)
-        table[row, place] = values
+        # (rows, templates): the scores of each row with its target's templates, else NaN.
+        template = np.arange(len(row)) - np.searchsorted(row, row)
+        table = np.full((rows, int(template.max(initial=0)) + 1), np.nan, dtype=values.dtype)
+        table[row, template] = values
         ends = np.array([0, table.shape[1]])
         row = np.arange(rows)
         values = fused(table, ends, fusion, rejected=attacks.nan == "reject")[:, 0]
@@ -338,16 +364,17 @@ def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndar
 def _attempts(
     row: np.ndarray, values: np.ndarray, attacks: Scores
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the scores of the attempts, (k,) each; a failed attempt is NaN.
+    """Return the rows and the distances of attempts, (k,) each; NaN is a failed attempt.
 
-    `row` and `values` are the cells in use.
+    The `values` are comparisons as they are read: NaN is no attempt, +inf a rejected failure.
     """
-    is_attempt = values == values
+    is_attempt = ~np.isnan(values)
     row, values = row[is_attempt], values[is_attempt]
     return row, (scored(values) if attacks.nan == "reject" else values).astype(np.float64)
 
 
 def _is_from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """Return whether the instrument of each cell's row was made from the template of its column."""
     if "source" not in attacks.probe_meta:
         return np.zeros(len(row), dtype=bool)
     templates = attacks.gallery_names
