@@ -62,20 +62,17 @@ RANKS = {
 
 @dataclass(frozen=True, eq=False)
 class SearchCounted:
-    """Open-set or closed-set identification.
-
-    `left_out` caches the changes from leaving each subject out, by tie policy; tasks with the same
-    searches share the dictionary.
-    """
+    """Open-set or closed-set identification."""
 
     scores: Scores
     searches: Searches
     task: OpenSet | ClosedSet
+    #: Without each subject, by tie policy: a cache that tasks with the same searches share.
     left_out: dict[str, LeftOut]
     far_targets: np.ndarray
     curve: CurveThresholds = None
-    extra_distances: np.ndarray | None = None  # to be among the thresholds
-    last_rank: int = 1  # of operating points that are no part of a curve
+    extra_distances: np.ndarray | None = None  # thresholds besides those of `curve`
+    last_rank: int = 1  # the last rank of operating points, where there is no curve
 
     def scalars(self) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""
@@ -111,29 +108,33 @@ class SearchCounted:
         )
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
-        """Return the result with confidence intervals: of all against all, for new people."""
+        """Return the result with confidence intervals; if all are against all, for new people."""
         from bioeval.counting.left_out import LeftOut
         from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 
         scores, ties = self.scores, self.task.ties
-        add = open_set_intervals if isinstance(self.task, OpenSet) else closed_set_intervals
+        add_intervals = (
+            open_set_intervals if isinstance(self.task, OpenSet) else closed_set_intervals
+        )
         if not limits.by_subject:
-            return add(dataset, self.searches, None, limits, None)
+            return add_intervals(dataset, self.searches, None, limits, None)
         require_people(scores, method=limits.method)
-        codes, square = scores.codes, scores.layout == "all-against-all"
-        same = square and np.array_equal(np.unique(codes.probe), np.unique(codes.gallery))
-        if limits.resamples:  # the people who search are drawn
-            return add(dataset, self.searches, people_of_probes(scores), limits, None)
-        if same and not scores.codes.no_person.any() and ties not in self.left_out:
-            self.left_out[ties] = LeftOut.from_searches(self.searches, self.scores, ties)
         people = people_of_probes(scores)
-        return add(dataset, self.searches, people, limits, self.left_out.get(ties))
+        if limits.resamples:  # the people who search are drawn
+            return add_intervals(dataset, self.searches, people, limits, None)
+        codes = scores.codes
+        same_people = scores.layout == "all-against-all" and np.array_equal(
+            np.unique(codes.probe), np.unique(codes.gallery)
+        )
+        if same_people and not codes.no_person.any() and ties not in self.left_out:
+            self.left_out[ties] = LeftOut.from_searches(self.searches, scores, ties)
+        return add_intervals(dataset, self.searches, people, limits, self.left_out.get(ties))
 
 
 def ranks_dataset(searches: Searches, ties: Ties, subjects: np.ndarray | None) -> xr.Dataset:
     """Return rank, scores and candidates of each probe, and its subject where labels name it."""
-    chosen = np.nonzero(searches.mates > 0)[0]
-    probes, ranks, weights = searches.rank_weights(chosen, ties)
+    mated = np.nonzero(searches.mates > 0)[0]
+    probes, ranks, weights = searches.rank_weights(mated, ties)
     rank = np.full(len(searches.mate), np.nan)
     rank[probes] = np.bincount(probes, weights * ranks, minlength=len(rank))[probes]
     kind = searches.about.kind
@@ -345,7 +346,7 @@ def _identify(
     task: OpenSet | ClosedSet,
     limits: IntervalMethod | None,
     far_targets: np.ndarray | None = None,
-    given: CurveThresholds = None,
+    requested_thresholds: CurveThresholds = None,
 ) -> xr.Dataset:
     if limits is not None and task.gallery == "single":
         raise DataError(
@@ -360,9 +361,11 @@ def _identify(
     targets = np.empty(0) if far_targets is None else far_targets
     counted: SearchCounted | SingleTemplateCounted
     if task.gallery == "single":
-        counted = SingleTemplateCounted.from_scores(scores, task, targets, given)
+        counted = SingleTemplateCounted.from_scores(scores, task, targets, requested_thresholds)
     else:
-        counted = SearchCounted(scores, search(scores, task), task, {}, targets, given)
+        counted = SearchCounted(
+            scores, search(scores, task), task, {}, targets, requested_thresholds
+        )
     dataset = counted.dataset()
     return dataset if limits is None else counted.with_intervals(dataset, limits)
 

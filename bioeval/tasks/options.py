@@ -18,14 +18,14 @@ from bioeval.protocol.choices import ImpostorProbes
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.stats.options import IntervalMethod
 
-#: The tasks that one pass counts; studies offer others.
+#: The tasks that are counted together in one pass; re-identification and GOM are not.
 CORE_TASKS = frozenset({"verification", "open_set", "closed_set"})
 
 Task = TypeVar("Task", bound=OpenSet | ClosedSet)
 
 
 def has_no_core_task(card: Protocol) -> bool:
-    """Whether a card has tasks of studies alone, such as re-identification and GOM."""
+    """Whether a card has no tasks but re-identification and GOM."""
     return CORE_TASKS.isdisjoint(card.tasks)
 
 

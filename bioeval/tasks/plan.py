@@ -66,7 +66,10 @@ class CardTasks:
         automatic: bool,
         whole: Provenance | None = None,
     ):
-        """Check the tasks that a card names; `whole` is the provenance of which this is a part."""
+        """Check the tasks of the card.
+
+        `whole` is the provenance of the scores of which these are a part, or None.
+        """
         options.refuse_unused(card)
         if galleries_of(scores, card) is not None:
             raise ProtocolError(
@@ -88,8 +91,8 @@ class CardTasks:
         report = card.report
         self.curve = options.curve
         if self.curve is None:
-            of_card = card.curve.requested()
-            self.curve = np.array(of_card) if isinstance(of_card, tuple) else of_card
+            requested = card.curve.requested()
+            self.curve = np.array(requested) if isinstance(requested, tuple) else requested
         self.far_targets, frr_targets = options.targets(report)
         #: Whether verification reports rare FAR targets that the data can support.
         self.rare = automatic and options.far_targets is None
@@ -107,21 +110,23 @@ class CardTasks:
         self.searching: dict[str, OpenSet | ClosedSet] = {}
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
             if task is not None and self._supports(name):
-                section = f"{card.name}: [{name}]"
-                task = options.with_last_rank(task, scores.shape[-1], section)
-                if isinstance(task, OpenSet):
-                    require_values(scores, "open-set identification")
-                    task = options.with_impostors(task)
-                self.searching[name] = task.of_kind(scores.kind)
+                self._add_search(name, task)
+
+    def _add_search(self, name: str, task: OpenSet | ClosedSet) -> None:
+        scores, options = self.scores, self.options
+        task = options.with_last_rank(task, scores.shape[-1], f"{self.card.name}: [{name}]")
+        if isinstance(task, OpenSet):
+            require_values(scores, "open-set identification")
+            task = options.with_impostors(task)
+        self.searching[name] = task.of_kind(scores.kind)
 
     def _add_verification(self, task: Verification) -> None:
         scores = self.scores
-        drawn = self.card.claims
         claims = None
-        if drawn is not None:
+        if (sampling := self.card.claims) is not None:
             from bioeval.partition.claims import ClaimSampler
 
-            claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
+            claims = ClaimSampler(sampling.per_probe, sampling.genuine, sampling.seed)
         may_fuse = scores.layout != "pairs" and knows_people(scores)
         for templates in task.templates:
             if self.automatic and templates == "multi" and not may_fuse:
@@ -145,22 +150,22 @@ class CardTasks:
         return has_subjects(self.scores)
 
     def count(self, *, curves: bool = True) -> dict[str, CountedTask]:
-        """Return the counts of all tasks by node; one pass counts tasks of the same scores.
+        """Return the counts of each task by node; one pass counts all but [reid] and [gom].
 
-        With `curves`, the operating points of verification are rows of its curve.
+        With `curves`, the operating points of verification are among the thresholds of its curve.
         """
         if (limits := self.options.interval) is not None and limits.by_subject:
             require_people(self.scores, method=limits.method)
-        searching: dict[tuple[str, str], Searching] = {}
+        searchers: dict[tuple[str, str], Searching] = {}
         for task in self.searching.values():
-            if task.gallery == "all":  # open and closed set share it where ranks are alike
-                way = task.rank_unit, task.fusion
-                searching.setdefault(way, Searching(self.scores, task, self.about))
-        reducers = [reducer for x in searching.values() for reducer in x.reducers]
-        ranked = iter(count(self.scores, [*self.verifying.values()], *reducers))
+            if task.gallery == "all":  # open and closed set share searches of the same ranks
+                searched_as = task.rank_unit, task.fusion
+                searchers.setdefault(searched_as, Searching(self.scores, task, self.about))
+        reducers = [reducer for x in searchers.values() for reducer in x.reducers]
+        facts = iter(count(self.scores, [*self.verifying.values()], *reducers))
         searches: dict[tuple[str, str], tuple[Searches, dict[str, LeftOut]]] = {}
-        for key, shared in searching.items():
-            searches[key] = shared.result(*(next(ranked) for _ in shared.reducers)), {}
+        for key, searcher in searchers.items():
+            searches[key] = searcher.result(*(next(facts) for _ in searcher.reducers)), {}
         counted: dict[str, CountedTask] = {**self.verifying}
         for node, task in self.searching.items():
             if task.gallery == "single":
@@ -168,10 +173,10 @@ class CardTasks:
                     self.scores, task, self.far_targets, self.curve
                 )
                 continue
-            facts_of_probes, left_out = searches[task.rank_unit, task.fusion]
+            searches_of_task, left_out = searches[task.rank_unit, task.fusion]
             counted[node] = SearchCounted(
                 self.scores,
-                facts_of_probes,
+                searches_of_task,
                 task,
                 left_out,
                 self.far_targets,
@@ -185,15 +190,10 @@ class CardTasks:
 
     @stage("finding operating points")
     def _refine(self, counted: dict[str, CountedTask], *, curves: bool) -> None:
-        """Find the operating points of verification.
-
-        If there are extra thresholds, the curve of each task has rows at the extra thresholds and
-        at the operating points of all tasks.
-        """
-        extra, kind = self.options.extra_thresholds, self.scores.kind
+        """Find the operating points of verification, and add the extra thresholds to the curves."""
+        extra_thresholds = self.options.extra_thresholds
         verified = [*self.verifying.values()]
         both_ways = bool(verified) and is_symmetric(self.scores)
-        rows = None if extra is None else to_internal(extra, kind)
         for verification in verified:
             symmetric = both_ways and verification.use.fused is None
             targets = self.far_targets
@@ -203,29 +203,34 @@ class CardTasks:
             verification.find_points(
                 replace(self.wanted, targets=targets),
                 symmetric=symmetric,
-                with_rows=curves and (verification.given is None or rows is not None),
+                with_rows=curves and (verification.given is None or extra_thresholds is not None),
             )
-        if rows is None:
-            return
-        points = [rows, *(verification.points.rows for verification in verified)]
+        if extra_thresholds is not None:
+            self._add_thresholds(counted, to_internal(extra_thresholds, self.scores.kind))
+
+    def _add_thresholds(self, counted: dict[str, CountedTask], extra: np.ndarray) -> None:
+        """Add the distances `extra` and the operating points of all tasks to the curve of each."""
+        verified = [*self.verifying.values()]
+        distances_of_points = [extra, *(verification.points.rows for verification in verified)]
         searches = counted.get("open_set")
         if isinstance(searches, SearchCounted):
             task = searches.task
             assert isinstance(task, OpenSet)
-            points.append(
+            distances_of_points.append(
                 open_set_distances(searches.searches, task.ties, task.impostors, self.far_targets)
             )
-            extra_distances = np.unique(np.concatenate(points))
+            extra_distances = np.unique(np.concatenate(distances_of_points))
             counted["open_set"] = replace(searches, extra_distances=extra_distances)
-        rows = np.unique(np.concatenate(points))
-        rows = rows[np.isfinite(rows)]
+        distances = np.unique(np.concatenate(distances_of_points))
+        distances = distances[np.isfinite(distances)]
         recounts = verified
         if any(not x.attempts.listed for x in verified):  # by another pass
-            user_rows = to_internal(rows, kind)  # to_internal is its own inverse
-            recounts = [VerificationTask(self.scores, x.use, given=user_rows) for x in verified]
+            # In the units of the user, increasing: to_internal is its own inverse.
+            thresholds = to_internal(distances, self.scores.kind)
+            recounts = [VerificationTask(self.scores, x.use, given=thresholds) for x in verified]
             count(self.scores, recounts)
         for verification, recounted in zip(verified, recounts, strict=True):
-            verification.replace_rows(rows, recounted.attempts)
+            verification.replace_rows(distances, recounted.attempts)
 
 
 def _provenance(
@@ -252,10 +257,9 @@ def check_systems(scores: Mapping[str, Scores]) -> None:
 
 
 def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
-    """Return the card of a protocol, or raise if it does not take scores of this layout.
+    """Return the card of a protocol, or raise :class:`ProtocolError` if it refuses the layout.
 
-    This is the only place that decides which layouts a card takes: for every function and every
-    command.
+    Nothing else decides which layouts a card takes, for any function or command.
     """
     require_scores(scores)
     card = for_layout(scores.layout, protocol)
@@ -286,15 +290,15 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
         return None
     column = scores.gallery_meta[card.galleries.column]
     codes = Codes(column, column, "galleries")
-    unknown = missing_values(codes.values)
-    names = ["" if unknown[i] else str(x) for i, x in enumerate(codes.values.tolist())]
+    is_missing = missing_values(codes.values)
+    names = ["" if is_missing[i] else str(x) for i, x in enumerate(codes.values.tolist())]
     if len(names) < 2:
         return None
     wrong = [name for name in names if not name or "/" in name or name == MEAN]
     if wrong or len(set(names)) < len(names):
-        bad = (wrong or names)[0]
+        refused = (wrong or names)[0]
         raise DataError(
-            f"the gallery metadata {card.galleries.column!r} name a gallery {bad!r}; expected "
+            f"the gallery metadata {card.galleries.column!r} name a gallery {refused!r}; expected "
             f"different words without '/', other than {MEAN!r}"
         )
     galleries = {}
@@ -304,7 +308,7 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
 
 
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:
-    """Return the scores without the comparisons that any part of a protocol leaves out."""
+    """Return the scores without the comparisons that a protocol leaves out."""
     return _compared(scores, resolve_card(scores, protocol))
 
 
@@ -314,7 +318,7 @@ def _compared(scores: Scores, card: Protocol) -> Scores:
 
 
 def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
-    """Return the scores without the comparisons that tasks of studies in a card leave out."""
+    """Return the scores without the comparisons that a card's [reid] or [gom] leaves out."""
     if CORE_TASKS.issuperset(card.tasks):
         return scores
     return kept_scores(with_exclusions(scores, card), convention_of(card, ("reid", "gom")))

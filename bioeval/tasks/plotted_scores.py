@@ -20,17 +20,17 @@ from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
 from bioeval.scores.people import knows_people
 from bioeval.scores.rows import attempted
 
-# Sampled values, about, and the least and the largest number of sampled rows.
+# About how many values are sampled, and the smallest and largest number of sampled rows.
 SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)
 
 
 def histograms_of(data: Any) -> dict[str, ScoreHistograms]:
-    """Count the scores of a system, or of several by name."""
-    several = isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree)
-    by_name = dict(data) if several else {"": data}
+    """Return the histograms of a system's scores, or of several systems' by name."""
+    is_several = isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree)
+    by_name = dict(data) if is_several else {"": data}
     if not by_name:
         raise DataError("be.plot.score_distributions got an empty mapping; expected name: data")
-    return {str(name): _histograms(one) for name, one in by_name.items()}
+    return {str(name): _histograms(system) for name, system in by_name.items()}
 
 
 def _histograms(data: Any) -> ScoreHistograms:
@@ -53,8 +53,8 @@ def _histograms(data: Any) -> ScoreHistograms:
         user_edges = to_internal(edges, kind)  # in the units of the user
         accepted = verify(data, given=user_edges).curve[1]
     impostor = Histogram.of_distances(edges, np.diff(accepted), attempts.impostor_attempts, kind)
-    numbers = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
-    about = xr.Dataset(numbers, attrs=about_attrs(verified.about, "histogram", "", ()))
+    attempts_by_class = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
+    about = xr.Dataset(attempts_by_class, attrs=about_attrs(verified.about, "histogram", "", ()))
     return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)
 
 

@@ -50,16 +50,13 @@ ATTRS = {
 
 @dataclass(frozen=True, eq=False)
 class SingleTemplateCounted:
-    """A task of identification, counted over all galleries of one template of each subject.
-
-    Only open-set identification has `far_targets`, and thresholds `given` by the user.
-    """
+    """A task of identification, counted over all galleries of one template of each subject."""
 
     counts: SingleTemplateCounts
     task: OpenSet | ClosedSet
-    far_targets: np.ndarray
+    far_targets: np.ndarray  # of open-set identification
     notes: list[Message]
-    given: CurveThresholds
+    requested_thresholds: CurveThresholds  # of open-set identification
 
     @classmethod
     def from_scores(
@@ -67,7 +64,7 @@ class SingleTemplateCounted:
         scores: Scores,
         task: OpenSet | ClosedSet,
         far_targets: np.ndarray,
-        given: CurveThresholds,
+        requested_thresholds: CurveThresholds,
     ) -> Self:
         """Count the searches of a task."""
         require_subjects(scores, 'a gallery of one template of each subject (gallery="single")')
@@ -80,11 +77,13 @@ class SingleTemplateCounted:
             raise ProtocolError(
                 "fixed pairs have no gallery to take one template of each subject from"
             )
-        grid = thresholds_over(scores, given) if isinstance(task, OpenSet) else np.empty(0)
+        grid = np.empty(0)
+        if isinstance(task, OpenSet):
+            grid = thresholds_over(scores, requested_thresholds)
         subjects = len(scores.gallery_order.subjects)
         ranks, notes = ranks_to_report(subjects, task.max_rank, len(grid))
         counting = CountSingleTemplates(scores, ties=task.ties, thresholds=grid, ranks=ranks)
-        return cls(counting.count(), task, far_targets, notes, given)
+        return cls(counting.count(), task, far_targets, notes, requested_thresholds)
 
     def scalars(self) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""
@@ -123,7 +122,7 @@ class SingleTemplateCounted:
             _, at_any_threshold = _expected_ranks(counts, ties)
             return rate(at_any_threshold, counts.genuine)
 
-        if counts.at_ends:  # counted under both orders of equal scores: do they decide the result?
+        if counts.at_ends:  # the counts under both orders of equal scores may differ
             notes = [*notes, *rank_message("cms", curve, CMS_WORDS)]
         options = {**ATTRS, "ties": counts.ties, "unmated": unmated}
         return closed_set.dataset(counts.about, options, notes)
@@ -154,31 +153,33 @@ class SingleTemplateCounted:
             non_targets_within=within[UNENROLLED],
         )
         points = open_set.bounds(at_any_threshold, far_targets)
-        if counts.at_ends:  # as for the closed set
-            ends = []
+        if counts.at_ends:  # the counts under both orders of equal scores may differ
+            eer_bounds = []
             for ties in ENDS:
-                identified_at_end, overall_at_end = _expected_ranks(counts, ties)
-                at_end = replace(open_set, identified=identified_at_end)
-                bounds = at_end.bounds(overall_at_end, far_targets)
-                ends.append(bounds["eer_at_most"])
-            notes = [*notes, *tie_message("eer_at_most", ends, "the upper bound of EER")]
+                identified, at_any_threshold = _expected_ranks(counts, ties)
+                bounds = replace(open_set, identified=identified).bounds(
+                    at_any_threshold, far_targets
+                )
+                eer_bounds.append(bounds["eer_at_most"])
+            notes = [*notes, *tie_message("eer_at_most", eer_bounds, "the upper bound of EER")]
         options = {**ATTRS, "ties": counts.ties, "impostors": role}
         result = open_set.dataset(points, far_targets, counts.about, options, notes, [])
-        if isinstance(self.given, np.ndarray):
-            note_thresholds_beyond_scores(result, self.given)
+        if isinstance(self.requested_thresholds, np.ndarray):
+            note_thresholds_beyond_scores(result, self.requested_thresholds)
         return result
 
 
 def _expected_accepts(counts: SingleTemplateCounts, role: str) -> tuple[np.ndarray, int]:
-    """Return the expected number of impostor searches within each threshold, and their number.
+    """Return the expected number of accepted impostor searches, and the number of these searches.
 
-    The expectation, float64 (thresholds,), is over all galleries with one template a subject.
+    The expected numbers, float64 (thresholds,), are means over all galleries with one template of
+    each subject.
     """
-    by_role = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
-    kinds = by_role.get(role, [ENROLLED, UNENROLLED])
+    roles_of_rule = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
+    roles = roles_of_rule.get(role, [ENROLLED, UNENROLLED])
     attempts = {ENROLLED: counts.impostors_enrolled, UNENROLLED: counts.impostors_unenrolled}
-    impostor = sum(attempts[kind] for kind in kinds)
-    return np.minimum(sums_of(counts.within[:, kinds].sum(axis=1)), impostor), impostor
+    impostor = sum(attempts[kind] for kind in roles)
+    return np.minimum(sums_of(counts.within[:, roles].sum(axis=1)), impostor), impostor
 
 
 def _expected_ranks(
@@ -191,6 +192,6 @@ def _expected_ranks(
     """
     sums = counts.at_ends[ENDS.index(ties)] if ties else counts.di
     table = sums_of(sums.cumsum(axis=1).cumsum(axis=2))
-    # The chances of a probe add up to 1 but for their rounding.
+    # The chances of a probe add up to 1, except for rounding.
     table = np.minimum(table, counts.genuine)
     return table[:-1], table[-1]

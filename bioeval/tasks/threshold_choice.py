@@ -20,8 +20,8 @@ def chosen_threshold(
 ) -> ChosenThreshold:
     """Return the distance that a rule chooses on all attempts; a fixed threshold reads no score.
 
-    NaN rejects all: no stricter threshold lies below the scores. Errors name the rule by
-    `argument`.
+    The distance is NaN if all attempts must be rejected, but no threshold is below all scores.
+    Errors name the rule by `argument`.
     """
     rule = rule.as_distance(scores.kind)
     if rule.name == "fixed":

@@ -22,15 +22,15 @@ from bioeval.tasks.reid.convention import Convention, cameras_of
 
 
 class Candidates:
-    """The candidates of the queries of some scores under a convention.
+    """The gallery entries that each query of some scores is compared with under a convention.
 
-    - `left_out` (bool (queries,)): queries that are junk or distractors, which match nothing
-    - `identity` (int64 (queries,)): a code of each query's subject, -1 where it is left out
+    - `left_out` (bool (queries,)): queries that are junk or distractors, which have no match
+    - `identity` (int64 (queries,)): the code of each query's subject, -1 where it is left out
     - `itself` (bool (queries,)): whether the query's own template is in the gallery
-    - `enrolled` (bool (queries,)): whether the subject has templates there besides the query
-    - `junk` (bool (gallery templates,)): templates that no query sees
+    - `enrolled` (bool (queries,)): whether the gallery has other templates of the query's subject
+    - `junk` (bool (gallery templates,)): templates that are removed for every query
     - `ids`: the labels of junk and of distractors
-    - `cameras`: the cameras of both sides as codes, -1 if unknown; None if no rule needs them
+    - `cameras`: the cameras of both sides as codes, -1 if unknown; None if no rule needs cameras
     """
 
     def __init__(self, scores: Scores, rules: Convention):
@@ -59,17 +59,17 @@ class Candidates:
 
     @property
     def absent(self) -> np.ndarray:
-        """The mask of queries of people whom the gallery lacks."""
+        """Whether each query is of a person without templates in the gallery, bool (queries,)."""
         return ~self.enrolled & ~self.left_out
 
     def labels(self) -> np.ndarray:
-        """Return the label of each query: a number, or a text as Python writes it."""
+        """Return the label of each query: an integer, a text, or else its `repr`."""
         codes = self.scores.codes
         values = codes.values
         if values.dtype.kind not in "iuU":
-            listed = values.tolist()
-            all_text = all(isinstance(x, str) for x in listed)
-            values = np.array(listed if all_text else [*map(repr, listed)], dtype=str)
+            values_listed = values.tolist()
+            all_text = all(isinstance(x, str) for x in values_listed)
+            values = np.array(values_listed if all_text else [*map(repr, values_listed)], dtype=str)
         return values[codes.probe]
 
     def names(self) -> np.ndarray | None:
@@ -78,10 +78,10 @@ class Candidates:
         return None if names is None else np.array([*map(str, names)], dtype=str)
 
     def without_removed(self, rule: str, *, by_label: bool = False) -> Scores:
-        """Return the scores without junk and the entries that `rule`, `removed` of a card, removes.
+        """Return the scores without junk, and without the entries that a `rule` of a card removes.
 
-        No query has a distractor for a mate. Each distractor is a person of its own; with
-        `by_label`, distractors of one label are one person.
+        No distractor is a mate of a query. Each distractor is a person of its own, or, with
+        `by_label`, all distractors of a label are one person.
         """
         scores = self.scores
         codes = scores.codes.labelled.apart(self.ids, scores.probe_ids, scores.gallery_ids)
@@ -97,55 +97,58 @@ class Candidates:
         return leaving_out(scores, codes, rules)
 
     def of_queries(self, is_kept: np.ndarray) -> Candidates:
-        """Return the candidates of some queries; scores and cameras remain of all queries."""
-        chosen = copy(self)
-        chosen.left_out = self.left_out[is_kept]
-        chosen.identity = self.identity[is_kept]
-        chosen.itself = self.itself[is_kept]
-        chosen.enrolled = self.enrolled[is_kept]
-        return chosen
+        """Return the candidates of the kept queries; `scores` and `cameras` still have all."""
+        candidates = copy(self)
+        candidates.left_out = self.left_out[is_kept]
+        candidates.identity = self.identity[is_kept]
+        candidates.itself = self.itself[is_kept]
+        candidates.enrolled = self.enrolled[is_kept]
+        return candidates
 
     def _by_camera(self, *, of_all: bool) -> ExclusionRule:
+        """Return the rule that excludes mates, or `of_all` all people, by the query's camera."""
         assert self.cameras is not None
         return ExclusionRule(Exclusion.parse("all:camera" if of_all else "camera"), self.cameras)
 
     def parts(self, rule: str) -> Parts:
-        """Return the parts of these scores for the ranks of mates."""
+        """Return the scores without removed entries as blocks, in which mates are ranked."""
         return parts_of(self.without_removed(rule), nearest=True, grouped=False)
 
     def people(self, rule: str) -> Parts:
-        """Return whole rows of these scores, in which people are side by side."""
+        """Return the scores without removed entries as whole rows, in which people are ranked."""
         return RowParts(self.without_removed(rule, by_label=True))
 
     def removed_entries(self, rule: str) -> np.ndarray:
-        """Return the number of gallery templates removed for each query, besides the query."""
+        """Return how many gallery templates are removed for each query, its own not counted."""
         order = np.argsort(self.scores.gallery_ids)
-        place = np.searchsorted(self.scores.gallery_ids[order], self.scores.probe_ids)
-        # The column of the query's own template; any column where it has none.
-        own_column = np.where(self.itself, order[np.minimum(place, len(order) - 1)], 0)
+        index = np.searchsorted(self.scores.gallery_ids[order], self.scores.probe_ids)
+        # The column of the query's own template; any column if the gallery lacks it.
+        own_column = np.where(self.itself, order[np.minimum(index, len(order) - 1)], 0)
         removed = np.full(len(own_column), int(self.junk.sum()))
         is_own_removed = self.junk[own_column]
         if self.cameras is not None and rule != "none":
             camera = self.cameras.probe
             has_camera = camera >= 0
-            # An entry is removed if it has the key of the query: its camera, or person and camera.
+            # An entry is removed if its key is the query's: the camera, or person and camera.
             query_key = camera
             entry_key = self.cameras.gallery
             if rule == "same-id-same-camera":
-                number = len(self.cameras.values) + 1
-                query_key = self.identity * number + camera
-                entry_key = self.scores.codes.labelled.gallery * number + self.cameras.gallery
+                keys_per_person = len(self.cameras.values) + 1
+                query_key = self.identity * keys_per_person + camera
+                entry_key = (
+                    self.scores.codes.labelled.gallery * keys_per_person + self.cameras.gallery
+                )
             is_removable = (self.cameras.gallery >= 0) & ~self.junk
             keys = np.sort(entry_key[is_removable])
-            low = np.searchsorted(keys, query_key, "left")
-            high = np.searchsorted(keys, query_key, "right")
-            removed += np.where(has_camera, high - low, 0)
+            first = np.searchsorted(keys, query_key, "left")
+            end = np.searchsorted(keys, query_key, "right")
+            removed += np.where(has_camera, end - first, 0)
             has_own_key = entry_key[own_column] == query_key
             is_own_removed |= has_camera & is_removable[own_column] & has_own_key
         return removed - (self.itself & is_own_removed)
 
     def about(self) -> Provenance:
-        """Return the provenance of the data, with messages on queries left out and on cameras."""
+        """Return the provenance of the data, with messages on left-out queries and on cameras."""
         about = Provenance.from_scores(self.scores)
         reading, codes = about.reading, self.scores.codes.labelled
         notes: list[Message] = []
@@ -159,23 +162,24 @@ class Candidates:
             notes += rule_notes(self.scores, self._by_camera(of_all=of_all))
         if distractors := codes.labels_of_no_person(self.distractor_ids):
             reading = (*reading, f"distractors: identity {', '.join(distractors)}")
-        former = [note for note in about.notes if note.code != "no-person"]
-        new_notes = [note for note in notes if note not in former]
-        about = replace(about, notes=(*former, *new_notes), reading=reading)
+        notes_of_scores = [note for note in about.notes if note.code != "no-person"]
+        new_notes = [note for note in notes if note not in notes_of_scores]
+        about = replace(about, notes=(*notes_of_scores, *new_notes), reading=reading)
         if self.scores.layout == "top-k":
             return about
         return about.searching(self.without_removed(self.rules.removed), ~self.left_out)
 
 
 def kept_scores(scores: Scores, rules: Convention) -> Scores:
-    """Return a view of scores without the cells that a convention removes, for other tasks."""
+    """Return a view of the scores for other tasks, without the cells that a convention removes."""
     return masked(scores, KeptCells(Candidates(scores, rules)))
 
 
 class KeptCells:
-    """Mask of a matrix under a convention, computed row by row as it is read.
+    """Mask of a matrix under a convention, computed for the rows that are read.
 
-    `removed` has the cells that the convention removes; `scores_mask` is the scores' own, if any.
+    `removed` says which cells the convention removes; `scores_mask` is the mask of the scores
+    themselves, if any.
     """
 
     ndim = 2
@@ -196,19 +200,19 @@ class KeptCells:
 
 
 class RemovedCells:
-    """Mask of the cells that a convention removes, computed row by row as they are read."""
+    """Mask of the cells that a convention removes, computed for the rows that are read."""
 
     def __init__(self, candidates: Candidates):
         self.left_out = candidates.left_out
         self.scores = candidates.without_removed(candidates.rules.removed)
 
     def mates(self, index: np.ndarray) -> np.ndarray:
-        """Return the mask of the comparisons with mates in some rows."""
+        """Return which comparisons of the rows `index` are with mates, bool (rows, templates)."""
         codes = self.scores.codes
         return codes.probe[index, None] == codes.gallery
 
     def __getitem__(self, index: np.ndarray) -> np.ndarray:
-        """Return the mask of removed cells in some rows."""
+        """Return which cells of the rows `index` are removed, bool (rows, templates)."""
         mates = self.mates(index)
         removed = np.zeros(mates.shape, dtype=bool) | self.left_out[index, None]
         return removed | self.scores.exclusions.hold(index[:, None], slice(None), mates)

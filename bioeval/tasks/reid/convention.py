@@ -1,10 +1,9 @@
 """Re-identification conventions: the ``[reid]`` section of a card, with some options changed.
 
-A card that has ``[gom]`` alone gives the gallery of each query; other rules have their defaults.
-
-A convention fixes which gallery entries a query searches, what a CMC counts, which queries are
-left out of the means and the form of average precision. Conventions are cards; no data set is
-named here.
+A convention fixes which gallery entries a query searches, what a CMC counts, which queries are left
+out of the means, and the form of average precision. A card with ``[gom]`` alone fixes the gallery
+of each query; its other rules have their defaults. Conventions are cards: no data set is named
+here.
 """
 
 from __future__ import annotations
@@ -38,21 +37,21 @@ S = TypeVar("S", bound=CardSection)
 
 @dataclass(frozen=True, kw_only=True)
 class Convention(Reid):
-    """A card's ``[reid]`` section by the card's `name`, with options `changed`."""
+    """The ``[reid]`` section of a card, with some options changed."""
 
-    name: str
-    exclude: tuple[str, ...] = ()  # the card's
-    changed: tuple[str, ...] = ()
+    name: str  # of the card
+    exclude: tuple[str, ...] = ()  # of the card
+    changed: tuple[str, ...] = ()  # the names of the changed options
 
     @property
     def ap_removed(self) -> str:
-        """The entries removed for average precision and INP."""
+        """The rule by which entries are removed for average precision and INP."""
         if self.removed_for_ap == "as-above":
             return self.removed
         return self.removed_for_ap
 
     def attrs(self) -> dict[str, str | int | float]:
-        """Return the rules as attributes of a result, without the treatment of ties."""
+        """Return the rules, except the treatment of ties, as attributes of a result."""
         attrs: dict[str, str | int | float] = {
             "convention": self.name,
             "removes": self.removed,
@@ -91,9 +90,9 @@ def convention_of(
 ) -> Convention:
     """Return a convention by the name or path of its card, with some options changed.
 
-    The convention is the first of the `sections` that the card has; ``"gom"`` gives only the
-    gallery of each query and the treatment of ties. Options are fields of ``[reid]``; None leaves
-    the card's value. Messages name the convention by `argument`.
+    The convention is the first of the `sections` that the card has; a section ``"gom"`` fixes only
+    the gallery of each query and the treatment of ties. Options are fields of ``[reid]``; None
+    leaves the card's value. Errors name the convention by `argument`.
     """
     card = load(convention, argument, partial(convention_names, sections))
     for name in sections:
@@ -102,8 +101,8 @@ def convention_of(
     else:
         raise _no_convention(card, sections)
     fields = task.fields()
-    of_card = {x: getattr(task, x) for x in Reid.fields() if x in fields}
-    base = Convention(name=card.name, exclude=card.exclude, **of_card)
+    card_options = {x: getattr(task, x) for x in Reid.fields() if x in fields}
+    base = Convention(name=card.name, exclude=card.exclude, **card_options)
     rules = with_options(base, **options)
     changed = [x for x in options if getattr(rules, x) != getattr(base, x)]
     return replace(rules, changed=tuple(changed))
@@ -128,7 +127,7 @@ def convention_names(sections: Sequence[str] = ("reid",)) -> list[str]:
 
 
 def with_options(section: S, **options: Any) -> S:
-    """Return a section with some options changed, each checked; None leaves the section's value."""
+    """Return a section with some options checked and changed; None leaves the section's value."""
     fields = section.fields()
     changes = {k: _checked(k, v, fields[k]) for k, v in options.items() if v is not None}
     return replace(section, **changes)
@@ -159,12 +158,12 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
         if meta:
             present.append(f"{side} has {', '.join(map(repr, meta))}")
     if missing:
-        where = " and ".join(missing)
+        sides_missing = " and ".join(missing)
         if present:
-            where += f" ({' and '.join(present)})"
+            sides_missing += f" ({' and '.join(present)})"
         raise ProtocolError(
             "the convention removes gallery entries by camera, but there is no column 'camera' in "
-            f"{where}; give the cameras of both sides (of a file, "
+            f"{sides_missing}; give the cameras of both sides (of a file, "
             '`columns={"probe_camera": ...}` and `columns={"gallery_camera": ...}`), or '
             "choose a convention that removes none"
         )

@@ -42,6 +42,7 @@ from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.matches import (
     TENTHS,
+    Places,
     RetrievedSets,
     average_precision,
     cut_average_precision,
@@ -57,13 +58,13 @@ from bioeval.tasks.reid.matches import (
 #: The recall levels of interpolated precision.
 RECALL_LEVELS = np.arange(TENTHS + 1) / TENTHS
 
-#: Dimensions of means that are not single numbers.
-_OVER = {
+#: Dimensions of the means that are not single numbers.
+_DIMENSIONS = {
     "interpolated_precision": ("recall_level",),
     **dict.fromkeys(("precision", "recall", "f1"), ("threshold",)),
 }
 
-#: The names of the CMC at rank 1 and at others in messages.
+#: In messages, the CMC at rank 1 and at any other rank.
 CMC_WORDS = ("the rate at rank 1", "the rate at rank")
 
 #: The message of results in which no query has a match.
@@ -75,12 +76,11 @@ class ReidCounts:
     """Counts from which the measures of re-identification are computed, query by query."""
 
     candidates: Candidates
-    matches: MatchLists  # on the list for average precision and INP
-    cmc_matches: MatchLists  # on the list for the CMC: the same, unless the convention has two
-    #: The probability that the one match of a single-shot gallery is at rank 1 ... K, and under the
-    #: ends of ties.
-    shots: SingleShots | None = None
-    identities: RankFacts | None = None  # of the best match, among other identities
+    matches: MatchLists  # in the lists of average precision and INP
+    #: In the lists of the CMC: the same, unless the convention removes other entries for the CMC.
+    cmc_matches: MatchLists
+    shots: SingleShots | None = None  # of the CMC over galleries of one match of each identity
+    identities: RankFacts | None = None  # of the best match among identities, not templates
     thresholds: np.ndarray | None = None  # float64 (t,): increasing distances
     #: int64 (m, t): entries of the list of `matches` within each threshold.
     retrieved: np.ndarray | None = None
@@ -92,23 +92,26 @@ class ReidCounts:
     def from_candidates(
         cls, candidates: Candidates, thresholds: np.ndarray | None = None, **more: Any
     ) -> Self:
-        """Count the candidates of queries; `thresholds` are distances."""
+        """Count the candidates; `thresholds` are distances, and `more` are fields of the counts."""
         rules = candidates.rules
-        of_ap: list[Reducer] = [MateRanks()]
+        ap_reducers: list[Reducer] = [MateRanks()]
         if thresholds is not None:
-            of_ap.append(Within(thresholds))
-        of_cmc = [RankFacts("best")] if rules.cmc == "identity-dedup" else []
-        parts = candidates.people if of_cmc else candidates.parts
+            ap_reducers.append(Within(thresholds))
+        cmc_reducers = [RankFacts("best")] if rules.cmc == "identity-dedup" else []
+        # Identities are ranked only where all templates of a person are in one block.
+        parts_without = candidates.people if cmc_reducers else candidates.parts
         if rules.cmc == "single-gallery-shot":
             single = candidates.without_removed(rules.removed, by_label=True)
             more["shots"] = SingleShots.from_scores(single, rules.max_rank, rules.ties)
         if rules.removed == rules.ap_removed:
-            counts = reduce(parts(rules.removed), *of_ap, *of_cmc)
-            matches, *retrieved = counts[: len(of_ap)]
-            cmc_matches, identities = matches, counts[len(of_ap) :]
+            counts = reduce(parts_without(rules.removed), *ap_reducers, *cmc_reducers)
+            matches, *retrieved = counts[: len(ap_reducers)]
+            cmc_matches, identities = matches, counts[len(ap_reducers) :]
         else:
-            matches, *retrieved = reduce(candidates.parts(rules.ap_removed), *of_ap)
-            cmc_matches, *identities = reduce(parts(rules.removed), MateRanks(), *of_cmc)
+            matches, *retrieved = reduce(candidates.parts(rules.ap_removed), *ap_reducers)
+            cmc_matches, *identities = reduce(
+                parts_without(rules.removed), MateRanks(), *cmc_reducers
+            )
         if retrieved:
             more["retrieved"] = retrieved[0] * ~candidates.left_out[:, None]
         if identities:
@@ -127,7 +130,11 @@ class ReidCounts:
         return len(np.unique(self.matches.query[self.matches.tied > 0]))
 
     def in_means(self, matches: MatchLists) -> np.ndarray:
-        """Return the mask of queries in the means: with a match on the list, or not left out."""
+        """Return which queries the means are over, bool (queries,).
+
+        They are the queries with a match, or all that are not left out, as the convention treats
+        unmatched queries.
+        """
         keeps_unmatched = self.candidates.rules.unmatched == "zero"
         return (matches.positives > 0) | (keeps_unmatched & ~self.candidates.left_out)
 
@@ -138,35 +145,26 @@ class ReidCounts:
     def dataset(self) -> xr.Dataset:
         """Return the measures of re-identification; see :func:`bioeval.reid`."""
         candidates = self.candidates
-        matches = self.matches
-        rules = self.candidates.rules
+        rules = candidates.rules
         about = candidates.about()
-        removed_entries = candidates.removed_entries(rules.removed)
         measures = self.measures()
-        in_means = self.in_means(matches)
+        variables = self._means_and_curves(measures)
+        in_means = self.in_means(self.matches)
         searching = int((~candidates.left_out).sum())
-        queries = int(in_means.sum())
-        with_match = int((matches.counts > 0).sum())
+        with_match = int((self.matches.counts > 0).sum())
         absent = int(candidates.absent.sum())
-        cmc_queries = int(measures.cmc.counted.sum())
-        at_rank = measures.cmc.counts(rules.max_rank)
-        if rules.ties != "expected" and rules.cmc not in ("allshots", "single-gallery-shot"):
-            at_rank = np.rint(at_rank).astype(np.int64)
-        variables = {
-            "cmc": (("rank",), rate(at_rank, cmc_queries)),
-            "cmc_count": (("rank",), at_rank),
-            **{name: (_OVER.get(name, ()), x.mean) for name, x in measures.means.items()},
-            **{name: (("rank",), x.means(rules.max_rank)) for name, x in measures.curves.items()},
-            "queries": queries,
-            "skipped": searching - queries,
+        removed_entries = candidates.removed_entries(rules.removed)
+        variables |= {
+            "queries": int(in_means.sum()),
+            "skipped": searching - int(in_means.sum()),
             "unmatched": searching - with_match,
             "not_in_gallery": absent,
             "left_out": len(in_means) - searching,
             "removed": removed_entries.sum(),
             "tied": self.ambiguous,
         }
-        if self.cmc_matches is not matches:
-            variables["cmc_queries"] = cmc_queries
+        if self.cmc_matches is not self.matches:
+            variables["cmc_queries"] = int(measures.cmc.counted.sum())
         if about.people:
             variables["subjects"] = len(np.unique(candidates.identity[in_means]))
         coordinates = {"rank": np.arange(1, rules.max_rank + 1), "recall_level": RECALL_LEVELS}
@@ -186,6 +184,19 @@ class ReidCounts:
         attrs |= {**rules.attrs(), "ties": rules.ties}
         return dataset(variables, self._explained_variables(), coordinates, attrs)
 
+    def _means_and_curves(self, measures: QueryMeasures) -> dict[str, Any]:
+        rules = self.candidates.rules
+        at_rank = measures.cmc.counts(rules.max_rank)
+        if rules.ties != "expected" and rules.cmc not in ("allshots", "single-gallery-shot"):
+            at_rank = np.rint(at_rank).astype(np.int64)  # each query has one match at one rank
+        cmc = rate(at_rank, int(measures.cmc.counted.sum()))
+        variables: dict[str, Any] = {"cmc": (("rank",), cmc), "cmc_count": (("rank",), at_rank)}
+        for name, mean in measures.means.items():
+            variables[name] = _DIMENSIONS.get(name, ()), mean.mean
+        for name, curve in measures.curves.items():
+            variables[name] = ("rank",), curve.means(rules.max_rank)
+        return variables
+
     def _explained_variables(self) -> Mapping[str, Variable]:
         if self.candidates.rules.cmc not in ("single-gallery-shot", "identity-dedup"):
             return self.table
@@ -197,13 +208,13 @@ class ReidCounts:
         self, measures: QueryMeasures, removed_entries: np.ndarray
     ) -> Variables:
         query, rank, weight = places_of_first_match(self.cmc_matches, self.candidates.rules.ties)
-        first = np.bincount(query, rank * weight, minlength=len(removed_entries))
+        first_rank = np.bincount(query, rank * weight, minlength=len(removed_entries))
         numbers = {
             of_query: measures.means[name].by_query
             for name, of_query in OF_QUERY.items()
             if name in measures.means
         }
-        numbers["first_match_rank"] = np.where(self.cmc_matches.counts > 0, first, np.nan)
+        numbers["first_match_rank"] = np.where(self.cmc_matches.counts > 0, first_rank, np.nan)
         numbers["matches"] = self.matches.counts
         numbers["removed_entries"] = removed_entries
         numbers["identity"] = self.candidates.labels()
@@ -214,8 +225,8 @@ class ReidCounts:
     def _messages(self, searching: int, with_match: int, absent: int) -> list[Message]:
         """Return the messages of the result.
 
-        The numbers are of queries that are not left out: all, with a match, and of people whom the
-        gallery lacks.
+        `searching` queries are not left out: `with_match` of them have a match in their list, and
+        the people of `absent` of them have no templates in the gallery.
         """
         matches, rules = self.matches, self.candidates.rules
         messages = [*self._tie_messages()]
@@ -231,7 +242,7 @@ class ReidCounts:
         return messages
 
     def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
-        """Return the result with confidence intervals, by the people of the queries."""
+        """Return the result with confidence intervals; the sample is the people of the queries."""
         from bioeval.tasks.reid.intervals import query_mean_intervals
 
         if limits.by_subject:
@@ -240,30 +251,30 @@ class ReidCounts:
         return query_mean_intervals(dataset, self.measures(), people, self.table, limits)
 
     def measures(self, *, curves: bool = True) -> QueryMeasures:
-        """Return the measures of re-identification, by the contribution of each query.
+        """Return the measures of re-identification, with the value of each query.
 
         Without `curves`, the CMC is the only curve.
         """
         matches = self.matches
         rules = self.candidates.rules
-        counted = self.in_means(self.matches)
-        plain = "stable" if rules.ties == "expected" else rules.ties
+        in_means = self.in_means(self.matches)
+        plain_ties = "stable" if rules.ties == "expected" else rules.ties
         cmc = self._cmc(rules.ties)
-        values = self._values(plain)
+        values = self._query_values(plain_ties)
         query = np.flatnonzero(matches.counts)
-        means = {name: QueryMean(counted, query, x[query]) for name, x in values.items()}
+        means = {name: QueryMean(in_means, query, x[query]) for name, x in values.items()}
         if self.thresholds is not None:
-            for name, mean in self._retrieved_sets.measures(counted).items():
+            for name, mean in self._retrieved_sets.measures(in_means).items():
                 means[name] = replace(mean, values=self._in_order_of_thresholds(mean.values))
         if not curves:
             return QueryMeasures(cmc, means)
-        levels = np.full((len(counted), TENTHS + 1), np.nan)
+        levels = np.full((len(in_means), TENTHS + 1), np.nan)
         if rules.ties != "expected" or not self.ambiguous:
-            levels = interpolated_precision(matches, plain)
-        means["interpolated_precision"] = QueryMean(counted, query, levels[query])
+            levels = interpolated_precision(matches, plain_ties)
+        means["interpolated_precision"] = QueryMean(in_means, query, levels[query])
         over_ranks = ranked_curves(
             matches,
-            counted,
+            in_means,
             rules.ties,
             rules.max_rank,
             matches.counts,
@@ -271,28 +282,28 @@ class ReidCounts:
         )
         return QueryMeasures(cmc, means, over_ranks)
 
-    def _values(self, plain: PlainTies) -> dict[str, np.ndarray]:
-        """Return the values of each query by the name of their mean; NaN if ties leave it open.
+    def _query_values(self, plain_ties: PlainTies) -> dict[str, np.ndarray]:
+        """Return the value of each query by the name of the mean, NaN where ties leave it open.
 
-        Where nothing is tied, expected ties are treated by the `plain` policy.
+        `plain_ties` are the convention's; under expected ties, the policy where nothing is tied.
         """
         matches, rules = self.matches, self.candidates.rules
-        undefined = rules.ties == "expected" and self.ambiguous > 0
-        nothing = np.full(len(matches.counts), np.nan)
-        values: dict[str, np.ndarray] = {"mean_ap": nothing}
-        if not undefined or rules.ap == "tied-once":
-            values["mean_ap"] = average_precision(matches, plain, rules.ap)
+        is_undefined = rules.ties == "expected" and self.ambiguous > 0
+        undefined_values = np.full(len(matches.counts), np.nan)
+        values: dict[str, np.ndarray] = {"mean_ap": undefined_values}
+        if not is_undefined or rules.ap == "tied-once":
+            values["mean_ap"] = average_precision(matches, plain_ties, rules.ap)
         for name in OF_MATCH:
-            if not undefined or name in OF_RANK:
-                ties = "expected" if undefined else plain
+            if not is_undefined or name in OF_RANK:
+                ties = "expected" if is_undefined else plain_ties
                 values[name] = match_sum(matches, ties, name)
             else:
-                values[name] = nothing
+                values[name] = undefined_values
         if rules.rank_k is not None:
-            values["rank_k_mean_ap"] = nothing
-            if not undefined:
+            values["rank_k_mean_ap"] = undefined_values
+            if not is_undefined:
                 cut = rules.rank_k, rules.rank_k_over
-                values["rank_k_mean_ap"] = cut_average_precision(matches, plain, *cut)
+                values["rank_k_mean_ap"] = cut_average_precision(matches, plain_ties, *cut)
         return values
 
     @cached_property
@@ -301,7 +312,7 @@ class ReidCounts:
         return RetrievedSets(self.matches, self.retrieved, self.thresholds)
 
     def thresholds_beyond_scores(self, thresholds: np.ndarray) -> list[Message]:
-        """Return the message that all thresholds retrieve nothing, or everything.
+        """Return the message that all thresholds retrieve nothing, or everything, if they do.
 
         The thresholds are in the units of the user, in the order of increasing distances.
         """
@@ -310,39 +321,35 @@ class ReidCounts:
         positives = int(sets.positives.sum())
         removed = candidates.removed_entries(candidates.rules.ap_removed) + candidates.itself
         entries = int((candidates.scores.shape[-1] - removed)[~candidates.left_out].sum())
-        wrong = rate(sets.retrieved.sum(axis=0) - hits, entries - positives)
-        missed = 1 - rate(hits, positives)
-        return all_beyond_scores(thresholds, wrong, missed)
+        false_rate = rate(sets.retrieved.sum(axis=0) - hits, entries - positives)
+        miss_rate = 1 - rate(hits, positives)
+        return all_beyond_scores(thresholds, false_rate, miss_rate)
 
     def _in_order_of_thresholds(self, values: np.ndarray) -> np.ndarray:
         return values[..., ::-1] if self.candidates.scores.kind in LARGER_IS_CLOSER else values
 
     def _cmc(self, ties: Ties) -> MatchCurve:
         matches, rules = self.cmc_matches, self.candidates.rules
-        counted = self.in_means(matches)
+        in_means = self.in_means(matches)
         if self.shots is not None:
-            return MatchCurve(counted, *self._chances_of_shots(self.shots, ties))
+            return MatchCurve(in_means, *self._chances_of_shots(self.shots, ties))
         if self.identities is not None:
-            return MatchCurve(counted, *self._ranks_among_identities(self.identities, ties))
-        places = places_among_non_matches if rules.cmc == "allshots" else places_of_first_match
-        return MatchCurve(counted, *places(matches, ties))
+            return MatchCurve(in_means, *self._ranks_among_identities(self.identities, ties))
+        places_of = places_among_non_matches if rules.cmc == "allshots" else places_of_first_match
+        return MatchCurve(in_means, *places_of(matches, ties))
 
-    def _chances_of_shots(
-        self, shots: SingleShots, ties: Ties
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return query, rank and probability that the one match of a gallery has the rank."""
+    def _chances_of_shots(self, shots: SingleShots, ties: Ties) -> Places:
+        """Return all ranks of the match of each query, weighted by their probabilities."""
         rules = self.candidates.rules
         chances = shots.at_rank
         if ties != rules.ties:
             chances = shots.at_ends[:, ENDS.index(ties)]
         shape = len(self.cmc_matches.counts), rules.max_rank
-        query, place = np.indices(shape).reshape(2, -1)
-        return query, 1 + place, chances.reshape(-1)
+        query, index = np.indices(shape).reshape(2, -1)
+        return Places(query, 1 + index, chances.reshape(-1))
 
-    def _ranks_among_identities(
-        self, facts: RankFacts, ties: Ties
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return query, rank and weight 1 of the best match of each query."""
+    def _ranks_among_identities(self, facts: RankFacts, ties: Ties) -> Places:
+        """Return the rank of the best match of each query, with weight 1."""
         query = np.flatnonzero(self.cmc_matches.counts)
         closer = facts.closer[query]
         tied = facts.tied[query]
@@ -352,8 +359,8 @@ class ReidCounts:
                 f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
                 "is not defined under expected ties; choose stable, pessimistic or optimistic"
             )
-        behind = {"pessimistic": tied, "optimistic": np.zeros_like(tied)}.get(ties, before)
-        return query, 1 + closer + behind, np.ones(len(closer))
+        tied_before = {"pessimistic": tied, "optimistic": np.zeros_like(tied)}.get(ties, before)
+        return Places(query, 1 + closer + tied_before, np.ones(len(closer)))
 
     def _tie_messages(self) -> Iterator[Message]:
         matches, rules = self.matches, self.candidates.rules
@@ -371,37 +378,40 @@ class ReidCounts:
 
 def ranked_curves(
     matches: MatchLists,
-    counted: np.ndarray,
+    in_means: np.ndarray,
     ties: Ties,
     max_rank: int,
     positives: np.ndarray,
     *,
     precision_over: PrecisionOver,
 ) -> dict[str, MatchCurve]:
-    """Return precision and recall over the ranks; `positives` are the matches in the gallery."""
+    """Return precision and recall over the ranks.
+
+    `positives` (queries,) are the numbers of matches in the gallery.
+    """
     places = places_of_all_matches(matches, ties, max_rank)
     query, rank, weight = places
-    precision = MatchCurve(counted, *places, per_rank=True)
+    precision = MatchCurve(in_means, *places, per_rank=True)
     if precision_over == "smaller":
-        numbers = np.where(counted, positives, 0)
-        precision = MatchCurve(counted, *precision_changes(places, numbers, max_rank))
+        matches_of_query = np.where(in_means, positives, 0)
+        precision = MatchCurve(in_means, *precision_changes(places, matches_of_query, max_rank))
     return {
         "precision_at_k": precision,
-        "recall_at_k": MatchCurve(counted, query, rank, weight / positives[query]),
+        "recall_at_k": MatchCurve(in_means, query, rank, weight / positives[query]),
     }
 
 
 def precision_message(
-    lists: MatchLists, counted: np.ndarray, form: ApForm = "sum"
+    matches: MatchLists, in_means: np.ndarray, form: ApForm = "sum"
 ) -> Iterator[Message]:
-    """Yield the message of mAP where the order of equal scores decides it."""
-    if lists.tied.any():
-        ends = [average_precision(lists, ties, form)[lists.counts > 0].sum() for ties in ENDS]
-        yield from tie_message("mean_ap", (rate(x, int(counted.sum())) for x in ends), "mAP")
+    """Yield the message that mAP depends on the order of equal scores, if it does."""
+    if matches.tied.any():
+        ends = [average_precision(matches, ties, form)[matches.counts > 0].sum() for ties in ENDS]
+        yield from tie_message("mean_ap", (rate(x, int(in_means.sum())) for x in ends), "mAP")
 
 
 def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
-    """Return the reason why no query has a match; `queries` is their number without junk."""
+    """Return the message why none of the `queries` has a match; `absent` are not in the gallery."""
     if not queries:
         reason = "all queries are junk or distractors; give queries of people"
     elif absent == queries:
@@ -422,7 +432,7 @@ def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
 def _unmatched(
     searching: int, with_match: int, absent: int, unmatched: str, rule: str
 ) -> list[Message]:
-    """Return the message on queries without a match, by the treatment `unmatched` of a card."""
+    """Return the message on queries without a match, which a card treats as `unmatched` says."""
     if not with_match:
         consequence = "nothing can be ranked"
         if searching and unmatched != "skip":
@@ -435,7 +445,7 @@ def _unmatched(
 
 
 def without_match(absent: int, removed: int, treatment: str) -> Message:
-    """Return the treatment of queries whose matches are absent, or all removed."""
+    """Return the message on queries without a match; `treatment` is in words."""
     reasons = []
     if absent:
         reasons.append(f"{absent:,} not in the gallery")

@@ -50,11 +50,11 @@ from bioeval.tasks.reid.matches import (
     ranks_of,
 )
 
-# Thresholds of GOM, unless others are given: 0, 1/100 ... 1.
-TAUS = 101
+# Number of thresholds of GOM, unless others are given: 0, 1/100 ... 1.
+DEFAULT_THRESHOLDS = 101
 
-# Curves may be published with two decimals.
-_ROUNDED = 0.006
+# Curves may be published with two decimals: mReP may exceed its bound by the rounding of both.
+_ROUNDING = 0.006
 
 
 @warns_of_doubts
@@ -151,9 +151,9 @@ def plan_gom(
     scaled: bool | None = None,
     **options: Any,
 ) -> Callable[..., GomCounts]:
-    """Return the function that counts GOM by a card.
+    """Check a card's task of GOM, and return the function that counts it.
 
-    `options` are fields of its section; None leaves the card's value.
+    `options` are fields of the card's section; None leaves the card's value.
     """
     require_values(scores, "GOM")
     rules = convention_of(convention, ("gom", "reid"))
@@ -175,7 +175,7 @@ def plan_gom(
     if thresholds is None:
         thresholds = task.thresholds
     if thresholds is None:
-        thresholds = np.arange(TAUS) / (TAUS - 1.0)
+        thresholds = np.arange(DEFAULT_THRESHOLDS) / (DEFAULT_THRESHOLDS - 1.0)
     grid = check_thresholds(thresholds)
     if scaled is None:
         scaled = task.distances == "scaled"
@@ -188,7 +188,7 @@ def plan_gom(
 
 @dataclass(eq=False, kw_only=True)
 class GomCounts(ReidCounts):
-    """Gallery entries retrieved by each query within each threshold.
+    """Gallery entries that each query retrieves within each threshold.
 
     Distances and thresholds are normalised. Under the variant ``"reference"``, removed entries are
     counted at distance 1.
@@ -216,17 +216,18 @@ class GomCounts(ReidCounts):
         """Count the entries within each threshold.
 
         With `scaled`, all finite distances are scaled to 0 ... 1, the scale of the thresholds.
-        Under the variant ``"reference"``, a removed entry stays, at distance 1.
         """
         low, high = _ends(candidates.scores) if scaled else (0.0, 1.0)
         distances = unscaled(taus, low, high - low)
-        ranked = ReidCounts.from_candidates(candidates, distances, per_query=per_query)
-        of_task = {"thresholds": taus, "task": task, "low": low, "high": high}
-        scaled_distance = (ranked.matches.distance - low) / (high - low)
-        of_task["matches"] = replace(
-            ranked.matches, distance=scaled_distance, all_matches=ranked.matches.positives
+        counts_of_distances = ReidCounts.from_candidates(candidates, distances, per_query=per_query)
+        task_fields = {"thresholds": taus, "task": task, "low": low, "high": high}
+        scaled_distance = (counts_of_distances.matches.distance - low) / (high - low)
+        task_fields["matches"] = replace(
+            counts_of_distances.matches,
+            distance=scaled_distance,
+            all_matches=counts_of_distances.matches.positives,
         )
-        counts = cls(**vars(ranked) | of_task)
+        counts = cls(**vars(counts_of_distances) | task_fields)
         if task.variant == "reference":
             removed = candidates.removed_entries(candidates.rules.removed)
             removed[candidates.left_out] = 0
@@ -241,57 +242,65 @@ class GomCounts(ReidCounts):
     def dataset(self) -> xr.Dataset:
         """Return the measures of GOM; see :func:`bioeval.gom`."""
         candidates = self.candidates
-        task = self.task
-        tau = self.thresholds
-        matches = self.matches
-        rules, max_rank = candidates.rules, task.max_rank
-        matched = matches.counts > 0
-        absent = candidates.absent
         left_out = candidates.left_out
+        matched = self.matches.counts > 0
         measures = self._over_distances()
-        cmc = measures.cmc
-        means = {name: measure.mean for name, measure in measures.means.items()}
-        valid = int(matched.sum())
-        single = {name: means.pop(name) for name in GOM_MEANS}
-        means["micro_f1"] = self._retrieved_sets.micro_f1()
-        variables = {
-            **{name: (("threshold",), values) for name, values in means.items()},
-            "dir": (("threshold", "rank"), rate(self._identified(cmc), valid)),
-            **summary_over_thresholds(tau, means),
-            **single,
-            "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
+        variables = self._means_and_curves(measures) | {
             "queries": measures.means["mrep"].counted.sum(),
-            "open_queries": absent.sum(),
-            "skipped": (~matched & ~absent & ~left_out).sum(),
+            "open_queries": candidates.absent.sum(),
+            "skipped": (~matched & ~candidates.absent & ~left_out).sum(),
             "left_out": left_out.sum(),
-            "removed": candidates.removed_entries(rules.removed).sum(),
+            "removed": candidates.removed_entries(candidates.rules.removed).sum(),
         }
-        coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
+        coordinates = {
+            "threshold": self.thresholds,
+            "rank": np.arange(1, self.task.max_rank + 1),
+        }
         if self.per_query:
             for name in ("rp", "vp", "rep", "fr"):
                 variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].by_query)
             coordinates["probe"] = np.arange(len(matched))
+        attrs = about_attrs(candidates.about(), "gom", "GOM", self._gom_messages())
+        result = dataset(variables, GOM, coordinates, attrs | self._options())
+        return self._over_similarities(result) if self._thresholds_are_similarities else result
+
+    def _means_and_curves(self, measures: QueryMeasures) -> dict[str, Any]:
+        with_match = int(measures.cmc.counted.sum())
+        means = {name: mean.mean for name, mean in measures.means.items()}
+        scalar_means = {name: means.pop(name) for name in GOM_MEANS}
+        means["micro_f1"] = self._retrieved_sets.micro_f1()
+        return {
+            **{name: (("threshold",), values) for name, values in means.items()},
+            "dir": (("threshold", "rank"), rate(self._identified(measures.cmc), with_match)),
+            **summary_over_thresholds(self.thresholds, means),
+            **scalar_means,
+            "cmc": (("rank",), rate(measures.cmc.counts(self.task.max_rank), with_match)),
+        }
+
+    def _gom_messages(self) -> list[Message]:
+        candidates, matches = self.candidates, self.matches
         messages = [*precision_message(matches, self.in_means(matches))]
         if matches.tied.any():
+            max_rank = self.task.max_rank
             messages += rank_message("cmc", lambda ties: self._cmc(ties).means(max_rank), CMC_WORDS)
-        kind = candidates.scores.kind
-        messages += self.thresholds_beyond_scores(
-            to_user(tau, kind) if self._thresholds_are_similarities else tau
-        )
-        messages += _missing(matched[~left_out], absent[~left_out], task.variant, rules.removed)
-        attrs = about_attrs(candidates.about(), "gom", "GOM", messages) | self._options()
-        result = dataset(variables, GOM, coordinates, attrs)
-        if not self._thresholds_are_similarities:
-            return result
-        turned = result.isel(threshold=slice(None, None, -1))
+        thresholds = self.thresholds
+        if self._thresholds_are_similarities:
+            thresholds = to_user(thresholds, candidates.scores.kind)
+        messages += self.thresholds_beyond_scores(thresholds)
+        searching = ~candidates.left_out
+        matched = (matches.counts > 0)[searching]
+        absent = candidates.absent[searching]
+        return messages + _missing(matched, absent, self.task.variant, candidates.rules.removed)
+
+    def _over_similarities(self, result: xr.Dataset) -> xr.Dataset:
+        result = result.isel(threshold=slice(None, None, -1))
         for name in ("threshold", "tau_max", "tau_nz", "tau_f1"):
-            turned[name] = turned[name].copy(
-                data=to_user(turned[name].values, candidates.scores.kind)
-            )
-        return turned
+            similarities = to_user(result[name].values, self.candidates.scores.kind)
+            result[name] = result[name].copy(data=similarities)
+        return result
 
     def _identified(self, cmc: MatchCurve) -> np.ndarray:
-        """Return the number of queries with a match within each threshold and rank.
+        """Return how many queries have a match within each threshold and rank.
 
         The counts are int64 (thresholds, ranks).
         """
@@ -320,12 +329,15 @@ class GomCounts(ReidCounts):
         }
 
     def in_means(self, matches: MatchLists) -> np.ndarray:
-        """Return the mask of queries in the means: with a match, or in the reference, all."""
+        """Return which queries the means are over, bool (queries,).
+
+        They are the queries with a match, or in the reference all that are not left out.
+        """
         keeps_unmatched = self.task.variant == "reference"
         return (matches.counts > 0) | (keeps_unmatched & ~self.candidates.left_out)
 
     def measures(self, *, curves: bool = True) -> QueryMeasures:
-        """Return the measures that are means over queries, over the thresholds of the user."""
+        """Return the means over queries, at thresholds in the order of the user's."""
         measures = self._over_distances()
         if not self._thresholds_are_similarities:
             return measures
@@ -342,59 +354,61 @@ class GomCounts(ReidCounts):
         matches = self.matches
         ties = self.task.ties
         absent = self.candidates.absent
-        matched, counted = matches.counts > 0, self.in_means(matches)
+        matched, in_means = matches.counts > 0, self.in_means(matches)
         rp, vp = _per_threshold(self._retrieved_sets, ties, capped=self.task.variant == "reference")
-        something = self.retrieved > 0
+        retrieves_any = self.retrieved > 0
         nearest = np.full(len(matched), np.inf)
         nearest[matched] = matches.distance[matches.starts[:-1][matched]]
-        within = matched[:, None] & (nearest[:, None] <= self.thresholds)  # whether a match is
+        is_match_within = matched[:, None] & (nearest[:, None] <= self.thresholds)
 
-        def mean(counted: np.ndarray, has: np.ndarray, values: np.ndarray) -> QueryMean:
-            return QueryMean(counted, np.flatnonzero(has), values[has])
+        def mean(in_means: np.ndarray, has: np.ndarray, values: np.ndarray) -> QueryMean:
+            return QueryMean(in_means, np.flatnonzero(has), values[has])
 
         means = {
-            "mrp": mean(counted, matched, rp),
-            "mvp": mean(counted, matched, vp),
-            "mrep": mean(counted, matched, np.sqrt(rp * vp)),
-            **self._retrieved_sets.measures(counted),
+            "mrp": mean(in_means, matched, rp),
+            "mvp": mean(in_means, matched, vp),
+            "mrep": mean(in_means, matched, np.sqrt(rp * vp)),
+            **self._retrieved_sets.measures(in_means),
             "mfr": mean(absent, absent, np.minimum(self.retrieved / self.task.budget, 1.0)),
-            "far": mean(absent, absent, something),
-            "ttr": mean(matched, matched, something),
-            "ttr_identity": mean(matched, matched, within),
-            "ftr": mean(absent, absent, something),
-            "mean_ap": mean(counted, matched, average_precision(matches, ties)),
-            "mean_inp": mean(counted, matched, match_sum(matches, ties, "mean_inp")),
+            "far": mean(absent, absent, retrieves_any),
+            "ttr": mean(matched, matched, retrieves_any),
+            "ttr_identity": mean(matched, matched, is_match_within),
+            "ftr": mean(absent, absent, retrieves_any),
+            "mean_ap": mean(in_means, matched, average_precision(matches, ties)),
+            "mean_inp": mean(in_means, matched, match_sum(matches, ties, "mean_inp")),
         }
         return QueryMeasures(self._cmc(ties), means)
 
 
-def _per_threshold(sets: RetrievedSets, ties: Ties, *, capped: bool) -> tuple[np.ndarray, ...]:
+def _per_threshold(
+    retrieved_sets: RetrievedSets, ties: Ties, *, capped: bool
+) -> tuple[np.ndarray, ...]:
     """Return RP and VP of each query, (queries, thresholds): Wang et al. 2020, arXiv:2011.11506.
 
-    RP is the average precision of the retrieved list over its matches, 0 without one; ``VP = TP /
-    (TP + FP + FN)``. Under `capped`, entries behind the last match are no false positives, as in
-    the paper's program.
+    RP is the average precision of the retrieved list over its matches, 0 if it has none; ``VP = TP
+    / (TP + FP + FN)``. If `capped`, entries behind the last match are no false positives, as in the
+    paper's program.
     """
-    matches = sets.matches
-    hits = sets.hits
+    matches = retrieved_sets.matches
+    hits = retrieved_sets.hits
     ranks = ranks_of(matches, ties)
-    retrieved = sets.retrieved.astype(np.float64)
+    retrieved = retrieved_sets.retrieved.astype(np.float64)
     if capped:
-        last_rank = np.zeros(len(retrieved))  # of a match of the query; 0 without a match
+        last_rank = np.zeros(len(retrieved))  # of the last match of each query; 0 without a match
         is_matched = matches.counts > 0
         last_rank[is_matched] = ranks[matches.starts[1:][is_matched] - 1]
         retrieved = np.minimum(retrieved, last_rank[:, None])
     with np.errstate(invalid="ignore", divide="ignore"):
-        rp = np.where(hits > 0, sets.sums(matches.order / ranks) / hits, 0.0)
-        vp = hits / (retrieved - hits + sets.positives)
+        rp = np.where(hits > 0, retrieved_sets.sums(matches.order / ranks) / hits, 0.0)
+        vp = hits / (retrieved - hits + retrieved_sets.positives)
     return rp, vp
 
 
 def _missing(matched: np.ndarray, absent: np.ndarray, variant: str, rule: str) -> list[Message]:
-    """Return the messages on queries without a match, and on a set of queries that is empty.
+    """Return messages on queries without a match, and on a set of queries that is empty.
 
-    The masks are of the queries that are not left out: with a match, and of people whom the gallery
-    lacks.
+    The masks are over the queries that are not left out: queries with a match (`matched`), and
+    queries of people who are not in the gallery (`absent`).
     """
     messages = []
     lost = int((~matched & ~absent).sum())
@@ -427,7 +441,7 @@ def _ends(scores: Scores) -> tuple[float, float]:
 def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
     """Return for each threshold the largest float64 ``x`` with ``(x - low) / span <= threshold``.
 
-    Bisects the range of all numbers: around 0 there are too many to go one by one.
+    All float64 numbers are bisected in their order: around 0, they are too many to try one by one.
     """
     if (low, span) == (0.0, 1.0):
         return thresholds
@@ -445,7 +459,7 @@ def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
 
 
 def _order_of_floats(x: np.ndarray) -> np.ndarray:
-    """Return integers in the order of float64 numbers, consecutive for neighbours."""
+    """Return the position of float64 numbers in their order: neighbours differ by 1."""
     bits = np.asarray(x, dtype=np.float64).view(np.int64)
     return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
 
@@ -517,14 +531,14 @@ def gom_from_curves(
         if curve is not None or key in ("mrep", "mfr"):
             means[key] = _checked_curve(key, curve, len(tau))
     for key, values in means.items():
-        lacking = np.isnan(values)
-        if lacking.any() and (key != "mfr" or not lacking.all()):
-            place = int(np.argmax(lacking))
-            raise DataError(f"{key}[{place}] is NaN; expected a proportion at each threshold")
+        is_nan = np.isnan(values)
+        if is_nan.any() and (key != "mfr" or not is_nan.all()):
+            index = int(np.argmax(is_nan))
+            raise DataError(f"{key}[{index}] is NaN; expected a proportion at each threshold")
     if "mrp" in means and "mvp" in means:
-        beyond = means["mrep"] - np.sqrt(means["mrp"] * means["mvp"])
-        if (beyond > _ROUNDED).any():
-            i = int(np.argmax(beyond))
+        excess = means["mrep"] - np.sqrt(means["mrp"] * means["mvp"])
+        if (excess > _ROUNDING).any():
+            i = int(np.argmax(excess))
             raise DataError(
                 f"mrep[{i}] = {means['mrep'][i]:g} is larger than the root of mrp[{i}] = "
                 f"{means['mrp'][i]:g} times mvp[{i}] = {means['mvp'][i]:g}; a mean of roots never "
@@ -557,14 +571,14 @@ def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndar
         curve = np.asarray(values)
     except ValueError as error:
         raise DataError(f"{name} is not an array: {error}; expected {expected}") from None
-    right = curve.dtype.kind in "iuf" and curve.ndim == 1
-    if not right or curve.size != (length or max(1, curve.size)):
+    is_numeric = curve.dtype.kind in "iuf" and curve.ndim == 1
+    if not is_numeric or curve.size != (length or max(1, curve.size)):
         raise DataError(
             f"{name} has shape {curve.shape} and dtype {curve.dtype}; expected {expected}"
         )
-    wrong = (curve < 0) | (curve > 1)
-    if wrong.any():
-        i = int(np.argmax(wrong))
+    is_outside = (curve < 0) | (curve > 1)
+    if is_outside.any():
+        i = int(np.argmax(is_outside))
         raise DataError(
             f"{name}[{i}] = {curve[i]:g}; expected proportions from 0 to 1 (divide per cent by 100)"
         )

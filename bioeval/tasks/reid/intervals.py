@@ -28,13 +28,13 @@ def query_mean_intervals(
     dataset: xr.Dataset,
     measures: QueryMeasures,
     subjects: np.ndarray | None,
-    names: Mapping[str, Variable],
+    table: Mapping[str, Variable],
     options: IntervalMethod,
 ) -> xr.Dataset:
     """Return a result of re-identification or GOM with confidence intervals.
 
-    `measures` are of the same counts; the `subjects` (queries,), -1 of no person, may be None for
-    methods that do not need them; `names` describe the variables of the result.
+    `measures` come from the same counts as the result. `subjects` (queries,), -1 for no person, may
+    be None for methods that do not use them. `table` describes the variables of the result.
     """
     options = options.for_this_gallery
     if options.by_subject:
@@ -44,56 +44,61 @@ def query_mean_intervals(
         limits, remarks = _by_subject(dataset, measures, queries)
     else:
         limits, remarks = _independent(dataset, measures, options)
-    return options.added_to(dataset, limits, names, remarks)
+    return options.added_to(dataset, limits, table, remarks)
 
 
 def _by_subject(
-    dataset: xr.Dataset, measures: QueryMeasures, queries: QueryReplicates
+    dataset: xr.Dataset, measures: QueryMeasures, queries_by_person: QueryReplicates
 ) -> tuple[dict[str, Limits], Sequence[Message]]:
     limits = {}
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
         means = dataset[name].values
-        unknown = np.isnan(means)  # beyond the end of a list
-        low, high = queries.curve_limits(curve, means, rate=name == "cmc")
-        limits[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
+        is_unknown = np.isnan(means)  # beyond the end of a list
+        low, high = queries_by_person.curve_limits(curve, means, is_rate=name == "cmc")
+        limits[name] = np.where(is_unknown, np.nan, low), np.where(is_unknown, np.nan, high)
     for name, mean in measures.means.items():
-        replicates = queries.replicate_mean(mean)
-        rate = mean.values.dtype == bool
-        low, high = queries.limits(replicates, mean.counted, rate=rate)
+        replicates = queries_by_person.replicate_mean(mean)
+        is_rate = mean.values.dtype == bool
+        low, high = queries_by_person.limits(replicates, mean.counted, is_rate=is_rate)
         if mean.values.ndim > 1:
             limits[name] = low, high
         else:
             limits[name] = low[0], high[0]
         if name in _AREAS:
             limits[_AREAS[name]] = _area_limits(
-                queries, replicates, mean.counted, dataset["threshold"].values
+                queries_by_person, replicates, mean.counted, dataset["threshold"].values
             )
         if _LARGEST.get(name) in dataset:
-            limits[_LARGEST[name]] = queries.limits(replicates.max(axis=0), mean.counted)
-    remarks = [*queries.options.few_people(queries.people), *queries.options.groups(queries.people)]
-    return limits, remarks
+            limits[_LARGEST[name]] = queries_by_person.limits(replicates.max(axis=0), mean.counted)
+    options, people = queries_by_person.options, queries_by_person.people
+    return limits, [*options.few_people(people), *options.groups(people)]
 
 
 def _area_limits(
-    queries: QueryReplicates, replicates: np.ndarray, counted: np.ndarray, thresholds: np.ndarray
+    queries_by_person: QueryReplicates,
+    replicates: np.ndarray,
+    counted: np.ndarray,
+    thresholds: np.ndarray,
 ) -> Limits:
     width = thresholds[-1] - thresholds[0]
     if not 0 < width < np.inf:
         return np.array(np.nan), np.array(np.nan)
-    low, high = queries.limits(np.trapezoid(replicates, thresholds / width, axis=0), counted)
+    low, high = queries_by_person.limits(
+        np.trapezoid(replicates, thresholds / width, axis=0), counted
+    )
     return low * width, high * width
 
 
 def _independent(
     dataset: xr.Dataset, measures: QueryMeasures, options: IntervalMethod
 ) -> tuple[dict[str, Limits], Sequence[Message]]:
-    """Return intervals of the proportions of queries; other means are not binomial."""
+    """Return intervals of means that are proportions of queries; other means are not binomial."""
     counts = measures.cmc.counts(dataset.sizes["rank"])
     limits = {"cmc": options.independent_limits(counts, int(measures.cmc.counted.sum()))}
     for name, mean in measures.means.items():
         if mean.values.dtype == bool:
-            number = int(mean.counted.sum())
-            limits[name] = options.independent_limits(mean.values.sum(axis=0), number)
+            queries = int(mean.counted.sum())
+            limits[name] = options.independent_limits(mean.values.sum(axis=0), queries)
     return limits, [
         options.independence("queries"),
         Message(
@@ -106,9 +111,9 @@ def _independent(
 
 
 class QueryReplicates:
-    """Replicates of means over queries, one a column, behind the means of all queries.
+    """Replicates of means over queries: a column each, behind a column with the means themselves.
 
-    A replicate leaves out a person, or a group of people (jackknife), or draws the people again
+    A replicate leaves out a person or a group of people (jackknife), or draws the people again
     (bootstrap). Queries of no person, such as a distractor, are in every replicate.
 
     Parameters
@@ -116,18 +121,18 @@ class QueryReplicates:
     subjects : ndarray of int64, shape (queries,)
         The person who makes each query; negative: no person.
     counted : ndarray of bool, shape (queries,)
-        The queries that any mean is over: their people are left out, or drawn.
+        The queries that any mean is over: only their people are left out, or drawn.
     """
 
     def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalMethod):
         persons = np.unique(subjects[counted])
-        last = max(len(persons) - 1, 0)
+        last_person = max(len(persons) - 1, 0)
         self.options = options
-        #: int64 (queries,): the place in `persons`; of queries that no mean counts, any place.
-        self.person = np.minimum(np.searchsorted(persons, subjects), last)
+        #: int64 (queries,): index into `persons`; any index for queries that no mean counts.
+        self.person = np.minimum(np.searchsorted(persons, subjects), last_person)
         self.no_person = persons < 0  # (persons,)
         self.people = int((~self.no_person).sum())
-        #: int64 (queries,): what a replicate leaves out, or draws: a person, or a group of people.
+        #: int64 (queries,): the person, or the group of people, that replicates leave out or draw.
         self.unit = self.person
         self.units = len(persons)
         if not options.resamples:
@@ -137,19 +142,19 @@ class QueryReplicates:
             self.units = self.groups + 1
 
     def independent_people(self, counted: np.ndarray) -> float:
-        """Return the effective number of people (Kish 1965) behind the queries of a mask.
+        """Return the effective number of people (Kish 1965) who make the `counted` queries.
 
-        It is below their number if some have more queries than others, and 0 with one person alone,
-        who says nothing of other people.
+        It is below their number if some make more queries than others, and 0 for one person alone,
+        from whom nothing about other people follows.
         """
         queries = np.bincount(self.person[counted], minlength=len(self.no_person))
-        of_people = queries[~self.no_person]
-        return kish(of_people) if np.count_nonzero(of_people) > 1 else 0.0
+        queries = queries[~self.no_person]
+        return kish(queries) if np.count_nonzero(queries) > 1 else 0.0
 
     def _replicate_sums(self, counted: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Return k means over the queries of a mask, (k, 1 + replicates).
+        """Return k means over the `counted` queries, (k, 1 + replicates).
 
-        `sums` (k, units) are the sums of the values of the queries of each unit.
+        `sums` (k, units) are the sums of the values over the queries of each unit.
         """
         queries = np.bincount(self.unit[counted], minlength=self.units)
         if self.options.resamples:
@@ -163,50 +168,57 @@ class QueryReplicates:
         return np.where(means > 1 - ROUNDING, np.minimum(means, 1.0), means)
 
     def replicate_mean(self, mean: QueryMean) -> np.ndarray:
-        """Return a mean (1, 1 + replicates), or the means at k thresholds (k, 1 + replicates)."""
-        number = len(mean.query)
+        """Return the replicates of a mean, (1, 1 + replicates), or (thresholds, 1 + replicates)."""
+        columns = len(mean.query)
         values = mean.values if mean.values.ndim > 1 else mean.values[:, None]
-        # (units, queries with a value): 1 where the query is of the unit.
+        # (units, queries with a value): 1 where the query belongs to the unit.
         membership = scipy.sparse.csr_array(
-            (np.ones(number), (self.unit[mean.query], np.arange(number))),
-            shape=(self.units, number),
+            (np.ones(columns), (self.unit[mean.query], np.arange(columns))),
+            shape=(self.units, columns),
         )
         return self._replicate_sums(mean.counted, (membership @ values).T)
 
     def replicate_curve(self, curve: MatchCurve, ranks: np.ndarray) -> np.ndarray:
-        """Return the means at increasing ranks, (ranks, 1 + replicates)."""
-        place = curve.rank.astype(np.float64)
+        """Return the replicates of a curve at increasing ranks, (ranks, 1 + replicates)."""
+        ranks_of_matches = curve.rank.astype(np.float64)
         layers = by_subject(
-            place, self.unit[curve.query], ranks.astype(np.float64), self.units, curve.weight
+            ranks_of_matches,
+            self.unit[curve.query],
+            ranks.astype(np.float64),
+            self.units,
+            curve.weight,
         )
-        # A layer has the weights between a rank and the rank before it; the last is beyond all.
+        # Layer i has the weights of matches at ranks up to ranks[i], beyond ranks[i - 1]; the last
+        # layer has the weights beyond all `ranks`.
         sums = np.cumsum(layers[:-1], axis=0)
         if curve.per_rank:
             sums = sums / ranks[:, None]
         return self._replicate_sums(curve.counted, sums)
 
-    def limits(self, replicates: np.ndarray, counted: np.ndarray, *, rate: bool = False) -> Limits:
-        """Return the limits of means, or of rates, over the queries of a mask."""
+    def limits(
+        self, replicates: np.ndarray, counted: np.ndarray, *, is_rate: bool = False
+    ) -> Limits:
+        """Return the limits of means, or of rates, over the `counted` queries."""
         confidence = self.options.confidence
         people = self.independent_people(counted)
         if self.options.resamples:
             return percentile(replicates, confidence, people)
-        if rate:
+        if is_rate:
             return limits_of_rate(replicates, float(counted.sum()), people, confidence, sides=1)
         return student(replicates, confidence, people)
 
-    def curve_limits(self, curve: MatchCurve, means: np.ndarray, *, rate: bool) -> Limits:
+    def curve_limits(self, curve: MatchCurve, means: np.ndarray, *, is_rate: bool) -> Limits:
         """Return the limits of the means of a curve at ranks 1, 2, ..."""
-        if rate:
+        if is_rate:
             people = self.independent_people(curve.counted)
             queries = float(curve.counted.sum())
             replicates = self.replicate_curve(curve, grid_of(curve.rank.astype(np.float64)))
             return self.options.rate_curve(replicates, queries, people, sides=1).limits_at(means)
-        step = max(1, VALUES_AT_ONCE // max(self.units, 1))  # bounds memory
+        ranks_at_once = max(1, VALUES_AT_ONCE // max(self.units, 1))  # bounds memory
         ranks = np.arange(1, len(means) + 1)
-        parts = [
-            self.limits(self.replicate_curve(curve, ranks[k : k + step]), curve.counted)
-            for k in range(0, len(ranks), step)
+        limits_of_slices = [
+            self.limits(self.replicate_curve(curve, ranks[k : k + ranks_at_once]), curve.counted)
+            for k in range(0, len(ranks), ranks_at_once)
         ]
-        low, high = zip(*parts, strict=True)
+        low, high = zip(*limits_of_slices, strict=True)
         return np.concatenate(low), np.concatenate(high)

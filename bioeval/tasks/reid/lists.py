@@ -69,17 +69,17 @@ _SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "
 class ListCounts(ReidCounts):
     """Counts of top-K lists, and the measures that the lists determine.
 
-    The average precision of a list is cut at the convention's `rank_k`, else as far as all lists
-    are known. A removed entry leaves its place to the next, so a list covers fewer ranks. Tang et
-    al., CityFlow (CVPR 2019), "rank-K mAP".
+    For average precision, all lists are cut at the convention's `rank_k`, or else at the last rank
+    that all lists cover (Tang et al., CityFlow, CVPR 2019: "rank-K mAP"). Where an entry is
+    removed, the next entry has its rank, so the list covers fewer ranks.
     """
 
     cmc_ranks: int  # the CMC is computed up to this rank
     shown_ranks: int  # the result has the ranks up to this one
     rank_k: int  # the rank at which lists are cut for their average precision
     list_lengths: np.ndarray  # int64 (queries,): the ranks that the list of each query covers
-    #: Precision and recall are known up to this rank, which the lists that lack a match cover; None
-    #: if every match is listed, and all ranks are known.
+    #: The last rank that all lists that lack a match cover, up to which precision and recall are
+    #: known; None if every match is listed: all ranks are known.
     known_ranks: int | None
 
     table: ClassVar[Mapping[str, Variable]] = TOP_K
@@ -93,9 +93,9 @@ class ListCounts(ReidCounts):
         *,
         per_query: bool = False,
     ) -> ListCounts:
-        """Count the lists under a convention, up to the last rank that all cover or `max_rank`.
+        """Count lists under a convention, up to `max_rank` or the last rank that all lists cover.
 
-        A ProtocolError if lists do not support the convention.
+        Raise :class:`ProtocolError` if lists do not determine the measures of the convention.
         """
         for name, word in _SUPPORTED.items():
             if getattr(rules, name) != word:
@@ -117,18 +117,18 @@ class ListCounts(ReidCounts):
         lists_no_match = lacks_match & (matches.counts == 0)
         known_ranks = _shortest(lengths[lacks_match])
         cmc_ranks = _checked_rank("max_rank", max_rank, _shortest(lengths[lists_no_match]), scores)
-        of_lists = {
+        list_fields = {
             "cmc_ranks": cmc_ranks,
             "shown_ranks": cmc_ranks if max_rank is not None else min(cmc_ranks, rules.max_rank),
             "rank_k": _checked_rank("rank_k", rules.rank_k, known_ranks, scores),
             "list_lengths": lengths,
             "known_ranks": known_ranks,
         }
-        return cls(**vars(ranked) | of_lists)
+        return cls(**vars(ranked) | list_fields)
 
     @cached_property
     def _values_of_queries(self) -> dict[str, np.ndarray]:
-        """The values of each query by the name of their mean; NaN if the lists leave it open."""
+        """The value of each query by the name of the mean, NaN where its list leaves it open."""
         candidates, matches = self.candidates, self.matches
         rules, scores = candidates.rules, candidates.scores
         at_k = cut_average_precision(matches, "stable", self.rank_k, rules.rank_k_over)
@@ -140,24 +140,24 @@ class ListCounts(ReidCounts):
         non_matches = gallery - candidates.itself - matches.positives
         best = _with_unlisted(matches, self.list_lengths)
         worst = _with_unlisted(matches, non_matches + matches.counts)
-        for name in OF_MATCH:
+        for name in OF_MATCH:  # shares are monotone in the rank: the extremes decide
             at_worst = match_sum(worst, "stable", name)
             at_best = match_sum(best, "stable", name)
             values[name] = np.where(at_worst == at_best, at_best, np.nan)
         return values
 
     def measures(self, *, curves: bool = True) -> QueryMeasures:
-        """Return the measures that lists determine, by the contribution of each query."""
+        """Return the measures that the lists determine, with the value of each query."""
         matches, rules = self.matches, self.candidates.rules
-        counted = self.in_means(matches)
+        in_means = self.in_means(matches)
         query = np.flatnonzero(matches.positives)
         means = {}
         for name, values in self._values_of_queries.items():
             if not np.isnan(values[query]).any():
-                means[name] = QueryMean(counted, query, values[query])
+                means[name] = QueryMean(in_means, query, values[query])
         over_ranks = ranked_curves(
             matches,
-            counted,
+            in_means,
             "stable",
             self.cmc_ranks,
             matches.positives,
@@ -170,12 +170,12 @@ class ListCounts(ReidCounts):
         candidates = self.candidates
         positives = self.matches.positives
         measures = self.measures()
-        counted = self.in_means(self.matches)
-        queries = int(counted.sum())
+        in_means = self.in_means(self.matches)
+        queries = int(in_means.sum())
         searching = int((~candidates.left_out).sum())
         unmatched = int(((positives == 0) & ~candidates.left_out).sum())
         means = {name: mean.mean for name, mean in measures.means.items()}
-        levels = means.pop("interpolated_precision", np.full(len(RECALL_LEVELS), np.nan))
+        interpolated = means.pop("interpolated_precision", np.full(len(RECALL_LEVELS), np.nan))
         at_rank = measures.cmc.counts(self.cmc_ranks).astype(np.int64)
         variables = {
             "cmc": (("rank",), rate(at_rank, queries)),
@@ -184,9 +184,9 @@ class ListCounts(ReidCounts):
             **dict.fromkeys(("mean_ap", *OF_MATCH), np.nan),
             **means,
             **variables_over(("rank",), **self._known_curves(measures)),
-            "interpolated_precision": (("recall_level",), levels),
+            "interpolated_precision": (("recall_level",), interpolated),
             "queries": queries,
-            "subjects": len(np.unique(candidates.identity[counted])),
+            "subjects": len(np.unique(candidates.identity[in_means])),
             "skipped": searching - queries,
             "unmatched": unmatched,
             "left_out": int(candidates.left_out.sum()),
@@ -196,7 +196,7 @@ class ListCounts(ReidCounts):
         coordinates = {"rank": ranks, "recall_level": RECALL_LEVELS}
         if self.per_query:
             variables |= self._variables_of_queries()
-            coordinates["probe"] = np.arange(len(counted))
+            coordinates["probe"] = np.arange(len(in_means))
         messages = self._list_messages(measures, unmatched)
         attrs = about_attrs(candidates.about(), "top-k", "top-K lists", messages)
         attrs |= {"depth": candidates.scores.depth, **candidates.rules.attrs(), "ties": "listed"}
@@ -223,7 +223,7 @@ class ListCounts(ReidCounts):
         return variables_over(("probe",), **numbers, identity=self.candidates.labels())
 
     def _list_messages(self, measures: QueryMeasures, unmatched: int) -> list[Message]:
-        """Return the messages on long queries, unmatched queries, and numbers that are not known.
+        """Return messages on queries with too many matches or none, and on unknown numbers.
 
         `unmatched` is the number of queries without a match in the gallery.
         """
@@ -233,11 +233,13 @@ class ListCounts(ReidCounts):
             treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
             messages.append(without_match(unmatched, 0, treatment))
         if self.known_ranks is not None:
-            unknown = [x.label for x in QUERY_MEANS.values() if x.name not in measures.means]
-            messages.append(Message("matches-beyond-lists", what=unknown))
+            unknown_measures = [
+                x.label for x in QUERY_MEANS.values() if x.name not in measures.means
+            ]
+            messages.append(Message("matches-beyond-lists", what=unknown_measures))
             if self.known_ranks < self.cmc_ranks:
-                unknown = [f"precision and recall beyond rank {self.known_ranks}"]
-                messages.append(Message("matches-beyond-lists", what=unknown))
+                unknown_measures = [f"precision and recall beyond rank {self.known_ranks}"]
+                messages.append(Message("matches-beyond-lists", what=unknown_measures))
         return messages
 
 
@@ -246,23 +248,23 @@ def _shortest(list_lengths: np.ndarray) -> int | None:
 
 
 def _with_unlisted(matches: MatchLists, end: np.ndarray) -> MatchLists:
-    """Return the matches of each query, with the matches that its list lacks.
+    """Return all matches of each query; matches that its list lacks come behind rank `end`.
 
-    The matches that a list lacks are put directly behind rank `end` (queries,): the end of the list
-    gives the best case, the end of the gallery the worst.
+    With `end` (queries,) the end of the list, the lacking matches have the best ranks that are
+    possible; with `end` the end of the gallery, the worst.
     """
     positives = matches.positives
     unlisted = positives - matches.counts
     query = np.repeat(np.arange(len(unlisted)), unlisted)
-    step = np.arange(1, len(query) + 1) - np.repeat(np.cumsum(unlisted) - unlisted, unlisted)
+    position = np.arange(1, len(query) + 1) - np.repeat(np.cumsum(unlisted) - unlisted, unlisted)
     order = np.argsort(np.append(matches.query, query), kind="stable")
-    ranks = np.append(ranks_of(matches, "stable"), end[query] + step)[order]
+    ranks = np.append(ranks_of(matches, "stable"), end[query] + position)[order]
     starts = np.append(0, np.cumsum(positives))
     earlier_matches = np.arange(len(ranks)) - np.repeat(starts[:-1], positives)
     no_ties = np.zeros_like(ranks)
     return MatchLists(
         starts,
-        distance=ranks.astype(np.float64),  # as near as its rank: no match is tied
+        distance=ranks.astype(np.float64),  # a match is as far as its rank: none is tied
         closer=ranks - 1 - earlier_matches,
         tied=no_ties,
         before=no_ties,
@@ -270,9 +272,10 @@ def _with_unlisted(matches: MatchLists, end: np.ndarray) -> MatchLists:
 
 
 def _checked_rank(name: str, requested: int | None, covered: int | None, scores: Scores) -> int:
-    """Return the rank that argument `name` requests; None: the last rank that all lists cover.
+    """Return the `requested` rank, checked, or, if it is None, the last rank that is covered.
 
-    The lists that matter cover the ranks up to `covered`; None: as many as there are places.
+    `name` is the name of the argument. All lists that matter cover the ranks up to `covered`, or,
+    if it is None, up to their depth.
     """
     depth = scores.depth
     if requested is None:

@@ -22,7 +22,7 @@ from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.gom import gom
 
-#: The most queries and places that are drawn.
+#: The most queries, and the most ranks of each, that are drawn.
 QUERIES, PLACES = 30, 40
 
 RANKED = {
@@ -60,13 +60,13 @@ def lists_of_queries(
     assert left_out is not None  # the convention is a mask
     is_kept = ~left_out
     order = np.argsort(np.where(is_kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
-    listed = np.take_along_axis(is_kept, order, axis=1)
+    is_listed = np.take_along_axis(is_kept, order, axis=1)
     same_person = scores.codes.probe[:, None] == scores.codes.gallery[order]
     score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
     entry_dims = ("probe", "rank")
     variables = {
-        "match": (entry_dims, np.where(listed, same_person.astype(np.int64), -1)),
-        "entry_score": (entry_dims, np.where(listed, score, np.nan)),
+        "match": (entry_dims, np.where(is_listed, same_person.astype(np.int64), -1)),
+        "entry_score": (entry_dims, np.where(is_listed, score, np.nan)),
         "average_precision": (("probe",), whole_lists["rp"].values[:, 0]),
         **{x: (("probe", "threshold"), at_thresholds[x].values) for x in ("rp", "vp", "rep", "fr")},
     }

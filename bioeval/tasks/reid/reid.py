@@ -193,10 +193,10 @@ def plan_reid(
     thresholds: Any = None,
     max_rank: int | None = None,
 ) -> Callable[..., ReidCounts]:
-    """Return the function that counts the candidates of queries under a convention.
+    """Check a convention, and return the function that counts the candidates of queries under it.
 
     With increasing `thresholds`, in the units of the scores, the entries within each threshold are
-    counted too. `max_rank` is the last rank of lists.
+    counted, too. `max_rank` is the last rank of top-K lists.
     """
     if scores.layout == "top-k":
         if thresholds is not None:
@@ -218,7 +218,7 @@ def plan_reid(
 def plan_retrieval(
     section: str, scores: Scores, card: Protocol, options: EvaluationOptions
 ) -> Callable[[], ReidCounts]:
-    """Return the function that counts ``[reid]`` or ``[gom]`` of a card."""
+    """Check a card's `section`, ``reid`` or ``gom``, and return the function that counts it."""
     tasks = set(card.tasks)
     if section == "gom":
         thresholds = options.thresholds if tasks <= {"reid", "gom"} else None
@@ -232,7 +232,7 @@ def plan_retrieval(
 
 
 def require_matches(dataset: xr.Dataset) -> None:
-    """Raise :class:`ProtocolError` with the reason if a mean over queries is over none."""
+    """Raise :class:`ProtocolError` with the reason if no query is in the means."""
     if int(dataset["queries"]):
         return
     message = next(x for x in messages_of(dataset.attrs) if x.code == NO_MATCH)

@@ -1,8 +1,8 @@
 """Re-identification without each of some groups of people, as queries and in the gallery.
 
-A query's match keeps its distance whoever else is left out, and has fewer candidates before it. So
-the candidates of each group around each match suffice for the counts without the group. A CMC that
-ranks people and not templates is counted anew.
+A query's match keeps its distance whoever else is left out, and has fewer candidates before it.
+Therefore the counts without a group are the counts of all candidates less the counts of the group's
+candidates. A CMC that ranks people and not templates is counted anew.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention
 from bioeval.tasks.reid.counts import ReidCounts
 
-# Counts of a match and a group, about, that are in memory at a time.
+# About how many counts, one for each match and group, are in memory at a time.
 COUNTS_IN_MEMORY = 1 << 19
 
 
@@ -29,82 +29,83 @@ def means_without_groups(
     rules: Convention,
     group: np.ndarray,
     means: Callable[[QueryMeasures], Mapping[Any, QueryMean]],
-    of_all: Sequence[QueryMean],
+    all_means: Sequence[QueryMean],
 ) -> np.ndarray:
     """Return means over queries without each group of people, float64 (means, groups).
 
     `group` (int64) gives the group of each subject's code, from 0; -1 for subjects who stay.
-    `means` chooses the same means from all measures in each call; `of_all` are these means over all
-    queries. A group changes the values of the queries of other people, but not which queries a mean
-    is over, because each query keeps its matches.
+    `means` chooses the means from all measures; `all_means` are its means over all queries. Leaving
+    out a group changes the values of other people's queries, but not which queries a mean is over,
+    because each query keeps its matches.
     """
     codes = scores.codes
-    of_query, of_column = group[codes.probe], group[codes.gallery]
+    query_group, column_group = group[codes.probe], group[codes.gallery]
     groups = int(group.max(initial=-1)) + 1
     values: dict[tuple[int, int], list[np.ndarray]] = {}
-    for left_out_group, counts in _counts_without(scores, rules, of_query, of_column, groups):
-        chosen = means(counts.measures(curves=False)).values()
-        for place, mean in enumerate(chosen):
-            values.setdefault((place, left_out_group), []).append(mean.values)
-    left_out_means = np.empty((len(of_all), groups))
-    for (place, left_out_group), parts in values.items():
-        mean = of_all[place].of_some(of_query != left_out_group, np.concatenate(parts))
-        left_out_means[place, left_out_group] = mean.mean
+    for left_out_group, counts in _counts_without(scores, rules, query_group, column_group, groups):
+        for index, mean in enumerate(means(counts.measures(curves=False)).values()):
+            values.setdefault((index, left_out_group), []).append(mean.values)
+    left_out_means = np.empty((len(all_means), groups))
+    for (index, left_out_group), blocks in values.items():
+        mean = all_means[index].of_some(query_group != left_out_group, np.concatenate(blocks))
+        left_out_means[index, left_out_group] = mean.mean
     return left_out_means
 
 
 def _counts_without(
-    scores: Scores, rules: Convention, of_query: np.ndarray, of_column: np.ndarray, groups: int
+    scores: Scores,
+    rules: Convention,
+    query_group: np.ndarray,
+    column_group: np.ndarray,
+    groups: int,
 ) -> Iterator[tuple[int, ReidCounts]]:
-    """Yield a group, and the counts of a block of the queries of other groups, without the group.
+    """Yield each group with the counts without it, for a block of the other groups' queries.
 
     The groups come in order within a block, and the blocks in the order of the queries.
     """
     if rules.cmc in ("identity-dedup", "single-gallery-shot"):
         for left_out_group in range(groups):
-            is_kept = scores.select(
-                probes=np.flatnonzero(of_query != left_out_group),
-                gallery=np.flatnonzero(of_column != left_out_group),
+            kept_scores = scores.select(
+                probes=np.flatnonzero(query_group != left_out_group),
+                gallery=np.flatnonzero(column_group != left_out_group),
             )
-            yield left_out_group, ReidCounts.from_candidates(Candidates(is_kept, rules))
+            yield left_out_group, ReidCounts.from_candidates(Candidates(kept_scores, rules))
         return
     templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
     cells = int(templates[scores.codes.probe].sum()) * groups
-    step = max(1, len(of_query) * COUNTS_IN_MEMORY // max(cells, 1))
-    for low in range(0, len(of_query), step):
-        rows = np.arange(low, min(low + step, len(of_query)))
+    step = max(1, len(query_group) * COUNTS_IN_MEMORY // max(cells, 1))
+    for low in range(0, len(query_group), step):
+        rows = np.arange(low, min(low + step, len(query_group)))
         candidates = Candidates(scores.select(probes=rows), rules)
         matches = {}
         for rule in {rules.ap_removed, rules.removed}:
             matches[rule] = reduce(
-                candidates.parts(rule), MateRanks(), MateRanks(of_column, groups)
+                candidates.parts(rule), MateRanks(), MateRanks(column_group, groups)
             )
         for left_out_group in range(groups):
-            is_kept = of_query[rows] != left_out_group
-            of_rule = {
+            is_kept = query_group[rows] != left_out_group
+            matches_by_rule = {
                 rule: _without(ranks, left_out_group, is_kept) for rule, ranks in matches.items()
             }
-            of_ap = of_rule[rules.ap_removed]
-            of_cmc = of_rule[rules.removed]
-            yield (
-                left_out_group,
-                ReidCounts(
-                    candidates=candidates.of_queries(is_kept), matches=of_ap, cmc_matches=of_cmc
-                ),
+            counts = ReidCounts(
+                candidates=candidates.of_queries(is_kept),
+                matches=matches_by_rule[rules.ap_removed],
+                cmc_matches=matches_by_rule[rules.removed],
             )
+            yield left_out_group, counts
 
 
-def _without(ranks: Sequence[MatchLists], left_out_group: int, is_kept: np.ndarray) -> MatchLists:
-    """Return the matches of some queries among the candidates that are not of a group.
+def _without(matches: Sequence[MatchLists], left_out_group: int, is_kept: np.ndarray) -> MatchLists:
+    """Return the matches of the kept queries, ranked among the candidates of other groups.
 
-    `ranks` are the ranks among all candidates, and among the candidates of each group.
+    `matches` are ranked among all candidates, and among the candidates of each group.
     """
-    among_all, by_group = ranks
-    chosen = is_kept[among_all.query]
+    among_all, by_group = matches
+    is_match_kept = is_kept[among_all.query]
     return MatchLists(
         np.append(0, np.cumsum(among_all.counts[is_kept])),
-        among_all.distance[chosen],
-        closer=(among_all.closer - by_group.closer[left_out_group])[chosen],
-        tied=(among_all.tied - by_group.tied[left_out_group])[chosen],
-        before=(among_all.before - by_group.before[left_out_group])[chosen],
+        among_all.distance[is_match_kept],
+        closer=(among_all.closer - by_group.closer[left_out_group])[is_match_kept],
+        tied=(among_all.tied - by_group.tied[left_out_group])[is_match_kept],
+        before=(among_all.before - by_group.before[left_out_group])[is_match_kept],
     )
