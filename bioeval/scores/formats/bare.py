@@ -34,7 +34,7 @@ from bioeval.scores.formats.labels import (
     labels_of_rows,
     read_templates,
 )
-from bioeval.scores.formats.layouts import numbered_columns
+from bioeval.scores.formats.layouts import first_line_of
 from bioeval.scores.formats.lists import two_classes
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import is_number
@@ -69,9 +69,7 @@ def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: b
 def read_numbers(head: Head, arguments: Arguments) -> Scores:
     """Read a text of numbers alone: a matrix, or with a metric an embedding on each line."""
     named = not any(map(is_number, head.cells[0]))
-    header, index = (
-        (True, int(not head.cells[0][0])) if named else numbered_columns(head, arguments)
-    )
+    header, index = (True, int(not head.cells[0][0])) if named else first_line_of(head, arguments)
     rows = {i: "the index" for i in range(index)}
     names = {i: f"column {i + 1}" for i in range(index, head.width)}
     table = read_columns(head, header, rows, names, blanks=names)

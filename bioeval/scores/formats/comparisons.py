@@ -1,6 +1,7 @@
 """Lists of comparisons without scores: trials of speakers, pairs of LFW, of templates as in IJB.
 
-Their names are looked up, in any order of names and lines, or scores are in their order.
+Scores find their comparison by the names of templates, in any order of names and lines, or are in
+the order of the list.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,40 +29,48 @@ from bioeval.scores.formats.unknown_lists import unknown_words
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import as_names, first_twice, places, united
 
-_SAMPLE = 1000  # lines of scores, to find the trials' columns with their names
+if TYPE_CHECKING:
+    import pandas as pd
 
-# Impostor and genuine pairs in LFW's form.
+# The first lines of scores, whose names tell the columns of names in a list of trials.
+_SAMPLED_LINES = 1000
+
+# Impostor and genuine pairs in LFW's form: people a and b, and the numbers i and j of their images.
 _PAIRS = (
     re.compile(r"(?P<a>\S+) (?P<i>\d+) (?P<b>\S+) (?P<j>\d+)", re.ASCII),
     re.compile(r"(?P<a>\S+) (?P<i>\d+) (?P<j>\d+)", re.ASCII),
 )
+# The first line: the numbers of folds and of pairs, or of pairs alone.
 _FOLDS = re.compile(r"\d+( \d+)?", re.ASCII)
 
 
 @dataclass
 class Comparisons:
-    """Comparisons by the names of their templates, the enrolled one first."""
+    """A list of comparisons, each by the names of its templates, the enrolled one first."""
 
-    table: Columns  # with the names in its columns
+    table: Columns  # the names, in columns of words
     layout: Layout
-    genuine: np.ndarray | None  # None: every listed comparison is genuine
-    fold: np.ndarray | None = None
-    subjects: tuple[Words, Words] | None = None  # of LFW
-    hint: str = ""  # on the word for the class
+    genuine: np.ndarray | None  # (lines,); None: every listed comparison is genuine
+    fold: np.ndarray | None = None  # (lines,)
+    subjects: tuple[Words, Words] | None = None  # of both sides, known in LFW's form alone
+    hint: str = ""  # for an error: which column may hold the classes
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The path of the list."""
         return self.table.path
 
     @property
     def names(self) -> list[int]:
-        """The columns of names: two, or more among which the scores' names decide."""
+        """The columns that may hold names: two, or more, of which the names of scores choose."""
         return [i for i in self.table.words if i != self.layout.get("genuine")]
 
 
 def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
-    """Return which rows are genuine, by a column of words of one meaning."""
+    """Return which rows are genuine, by a column of words for the classes.
+
+    All words for impostors must mean the same; `name` is the name of the column in messages.
+    """
     is_genuine = np.array([TRUTH.get(truth_word(x), -1) for x in column.values], dtype=np.int8)
     for code in np.flatnonzero(is_genuine < 0)[:1]:
         row = int(np.argmax(column.codes == code))
@@ -93,11 +103,11 @@ def is_lfw(path: Path) -> bool:
 
 
 def lists_trials(path: str | Path) -> bool:
-    """Whether a file is a list of trials without scores: two names, and if they are genuine."""
+    """Whether a file lists trials without scores: two names and a class on each line."""
     place = Path(path)
     if not place.is_file() or content(place) != "text" or is_lfw(place):
         return False
-    with suppress(DataError):  # of a text that is no such list, or could be several
+    with suppress(DataError):  # the text is no such list, or could be several
         head = head_of(place)
         layout = with_header(head, Arguments({})) or matched(head, TRIALS[:2], Arguments({}))
         if layout is not None and layout.get("score") is None:
@@ -112,9 +122,9 @@ def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
     head = head_of(path)
     layout = trial_layout(head, arguments)
     classes = layout.get("genuine")
-    index = range(layout.numbered.unnamed)
+    index = range(layout.first_line.unnamed)
     names = head.columns_except(classes, layout.get("score"), *index)
-    table = read_columns(head, layout.skips_line, layout.called([*names, classes]), {})
+    table = read_columns(head, layout.skips_line, layout.names_of([*names, classes]), {})
     genuine = (
         None if classes is None else truth_of(table.words[classes], table, layout.names[classes])
     )
@@ -124,26 +134,24 @@ def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
 def read_lfw(path: Path) -> Comparisons:
     """Read pairs of images; the first line gives the number of folds and of pairs in a fold."""
     texts = enumerate(read_text(path).split("\n"), 1)
-    lines = [(n, " ".join(line.split())) for n, line in texts if line.strip()]
-    _, first = lines[0]
-    rows = lines[1:]
-    if not _FOLDS.fullmatch(first):
+    (_, header), *rows = [(n, " ".join(line.split())) for n, line in texts if line.strip()]
+    if not _FOLDS.fullmatch(header):
         raise DataError(
-            f"{path}: the first line is {first!r}; expected the number of folds and of genuine "
+            f"{path}: the first line is {header!r}; expected the number of folds and of genuine "
             "pairs in each, as '10 300', or the latter alone"
         )
-    numbers = [int(number) for number in first.split()]
+    numbers = [int(number) for number in header.split()]
     folds = numbers[0] if len(numbers) == 2 else 1
-    class_size = numbers[-1]
+    class_size = numbers[-1]  # pairs of a class in each fold, genuine pairs first
     if not folds * class_size or len(rows) != 2 * folds * class_size:
         expected = (
             f"expected {folds} x 2 x {class_size} = {2 * folds * class_size:,}, from its first line"
         )
         raise fault(path, f"has {len(rows):,} pairs", expected)
-    same = np.arange(len(rows)) // class_size % 2 == 0
+    is_genuine = np.arange(len(rows)) // class_size % 2 == 0
     images: tuple[list[str], list[str]] = ([], [])
     people: tuple[list[str], list[str]] = ([], [])
-    for genuine, (number, line) in zip(same.tolist(), rows, strict=True):
+    for genuine, (number, line) in zip(is_genuine.tolist(), rows, strict=True):
         match = _PAIRS[genuine].fullmatch(line)
         if match is None:
             form = "'name i j', two images of one subject" if genuine else "'name i other j'"
@@ -159,7 +167,8 @@ def read_lfw(path: Path) -> Comparisons:
     words = {i: _words(cells) for i, cells in enumerate(images)}
     fold = np.repeat(np.arange(folds), 2 * class_size)
     subjects = (_words(people[0]), _words(people[1]))
-    return Comparisons(Columns(path, words, {}, rows[0][0]), Layout([]), same, fold, subjects)
+    table = Columns(path, words, {}, rows[0][0])
+    return Comparisons(table, Layout([]), is_genuine, fold, subjects)
 
 
 def _words(cells: list[str]) -> Words:
@@ -173,10 +182,10 @@ def _words(cells: list[str]) -> Words:
 def look_up(
     listed: Comparisons, names: Sequence[str], skip: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the places of both templates of each comparison among names, and which are kept.
+    """Return the places among `names` of both templates of comparisons, and which are found.
 
-    The places are (kept,), and the mask of what is kept is (comparisons,). With `skip`, comparisons
-    with a template that is not among the names are left out; else they raise an error.
+    The places of the enrolled template and of the probe are (found,), and a mask (comparisons,) has
+    which comparisons are found. With `skip`, the others are left out; else they raise an error.
     """
     template_names = as_names(names)
     if (twice := first_twice(template_names)) is not None:
@@ -207,11 +216,12 @@ def look_up(
 
 @dataclass(frozen=True)
 class Joined:
-    """The rows of scores that have a trial, in the order of rows, and the classes of the rows."""
+    """The rows of scores that have a trial, and the classes that the trials state."""
 
-    rows: np.ndarray
-    genuine: np.ndarray
-    #: Whether a row has the names in the other order than the trial, whose first name is enrolled.
+    rows: np.ndarray  # int64 (k,), increasing
+    genuine: np.ndarray  # bool (k,)
+    #: bool (k,): whether a row has its names in another order than its trial, whose first name is
+    #: enrolled.
     exchanged: np.ndarray
     notes: list[Message]  # on rows and trials left out
 
@@ -223,89 +233,145 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
     templates are left to the checks of all lists. The trials decide which template is enrolled: the
     first name, or the name in a column of enrolled templates.
     """
-    import pandas as pd
-
     trials = listed.table
-    key_columns = layout.templates
-    chosen = _columns_of_names(table, key_columns, listed)
-    trial_columns = listed.layout.templates or listed.layout.subjects
-    if sorted(trial_columns) != sorted(chosen):
-        trial_columns = tuple(sorted(chosen))
-    genuine = listed.genuine
-    if genuine is None and len(key_columns) == 1:  # beside the one name is a word for the class
-        for truth in [i for i in listed.names if i not in chosen][:1]:
-            genuine = truth_of(trials.words[truth], trials, listed.layout.names[truth])
-    (scored, listed_names), name_count = _names_as_numbers(
-        [table.words[i] for i in key_columns], [trials.words[i] for i in trial_columns]
+    score_columns = layout.templates
+    trial_columns, genuine = _names_and_classes(table, score_columns, listed)
+    keys = _PairKeys.from_names(
+        [table.words[i] for i in score_columns],
+        [trials.words[i] for i in trial_columns],
+        unordered=bool(arguments.peek("lists.unordered")) and len(score_columns) == 2,
     )
-
-    def pair_keys(names: list[np.ndarray], unordered: bool = False) -> pd.Index:
-        if unordered:
-            names = [np.minimum(*names), np.maximum(*names)]
-        return pd.Index(names[0] if len(names) == 1 else names[0] * name_count + names[1])
-
-    unordered = bool(arguments.peek("lists.unordered")) and len(key_columns) == 2
-    score_keys = pair_keys(scored, unordered)
-    trial_keys = pair_keys(listed_names, unordered)
     if not layout.names_templates:
-        refuse_rows(score_keys.duplicated(), table, "is listed before", "list each pair once")
-    lines = np.flatnonzero(~trial_keys.duplicated())  # of each trial, its first line
-    distinct = trial_keys[lines]
-    place = places(score_keys, distinct)  # (scores,): the trial of each score, -1 for none
-    if len(key_columns) == 2 and not unordered:
-        place_if_exchanged = places(pair_keys(scored[::-1]), distinct)
-        if genuine is not None:  # a trial with a score in its own order takes no other
-            has_own_score = distinct.isin(score_keys)
-            place_if_exchanged[has_own_score[place_if_exchanged]] = -1
-        place = np.where(place < 0, place_if_exchanged, place)
-    is_listed = place >= 0
-    trial = lines[place]
-    exchanged = scored[0] != listed_names[0][trial]
-    if unordered:  # where both orders are listed, a score has the order of its own names
-        exchanged &= ~pair_keys(scored).isin(pair_keys(listed_names))
+        is_repeated = keys.of_scores.duplicated()
+        refuse_rows(is_repeated, table, "is listed before", "list each pair once")
+    first_line = np.flatnonzero(~keys.of_trials.duplicated())  # (trials,): of distinct trials
+    distinct = keys.of_trials[first_line]
+    trial_of_score = keys.trials_of_scores(distinct, not_twice=genuine is not None)
+    is_listed = trial_of_score >= 0
+    line = first_line[trial_of_score]  # (scores,): meaningless where a score has no trial
+    exchanged = keys.are_exchanged(line)
+
     notes = []
-    again = len(trial_keys) - len(lines)
+    repeated = len(keys.of_trials) - len(first_line)
     if genuine is None:
-        notes.append(Message("only-genuine-pairs-listed", pairs=len(lines), file=listed.path.name))
-    elif again:
-        has_other_class = genuine != genuine[lines][places(trial_keys, distinct)]
+        listed_pairs = len(first_line)
+        notes.append(
+            Message("only-genuine-pairs-listed", pairs=listed_pairs, file=listed.path.name)
+        )
+    elif repeated:
+        has_other_class = genuine != genuine[first_line][places(keys.of_trials, distinct)]
         wrong = "gives a pair another class than a line before"
         refuse_rows(has_other_class, trials, wrong, "give each pair one class")
-    if again:
-        notes.append(Message("repeated-pairs", pairs=again, how="", option=""))
+    if repeated:
+        notes.append(Message("repeated-pairs", pairs=repeated, how="", option=""))
+
     if genuine is None:
-        # An impostor pair is not listed: it has the order of most genuine ones.
+        # Impostor pairs are not listed: they have the order of most genuine pairs.
         exchanged[~is_listed] = 2 * exchanged[is_listed].sum() > is_listed.sum()
         return Joined(np.arange(len(is_listed)), is_listed, exchanged, notes)
     skip = arguments.take("lists.missing_pairs") == "skip"
-    is_unscored = np.zeros(len(trial_keys), dtype=bool)
-    is_unscored[lines] = True
-    is_unscored[lines[place[is_listed]]] = False
+    is_unscored = np.zeros(len(keys.of_trials), dtype=bool)
+    is_unscored[first_line] = True
+    is_unscored[line[is_listed]] = False
     notes += _note_left_out(~is_listed, table, "no trial", skip)
     notes += _note_left_out(is_unscored, trials, "no score", skip)
     rows = np.flatnonzero(is_listed)
-    return Joined(rows, genuine[trial[rows]], exchanged[rows], notes)
+    return Joined(rows, genuine[line[rows]], exchanged[rows], notes)
+
+
+def _names_and_classes(
+    table: Columns, score_columns: Sequence[int], listed: Comparisons
+) -> tuple[tuple[int, ...], np.ndarray | None]:
+    """Return the columns of names in a list of trials, and the classes; None: all are genuine.
+
+    If scores have one name, such as of a pair, a column beside the name may hold the classes.
+    """
+    columns = _columns_of_names(table, score_columns, listed)
+    genuine = listed.genuine
+    if genuine is None and len(score_columns) == 1:
+        for i in [i for i in listed.names if i not in columns][:1]:
+            genuine = truth_of(listed.table.words[i], listed.table, listed.layout.names[i])
+    enrolled_first = listed.layout.templates or listed.layout.subjects
+    if sorted(enrolled_first) != sorted(columns):
+        return tuple(sorted(columns)), genuine
+    return enrolled_first, genuine
+
+
+@dataclass(frozen=True)
+class _PairKeys:
+    """The pairs of names of scores and of trials as keys: equal pairs have equal keys."""
+
+    score_names: list[np.ndarray]  # each (scores,): numbers of the names of one side
+    trial_names: list[np.ndarray]  # each (lines,)
+    name_count: int
+    unordered: bool  # whether both orders of two names are one pair
+
+    @classmethod
+    def from_names(
+        cls, score_names: list[Words], trial_names: list[Words], *, unordered: bool
+    ) -> _PairKeys:
+        (of_scores, of_trials), name_count = _names_as_numbers(score_names, trial_names)
+        return cls(of_scores, of_trials, name_count, unordered)
+
+    @cached_property
+    def of_scores(self) -> pd.Index:
+        return self._keys(self.score_names, self.unordered)
+
+    @cached_property
+    def of_trials(self) -> pd.Index:
+        return self._keys(self.trial_names, self.unordered)
+
+    def _keys(self, names: list[np.ndarray], unordered: bool = False) -> pd.Index:
+        import pandas as pd
+
+        if unordered:
+            names = [np.minimum(*names), np.maximum(*names)]
+        return pd.Index(names[0] if len(names) == 1 else names[0] * self.name_count + names[1])
+
+    def trials_of_scores(self, distinct: pd.Index, *, not_twice: bool) -> np.ndarray:
+        """Return the place of each score's trial among `distinct` trials, -1 for none, (scores,).
+
+        A score without a trial in its order of names takes the trial of the other order; if
+        `not_twice`, it does so only where no score has the order of the trial.
+        """
+        trial = places(self.of_scores, distinct)
+        if len(self.score_names) == 1 or self.unordered:
+            return trial
+        trial_if_exchanged = places(self._keys(self.score_names[::-1]), distinct)
+        if not_twice:
+            has_own_score = distinct.isin(self.of_scores)
+            trial_if_exchanged[has_own_score[trial_if_exchanged]] = -1
+        return np.where(trial < 0, trial_if_exchanged, trial)
+
+    def are_exchanged(self, line: np.ndarray) -> np.ndarray:
+        """Return whether each score has its names in another order than the trial on its line."""
+        exchanged = self.score_names[0] != self.trial_names[0][line]
+        if self.unordered:  # where both orders are listed, a score has the order of its own names
+            exchanged &= ~self._keys(self.score_names).isin(self._keys(self.trial_names))
+        return exchanged
 
 
 def _names_as_numbers(*tables: list[Words]) -> tuple[list[list[np.ndarray]], int]:
-    """Return the columns of several tables under one numbering, and the number of names."""
+    """Number the names in all columns together: return the columns of each table, and the count."""
     names: list[str] = []
-    numbers = []
+    numbered_tables = []
     for columns in tables:
-        of_table = []
+        first_line_of = []
         for column in columns:
-            names, place_of = united(names, column.values)
-            of_table.append(place_of[column.codes])
-        numbers.append(of_table)
-    return numbers, len(names)
+            names, number_of_value = united(names, column.values)
+            first_line_of.append(number_of_value[column.codes])
+        numbered_tables.append(first_line_of)
+    return numbered_tables, len(names)
 
 
-def _columns_of_names(table: Columns, keys: Sequence[int], listed: Comparisons) -> tuple[int, ...]:
-    """Return the column of trials that shares most names with each column `keys` of scores."""
+def _columns_of_names(
+    table: Columns, score_columns: Sequence[int], listed: Comparisons
+) -> tuple[int, ...]:
+    """Return the column of trials that shares most names with each of the columns of scores."""
     chosen = list[int]()
-    for key in keys:
-        column = table.words[key]
-        sample = {column.values[code] for code in column.codes[:_SAMPLE]}
+    for score_column in score_columns:
+        column = table.words[score_column]
+        sample = {column.values[code] for code in column.codes[:_SAMPLED_LINES]}
         common = {
             i: len(sample.intersection(listed.table.words[i].values))
             for i in listed.names
@@ -324,7 +390,10 @@ def _columns_of_names(table: Columns, keys: Sequence[int], listed: Comparisons) 
 
 
 def _note_left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
-    """Return the message that the `missing` lines of a file are left out; raise unless `skip`."""
+    """Return the message that the `missing` lines of a file are left out; raise unless `skip`.
+
+    The lines `have` "no trial" or "no score".
+    """
     if not skip or missing.all():
         advice = 'to leave them out say `lists={"missing_pairs": "skip"}`'
         refuse_rows(missing, file, f"has {have}", advice)

@@ -1,8 +1,8 @@
 """Files of named arrays (.npz, HDF5, MATLAB 5 to 7.3), each as a dictionary of arrays by name.
 
-Values are read when they are asked for, and never unpickled. MATLAB's arrays are as it shows them:
-in HDF5, MATLAB reverses dimensions, and writes characters as numbers. Files of MATLAB 5 to 7 are
-parsed here: SciPy's reader ends the process on some damaged files.
+Values are read when they are needed, and never unpickled. Arrays of MATLAB have the shape that
+MATLAB shows, although in HDF5 MATLAB reverses dimensions and writes characters as numbers. Files of
+MATLAB 5 to 7 are parsed here, since SciPy's reader ends the process on some damaged files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -25,20 +25,26 @@ from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import HDF5, optional
 from bioeval.scores.stored import StoredRows
 
-_INFLATES = 1032  # the most bytes that deflate packs into one
-_SMALL = 1 << 20  # bytes up to which an array may be larger than what is stored: of fill values
+# The most bytes that deflate packs into one byte.
+_MOST_INFLATED = 1032
+# Up to this size HDF5 arrays may be larger than their stored bytes can be: they may be fill values.
+_MOST_FILLED = 1 << 20
+# The most bytes of the header of a .npy array.
 _MOST_HEADER = 1 << 16
-_PEEK = 4096  # bytes that hold the description of an array of MATLAB
-_WIDEST = 1 << 16  # characters of text, of which a damaged file may claim any number
+# Bytes that hold the description of an array of MATLAB.
+_DESCRIPTION_BYTES = 4096
+# The most characters of a line of text, of which a damaged file may claim any number.
+_MOST_CHARACTERS = 1 << 16
 
 
 @dataclass(frozen=True)
 class Lazy:
-    """An array of a file: shape, dtype and a reader; `rows` keeps a matrix in the file."""
+    """An array of a file, of which shape and dtype are known before the values are read."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
     read: Callable[[], np.ndarray]
+    #: Returns a matrix whose rows are read from the file as they are needed.
     rows: Callable[[], Any] | None = None
 
     @property
@@ -52,6 +58,8 @@ class Lazy:
 
 
 def _refused(path: Path, name: str, reason: str, shape: tuple[int, ...] = ()) -> Lazy:
+    """Return an array that raises when it is read; its dtype is object."""
+
     def read() -> np.ndarray:
         raise fault(path, f"{name!r} {reason}")
 
@@ -59,6 +67,7 @@ def _refused(path: Path, name: str, reason: str, shape: tuple[int, ...] = ()) ->
 
 
 def _require_bytes(shape: tuple[int, ...], dtype: np.dtype, size: int) -> None:
+    """Raise where a header claims a shape of more than the `size` bytes that there can be."""
     needed = prod(shape) * max(1, dtype.itemsize)
     if any(isinstance(n, bool) or n < 0 for n in shape) or needed > size:
         raise ValueError(
@@ -80,6 +89,7 @@ def require_unicode(array: np.ndarray) -> np.ndarray:
 
 
 def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype, int]:
+    """Return shape and dtype of a .npy array, and the number of bytes before its values."""
     head = io.BytesIO(file.read(_MOST_HEADER))
     version = npy_format.read_magic(head)
     if version not in ((1, 0), (2, 0), (3, 0)):
@@ -135,7 +145,8 @@ def open_npz(path: Path) -> dict[str, Lazy]:
 
 
 def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
-    ratio = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: _INFLATES}.get(member.compress_type)
+    """Return how many bytes a member of a zip file can have, whatever its header claims."""
+    ratio = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: _MOST_INFLATED}.get(member.compress_type)
     if ratio is None:
         return member.file_size
     return min(member.file_size, ratio * min(member.compress_size, file_size))
@@ -145,7 +156,7 @@ def _read_member(path: Path, name: str) -> np.ndarray:
     with guarded(path, f"the array {name!r}"):
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as file:
             array = npy_format.read_array(file, allow_pickle=False)
-            further_bytes = file.read(1)  # the checksum is verified at the end
+            further_bytes = file.read(1)  # zipfile verifies the checksum when the end is reached
         require_unicode(array)
     if further_bytes:
         raise fault(path, f"the array {name!r} is followed by more data than declared")
@@ -154,16 +165,20 @@ def _read_member(path: Path, name: str) -> np.ndarray:
 
 # ------------------------------------------------------------------------- HDF5, and MATLAB 7.3
 
-#: Words that may be attributes of the file.
+# Attributes of a file that are words, and are read as arrays of one word.
 _WORDS = ("kind", "nan", "metric")
-#: Classes of MATLAB that are no arrays of numbers or of characters, and the advice instead.
+# What to save in MATLAB in place of a class that is no array of numbers or of characters.
 _ADVICE = {"cell": "numbers, or names as char(x)", "sparse": "full(x)", "string": "char(x)"}
+# Classes of MATLAB that HDF5 holds as datasets, and that are no such array.
 _NO_ARRAYS = ("cell", "function_handle", "string")
 
 
-def _of_matlab(kind: str) -> str:
-    advice = _ADVICE.get(kind, "its arrays one by one")
-    return f"is a MATLAB {kind}; expected a matrix of numbers or of characters. Save {advice}"
+def _no_array(matlab_class: str) -> str:
+    """Return why an array of a class of MATLAB is refused, and what to save instead."""
+    advice = _ADVICE.get(matlab_class, "its arrays one by one")
+    return (
+        f"is a MATLAB {matlab_class}; expected a matrix of numbers or of characters. Save {advice}"
+    )
 
 
 def open_hdf5(path: Path) -> dict[str, Lazy]:
@@ -182,8 +197,9 @@ def open_hdf5(path: Path) -> dict[str, Lazy]:
             closed: list[str] = []  # groups whose members are not listed
 
             def add(name: str, link: Any) -> None:
+                # MATLAB keeps the contents of cells and objects in groups with a # in their names.
                 if "#" in name or any(name.startswith(f"{group}/") for group in closed):
-                    return  # what cells and objects hold
+                    return
                 array = _hdf5_array(path, name, link, file)
                 if array is not None:
                     arrays[name] = array
@@ -198,72 +214,85 @@ def open_hdf5(path: Path) -> dict[str, Lazy]:
 
 
 def _hdf5_array(path: Path, name: str, link: Any, file: Any) -> Lazy | None:
-    """Return the array under a name of an HDF5 file; None of a group of arrays."""
+    """Return the array of an HDF5 file that has a name; None if the name is of a group of arrays.
+
+    Arrays that MATLAB wrote have the attribute ``MATLAB_class``, and reversed dimensions.
+    """
     import h5py
 
     if not isinstance(link, h5py.HardLink):
         reason = "is a link, and bioeval follows none; copy the values to its place"
         return _refused(path, name, reason)
     item = file[name]
-    kind = item.attrs.get("MATLAB_class", b"")
-    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
+    stated_class = item.attrs.get("MATLAB_class", b"")
+    matlab_class = (
+        stated_class.decode("ascii", "replace")
+        if isinstance(stated_class, bytes)
+        else str(stated_class)
+    )
     if not isinstance(item, h5py.Dataset):
-        if kind or "MATLAB_sparse" in item.attrs:
-            kind = "sparse" if "MATLAB_sparse" in item.attrs else "struct"
-            return _refused(path, name, _of_matlab(kind))
+        is_sparse = "MATLAB_sparse" in item.attrs
+        if matlab_class or is_sparse:
+            return _refused(path, name, _no_array("sparse" if is_sparse else "struct"))
         return None
-    text = h5py.check_string_dtype(item.dtype)
+    is_text = bool(h5py.check_string_dtype(item.dtype))
     if item.is_virtual or item.external:
         return _refused(path, name, "has its values in other files; copy them into this file")
-    if kind in _NO_ARRAYS or not text and item.dtype.kind not in "biuf":
-        return _refused(path, name, _of_matlab(kind or "struct"), item.shape[::-1])
+    if matlab_class in _NO_ARRAYS or not is_text and item.dtype.kind not in "biuf":
+        return _refused(path, name, _no_array(matlab_class or "struct"), item.shape[::-1])
     if item.attrs.get("MATLAB_empty", 0):
         return Lazy((0, 0), item.dtype, lambda: np.empty((0, 0), item.dtype))
-    stored = item.id.get_storage_size()
-    if item.nbytes > max(_SMALL, _INFLATES * stored):
+    stored_bytes = item.id.get_storage_size()
+    if item.nbytes > max(_MOST_FILLED, _MOST_INFLATED * stored_bytes):
         raise ValueError(
-            f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores {stored:,}"
+            f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores "
+            f"{stored_bytes:,}"
         )
-    shape = item.shape[::-1] if kind else item.shape
+    shape = item.shape[::-1] if matlab_class else item.shape
     dtype = item.dtype
-    if kind == "char":
-        shape, dtype = shape[:1], np.dtype(f"U{min(prod(shape[1:]), _WIDEST)}")
-    elif text:
+    if matlab_class == "char":
+        shape, dtype = shape[:1], np.dtype(f"U{min(prod(shape[1:]), _MOST_CHARACTERS)}")
+    elif is_text:
         dtype = np.dtype("U1")
-    elif kind == "logical":
+    elif matlab_class == "logical":
         dtype = np.dtype(bool)
 
     def read() -> np.ndarray:
         if 0 in shape:
             return np.empty(shape, dtype)
         with guarded(path, f"the array {name!r}"):
-            if text and not kind:
+            if is_text and not matlab_class:
                 return require_unicode(np.asarray(item.asstr("utf-8")[()]).astype(str))
             array = np.asarray(item[...])
-            array = array.T if kind else array
-            if kind == "char":
+            array = array.T if matlab_class else array
+            if matlab_class == "char":
                 return _rows_of_text(np.ascontiguousarray(array, dtype="<u2"), "<")
-            return array.astype(bool) if kind == "logical" else array
+            return array.astype(bool) if matlab_class == "logical" else array
 
-    rows = None if kind else lambda: StoredRows(item, f"{path}: the array {name!r}")
+    rows = None if matlab_class else lambda: StoredRows(item, f"{path}: the array {name!r}")
     return Lazy(shape, dtype, read, rows)
 
 
 def _rows_of_text(units: np.ndarray, order: str) -> np.ndarray:
+    """Return rows of UTF-16 code units, uint16 (rows, width), as text, str (rows,)."""
     codec = "utf-16-le" if order == "<" else "utf-16-be"
     return np.array([row.tobytes().decode(codec).rstrip(" \x00") for row in units], dtype=str)
 
 
 # ------------------------------------------------------------------------- MATLAB 5 to 7
 
-# Types in which numbers and characters are stored, and classes of arrays, by number.
-_STORED = {
+# Numbers of the format (MathWorks, "MAT-File Format"): the types in which numbers are stored, the
+# types in which characters are stored, the classes of arrays of numbers, and all other classes.
+_NUMBERS = {
     1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
 }  # fmt: skip
 _CHARACTERS = {1: "u1", 2: "u1", 4: "u2", 16: "utf-8", 17: "u2"}
 _CLASSES = dict(enumerate(("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"), 6))
 _OTHERS = {1: "cell", 2: "struct", 3: "object", 5: "sparse", 16: "function", 17: "object"}
-_CHAR, _OPAQUE, _MATRIX, _COMPRESSED = 4, 17, 14, 15
+_CHAR, _OPAQUE = 4, 17  # two of the classes
+_MATRIX, _COMPRESSED = 14, 15  # types of elements: an array, perhaps compressed
+_ARRAY_FLAGS = 6  # the type of an array's flags: its class in the lowest byte, and two marks
+_IS_COMPLEX, _IS_LOGICAL = 0x800, 0x200
 _HEAD_BYTES = 128
 
 
@@ -279,18 +308,37 @@ def open_mat(path: Path) -> dict[str, Lazy]:
                 order = {b"IM": "<", b"MI": ">"}.get(start[126:])
                 if order is None:
                     raise ValueError("its header is not whole")
-                for start_of_array, kind, size in _elements(file, order, path.stat().st_size):
-                    name, array = _variable(path, start_of_array, kind, size, order)
-                    if name:  # what has none belongs to the objects of another variable
+                for element in _elements(path, file, order):
+                    name, array = _variable(element)
+                    if name:  # an array without a name belongs to the objects of a variable
                         arrays[name] = array
     if not arrays:
         raise fault(path, "holds no matrix", "expected features, labels and cameras, or scores")
     return arrays
 
 
-def _elements(file: Any, order: str, length: int) -> Iterator[tuple[int, int, int]]:
-    """Yield first byte, type and number of bytes of each element, compressed or an array."""
+class _Element(NamedTuple):
+    """An array in a MATLAB file, perhaps compressed."""
+
+    path: Path
+    offset: int  # of the first byte after the tag
+    kind: int  # _MATRIX or _COMPRESSED
+    size: int  # in bytes
+    order: str  # of bytes: "<" or ">"
+
+    def read(self, limit: int) -> bytes:
+        """Return the first bytes of the array, at most `limit`, decompressed."""
+        with open(self.path, "rb") as file:
+            file.seek(self.offset)
+            if self.kind == _MATRIX:
+                return file.read(min(self.size, limit))
+            tag_and_array = zlib.decompressobj().decompress(file.read(self.size), limit + 8)
+            return tag_and_array[8:]
+
+
+def _elements(path: Path, file: Any, order: str) -> Iterator[_Element]:
     offset = _HEAD_BYTES
+    length = path.stat().st_size
     while offset < length:
         file.seek(offset)
         tag = file.read(8)
@@ -301,90 +349,102 @@ def _elements(file: Any, order: str, length: int) -> Iterator[tuple[int, int, in
             raise ValueError(f"the element at byte {offset} is longer than the file")
         if kind not in (_MATRIX, _COMPRESSED) or not size:
             raise ValueError(f"the element at byte {offset} is no array")
-        yield offset + 8, kind, size
+        yield _Element(path, offset + 8, kind, size, order)
         offset += 8 + size
 
 
-def _part(path: Path, offset: int, kind: int, size: int, limit: int) -> bytes:
-    with open(path, "rb") as file:
-        file.seek(offset)
-        if kind == _MATRIX:
-            return file.read(min(size, limit))
-        raw = zlib.decompressobj().decompress(file.read(size), limit + 8)
-        return raw[8:]
+class _Description(NamedTuple):
+    """The description of an array, which stands before its values."""
+
+    matlab_class: int
+    flags: int
+    shape: tuple[int, ...]
+    name: str
+    end: int  # the byte behind the description, where the tag of the values begins
 
 
-def _variable(path: Path, offset: int, kind: int, size: int, order: str) -> tuple[str, Lazy]:
-    part = _part(path, offset, kind, size, _PEEK)
-    flags, start, count, place = _tag(part, 0, order)
-    if flags != 6 or count != 8:
+def _description(data: bytes, order: str) -> _Description:
+    kind, start, size, end = _tag(data, 0, order)
+    if kind != _ARRAY_FLAGS or size != 8:
         raise ValueError("an array without its flags")
-    (word,) = struct.unpack_from(f"{order}I", part, start)
-    number = word & 0xFF
+    (flags,) = struct.unpack_from(f"{order}I", data, start)
+    matlab_class = flags & 0xFF
     shape = tuple[int, ...]()
-    if number not in {_CHAR, *_OTHERS, *_CLASSES}:
-        raise ValueError(f"an array of unknown class {number}")
-    if number != _OPAQUE:  # which has no dimensions
-        _, start, count, place = _tag(part, place, order)
-        shape = struct.unpack_from(f"{order}{count // 4}i", part, start)
+    if matlab_class not in {_CHAR, *_OTHERS, *_CLASSES}:
+        raise ValueError(f"an array of unknown class {matlab_class}")
+    if matlab_class != _OPAQUE:  # opaque arrays have no dimensions
+        _, start, size, end = _tag(data, end, order)
+        shape = struct.unpack_from(f"{order}{size // 4}i", data, start)
         if len(shape) < 2 or min(shape) < 0:
             raise ValueError(f"an array of shape {shape}")
-    _, start, count, place = _tag(part, place, order)
-    name = part[start : start + count].decode("ascii", "replace").rstrip("\x00")
-    if word & 0x800:
+    _, start, size, end = _tag(data, end, order)
+    name = data[start : start + size].decode("ascii", "replace").rstrip("\x00")
+    return _Description(matlab_class, flags, shape, name, end)
+
+
+def _variable(element: _Element) -> tuple[str, Lazy]:
+    """Return the name of an array, and the array."""
+    path = element.path
+    order = element.order
+    data = element.read(_DESCRIPTION_BYTES)
+    matlab_class, flags, shape, name, end = _description(data, order)
+    if flags & _IS_COMPLEX:
         return name, _refused(path, name, "holds complex numbers; expected real ones", shape)
-    if number in _OTHERS:
-        return name, _refused(path, name, _of_matlab(_OTHERS[number]), shape)
-    dtype = np.dtype(bool if word & 0x200 else _CLASSES.get(number, "U1"))
-    if number == _CHAR:
-        dtype = np.dtype(f"U{min(prod(shape[1:]), _WIDEST)}")
-    as_list = shape[:1] if number == _CHAR else shape
+    if matlab_class in _OTHERS:
+        return name, _refused(path, name, _no_array(_OTHERS[matlab_class]), shape)
+    is_text = matlab_class == _CHAR
+    dtype = np.dtype(bool if flags & _IS_LOGICAL else _CLASSES.get(matlab_class, "U1"))
+    if is_text:
+        dtype = np.dtype(f"U{min(prod(shape[1:]), _MOST_CHARACTERS)}")
+    shape_as_read = shape[:1] if is_text else shape
     if 0 in shape:
-        return name, Lazy(as_list, dtype, lambda: np.zeros(as_list, dtype))
-    available = size * (_INFLATES if kind == _COMPRESSED else 1)
-    if prod(shape) > available:  # a byte each
+        return name, Lazy(shape_as_read, dtype, lambda: np.zeros(shape_as_read, dtype))
+    available = element.size * (_MOST_INFLATED if element.kind == _COMPRESSED else 1)
+    if prod(shape) > available:  # each value takes a byte at least
         raise ValueError(f"the array {name!r} claims the shape {shape} in {available:,} bytes")
-    stored, start, count, _ = _tag(part, place, order)
-    if count > 8 * prod(shape):
-        raise ValueError(f"the array {name!r} has {count:,} bytes for its shape {shape}")
+    stored_type, start, size, _ = _tag(data, end, order)
+    if size > 8 * prod(shape):  # each value takes 8 bytes at most
+        raise ValueError(f"the array {name!r} has {size:,} bytes for its shape {shape}")
 
     def read() -> np.ndarray:
         with guarded(path, f"the array {name!r}"):
-            raw = _part(path, offset, kind, size, start + count)[start : start + count]
-            if number == _CHAR:
-                return _rows_of_text(_code_units(raw, stored, order, shape[0]), order)
-            if stored not in _STORED:
-                raise ValueError(f"numbers stored as type {stored}")
-            values = np.frombuffer(raw, order + _STORED[stored]).reshape(shape, order="F")
+            raw = element.read(start + size)[start : start + size]
+            if is_text:
+                return _rows_of_text(_code_units(raw, stored_type, order, shape[0]), order)
+            if stored_type not in _NUMBERS:
+                raise ValueError(f"numbers stored as type {stored_type}")
+            values = np.frombuffer(raw, order + _NUMBERS[stored_type]).reshape(shape, order="F")
             with np.errstate(invalid="ignore", over="ignore"):
                 converted = values.astype(dtype)
             if dtype.kind != "b" and ((converted != values) & (values == values)).any():
                 raise ValueError(f"numbers that {dtype} cannot hold")
             return converted
 
-    return name, Lazy(as_list, dtype, read)
+    return name, Lazy(shape_as_read, dtype, read)
 
 
-def _code_units(raw: bytes, stored: int, order: str, rows: int) -> np.ndarray:
+def _code_units(raw: bytes, stored_type: int, order: str, rows: int) -> np.ndarray:
     """Return characters as rows of UTF-16 code units, uint16 (rows, width)."""
-    if stored not in _CHARACTERS:
-        raise ValueError(f"characters stored as type {stored}")
-    if _CHARACTERS[stored] == "utf-8":
+    if stored_type not in _CHARACTERS:
+        raise ValueError(f"characters stored as type {stored_type}")
+    if _CHARACTERS[stored_type] == "utf-8":
         codec = "utf-16-le" if order == "<" else "utf-16-be"
         units = np.frombuffer(raw.decode("utf-8").encode(codec), f"{order}u2")
     else:
-        units = np.frombuffer(raw, order + _CHARACTERS[stored])
+        units = np.frombuffer(raw, order + _CHARACTERS[stored_type])
     return np.ascontiguousarray(units.astype(f"{order}u2").reshape(rows, -1, order="F"))
 
 
 def _tag(data: bytes, offset: int, order: str) -> tuple[int, int, int, int]:
     """Return type, first byte and size of the element at an offset, and the next offset.
 
-    A small element has its data in the tag itself.
+    A tag is two words of 32 bits: type and size, with the data behind, filled up to 8 bytes. A
+    small element has size and type in the first word, and its data, up to 4 bytes, in the second.
     """
-    word, size = struct.unpack_from(f"{order}II", data, offset)
-    if not word >> 16:
-        return word, offset + 8, size, offset + 8 + size + -size % 8
-    if word >> 16 > 4:  # a small element: type and size share one word, the data follow
-        raise ValueError(f"a small element of {word >> 16} bytes")
-    return word & 0xFFFF, offset + 4, word >> 16, offset + 8
+    type_word, size = struct.unpack_from(f"{order}II", data, offset)
+    small_size = type_word >> 16
+    if not small_size:
+        return type_word, offset + 8, size, offset + 8 + size + -size % 8
+    if small_size > 4:
+        raise ValueError(f"a small element of {small_size} bytes")
+    return type_word & 0xFFFF, offset + 4, small_size, offset + 8

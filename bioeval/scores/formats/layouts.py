@@ -52,32 +52,32 @@ from bioeval.scores.formats.unknown_lists import (
 _SIDES_BY_NUMBER = ("subject_a", "subject_1", "template_a", "template_1")
 
 
-class Numbered(NamedTuple):
-    """The first line of a text without names of columns, as pandas writes it or as data."""
+class FirstLine(NamedTuple):
+    """The first line of a text without names of columns: data, or numbers that pandas wrote."""
 
-    header: bool  # whether the line is no data
-    unnamed: int = 0  # leading columns without a name: the index of pandas
+    is_header: bool  # whether the line numbers the columns, and is no data
+    unnamed: int = 0  # leading columns without a number: the index of pandas
 
 
 @dataclass
 class Layout:
-    """The columns of a list by their number; the enrolled side is first."""
+    """The columns of a list: a column is its number, and of two sides the enrolled one is first."""
 
-    names: list[str] = field(repr=False)  # of the columns, in messages
-    roles: dict[str, int] = field(default_factory=dict)
-    #: The columns of names of both templates; a single column is the key of an attempt.
+    names: list[str] = field(repr=False)  # of all columns, for messages
+    roles: dict[str, int] = field(default_factory=dict)  # the column that has a role
+    #: The columns of names of both templates; a single column has a name for each attempt.
     templates: tuple[int, ...] = ()
-    header: bool = False  # whether the first line has the names
-    #: Columns that pandas numbered, not named: the first line is none of the list.
-    numbered: Numbered = field(default_factory=lambda: Numbered(False))
-    kind: Kind | None = None  # what the scores are, where the file declares it
+    header: bool = False  # whether the first line names the columns
+    #: The first line where it does not name the columns.
+    first_line: FirstLine = field(default_factory=lambda: FirstLine(False))
+    kind: Kind | None = None  # the kind that the name of the column of scores declares
     claims: bool = False  # whether enrolled templates are named by their subjects alone
     #: Columns of metadata by their names: of the enrolled side and of the probe, None if unknown.
     meta: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
     named: frozenset[str] = frozenset()  # words of ``columns`` that are roles, and no metadata
 
     def get(self, role: str) -> int | None:
-        """Return the column of a role."""
+        """Return the column that has a role; None if there is none."""
         return self.roles.get(role)
 
     @property
@@ -87,8 +87,8 @@ class Layout:
 
     @property
     def skips_line(self) -> bool:
-        """Whether the first line is none of the list."""
-        return self.header or self.numbered.header
+        """Whether the first line is no line of the list."""
+        return self.header or self.first_line.is_header
 
     @property
     def score(self) -> int:
@@ -97,7 +97,7 @@ class Layout:
 
     @property
     def subjects(self) -> tuple[int, ...]:
-        """The columns of the subjects of both sides, or none."""
+        """The columns of the subjects of both sides; empty if a side lacks its column."""
         sides = [self.roles[side] for side in ("subject_a", "subject_b") if side in self.roles]
         return tuple(sides) if len(sides) == 2 else ()
 
@@ -108,16 +108,18 @@ class Layout:
 
     @property
     def may_be_blank(self) -> list[int]:
-        """The columns in which a cell may be blank: metadata that are unknown, or no attack.
+        """The columns in which a cell may be blank.
 
-        So may scores with a name, of a comparison that failed, and subjects, of no person.
+        A blank cell is unknown metadata, or a species that is no attack; and below a first line
+        with names or numbers also the subject of no person, or the score of a failed comparison.
         """
-        blank = [i for two in self.meta.values() for i in two]
-        blank += self.subjects if self.skips_line else ()
-        species_and_score = self.get("species"), self.score if self.skips_line else None
-        return [i for i in (*blank, *species_and_score) if i is not None]
+        columns = [i for both_sides in self.meta.values() for i in both_sides]
+        columns += [self.get("species")]
+        if self.skips_line:
+            columns += [*self.subjects, self.score]
+        return [i for i in columns if i is not None]
 
-    def called(self, columns: Iterable[int | None]) -> dict[int, str]:
+    def names_of(self, columns: Iterable[int | None]) -> dict[int, str]:
         """Return the names of columns by their number, without columns that are None."""
         return {i: self.names[i] for i in columns if i is not None}
 
@@ -133,7 +135,7 @@ def layout_of(head: Head, arguments: Arguments) -> Layout:
     layout = matched(head, table, arguments)
     if layout is None:
         raise unknown_list(head)
-    if layout.numbered.header:
+    if layout.first_line.is_header:
         return layout
     refuse_decimal_commas(head, layout.score)
     first, *below = head.column(layout.score)
@@ -154,44 +156,46 @@ def layout_of(head: Head, arguments: Arguments) -> Layout:
 
 def matched(head: Head, table: Sequence[Row], arguments: Arguments) -> Layout | None:
     """Return the first layout of a table that has the signature of a list without names."""
-    numbered = numbered_columns(head, arguments)
-    index = numbered.unnamed  # leading columns that pandas added
-    if numbered.header:
-        head = replace(head, cells=[row[index:] for row in head.rows[1:]])
+    first_line = first_line_of(head, arguments)
+    unnamed = first_line.unnamed
+    if first_line.is_header:
+        head = replace(head, cells=[row[unnamed:] for row in head.rows[1:]])
     letters = signature(head)
     species = _column_of_species(head, letters)
     if species is not None:
         letters = f"{letters[:species]}t{letters[species + 1 :]}"
     for row in table if len(letters) <= MOST_UNNAMED else ():
         if match := re.fullmatch(row.pattern, letters):
-            roles = {role: index + match.start(role) for role in match.groupdict()}
+            roles = {role: unnamed + match.start(role) for role in match.groupdict()}
             if species is not None:
-                roles["species"] = index + species
-            names = [*map("column {}".format, range(1, index + len(letters) + 1))]
+                roles["species"] = unnamed + species
+            names = [*map("column {}".format, range(1, unnamed + len(letters) + 1))]
             for role, i in roles.items():
                 names[i] = role
-            further_columns = [i for i in range(index, len(names)) if i not in roles.values()]
+            further_columns = [i for i in range(unnamed, len(names)) if i not in roles.values()]
             if "subject_a" not in roles:
-                return Layout(names, roles, tuple(further_columns), numbered=numbered)
-            templates = roles.get("template_a", index), roles["template_b"]
+                return Layout(names, roles, tuple(further_columns), first_line=first_line)
+            # bob's layouts alone have subjects; in the shorter one, claims name no template.
+            templates = roles.get("template_a", unnamed), roles["template_b"]
             claims = "template_a" not in roles
-            return Layout(names, roles, templates, numbered=numbered, claims=claims)  # bob's
+            return Layout(names, roles, templates, first_line=first_line, claims=claims)
     return None
 
 
-def numbered_columns(head: Head, arguments: Arguments) -> Numbered:
-    """Return whether the first line of a text without names of columns is no data.
+def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
+    """Return what the first line is in a text without names of columns.
 
-    The first line is no data where the cells after a blank cell number the columns, or number them
-    above words for classes, or where `header` says so. A line that may be data raises an error.
+    The first line is no data where its cells after a blank cell number the columns, where its cells
+    number the columns above words for classes, or where `header` says so. Raise where it is not
+    clear.
     """
     first, *rows = head.rows
-    index = int(not first[0] and counts_columns(first[1:]))
+    has_index = not first[0] and counts_columns(first[1:])
     stated = arguments.take("header")
     below = replace(head, cells=rows) if rows else None
-    if stated is None and not index and counts_columns(first):
+    if stated is None and not has_index and counts_columns(first):
         if all(map(counts_columns, rows)):
-            return Numbered(False)
+            return FirstLine(False)
         if below is None or "w" not in signature(below):
             line = head.delimiter.join(first)
             raise fault(
@@ -201,12 +205,12 @@ def numbered_columns(head: Head, arguments: Arguments) -> Numbered:
                 line=head.first,
             )
         stated = True
-    is_header = bool(index) if stated is None else stated
+    is_header = has_index if stated is None else stated
     if is_header and below is None:
         raise fault(head.path, "has a header but no rows")
     if is_header:
         arguments.notes.append(f"the first line of {head.path.name} left out: a header")
-    return Numbered(is_header, index if is_header else 0)
+    return FirstLine(is_header, int(has_index and is_header))
 
 
 def _column_of_species(head: Head, letters: str) -> int | None:
@@ -219,17 +223,18 @@ def _column_of_species(head: Head, letters: str) -> int | None:
         if all(attacks) or not any(attacks):
             continue
         for i in (i for i, x in enumerate(letters) if i != genuine and x in "tw"):
-            kinds = {*zip(attacks, map(is_bona_fide, head.column(i)), strict=True)}
-            # Pairs of (is an attack, has no species); an attack may lack its species.
-            if kinds - {(True, True)} == {(True, False), (False, True)}:
+            lacks_species = map(is_bona_fide, head.column(i))
+            combinations = {*zip(attacks, lacks_species, strict=True)}
+            # An attack may lack its species, but a bona fide presentation has none.
+            if combinations - {(True, True)} == {(True, False), (False, True)}:
                 return i
     return None
 
 
 def with_header(head: Head, arguments: Arguments) -> Layout | None:
-    """Return the layout of a list whose first line names its columns; None if it does not.
+    """Return the layout of a list whose first line names its columns; None of another list.
 
-    A word of ``columns`` that a column might be called gives it this name, and so its role.
+    A word of ``columns`` that is a known name stands for the name of its column.
     """
     if arguments.peek("header") is False:
         return None
@@ -250,20 +255,20 @@ def with_header(head: Head, arguments: Arguments) -> Layout | None:
         templates = roles.pop("subject_a"), roles.pop("subject_b")
     kind = KINDS.get(names[roles["score"]]) if "score" in roles else None
     layout = Layout(cells, roles, templates, header=True, kind=kind, named=frozenset(renamed))
-    if "labels" not in arguments:  # else they are columns of the table of templates
+    if "labels" not in arguments:  # otherwise metadata are columns of the table of templates
         _add_metadata(head, layout, arguments)
     return layout
 
 
 def _renamed(head: Head, arguments: Arguments) -> dict[str, str]:
-    """Return the words of ``columns`` that give a role, each with the column that gets it."""
+    """Return the words of ``columns`` that are known names, each with the column it stands for."""
     known_names = {name for names in COLUMNS.values() for name in names} | {"template"}
     _require_roles(head, arguments.meta, known_names)
     return {word: name for word, name in arguments.meta.items() if folded(word) in known_names}
 
 
 def _names_of_columns(head: Head, renamed: Mapping[str, str], arguments: Arguments) -> list[str]:
-    """Return the folded name of each column, or the word that `renamed` gives it instead."""
+    """Return the folded name of each column, or the word of `renamed` that stands for it."""
     cells = head.cells[0]
     names = [*map(folded, cells)]
     for word, name in renamed.items():
@@ -274,9 +279,9 @@ def _names_of_columns(head: Head, renamed: Mapping[str, str], arguments: Argumen
 
 
 def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> dict[str, int]:
-    """Return the number of the column of each role, by an argument or by its folded name.
+    """Return the column that has each role, by an argument or by its folded name.
 
-    Subjects, or templates, of one side alone have no meaning, and no role.
+    A column of the subjects, or of the templates, of one side alone has no role.
     """
     cells = head.cells[0]
     options = {"score": "columns.scores", "genuine": "columns.genuine"}
@@ -304,9 +309,9 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
 
 
 def _require_same_sides(head: Head, names: Sequence[str], roles: Mapping[str, int]) -> None:
-    """Raise where numbers tell apart the subjects, and sides the templates, or the reverse.
+    """Raise where subjects are called 1 and 2, and templates enrolled and probe, or the reverse.
 
-    Which side a number means is then not known. `names` are the folded names of the columns.
+    Which of the two is the probe's is then not known. `names` are the folded names of the columns.
     """
     cells = head.cells[0]
     by_number = {
@@ -318,35 +323,38 @@ def _require_same_sides(head: Head, names: Sequence[str], roles: Mapping[str, in
     is_renamed = any(folded(cells[i]) != names[i] for i in columns)
     if len({*by_number.values()}) < 2 or is_renamed:
         return
-    noun = max(by_number, key=lambda x: by_number[x])
+    numbered_noun = max(by_number, key=lambda noun: by_number[noun])
     unclear, clear = (
-        " and ".join(repr(cells[roles[f"{x}_{side}"]]) for side in "ab")
-        for x in (noun, *(by_number.keys() - {noun}))
+        " and ".join(repr(cells[roles[f"{noun}_{side}"]]) for side in "ab")
+        for noun in (numbered_noun, *(by_number.keys() - {numbered_noun}))
     )
     raise fault(
         head.path,
         f"{unclear} do not say which of them is of the probe, as {clear} do",
         "call them probe_subject and gallery_subject, or the others template_a and template_b"
-        if noun == "subject"
+        if numbered_noun == "subject"
         else "call them probe and gallery, or the others subject_a and subject_b",
         line=head.first,
     )
 
 
 def _add_metadata(head: Head, layout: Layout, arguments: Arguments) -> None:
-    """Add the columns of metadata that ``columns`` names, each to the sides of its word."""
+    """Add the columns of metadata that ``columns`` names to the layout.
+
+    A word with the prefix of a side is of this side, another word of both sides.
+    """
     stated = {word: name for word, name in arguments.all_meta().items() if word not in layout.named}
     cells = head.cells[0]
-    sides = dict[str, dict[str, int]]()
+    column_by_side = dict[str, dict[str, int]]()
     for word, name in stated.items():
         if name not in cells:
             raise _no_column(head, name, word, arguments)
         column = re.sub("^(probe|gallery)_", "", word)
         for side in ("gallery", "probe"):
             if word in (column, f"{side}_{column}"):
-                sides.setdefault(column, {})[side] = cells.index(name)
-    for column, places in sides.items():
-        layout.meta[column] = (places.get("gallery"), places.get("probe"))
+                column_by_side.setdefault(column, {})[side] = cells.index(name)
+    for column, number in column_by_side.items():
+        layout.meta[column] = (number.get("gallery"), number.get("probe"))
 
 
 def _no_column(head: Head, name: str, word: str, arguments: Arguments) -> DataError:
@@ -384,8 +392,11 @@ def _refuse_words(head: Head, roles: Mapping[str, int], renamed: Mapping[str, st
         return
     word_of = {name: word for word, name in renamed.items()}
     with_roles = {names[i] for i in roles.values()} - word_of.keys()
-    numeric = [x for x, cells in zip(names, columns, strict=True) if cells and x not in with_roles]
-    numeric = [x for x in numeric if all(map(like_number, columns[names.index(x)]))]
+    numeric = [
+        name
+        for name, cells in zip(names, columns, strict=True)
+        if cells and name not in with_roles and all(map(like_number, columns[names.index(name)]))
+    ]
     if not numeric:
         return
     numeric_column = next((x for x in numeric if x in word_of), numeric[0])
@@ -404,7 +415,7 @@ def _are_recordings(
 ) -> bool:
     """Whether columns such as enrol and test name recordings, and not the subjects themselves.
 
-    An argument then says whose they are, or a genuine pair has two names.
+    They do if an argument says whose the recordings are, or if a genuine pair has two names.
     """
     if "subject_a" not in roles:
         return False
@@ -416,34 +427,34 @@ def _are_recordings(
         return True
     genuine = roles.get("genuine")
     rows = head.rows[1:]
-    if genuine is None:  # a pair of equal names would be a genuine pair of subjects
+    if genuine is None:  # if the names were subjects, genuine pairs would have equal names
         return bool(rows) and all(row[first] != row[second] for row in rows)
     return any(TRUTH.get(truth_word(row[genuine])) and row[first] != row[second] for row in rows)
 
 
 def names_columns(head: Head) -> bool:
-    """Whether the first line of a text names the columns of a list, as far as they are known."""
-    places = {folded(cell): i for i, cell in enumerate(head.cells[0])}
+    """Whether the first line of a text holds known names of the columns of a list."""
+    column_of_name = {folded(cell): i for i, cell in enumerate(head.cells[0])}
     if any(map(is_number, head.cells[0])):
         return False
-    roles = {role for role, names in COLUMNS.items() if not places.keys().isdisjoint(names)}
+    roles = {role for role, names in COLUMNS.items() if not column_of_name.keys().isdisjoint(names)}
     if "score" in roles:
         return True
-    for name in places.keys() & {*COLUMNS["genuine"]}:
-        # "target" is a name above 1 and 0, and a word above other words.
-        _, *below = head.column(places[name])
+    for name in column_of_name.keys() & {*COLUMNS["genuine"]}:
+        # "target" names a column above 1 and 0; above other words it is a word of the list.
+        _, *below = head.column(column_of_name[name])
         return not is_truth(name) or any(map(is_number, below))
     return {"subject_a", "subject_b"} <= roles or {"template_a", "template_b"} <= roles
 
 
 def trial_layout(head: Head, arguments: Arguments) -> Layout:
-    """Return the layout of a list of trials: names, and a word for genuine or impostor.
+    """Return the layout of a list of trials: names, and perhaps a word for genuine or impostor.
 
-    Two names alone are a genuine pair.
+    Without such a word, all pairs are genuine.
     """
     genuine = arguments.peek("columns.genuine")
-    of_trials = Arguments({"columns": {"genuine": genuine}} if genuine else {})
-    layout = with_header(head, of_trials)
+    trial_arguments = Arguments({"columns": {"genuine": genuine}} if genuine else {})
+    layout = with_header(head, trial_arguments)
     if layout is not None:
         if layout.get("genuine") is None and head.width > 2:
             raise DataError(
@@ -464,14 +475,14 @@ def trial_layout(head: Head, arguments: Arguments) -> Layout:
     if head.width == 2 and not {*letters}.isdisjoint("wb"):
         refuse_decimal_commas(head, 1)
     # `header` is stated for the scores, and counts for trials with a numbered first line, too.
-    of_first_line = arguments if counts_columns(head.cells[0]) else of_trials
-    layout = matched(head, TRIALS, of_first_line)
+    has_numbered_line = counts_columns(head.cells[0])
+    layout = matched(head, TRIALS, arguments if has_numbered_line else trial_arguments)
     if layout is not None:
         return layout
-    classes = [i for x in "wb" for i, y in enumerate(letters) if x == y]
-    if len(classes) > 1:
+    class_columns = [i for x in "wb" for i, letter in enumerate(letters) if letter == x]
+    if len(class_columns) > 1:
         content = "words such as target, 1 or 0"
-        raise two_readings(head, classes, content, "could mark genuine pairs")
+        raise two_readings(head, class_columns, content, "could mark genuine pairs")
     raise DataError(
         f"{head.path}: is not a list of trials; expected two names and a word such as target or "
         "nontarget, 1 or 0, on each line, or the names of genuine pairs alone (impostor scores are "

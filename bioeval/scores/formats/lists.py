@@ -39,27 +39,29 @@ from bioeval.scores.listed_templates import ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairList
 
-Two = tuple[Words, Words]
+#: A column of words for each side of the pairs: of the enrolled templates, and of the probes.
+TwoColumns = tuple[Words, Words]
 
+# Names whose subjects are shown.
 _EXAMPLES = 3
 
 
 def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores:
-    """Read a text as a list of comparisons, of one file or of two, genuine and impostor."""
+    """Read a text as a list of comparisons; with `impostor`, the text has genuine scores alone."""
     layout = layout_of(head, arguments)
     if layout.get("score") is None:
         raise no_scores(head, named=True)
-    options = how_read(head.path, layout, arguments)
-    alone = head.width - layout.numbered.unnamed == 1
-    if alone and layout.get("genuine") is None or impostor is not None:
+    options = score_options(head.path, layout, arguments)
+    has_one_column = head.width - layout.first_line.unnamed == 1
+    if has_one_column and layout.get("genuine") is None or impostor is not None:
         return _scores_alone(head, layout, impostor, arguments, options)
-    columns = wanted_columns(layout, arguments)
+    columns = columns_of_words(layout, arguments)
     table = read_columns(
         head,
         layout.skips_line,
-        layout.called(columns),
-        layout.called([layout.score]),
-        digits=layout.called([layout.get("genuine")]),
+        layout.names_of(columns),
+        layout.names_of([layout.score]),
+        digits=layout.names_of([layout.get("genuine")]),
         blanks=layout.may_be_blank,
     )
     if layout.subjects and not layout.header:
@@ -67,8 +69,8 @@ def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores
     return Listed(table, layout, arguments).scores(options)
 
 
-def wanted_columns(layout: Layout, arguments: Arguments) -> list[int]:
-    """Return the columns of words that are read."""
+def columns_of_words(layout: Layout, arguments: Arguments) -> list[int]:
+    """Return the columns that are read as words: all that have a role but the scores."""
     columns = {*map(layout.get, ("genuine", "fold", "species")), *layout.subjects}
     for pair_of_columns in layout.meta.values():
         columns |= {*pair_of_columns}  # None where a side has none
@@ -78,8 +80,8 @@ def wanted_columns(layout: Layout, arguments: Arguments) -> list[int]:
     return sorted(i for i in columns if i is not None)
 
 
-def how_read(path: Path, layout: Layout, arguments: Arguments) -> dict[str, Any]:
-    """Return kind, policy for failed comparisons and name of the scores of a list."""
+def score_options(path: Path, layout: Layout, arguments: Arguments) -> dict[str, Any]:
+    """Return the arguments `kind`, `nan` and `name` of the scores of a list."""
     hint = f", or name the column distance or similarity{misspelt(layout.names, layout.with_roles)}"
     source = f"the column {layout.names[layout.score]!r}"
     return {
@@ -96,9 +98,9 @@ def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
         columns.append(layout.score)
     refuse_two_readings(head, columns)
     claimed, real = (table.words[i] for i in layout.subjects)
-    attacks = all(is_attack(value.partition("/")[0]) for value in real.values)
-    genuine = _places_of_words(real, claimed)[real.codes] == claimed.codes
-    if not genuine.any() and not attacks:
+    are_attacks = all(is_attack(value.partition("/")[0]) for value in real.values)
+    is_genuine = _places_of_words(real, claimed)[real.codes] == claimed.codes
+    if not is_genuine.any() and not are_attacks:
         raise fault(
             head.path,
             "is taken for bob's list of claimed and real subjects, which are the same on no line",
@@ -108,14 +110,14 @@ def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
 
 
 def _places_of_words(searched: Words, words: Words) -> np.ndarray:
-    """Return the place of each distinct searched word among `words`, -1 for none."""
+    """Return the place among the values of `words` of each value of `searched`, -1 for none."""
     return template_names.places(
         template_names.as_names(searched.values), template_names.as_names(words.values)
     )
 
 
 def both_sides(first: Words, second: Words) -> CodedSides:
-    """Return two columns under one numbering."""
+    """Return two columns as coded sides, which number the values of both together."""
     values, place_of_second = template_names.united(first.values, second.values)
     return CodedSides(
         values,
@@ -147,7 +149,7 @@ def _scores_alone(
     impostor_head = head_of(existing_file(impostor))
     impostor_layout = layout_of(impostor_head, arguments)
     for file_head, form in ((head, layout), (impostor_head, impostor_layout)):
-        width = file_head.width - form.numbered.unnamed
+        width = file_head.width - form.first_line.unnamed
         if width != 1:
             raise fault(
                 file_head.path,
@@ -168,6 +170,7 @@ def _scores_alone(
 
 
 def _only_column(head: Head, layout: Layout) -> np.ndarray:
+    """Return the scores of a text that has no other column."""
     header = layout.skips_line or not is_number(head.cells[0][0])
     names = {layout.score: "score"}
     blanks = layout.may_be_blank
@@ -182,9 +185,10 @@ def two_classes(
     arguments: Arguments,
     options: dict[str, Any],
 ) -> Scores:
-    """Return the scores of two files, of genuine and of impostor attempts."""
-    same = np.array_equal(genuine, impostor, equal_nan=True) and (genuine != genuine[0]).any()
-    if path.samefile(impostor_path) or same:
+    """Return the scores of two files, of genuine and of impostor attempts, as one list."""
+    has_several_values = (genuine != genuine[0]).any()
+    are_equal = np.array_equal(genuine, impostor, equal_nan=True) and has_several_values
+    if path.samefile(impostor_path) or are_equal:
         raise fault(
             path,
             f"has the same scores as {impostor_path}",
@@ -202,7 +206,17 @@ def two_classes(
 
 
 class Listed:
-    """The rows of a list that are kept, with the classes, subjects and metadata of the rows."""
+    """The pairs of a list, each a row of its table, with their classes, subjects and metadata.
+
+    - `rows`: the rows that are kept: all as a slice, or an array of their numbers
+    - `genuine` (bool (kept,)): their classes
+    - `exchanged` (bool (kept,) or None): whether the names of a row are in another order than in
+      its trial
+    - `values`, `subjects`, `meta`: the columns of all rows, also of rows that are not kept
+    - `class_words` (Words or None): the column of words for the classes
+    - `left_out`: why columns of the table of templates are no metadata
+    - `notes`, `reading`: remarks for results, and phrases on how the list is read
+    """
 
     def __init__(self, table: Columns, layout: Layout, arguments: Arguments):
         """Find the class and the subjects of each pair."""
@@ -210,16 +224,14 @@ class Listed:
         self.layout = layout
         self.arguments = arguments
         self.values = arguments.with_failures(table.numbers[layout.score])
-        self.rows: Any = slice(None)  # the rows that are kept: all, or an array of their numbers
-        #: Whether each row that is kept has its names in the other order than its trial.
+        self.rows: Any = slice(None)
         self.exchanged: np.ndarray | None = None
         self.notes: list[Message] = []
         self.reading: tuple[str, ...] = ()
-        self.meta: dict[str, Two] = {}  # columns of both templates of each row
-        #: Columns of the table of templates that are no metadata, and why.
+        self.meta: dict[str, TwoColumns] = {}
         self.left_out: Mapping[str, str] = {}
         truth = layout.get("genuine")
-        self.words = None if truth is None else table.words[truth]
+        self.class_words = None if truth is None else table.words[truth]
         genuine = None
         if "trials" in arguments:
             genuine = self._join()
@@ -246,20 +258,23 @@ class Listed:
         self.genuine: np.ndarray = genuine
 
     def _classes_of_subjects(self, enrolled: Words, probes: Words) -> np.ndarray:
-        """Return the classes of pairs by the subjects; pairs of no person on either side go."""
+        """Return the classes of pairs by their subjects.
+
+        Pairs of two templates of no person are not kept.
+        """
         is_nobody_enrolled, is_nobody_probe = (
             are_of_no_person(as_objects(side.values), self.no_person)[side.codes]
             for side in (enrolled, probes)
         )
         same_subject = enrolled.codes == _places_of_words(probes, enrolled)[probes.codes]
         genuine = same_subject & ~is_nobody_enrolled
-        of_nobody = is_nobody_enrolled & is_nobody_probe
-        if not of_nobody.any():
+        are_nobody = is_nobody_enrolled & is_nobody_probe
+        if not are_nobody.any():
             return genuine
-        if of_nobody.all():
+        if are_nobody.all():
             raise fault(self.table.path, "has no pair with a subject who is a person")
-        self.notes.append(Message("pairs-of-no-person", pairs=int(of_nobody.sum())))
-        self.rows = np.flatnonzero(~of_nobody)
+        self.notes.append(Message("pairs-of-no-person", pairs=int(are_nobody.sum())))
+        self.rows = np.flatnonzero(~are_nobody)
         return genuine[self.rows]
 
     def _join(self) -> np.ndarray:
@@ -274,7 +289,7 @@ class Listed:
                 "name both templates in each line, or give the scores alone, in the order of the "
                 "trials",
             )
-        if self.words is not None:
+        if self.class_words is not None:
             name = layout.names[layout.roles["genuine"]]
             raise fault(path, f"{name} marks genuine pairs", "leave out `trials`")
         listed = read_comparisons(existing_file(self.arguments.take("trials")), self.arguments)
@@ -290,70 +305,76 @@ class Listed:
         self.notes = joined.notes
         return joined.genuine
 
-    def where(self, numbers: Sequence[int]) -> str:
-        """Name the lines of some pairs."""
-        rows = [*numbers]
+    def where(self, kept: Sequence[int]) -> str:
+        """Name the lines of some pairs, by their places among the rows that are kept."""
+        rows = [*kept]
         if not isinstance(self.rows, slice):
             rows = self.rows[rows].tolist()
         return places(self.table.noun, self.table.lines(rows))
 
     def scores(self, options: dict[str, Any]) -> Scores:
         """Return the scores of the pairs that are attempts, or their matrix."""
-        table = self.table
-        layout = self.layout
-        arguments = self.arguments
-        rows = self.rows
-        as_matrix = arguments.take("lists.as") == "matrix"
-        rules = ListRules.parse(**arguments.rules())
+        as_matrix = self.arguments.take("lists.as") == "matrix"
+        rules = ListRules.parse(**self.arguments.rules())
         if as_matrix and rules.keep:
             raise DataError(
                 f'`lists={{"keep": "{rules.keep[0]}"}}` has no meaning with `lists={{"as": '
                 '"matrix"}`: a matrix has one cell for each pair, and none for a '
                 "template with itself"
             )
-        fold = None
-        if layout.get("fold") is not None and not as_matrix:
-            fold = table.words[layout.roles["fold"]].objects()[rows].astype(str)
-        listed = PairList.from_arrays(
-            self.values[rows],
-            self.genuine,
-            pair_folds=fold,
-            subjects=both_sides(*self.subjects).take(rows) if self.subjects else None,
-            pair_templates=self._templates(),
-            meta={
-                name: both_sides(*pair_of_columns).take(rows)
-                for name, pair_of_columns in self.meta.items()
-            },
-        )
-        listed = replace(listed, attack=self._attacks())
+        listed = self._pair_list(with_folds=not as_matrix)
         if as_matrix and listed.attack is not None:
             raise fault(
-                table.path,
+                self.table.path,
                 "has attack presentations; a matrix has no place for them",
                 'leave out `lists={"as": "matrix"}`',
             )
-        bona_fide = not self._of_attacks and listed.attack is None
-        keep, notes = listed.examined(rules, options["kind"], self.where, bona_fide, self.no_person)
+        check_classes = not self._has_attack_words and listed.attack is None
+        keep, notes = listed.examined(
+            rules, options["kind"], self.where, check_classes, self.no_person
+        )
         if keep is not None:
-            self.rows = np.flatnonzero(keep) if isinstance(rows, slice) else rows[keep]
+            rows = np.arange(len(self.values))[self.rows]
+            self.rows = rows[keep]
             self.genuine = self.genuine[keep]
             listed = listed.take(keep)
             self.exchanged = None if self.exchanged is None else self.exchanged[keep]
         if as_matrix:
             scores = self._matrix(rules, options)
         else:
-            failed = None
-            for row in np.flatnonzero(np.isnan(listed.values))[:1].tolist():
-                failed = row, f"on {self.where([row])} of {table.path.name}"
-            listed = replace(listed, unordered=rules.unordered, failed_at=failed)
-            if self.exchanged is not None and self.exchanged.any():
-                listed = listed.exchanged(self.exchanged)
-            scores = Scores._of_pairs(listed, **options)
+            scores = self._scores_of_pairs(replace(listed, unordered=rules.unordered), options)
         return scores._with(
             remarks=(*scores.remarks, *self.notes, *notes),
             reading=self.reading,
             _columns_left_out=self.left_out,
         )
+
+    def _pair_list(self, *, with_folds: bool) -> PairList:
+        """Return the pairs that are kept so far, checked."""
+        fold = None
+        if with_folds and self.layout.get("fold") is not None:
+            words = self.table.words[self.layout.roles["fold"]]
+            fold = words.objects()[self.rows].astype(str)
+        listed = PairList.from_arrays(
+            self.values[self.rows],
+            self.genuine,
+            pair_folds=fold,
+            subjects=both_sides(*self.subjects).take(self.rows) if self.subjects else None,
+            pair_templates=self._templates(),
+            meta={
+                name: both_sides(*columns).take(self.rows) for name, columns in self.meta.items()
+            },
+        )
+        return replace(listed, attack=self._species())
+
+    def _scores_of_pairs(self, listed: PairList, options: dict[str, Any]) -> Scores:
+        failed = None
+        for row in np.flatnonzero(np.isnan(listed.values))[:1].tolist():
+            failed = row, f"on {self.where([row])} of {self.table.path.name}"
+        listed = replace(listed, failed_at=failed)
+        if self.exchanged is not None and self.exchanged.any():
+            listed = listed.exchanged(self.exchanged)
+        return Scores._of_pairs(listed, **options)
 
     # --------------------------------------------------------------------- templates
 
@@ -369,27 +390,27 @@ class Listed:
         names = both_sides(enrolled, probe)
         if layout.subjects:
             people = [self.table.words[i] for i in layout.subjects]
-            if any(
-                len(x.values) == 1 < len(y.values)
-                for x, y in zip((enrolled, probe), people, strict=True)
-            ):
-                return None  # one name of several people names none
-            sides = [
-                dict(zip(x.values, self._by_template(x, y), strict=True))
-                for x, y in zip((enrolled, probe), people, strict=True)
+            sides = [*zip((enrolled, probe), people, strict=True)]
+            # A single name of several people does not name templates.
+            if any(len(side.values) == 1 < len(owner.values) for side, owner in sides):
+                return None
+            owners = [
+                dict(zip(side.values, self._value_by_template(side, owner), strict=True))
+                for side, owner in sides
             ]
-            if len(names.values) < len(enrolled.values) + len(probe.values):  # one set
-                for name in sides[0].keys() & sides[1].keys():
-                    require_one_owner(self.table.path, name, sides[0][name], sides[1][name])
+            for name in owners[0].keys() & owners[1].keys():
+                require_one_owner(self.table.path, name, owners[0][name], owners[1][name])
         names = names.take(self.rows)
-        same = names.a == names.b
+        is_same_name = names.a == names.b
         # Names that are equal in every genuine pair, and in no impostor pair, are of subjects.
-        if same.any() and np.array_equal(same, self.genuine) and not layout.subjects:
+        is_name_of_subject = is_same_name.any() and np.array_equal(is_same_name, self.genuine)
+        if is_name_of_subject and not layout.subjects:
             self.reading += ("names taken for those of people: they are equal in genuine pairs",)
             return None
         return names
 
-    def _names(self, option: Any) -> Two:
+    def _names(self, option: Any) -> TwoColumns:
+        """Return the columns of names of both sides, which an `option` needs."""
         if len(self.layout.templates) != 2:
             raise fault(
                 self.table.path,
@@ -407,41 +428,43 @@ class Listed:
     # --------------------------------------------------------------------- classes
 
     @property
-    def _of_attacks(self) -> bool:
-        return self.words is not None and any(map(is_attack, self.words.values))
+    def _has_attack_words(self) -> bool:
+        return self.class_words is not None and any(map(is_attack, self.class_words.values))
 
-    def _attacks(self) -> np.ndarray | None:
+    def _species(self) -> np.ndarray | None:
         """Return the species of each pair, empty for bona fide; None of a list without attacks.
 
         Filled cells of a column of species win over the class; an attack without a species has the
-        word of its class. Two classes alone are the classes of attack detection.
+        word of its class. Where attacks are one of only two classes, no species are returned: the
+        list is of attack detection, and the classes say all.
         """
-        words = self.words
+        words = self.class_words
         column = self.layout.get("species")
-        by_class = words is not None and has_three_classes(words.values)
-        if not by_class and (column is None or self._of_attacks):
+        has_class_of_attacks = words is not None and has_three_classes(words.values)
+        if not has_class_of_attacks and (column is None or self._has_attack_words):
             return None
         species = np.full(len(self.values), "", dtype=object)
-        if by_class and words is not None:
-            named = [word if is_attack(word) else "" for word in words.values]
-            species = np.array(named, dtype=object)[words.codes]
+        if has_class_of_attacks and words is not None:
+            by_class = [word if is_attack(word) else "" for word in words.values]
+            species = np.array(by_class, dtype=object)[words.codes]
         if column is not None:
             cells = self.table.words[column]
-            named = ["" if is_bona_fide(word) else word for word in cells.values]
-            filled = np.array(named, dtype=object)[cells.codes]
-            species = np.where(filled == "", species, filled)
+            by_cell = ["" if is_bona_fide(word) else word for word in cells.values]
+            stated = np.array(by_cell, dtype=object)[cells.codes]
+            species = np.where(stated == "", species, stated)
         return species.astype(str)[self.rows] if (species != "").any() else None
 
     # --------------------------------------------------------------------- subjects
 
-    def _subjects(self, has_classes: bool) -> Two | None:
-        """Return the subjects of both sides, from columns, parts of names or a table; and metadata.
+    def _subjects(self, has_classes: bool) -> TwoColumns | None:
+        """Return the subjects of both sides, from columns, or from parts of names or a table.
 
-        `has_classes` is whether genuine pairs are known.
+        `has_classes` is whether genuine pairs are known. Metadata from the same sources are kept in
+        `meta`.
         """
         self._add_metadata()
-        listed: Two | None = None
-        from_names: Two | None = None
+        listed: TwoColumns | None = None
+        from_names: TwoColumns | None = None
         if self.layout.subjects:
             first, second = self.layout.subjects
             listed = self.table.words[first], self.table.words[second]
@@ -487,9 +510,10 @@ class Listed:
     def _table_of_templates(
         self, has_subjects: bool, has_classes: bool
     ) -> tuple[dict[str, str] | None, dict[str, Any]]:
-        """Return the subject of each template, and metadata, by the table `labels`.
+        """Return the subject and the metadata of each template, by the table `labels`.
 
-        The subjects are None of a table with metadata alone, if subjects are known or not needed.
+        Where subjects are known otherwise, or are not needed, a table may have metadata alone; the
+        subjects are then None.
         """
         templates = read_templates(self.arguments.take("labels"))
         meta_names = {
@@ -509,16 +533,16 @@ class Listed:
         column = next(x for x in columns if name in x.values)
         return self.table.place_of(int(np.argmax(column.codes == column.values.index(name))))
 
-    def _require_agreement(self, listed: Two, subjects_of_names: Two, option: str) -> None:
-        for listed_words, words_of_names in zip(listed, subjects_of_names, strict=True):
-            place = _places_of_words(listed_words, words_of_names)
-            for row in np.flatnonzero(place[listed_words.codes] != words_of_names.codes)[
-                :1
-            ].tolist():
+    def _require_agreement(self, listed: TwoColumns, from_names: TwoColumns, option: str) -> None:
+        """Raise where a listed subject differs from the subject that `option` takes from a name."""
+        for stated, by_option in zip(listed, from_names, strict=True):
+            place = _places_of_words(stated, by_option)
+            differs = place[stated.codes] != by_option.codes
+            for row in np.flatnonzero(differs)[:1].tolist():
                 raise fault(
                     self.table.place_of(row),
-                    f"the subject is {listed_words.values[listed_words.codes[row]]!r}, and by "
-                    f"`{option}` it is {words_of_names.values[words_of_names.codes[row]]!r}",
+                    f"the subject is {stated.values[stated.codes[row]]!r}, and by "
+                    f"`{option}` it is {by_option.values[by_option.codes[row]]!r}",
                     "correct one of the two",
                 )
 
@@ -527,15 +551,15 @@ class Listed:
     def _matrix(self, rules: ListRules, options: dict[str, Any]) -> Scores:
         sides = []
         for i, column in enumerate(self._names('`lists={"as": "matrix"}`')):
-            subjects = (
-                None if self.subjects is None else self._by_template(column, self.subjects[i])
-            )
+            subjects = None
+            if self.subjects is not None:
+                subjects = self._value_by_template(column, self.subjects[i])
             names = column.values
-            if self.layout.claims and not i:
+            if self.layout.claims and not i:  # the enrolled names are of subjects, not of templates
                 names = [*map("claim {}".format, names)]
             meta = {
-                word: self._by_template(column, pair_of_columns[i], word)
-                for word, pair_of_columns in self.meta.items()
+                name: self._value_by_template(column, columns[i], name)
+                for name, columns in self.meta.items()
             }
             sides.append(ListedSide(column.codes[self.rows], names, subjects, meta))
         if self.exchanged is not None and self.exchanged.all():
@@ -546,22 +570,22 @@ class Listed:
             self.table.path, values, self.genuine, probe, gallery, rules.unordered, options
         )
 
-    def _by_template(
-        self, column: Words, subjects: Words, attribute: str = "subject"
+    def _value_by_template(
+        self, names: Words, values: Words, attribute: str = "subject"
     ) -> np.ndarray:
-        """Return the subject, or another attribute, of each template of a column.
+        """Return the subject, or another attribute, of each template of a side, object (names,).
 
-        `subjects` has the attribute of each row; a template with two values raises an error.
+        `names` and `values` are of all rows. Raise where a template has two values.
         """
-        owner = np.empty(len(column.values), dtype=np.int64)
-        owner[column.codes[::-1]] = subjects.codes[::-1]  # the first line of a name decides
-        for row in np.flatnonzero(owner[column.codes] != subjects.codes)[:1]:
-            code = column.codes[row]
-            first = int(np.argmax(column.codes == code))
-            name = column.values[code]
-            stated = subjects.values[subjects.codes[row]]
-            line = self.table.lines([first])
-            stated_before = subjects.values[owner[code]]
+        code_of_value = np.empty(len(names.values), dtype=np.int64)
+        code_of_value[names.codes[::-1]] = values.codes[::-1]  # the first row of a name decides
+        for row in np.flatnonzero(code_of_value[names.codes] != values.codes)[:1]:
+            code = names.codes[row]
+            first_row = int(np.argmax(names.codes == code))
+            name = names.values[code]
+            stated = values.values[values.codes[row]]
+            line = self.table.lines([first_row])
+            stated_before = values.values[code_of_value[code]]
             before = f"and on {places(self.table.noun, line)}"
             if attribute != "subject":
                 raise fault(
@@ -575,21 +599,22 @@ class Listed:
                 f"the template {name!r} is of the subject {stated!r}, {before} of {stated_before!r}"
             )
             advice = "give each template its own name, such as the subject with a number"
-            if _is_of_one(subjects, column):
+            if _seem_exchanged(values, names):
                 problem += ", and each subject has one template"
                 advice = "the columns of the subjects and of the templates may be exchanged"
             raise fault(self.table.place_of(row), problem, advice)
-        return np.array(subjects.values, dtype=object)[owner]
+        return np.array(values.values, dtype=object)[code_of_value]
 
 
-def _renamed(names: Two, value_of: Mapping[str, str]) -> Two:
+def _renamed(names: TwoColumns, value_of: Mapping[str, str]) -> TwoColumns:
+    """Return the columns with the value of each name in place of the name."""
     first, second = (column.renamed([value_of[x] for x in column.values]) for column in names)
     return first, second
 
 
-def _is_of_one(subjects: Words, templates: Words) -> bool:
+def _seem_exchanged(subjects: Words, templates: Words) -> bool:
     """Whether each subject has one template, and some template several subjects."""
-    first = np.empty(len(subjects.values), dtype=np.int64)
-    first[subjects.codes[::-1]] = templates.codes[::-1]
-    alike = first[subjects.codes] == templates.codes
-    return len(subjects.values) > len(templates.values) and bool(alike.all())
+    template_of_subject = np.empty(len(subjects.values), dtype=np.int64)
+    template_of_subject[subjects.codes[::-1]] = templates.codes[::-1]
+    has_one_template = (template_of_subject[subjects.codes] == templates.codes).all()
+    return len(subjects.values) > len(templates.values) and bool(has_one_template)

@@ -1,4 +1,4 @@
-"""Texts of lines and columns: their first lines, and whole columns in pieces."""
+"""Texts with a row on each line: their first lines, and whole columns, which are read in pieces."""
 
 from __future__ import annotations
 
@@ -34,28 +34,32 @@ from bioeval.scores.labels import LEAST_INEXACT
 if TYPE_CHECKING:
     import pandas as pd
 
-_SAMPLE = 1 << 16  # bytes
-_FIRST_LINES = 1000  # by which columns are known
+# The first lines, by which columns are known: at most so many bytes, and so many lines.
+_FIRST_BYTES = 1 << 16
+_FIRST_LINES = 1000
 _COMMENT = "#"
-_FEW = np.iinfo(np.int8).max  # distinct values whose codes need a byte
-_LINES = 1 << 19  # read at once
-#: Bytes that a line takes beside its columns of words, which share their values.
+# Distinct values up to this number have codes of one byte.
+_MOST_BYTE_CODES = np.iinfo(np.int8).max
+# Lines that pandas reads together.
+_LINES_PER_PIECE = 1 << 19
+# Bytes that a line takes beside its columns of words, which share their values.
 _LINE_BYTES = 64
 
+# A number with a comma at the end of a line, in a text whose cells are separated by blanks.
 _DECIMAL_COMMA = re.compile(r"\s[+-]?\d+,\d+\s*$")
 
 
 @dataclass
 class Head:
-    """The columns of a text, or of a table: their separator, their number, and the first lines."""
+    """The first lines of a text, or the first rows of a table, by which its columns are known."""
 
     path: Path
     delimiter: str  # a comma, semicolon or tab, or a blank for any white space
-    cells: list[list[str]] = field(repr=False)  # the first lines that are not blank, as cells
-    first: int = 1  # the line of the first of these
-    #: Whether cells are separated by one blank, or by a mark without blanks around it.
+    cells: list[list[str]] = field(repr=False)  # the cells of each line that is not blank
+    first: int = 1  # the number of the first of these lines in the file
+    #: Whether one blank separates the cells, or a delimiter without blanks around it.
     single: bool = False
-    comments: int = 0  # lines before the first of these that begin with ``#``
+    comments: int = 0  # number of lines before the first that begin with ``#``
 
     @property
     def width(self) -> int:
@@ -64,36 +68,35 @@ class Head:
 
     @property
     def rows(self) -> list[list[str]]:
-        """The first lines that have as many cells as the first."""
+        """The lines that have as many cells as the first line."""
         return [row for row in self.cells if len(row) == self.width]
 
     def column(self, i: int) -> list[str]:
-        """Return the cells of a column in these lines."""
+        """Return the cells of a column in `rows`."""
         return [row[i] for row in self.rows]
 
     def columns_except(self, *known: int | None) -> list[int]:
-        """Return the places of all columns but `known`."""
+        """Return the numbers of all columns but `known`."""
         return [i for i in range(self.width) if i not in known]
 
     @property
     def reading(self) -> tuple[str, ...]:
-        """How comment lines before the first row are read, in phrases."""
+        """The remark that comment lines at the start are left out, if there are any."""
         if self.comments:
             return (f"{counted(self.comments, 'comment lines')} at the start left out",)
         return ()
 
 
 def head_of(path: Path, blanks: bool = True) -> Head:
-    """Return the columns of a text, from the first lines, without leading blank lines and comments.
+    """Return the first lines of a text, without blank lines and without comments at the start.
 
-    Without `blanks`, cells may hold blanks, which then do not separate them.
+    If `blanks`, blanks may separate the cells; otherwise cells may hold blanks.
     """
     with guarded(path, expected="text"), open_text(path) as file:
-        raw = file.read(_SAMPLE)
-        is_whole = len(raw) < _SAMPLE
+        raw = file.read(_FIRST_BYTES)
     lines = raw.splitlines()
-    if not is_whole and len(lines) > 1:
-        lines.pop()  # cut off
+    if len(raw) == _FIRST_BYTES and len(lines) > 1:
+        lines.pop()  # the last line is cut
     texts = ((number, decode(line, path, number)) for number, line in enumerate(lines, 1))
     written = ((number, text) for number, text in texts if text.strip())
     comments = list[tuple[int, str]]()
@@ -115,11 +118,11 @@ def head_of(path: Path, blanks: bool = True) -> Head:
         else next((x for x in ",;\t" if x in first_lines[0]), ",")
     )
     if blanks and delimiter == "," and _DECIMAL_COMMA.search(first_lines[0]):
-        delimiter = " "  # which is then refused
+        delimiter = " "  # the number is then refused with advice on the decimal mark
     if delimiter == " ":
         rows = [*map(str.split, first_lines)]
         single = all(line == " ".join(line.split()) for line in first_lines)
-    else:  # a quoted cell may be cut off at the end of what was read
+    else:  # csv accepts a quoted cell that is cut at the end
         reader = csv.reader(first_lines, delimiter=delimiter, skipinitialspace=True)
         rows = [[*map(from_cell, map(str.strip, row))] for row in reader]
         single = not any(delimiter + " " in line or '"' in line for line in first_lines)
@@ -138,31 +141,31 @@ class Words:
 
     values: list[str] = field(default_factory=list)
     _codes: GrowingColumn = field(default_factory=lambda: GrowingColumn(np.int8))
-    _number: dict[str, int] = field(default_factory=dict)
+    _code_of_value: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_codes(cls, codes: np.ndarray, distinct: Iterable[Any]) -> Words:
-        """Return cells as distinct values and codes; equal values become a single value."""
+        """Return the column whose row ``i`` is ``distinct[codes[i]]``."""
         column = cls()
         column.append(codes, distinct)
         return column
 
     def append(self, codes: np.ndarray, distinct: Iterable[Any]) -> None:
-        """Append cells as distinct values and their codes."""
-        numbers_of_words = self._number
+        """Append the rows ``distinct[codes]``; values that become equal as text are one value."""
+        code_of_value = self._code_of_value
         words = [*distinct]
-        numbers: list[Any] = [*map(numbers_of_words.get, words)]
-        if None in numbers:
-            numbers = [
-                numbers_of_words.setdefault(str(value).strip(), len(numbers_of_words))
-                for value in words
+        new_codes: list[Any] = [*map(code_of_value.get, words)]
+        if None in new_codes:
+            new_codes = [
+                code_of_value.setdefault(str(value).strip(), len(code_of_value)) for value in words
             ]
-            self.values = [*numbers_of_words]
-        are_few = len(numbers_of_words) <= _FEW  # as the classes of a long list are
-        self._codes.append(np.array(numbers, dtype=np.int8 if are_few else np.int32)[codes])
+            self.values = [*code_of_value]
+        fits_in_byte = len(code_of_value) <= _MOST_BYTE_CODES
+        dtype = np.int8 if fits_in_byte else np.int32
+        self._codes.append(np.array(new_codes, dtype=dtype)[codes])
 
     def renamed(self, values: Iterable[str]) -> Words:
-        """Return a column with other words in place of the distinct values."""
+        """Return the column with other words, in the order of the distinct values."""
         if values is self.values:
             return self
         return Words.from_codes(self.codes, values)
@@ -181,12 +184,12 @@ class Words:
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of a text or a table by their number: words, and numbers as floats."""
+    """The columns of a text or a table that were read, by their number."""
 
     path: Path
     words: dict[int, Words]
-    numbers: dict[int, np.ndarray]
-    first: int | None  # the line of row 0; None: rows of a table, which have no lines
+    numbers: dict[int, np.ndarray]  # each float64 (rows,)
+    first: int | None  # the number of the line with row 0; None of a table, which has no lines
 
     @property
     def noun(self) -> str:
@@ -198,7 +201,7 @@ class Columns:
         return f"{self.path}: {self.noun} {self.lines([row])[0]}"
 
     def lines(self, rows: Sequence[int]) -> list[int]:
-        """Return the lines of rows; the file is read again, since blank lines are not rows."""
+        """Return the numbers of the lines of rows; the file is read again to count blank lines."""
         if self.first is None:
             return [*rows]
         line_of_row = {row: number for row, number, _ in _lines_of(self.path, self.first, {*rows})}
@@ -206,7 +209,7 @@ class Columns:
 
 
 def _lines_of(path: Path, first: int, rows: Set[int]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield rows, their numbers as lines and their text; `first` is the line of row 0."""
+    """Yield each of the `rows`, the number of its line, and its bytes; `first` has row 0."""
     if not rows:
         return
     row = -1
@@ -259,7 +262,7 @@ def read_columns(
 
 
 def cells_by_column(head: Head, header: bool) -> tuple[list[int], list[list[str]]]:
-    """Return the numbers of the lines, and all cells of each column as text."""
+    """Return the number of each line, and the cells of each column as text."""
     rows = [*rows_of(head.path, head.delimiter, head.first + header, bounded=True)]
     width = head.width
     for line, row in rows:
@@ -271,14 +274,17 @@ def cells_by_column(head: Head, header: bool) -> tuple[list[int], list[list[str]
     return [line for line, _ in rows], [[*map(from_cell, column)] for column in columns]
 
 
-#: A whole number as pandas writes a float, of a column with blanks; from 1e16 on with an exponent.
+# A whole number in a column with blanks, which pandas writes as a float: 1.0, or 1e+16.
 _WHOLE_FLOAT = re.compile(
     r"-?(0|[1-9][0-9]*)\.0|-?[0-9](\.[0-9]+)?e\+(1[6-9]|[2-9][0-9]|[1-3][0-9]{2})"
 )
 
 
 def whole_floats(cells: Iterable[str]) -> np.ndarray | None:
-    """Return the numbers of a column whose cells are whole floats, or blank; None of another."""
+    """Return the numbers in cells, if all are whole floats as pandas writes them; else None.
+
+    Blank cells do not count.
+    """
     numbers = [cell for cell in cells if cell]
     if not numbers or not all(map(_WHOLE_FLOAT.fullmatch, numbers)):
         return None
@@ -286,7 +292,7 @@ def whole_floats(cells: Iterable[str]) -> np.ndarray | None:
 
 
 def as_integers(cells: Sequence[str]) -> Sequence[str]:
-    """Return the cells of a column, 1 in place of 1.0 if it has whole floats alone."""
+    """Return the cells of a column; if all are whole floats or blank, 1 in place of 1.0."""
     numbers = whole_floats(cells)
     if numbers is None or (np.abs(numbers) >= LEAST_INEXACT).any():
         return cells
@@ -300,6 +306,7 @@ def _grown(
     words: Collection[int],
     numbers: Collection[int],
 ) -> Columns:
+    """Return the columns that `pieces` of their rows make up."""
     columns = {i: Words() for i in words}
     values = {i: GrowingColumn(np.float64) for i in numbers}
     rows = 0
@@ -331,6 +338,7 @@ def _checked_pieces(
     numbers: Mapping[int, str],
     blanks: Collection[int],
 ) -> Iterator[pd.DataFrame]:
+    """Yield pieces of a text that is read line by line; raise with the line that has a fault."""
     import pandas as pd
 
     rows = rows_of(head.path, head.delimiter, first)
@@ -344,7 +352,8 @@ def _checked_pieces(
                 raise fault(head.path, problem, "leave the line out", line=line)
             if len(row) > width + 1 or any(row[width:]):
                 raise fault(head.path, f"{len(row)} cells", f"expected {width}", line=line)
-            lacks = len(row) < width and (
+            # Where blanks separate cells, cells at the end may be blank, but for numbers.
+            lacks_cells = len(row) < width and (
                 head.delimiter != " " or any(i >= len(row) for i in numbers)
             )
             row[width:] = []
@@ -352,10 +361,11 @@ def _checked_pieces(
             for i, name in filled.items():
                 if not row[i] and row[-1]:
                     raise fault(head.path, f"the cell {name!r} is blank", line=line)
-                lacks = lacks or not row[i]
-            if lacks:
+                lacks_cells = lacks_cells or not row[i]
+            if lacks_cells:
                 number = width - row.count("")
-                if row is piece[-1][1] and next(rows, None) is None and _is_cut(head.path):
+                is_last = row is piece[-1][1] and next(rows, None) is None
+                if is_last and not _ends_with_newline(head.path):
                     problem = f"the last line has {number} of {width} cells and no end"
                     raise fault(head.path, problem, "the file is truncated: write it again")
                 expected = f"expected {width}, none of them blank"
@@ -366,14 +376,14 @@ def _checked_pieces(
         yield pd.DataFrame([row for _, row in piece], dtype=object)
 
 
-def _is_cut(path: Path) -> bool:
+def _ends_with_newline(path: Path) -> bool:
     with open_text(path) as file:
         (last,) = deque(file, maxlen=1)
-    return not last.endswith(b"\n")
+    return last.endswith(b"\n")
 
 
 def _require_in_range(head: Head, first: int, values: np.ndarray, column: int, name: str) -> None:
-    """Raise where a number became infinite, and was not written so: 1e400 is no infinity."""
+    """Raise where a number is infinite that was written otherwise, such as 1e400."""
     rows = set(np.flatnonzero(np.isinf(values)).tolist())
     for _, line, raw in _lines_of(head.path, first, rows):
         cells = cells_of(decode(raw, head.path, line).strip(), head.delimiter)
@@ -384,14 +394,19 @@ def _require_in_range(head: Head, first: int, values: np.ndarray, column: int, n
 def _pieces(
     head: Head, first: int, numbers: Collection[int], words: Set[int], digits: Collection[int]
 ) -> Iterator[pd.DataFrame]:
+    """Yield pieces of a text as pandas parses them; raise ValueError if a line is not as expected.
+
+    Columns are object or, `numbers`, float64; a column of names may be of a dtype of strings.
+    """
     import pandas as pd
 
     # Before 3.1, pandas read numbers as the nearest float64 only on request.
     version = tuple(map(int, pd.__version__.split(".")[:2]))
     exact = {} if version >= (3, 1) else {"float_precision": "round_trip"}
-    # Names are read fastest as what pandas takes them for, unless it could be a number.
-    plain = _plain(head)
-    slow = {*words, *numbers} - {*plain, *digits}
+    # pandas reads names fastest if it chooses the dtype. So it may where the first lines have names
+    # that are no numbers; a piece of numbers alone is an error.
+    inferred = _columns_of_names(head)
+    stated = {*words, *numbers} - {*inferred, *digits}
     with warnings.catch_warnings(), open_text(head.path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)
         for _ in range(first - 1):
@@ -402,29 +417,30 @@ def _pieces(
             header=None,
             names=list(range(head.width)),
             index_col=False,
-            dtype={i: np.float64 if i in numbers else object for i in slow},
+            dtype={i: np.float64 if i in numbers else object for i in stated},
             na_filter=False,
             # Skipping blanks takes more time than parsing the cells.
             skipinitialspace=not head.single,
             quoting=csv.QUOTE_NONE if head.delimiter == " " else csv.QUOTE_MINIMAL,
             encoding="utf-8",
-            chunksize=_LINES,
+            chunksize=_LINES_PER_PIECE,
             **exact,
         ):
-            if not all(map(pd.api.types.is_string_dtype, piece.dtypes.loc[[*plain & words]])):
+            if not all(map(pd.api.types.is_string_dtype, piece.dtypes.loc[[*inferred & words]])):
                 raise ValueError("a column of names has a piece of numbers alone")
             if any(piece[i].dtype.kind == "f" for i in digits):
                 raise ValueError("a column of whole numbers has others")
             yield piece
 
 
-def _plain(head: Head) -> set[int]:
-    plain = set()
+def _columns_of_names(head: Head) -> set[int]:
+    """Return the columns of which most cells below the first are words, and no numbers."""
+    columns = set()
     for i in range(head.width):
         _, *cells = head.column(i)
         if 2 * sum(map(_is_name, cells)) > len(cells):
-            plain.add(i)
-    return plain
+            columns.add(i)
+    return columns
 
 
 def _is_name(cell: str) -> bool:
@@ -436,6 +452,7 @@ def _is_name(cell: str) -> bool:
 
 
 def _number(cell: str, source: str, name: str) -> float:
+    """Return the number in a cell; raise with advice where there is none."""
     text = cell.strip()
     hint = ""
     try:

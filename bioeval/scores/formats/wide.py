@@ -18,7 +18,7 @@ from bioeval.scores.formats.files import optional
 from bioeval.scores.formats.labels import read_templates
 from bioeval.scores.formats.layout_table import letter
 from bioeval.scores.formats.layouts import with_header
-from bioeval.scores.formats.lists import Listed, how_read, wanted_columns
+from bioeval.scores.formats.lists import Listed, columns_of_words, score_options
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import (
     COLUMNS,
@@ -201,8 +201,8 @@ def _of_table(head: Head, rows: int, pieces: Pieces, arguments: Arguments) -> Sc
     layout = with_header(head, arguments)
     if layout is None or layout.get("score") is None:
         raise no_scores(head, named=True)
-    options = how_read(path, layout, arguments)
-    words = wanted_columns(layout, arguments)
+    options = score_options(path, layout, arguments)
+    words = columns_of_words(layout, arguments)
     labels = {*layout.templates, *layout.subjects}
     table = _columns(head, rows, pieces, [layout.score], words, layout.may_be_blank, labels)
     return Listed(table, layout, arguments).scores(options)

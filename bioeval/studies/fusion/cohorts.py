@@ -22,7 +22,7 @@ from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.labels import read_templates
 from bioeval.scores.formats.layout_table import KEYED
 from bioeval.scores.formats.layouts import Layout, matched, with_header
-from bioeval.scores.formats.lists import both_sides, how_read
+from bioeval.scores.formats.lists import both_sides, score_options
 from bioeval.scores.formats.options import LOAD_NAMES, Arguments
 from bioeval.scores.formats.reading import is_text
 from bioeval.scores.formats.tables import Columns, head_of, read_columns
@@ -109,13 +109,13 @@ def _read_list(place: Path, arguments: Arguments) -> Scores:
     table = read_columns(
         head,
         layout.skips_line,
-        layout.called((*names, *layout.subjects)),
-        layout.called([layout.score]),
+        layout.names_of((*names, *layout.subjects)),
+        layout.names_of([layout.score]),
     )
     values = table.numbers[layout.score]
     templates = both_sides(table.words[names[0]], table.words[names[1]])
     _refuse_contradictions(table, templates, values)
-    options = how_read(place, layout, arguments)
+    options = score_options(place, layout, arguments)
     subjects = _subjects(table, layout, templates, arguments)
     arguments.refuse_unused(place, "cohort scores")
     impostors = np.zeros(len(values), dtype=bool)
