@@ -1,10 +1,10 @@
 """Compilation of loops, and the folder of compiled kernels.
 
-Numba notices an edit of the file of a loop, but not of what the loop uses from another file. The
-folder therefore has a name of its own for each state of the kernels and of their libraries. It lies
-beside the kernels or, where nothing can be written there, in the cache of the user, so that every
-start of the same kernels finds it. ``BIOEVAL_CACHE_DIR`` names another folder, for these kernels
-alone, and ``NUMBA_CACHE_DIR`` one for all that numba compiles.
+Numba notices if the file of a loop is edited, but not if a file is edited from which the loop uses
+a function. The folder therefore has another name for each state of the kernels and of their
+libraries. It is beside the kernels, or in the user's cache if that place is not writable, so that
+later runs with the same kernels find it. ``BIOEVAL_CACHE_DIR`` names another folder for these
+kernels, and ``NUMBA_CACHE_DIR`` a folder for all that numba compiles.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from numba.extending import register_jitable
 
 from bioeval.base.progress import is_shown, stage
 
-#: States of the kernels that are kept in a folder; older states are removed.
-_MOST = 4
-_NAME = "bioeval-kernels-"
-_OURS = "BIOEVAL_CACHE_DIR"
+#: How many states of the kernels are kept; older states are removed.
+_KEPT_STATES = 4
+_PREFIX = "bioeval-kernels-"
+_VARIABLE = "BIOEVAL_CACHE_DIR"
 
 
 def _digest_of_kernels() -> str:
@@ -51,25 +51,25 @@ def _create_writable(folder: Path) -> bool:
     return True
 
 
-#: Seconds of compilation before a line says so. Compiled loops are kept, each for the types of its
-#: arguments: a script that first calls a function, or has scores of another dtype or number, may
-#: compile a loop or two in a few seconds, and that is not worth a line.
+#: Seconds of compilation before a line is written about it. Compiled loops are kept, so a script
+#: that calls a function for the first time, or with scores of another dtype, may compile a loop or
+#: two in a few seconds, and that is not worth a line.
 PATIENCE = 10.0
 
 
 class Compilations(event.Listener):
-    """Reports of compilations; functions compiled on behalf of another are part of it.
+    """Reports of compilations; a function that is compiled for another is part of its report.
 
-    Where nothing shows the progress, a line on standard error says that they take long.
+    Where no progress is shown, a line on standard error says that compilation takes long.
 
-    - `warned`: whether a line on compilations is written, or need not be
+    - `warned`: whether the line was written, or another line in its place
     """
 
     warned = False
 
     @classmethod
     def warn(cls, line: str) -> None:
-        """Write a line on standard error, after which no other is written."""
+        """Write a line on standard error; no other line on compilation follows."""
         cls.warned = True
         if sys.stderr is not None:  # as with pythonw
             with contextlib.suppress(OSError, ValueError):
@@ -105,33 +105,34 @@ class Compilations(event.Listener):
 
 
 def _cache_folder() -> str:
-    variable, named = _OURS, os.environ.get(_OURS)
-    if not named:
+    variable, chosen = _VARIABLE, os.environ.get(_VARIABLE)
+    if not chosen:
         variable = "NUMBA_CACHE_DIR"
-        named = os.environ.get(variable) or config.CACHE_DIR  # type: ignore[attr-defined]
-    if named:
-        if _create_writable(Path(named)):
-            return str(named)
-        problem = f"{variable}, {named}, cannot be written to, so kernels"
+        chosen = os.environ.get(variable) or config.CACHE_DIR  # type: ignore[attr-defined]
+    if chosen:
+        if _create_writable(Path(chosen)):
+            return str(chosen)
+        problem = f"{variable}, {chosen}, cannot be written to, so kernels"
     else:
-        places = [Path(__file__).parent / "__pycache__"]
+        parents = [Path(__file__).parent / "__pycache__"]
         with contextlib.suppress(RuntimeError):  # a user without a home
-            places.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
-        for place in (place / (_NAME + _digest_of_kernels()) for place in places):
+            parents.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
+        for place in (place / (_PREFIX + _digest_of_kernels()) for place in parents):
             if _create_writable(place):
-                with contextlib.suppress(OSError):  # the newest is kept, and older ones are removed
-                    os.utime(place)
-                    for old in sorted(place.parent.glob(f"{_NAME}*"), key=os.path.getmtime)[
-                        :-_MOST
-                    ]:
+                with contextlib.suppress(OSError):
+                    os.utime(place)  # this state is the newest
+                    states = sorted(place.parent.glob(f"{_PREFIX}*"), key=os.path.getmtime)
+                    for old in states[:-_KEPT_STATES]:
                         shutil.rmtree(old, ignore_errors=True)
                 return str(place)
         problem = "no folder for compiled kernels can be written to, so they"
-    folder = tempfile.mkdtemp(prefix="bioeval-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ[_OURS] = folder  # for worker processes
-    Compilations.warn(f"{problem} are compiled anew each time; set {_OURS} to a folder that can")
-    return folder
+    temporary = tempfile.mkdtemp(prefix="bioeval-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    os.environ[_VARIABLE] = temporary  # for worker processes
+    Compilations.warn(
+        f"{problem} are compiled anew each time; set {_VARIABLE} to a folder that can"
+    )
+    return temporary
 
 
 #: Where compiled kernels are kept.
@@ -139,10 +140,10 @@ CACHE = _cache_folder()
 
 
 def loop_of(function: Callable[..., Any], helpers: list[Callable[..., Any]]) -> Any:
-    """Return a loop that is compiled where its arguments have new types, and kept in `CACHE`.
+    """Return a loop that is compiled when its arguments have new types, and kept in `CACHE`.
 
-    `helpers` are functions that loops call; none is left in the list. One thread calls this at a
-    time.
+    `helpers` are functions that loops call; the list is emptied. Only one thread at a time may call
+    this.
     """
     while helpers:
         register_jitable(helpers.pop())

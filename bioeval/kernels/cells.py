@@ -1,9 +1,9 @@
 """Histogram cells of scores whose edges follow the spacing of float32.
 
 The loops of verification and of folds count scores by these cells. A tile is C-contiguous, float32
-or float64, with NaN where there is no impostor attempt. The key of a score is its difference from a
-centre as a float32, whose bits are taken as a whole number in the order of the floats; a cell is a
-run of keys. Any monotone map would do, and the counts of tiles add up whatever they hold.
+or float64, with NaN where there is no impostor attempt. The key of a score is a whole number: the
+bits of its float32 difference from a centre, so changed that keys are in the order of the scores. A
+cell is a range of keys. Cells do not depend on the scores, so that counts of tiles can be added.
 """
 
 import numpy as np
@@ -33,11 +33,11 @@ def find_cells(row, centre, cells, rounded, cell):
             if x is NaN:
                 cell[j] = width + 1
 
-    - `cells` (low, shift, width): the key from which cells begin, the bits of keys that cells leave
-      out, and the number of cells; keys below `low` are in the first cell, keys above the last cell
-      in one more, and NaN in the next
+    - `cells` (low, shift, width): the key from which cells begin, the number of low bits that the
+      keys of a cell differ in, and the number of cells; keys below `low` are in the first cell,
+      keys above all cells in cell ``width``, and NaN in cell ``width + 1``
 
-    A cell has its upper edge, and not its lower one; a float64 is rounded up.
+    A cell includes its upper edge and not its lower one; a float64 is rounded up.
     """
     low, shift, width = cells
     for j in range(len(row)):

@@ -1,13 +1,13 @@
-"""Multi-template claims: the distances of each subject's templates fused into one a row."""
+"""Multi-template claims: in each row, the distances of a subject's templates fused into one."""
 
 import numpy as np
 
 from bioeval.kernels.compiling import called_by_loops, compiled, parallel_rows
 
-# Rules of fusion, besides the `k`-th smallest distance, which is `k`.
+# Rules of fusion; the rule of the `k`-th smallest distance is the number `k`.
 MEDIAN, MEAN, WORST = 0, -1, -2
 
-# From this magnitude on a sum may overflow: the values are then multiplied by this power of two.
+# From this magnitude on a sum may overflow; the values are then multiplied by this power of two.
 HUGE, SHRUNK = 2.0**960, 2.0**-64
 
 
@@ -31,11 +31,11 @@ def sort(values):
 
 @called_by_loops
 def rounded_sum(values, count):
-    """Return the exact sum of finite values, rounded once; their array is used up.
+    """Return the exact sum of finite values, rounded once; their array is overwritten.
 
-    Shewchuk, Adaptive precision floating-point arithmetic (1997), as in ``math.fsum``: partial sums
-    without common digits, the smallest first, hold the exact sum. They stand at the start of the
-    array, which has always been read farther than it is written.
+    Shewchuk, Adaptive precision floating-point arithmetic (1997), as in ``math.fsum``: the exact
+    sum is kept as partial sums without common digits, the smallest first. They are written to the
+    start of the array, never beyond what has been read.
     """
     parts = 0
     for k in range(count):
@@ -70,26 +70,27 @@ def rounded_sum(values, count):
 
 @called_by_loops
 def mean_of(values, count):
-    """Return the exact sum of some values, rounded once, over their number; NaN if undefined.
+    """Return the exact sum of the first `count` values, rounded once, divided by their number.
 
-    The mean does not depend on the order of the values. Most sums are exact as two numbers: the
-    running sum, and the sum of its rounding errors. Else the array is used up.
+    It is NaN if undefined, and does not depend on the order of the values. Most sums are exact as
+    two numbers: the running sum, and the sum of its rounding errors. Otherwise the array is
+    overwritten.
     """
     total = 0.0
-    rest = 0.0
+    errors = 0.0
     exact = True
     for k in range(count):
         x = values[k]
         after = total + x
         change = after - total
-        lost = (total - (after - change)) + (x - change)
+        error = (total - (after - change)) + (x - change)
         total = after
-        after = rest + lost
-        change = after - rest
-        exact &= (rest - (after - change)) + (lost - change) == 0.0  # not if NaN, by overflow
-        rest = after
+        after = errors + error
+        change = after - errors
+        exact &= (errors - (after - change)) + (error - change) == 0.0  # not if NaN, by overflow
+        errors = after
     if exact:
-        return (total + rest) / count
+        return (total + errors) / count
     largest = 0.0
     total = 0.0
     for k in range(count):
@@ -115,65 +116,64 @@ def fuse_groups(begin, end, block, starts, rule, fused):
                 x = [block[i, p] for p in templates of g if not NaN]
                 fused[i, g] = sorted(x)[rule - 1]  # or their mean, median, or largest
 
-    The mean is :func:`mean_of`; infinities of both signs have none, and the result is then
-    +inf, accepted at no finite threshold. The median of an even number is the mean of the two
-    in the middle. A group of fewer than `rule` templates is no attempt.
+    The mean is :func:`mean_of`. Infinities of both signs have no mean: the result is then +inf,
+    which no finite threshold accepts. The median of an even number is the mean of the two in the
+    middle. A group of fewer than `rule` templates is no attempt.
 
-    - `block` (float (b, n)): distances; NaN = no attempt. Group ``g`` is at ``starts[g]:starts[g +
-      1]``
-    - `starts`: int64 (g + 1,)
+    - `block` (float (b, n)): distances; NaN = no attempt
+    - `starts` (int64 (groups + 1,)): group ``g`` has the columns ``starts[g]:starts[g + 1]``
     - `rule`: int; K of ``"kth:K"``, or one of `MEDIAN`, `MEAN` and `WORST`
-    - `fused` (float (b, g), written): NaN where no template is left
+    - `fused` (float (b, groups), written): NaN without an attempt
     """
     groups = len(starts) - 1
     largest = 0
     for g in range(groups):
         largest = max(largest, starts[g + 1] - starts[g])
-    held = np.empty(largest, dtype=np.float64)
+    usable = np.empty(largest, dtype=np.float64)
     for i in range(begin, end):
         row = block[i]
         for g in range(groups):
             count = 0
-            best = np.inf
-            worst = -np.inf
+            nearest = np.inf
+            farthest = -np.inf
             for p in range(starts[g], starts[g + 1]):
                 x = np.float64(row[p])
                 if x != x:
                     continue
-                held[count] = x
+                usable[count] = x
                 count += 1
-                worst = max(worst, x)
-                best = min(best, x)
+                farthest = max(farthest, x)
+                nearest = min(nearest, x)
             if count == 0 or count < rule:
                 fused[i, g] = np.nan
             elif rule == 1:
-                fused[i, g] = best
+                fused[i, g] = nearest
             elif rule == WORST:
-                fused[i, g] = worst
+                fused[i, g] = farthest
             elif rule == MEAN:
-                mean = mean_of(held, count)
+                mean = mean_of(usable, count)
                 fused[i, g] = mean if mean == mean else np.inf
             else:
-                sort(held[:count])
+                sort(usable[:count])
                 if rule > 0:
-                    fused[i, g] = held[rule - 1]
+                    fused[i, g] = usable[rule - 1]
                 else:
-                    low = held[(count - 1) // 2]
-                    high = held[count // 2]
+                    low = usable[(count - 1) // 2]
+                    high = usable[count // 2]
                     middle = low if low == high else 0.5 * low + 0.5 * high
                     fused[i, g] = middle if middle == middle else np.inf
 
 
 def _least_of(size):
-    """Return a kernel for groups of one size, common enough for a loop of its own."""
+    """Return a loop for groups of one size, which the compiler makes fast."""
 
     @called_by_loops
-    def least_of(line, nearest):
+    def least_of(row, nearest):
         for g in range(len(nearest)):
-            part = line[g * size : (g + 1) * size]
-            least = part[0]
+            templates = row[g * size : (g + 1) * size]
+            least = templates[0]
             for p in range(1, size):
-                least = part[p] if part[p] < least else least
+                least = templates[p] if templates[p] < least else least
             nearest[g] = least
 
     return least_of
@@ -185,18 +185,18 @@ least_of_10 = _least_of(10)
 
 
 @called_by_loops
-def least_of_scores(part):
-    """Return the least of a few scores that are not NaN; NaN if all are."""
+def least_of_scores(templates):
+    """Return the least of the scores that are not NaN; NaN if all are NaN."""
     least = np.nan
-    for p in range(len(part)):
-        if part[p] < least or least != least:
-            least = part[p]
+    for p in range(len(templates)):
+        if templates[p] < least or least != least:
+            least = templates[p]
     return least
 
 
 @parallel_rows("block")
 def fuse_nearest(begin, end, block, starts, fused):
-    """Write each subject's smallest distance; NaN where no template is left.
+    """Write each subject's smallest distance; NaN without an attempt.
 
     ::
 
@@ -213,7 +213,7 @@ def fuse_nearest(begin, end, block, starts, fused):
     for i in range(begin, end):
         row = block[i]
         nearest = fused[i]
-        if size == 10:  # known sizes are several times faster; any other is found as well
+        if size == 10:  # several times faster than the loop for any size
             least_of_10(row, nearest)
         elif size == 5:
             least_of_5(row, nearest)
@@ -221,12 +221,12 @@ def fuse_nearest(begin, end, block, starts, fused):
             least_of_4(row, nearest)
         else:
             for g in range(groups):
-                part = row[starts[g] : starts[g + 1]]
-                least = part[0]
-                for p in range(1, len(part)):
-                    least = part[p] if part[p] < least else least
+                templates = row[starts[g] : starts[g + 1]]
+                least = templates[0]
+                for p in range(1, len(templates)):
+                    least = templates[p] if templates[p] < least else least
                 nearest[g] = least
-        # A NaN is never smaller, nor is anything smaller than a NaN: those groups again.
+        # If the first score of a group is NaN, no other was smaller: do these groups again.
         for g in range(groups):
             if nearest[g] != nearest[g]:
                 nearest[g] = least_of_scores(row[starts[g] : starts[g + 1]])
@@ -234,7 +234,7 @@ def fuse_nearest(begin, end, block, starts, fused):
 
 @compiled
 def nearest_in_layers(tile, layers, fused):
-    """Write the least score of each subject of the columns of a tile; NaN without any.
+    """Write the least score of each subject of a tile's columns; NaN without an attempt.
 
     ::
 
@@ -243,9 +243,9 @@ def nearest_in_layers(tile, layers, fused):
                 for g in range(layers[k]):
                     nearest[g] = least(nearest[g], row[start + g])
 
-    The columns are in layers: the first template of each subject, then the second of each that
-    has one, and so on, the subjects with most templates first; `layers` has the number of
-    columns of each layer.
+    The columns are in layers: the first template of each subject, then the second template of
+    each subject that has two, and so on, the subjects with most templates first. `layers` has the
+    number of columns of each layer.
     """
     for i in range(tile.shape[0]):
         row = tile[i]
@@ -263,7 +263,7 @@ def nearest_in_layers(tile, layers, fused):
 
 @compiled
 def nearest_of_row_layers(tile, layers, fused):
-    """Write the least score of each subject of the rows of a tile, one row a subject.
+    """Write the least scores of each subject of a tile's rows, as one row for each subject.
 
     ::
 

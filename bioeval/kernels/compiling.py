@@ -1,8 +1,8 @@
-"""Decorators of loops that numba compiles, which is loaded when the first of them runs.
+"""Decorators of loops that numba compiles; numba is loaded when the first loop runs.
 
-Loops run in parts on Python threads, compiled once as one plain loop: numba's own parallel loops
-take several times as long to compile, and that is most of a first run. Nothing here is compiled
-into a kernel, so that the caches of kernels do not depend on this file.
+A loop is compiled as one plain loop, whose parts run on Python threads: numba's own parallel loops
+take several times as long to compile, and compiling takes most of a first run. Nothing here is
+compiled into a kernel.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _one_at_a_time = threading.Lock()
 
 
 def called_by_loops(function: F) -> F:
-    """Let loops call a function; Python may call it, too."""
+    """Let loops call a function, which Python may still call."""
     _to_register.append(function)
     return function
 
@@ -58,15 +58,15 @@ class compiled:  # noqa: N801 (a decorator)
 def parallel_rows(rows_of: str) -> Callable[[Callable[..., None]], ParallelRows]:
     """Compile a function that loops over ``range(begin, end)``, its first two arguments.
 
-    The caller leaves them out: the loop has as many steps as the argument that `rows_of` names,
-    which may be a field such as ``"block.values"``, has rows. Each step writes to places of its
-    own, so that the result is the same on any number of threads.
+    A call leaves these two out: the loop has a step for each row of the argument that `rows_of`
+    names, or of a field of an argument, such as ``"block.values"``. No two steps write to the same
+    element, so that the result is the same on any number of threads.
     """
     return lambda function: ParallelRows(function, rows_of)
 
 
 class ParallelRows(compiled):
-    """A loop that runs in as many parts as there may be threads.
+    """A loop that is divided among threads.
 
     - `loop`: the compiled function, of ``begin``, ``end`` and the arguments of a call
     """

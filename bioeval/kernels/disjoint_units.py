@@ -8,19 +8,19 @@ import numpy as np
 
 from bioeval.kernels.compiling import called_by_loops, compiled
 
-# Labels of a member in a search: not visited, at an even or odd distance from the root, and in an
-# earlier search without success, in whose reach no pair can be gained any more.
+# Labels of a member in a search: not visited; at an even or odd distance from the root; visited by
+# an earlier search that gained no pair, so that no later search can gain one through the member.
 _FREE, _EVEN, _ODD, _DONE = 0, 1, 2, 3
 
 
 class SearchState(NamedTuple):
-    """The state of the members in a search."""
+    """The state of a search, arrays (members,)."""
 
-    parent: np.ndarray
-    base: np.ndarray
-    mate: np.ndarray
+    parent: np.ndarray  # the member from which each member was reached, or -1
+    base: np.ndarray  # the next member towards the base of the blossom of each member
+    mate: np.ndarray  # the member with whom each member is paired, or -1
     label: np.ndarray
-    queue: np.ndarray
+    queue: np.ndarray  # members at an even distance, in the order in which they were reached
 
 
 @compiled
@@ -52,7 +52,7 @@ def match_most(start, neighbour, mate):
             if path:
                 its pairs become other neighbours, and its other neighbours pairs
 
-    Odd circles on the way are shrunk to their base (Edmonds's algorithm).
+    Odd circles on the way (blossoms) are shrunk to their base (Edmonds's algorithm).
 
     - `start` (int64 (members + 1,)): the neighbours of member ``i`` are ``neighbour[start[i] :
       start[i + 1]]``
@@ -89,8 +89,8 @@ def match_most(start, neighbour, mate):
                     continue
                 step += 1
                 common = _meeting(u, v, parent, base, mate, visited, step)
-                for one, other in ((u, v), (v, u)):
-                    tail = _shrink(one, other, common, search, tail)
+                for member, neighbour_member in ((u, v), (v, u)):
+                    tail = _shrink(member, neighbour_member, common, search, tail)
         _leave(queue[:tail], mate, label, parent, base, _FREE if gained else _DONE)
 
 
@@ -108,9 +108,9 @@ def _exchange(parent, mate, u):
     """Exchange matched and unmatched pairs on the path from `u` back to the root."""
     while u >= 0:
         v = parent[u]
-        following = mate[v]
+        next_member = mate[v]
         mate[u], mate[v] = v, u
-        u = following
+        u = next_member
 
 
 @called_by_loops
@@ -145,9 +145,9 @@ def _shrink(u, v, common, search, tail):
 
 
 @called_by_loops
-def _leave(tree, mate, label, parent, base, last):
-    """Label the members that a search has visited (the queue and their mates) `last`."""
+def _leave(tree, mate, label, parent, base, new_label):
+    """Give the members that a search has visited (its queue, and their mates) a new label."""
     for v in tree:
         for u in (v, mate[v]):
             if u >= 0:
-                label[u], parent[u], base[u] = last, -1, u
+                label[u], parent[u], base[u] = new_label, -1, u

@@ -1,4 +1,4 @@
-"""Inner products to distances, in place; distances that lost digits are computed anew."""
+"""Inner products turned into distances, in place; distances that lost digits are computed anew."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from bioeval.kernels.compiling import parallel_rows
 
 
 class Embeddings(NamedTuple):
-    """Embeddings of one side, ``exact * factor``, and squared lengths in the dtype of products."""
+    """Embeddings of n templates of one side, which are ``exact[rows] * factor[rows]``."""
 
-    exact: np.ndarray  # (N, f)
-    factor: np.ndarray  # float64, (N,)
-    squared: np.ndarray  # (n,)
-    rows: np.ndarray  # int64, (n,): the rows of `exact` and `factor` that are meant
+    exact: np.ndarray  # (N, features)
+    factor: np.ndarray  # float64 (N,)
+    squared: np.ndarray  # (n,): squared lengths, in the dtype of the products
+    rows: np.ndarray  # int64 (n,): rows of `exact` and `factor`
 
 
 @parallel_rows("products")
@@ -33,15 +33,13 @@ def finish_euclidean(begin, end, products, first, x, y, near, cosine):
     If the squared distance is small beside the squared lengths, the subtraction has lost
     digits; it is then summed from the differences, in float64. Equal vectors are at 0 exactly.
 
-    - `products` (float (b, m), overwritten): in n columns from `first` on; other columns are left
-      alone
-    - `first`: int
+    - `products` (float (b, m), overwritten): in n columns, from column `first` on
     - `x`, `y` (Embeddings): of b probes and n gallery templates
     - `near` (float): proportion of the squared lengths below which a squared distance is computed
       again
     - `cosine` (bool): halve the squared distance (``1 - cos``) instead of taking its root
     """
-    # Constants of the dtype of the products, which keep the loops in it.
+    # Constants in the dtype of the products, so that the loops compute in this dtype.
     zero = near - near
     two = (near + near) / near
     half = near / (near + near)
@@ -50,13 +48,13 @@ def finish_euclidean(begin, end, products, first, x, y, near, cosine):
     for i in range(begin, end):
         row = products[i, first : first + len(yy)]
         length = x.squared[i]
-        close = np.int64(0)
+        lost_digits = np.int64(0)
         for j in range(len(row)):
             total = length + yy[j]
             squared = total - two * row[j]
-            close += squared < near * total
+            lost_digits += squared < near * total
             row[j] = squared
-        if close > 0:
+        if lost_digits > 0:
             p = x.rows[i]
             a = x.factor[p]
             for j in range(len(row)):

@@ -1,4 +1,4 @@
-"""Folds: scores of a tile counted by the folds of both templates; few of them are kept."""
+"""Folds: scores of a tile, counted by the folds of both templates; a few scores are kept."""
 
 import numpy as np
 
@@ -21,34 +21,34 @@ def count_by_fold(tile, centre, cells, row_fold, column_fold, table, wanted, sco
     The number of kept scores is returned.
 
     - `cells`: see :func:`bioeval.kernels.cells.find_cells`
-    - `row_fold` (int16 (p, h)), `column_fold` (int16 (p, w)): of each division
+    - `row_fold` (int16 (p, h)), `column_fold` (int16 (p, w)): the folds of p divisions
     - `table` (int32 (p, folds, folds, cells)): added to
     - `wanted` (bool (cells,))
-    - `scores`, `rows`, `columns`: room for as many as the tile has, and one more
+    - `scores`, `rows`, `columns`: room for all scores of the tile, and one more
     """
     rounded = np.empty(tile.shape[1], np.float32)
     cell = np.empty(tile.shape[1], np.uint32)
-    number = 0
+    kept = 0
     for i in range(row_fold.shape[1]):
         row = tile[i]
         find_cells(row, centre, cells, rounded, cell)
         for p in range(row_fold.shape[0]):
-            mine = table[p, row_fold[p, i]]
+            row_table = table[p, row_fold[p, i]]
             column = column_fold[p]
             for j in range(len(column)):
-                mine[column[j], cell[j]] += 1
-        first = number
+                row_table[column[j], cell[j]] += 1
+        kept_before = kept
         for j in range(column_fold.shape[1]):
-            columns[number] = j
-            number += wanted[cell[j]]
-        for k in range(first, number):
+            columns[kept] = j
+            kept += wanted[cell[j]]
+        for k in range(kept_before, kept):
             scores[k] = row[columns[k]]
             rows[k] = i
-    return number
+    return kept
 
 
 @compiled
-def keep_wanted(tile, centre, cells, wanted, heights, scores, rows, columns):
+def keep_wanted(tile, centre, cells, wanted, sizes, scores, rows, columns):
     """Write the scores in wanted cells, with row and column; return their number.
 
     ::
@@ -57,19 +57,19 @@ def keep_wanted(tile, centre, cells, wanted, heights, scores, rows, columns):
             if wanted[cell of x]:
                 scores.append(x), rows.append(i), columns.append(j)
 
-    - `heights`: the numbers of rows and columns that are no padding
+    - `sizes`: the numbers of rows and of columns without padding
     """
     rounded = np.empty(tile.shape[1], np.float32)
     cell = np.empty(tile.shape[1], np.uint32)
-    number = 0
-    for i in range(heights[0]):
+    kept = 0
+    for i in range(sizes[0]):
         row = tile[i]
         find_cells(row, centre, cells, rounded, cell)
-        first = number
-        for j in range(heights[1]):
-            columns[number] = j
-            number += wanted[cell[j]]
-        for k in range(first, number):
+        kept_before = kept
+        for j in range(sizes[1]):
+            columns[kept] = j
+            kept += wanted[cell[j]]
+        for k in range(kept_before, kept):
             scores[k] = row[columns[k]]
             rows[k] = i
-    return number
+    return kept

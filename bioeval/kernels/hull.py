@@ -14,8 +14,8 @@ def lower_hull(x, y, out):
                 hull.pop()
             hull.append(i)
 
-    Andrew's monotone chain (1979). Of points with one `x` the last is taken, with one `y` the
-    first.
+    Andrew's monotone chain (1979). Of points with the same `x` the last is taken, of points with
+    the same `y` the first.
     """
     n = 0
     for i in range(len(x)):

@@ -1,4 +1,4 @@
-"""Identification: how each probe ranks its best mate, which is known before."""
+"""Identification: how each probe ranks its best mate, whose distance is known before."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ from bioeval.kernels.compiling import called_by_loops, compiled
 
 
 @compiled
-def rank_rows(tile, best, closer, within, there, other):
-    """Count for each row of a tile the scores closer than its best mate, and those up to it.
+def rank_rows(tile, best, closer, within, candidates, nearest):
+    """Count for each row of a tile the scores closer than its best mate, and as close.
 
     ::
 
@@ -21,28 +21,28 @@ def rank_rows(tile, best, closer, within, there, other):
     NaN is in place of mates. All but `tile` have an entry for each row.
 
     - `best`: the score of the best mate, NaN for none
-    - `closer`, `within`, `there` (int32): added to
-    - `other`: lowered to the least score
+    - `closer`, `within`, `candidates` (int32): added to
+    - `nearest`: lowered to the least score
     """
     for i in range(len(best)):
         row = tile[i]
-        b = best[i]
-        low = np.int32(0)
-        upto = np.int32(0)
-        number = np.int32(0)
+        mate = best[i]
+        below = np.int32(0)
+        within_mate = np.int32(0)
+        attempts = np.int32(0)
         for j in range(len(row)):
             x = row[j]
-            low += np.int32(x < b)
-            upto += np.int32(x <= b)
-            number += np.int32(x == x)
-        closer[i] += low
-        within[i] += upto
-        there[i] += number
-        other[i] = least(row, other[i])
+            below += np.int32(x < mate)
+            within_mate += np.int32(x <= mate)
+            attempts += np.int32(x == x)
+        closer[i] += below
+        within[i] += within_mate
+        candidates[i] += attempts
+        nearest[i] = least(row, nearest[i])
 
 
 @compiled
-def rank_columns(tile, best, closer, within, there, other):
+def rank_columns(tile, best, closer, within, candidates, nearest):
     """Count for each column of a tile, as :func:`rank_rows` does for each row.
 
     ::
@@ -60,8 +60,8 @@ def rank_columns(tile, best, closer, within, there, other):
             x = row[j]
             closer[j] += np.int32(x < best[j])
             within[j] += np.int32(x <= best[j])
-            there[j] += np.int32(x == x)
-            other[j] = x if x < other[j] else other[j]
+            candidates[j] += np.int32(x == x)
+            nearest[j] = x if x < nearest[j] else nearest[j]
 
 
 #: Minima that are found side by side.
@@ -71,14 +71,14 @@ LANES = 16
 @called_by_loops
 def least(row, low):
     """Return the least of `low` and of all scores of a row that are not NaN."""
-    lows = np.full(LANES, low)
-    whole = len(row) - len(row) % LANES
-    for start in range(0, whole, LANES):
-        part = row[start : start + LANES]
+    minima = np.full(LANES, low)
+    end_of_lanes = len(row) - len(row) % LANES
+    for start in range(0, end_of_lanes, LANES):
+        piece = row[start : start + LANES]
         for j in range(LANES):
-            lows[j] = part[j] if part[j] < lows[j] else lows[j]
-    for j in range(whole, len(row)):
+            minima[j] = piece[j] if piece[j] < minima[j] else minima[j]
+    for j in range(end_of_lanes, len(row)):
         low = row[j] if row[j] < low else low
     for j in range(LANES):
-        low = lows[j] if lows[j] < low else low
+        low = minima[j] if minima[j] < low else low
     return low

@@ -7,11 +7,11 @@ from bioeval.kernels.compiling import called_by_loops
 
 @called_by_loops
 def threshold_of(x, thresholds, base, scale, guide):
-    """Return the first of increasing thresholds that is not below `x`.
+    """Return the index of the first of the increasing thresholds that is not below `x`.
 
-    The guide narrows the search: a score whose place ``c`` is ``(x - base) * scale``, cut to the
-    length of the guide, lies between the thresholds ``guide[c]`` and ``guide[c + 1]``. That holds
-    whatever the rounding, since the place of a score never falls as the score grows.
+    The guide narrows the search. The place ``c`` of a score is ``(x - base) * scale``, cut to the
+    length of the guide, and the index is between ``guide[c]`` and ``guide[c + 1]``. Rounding does
+    no harm, since the place never falls as the score grows.
     """
     places = len(guide) - 1
     y = (x - base) * scale

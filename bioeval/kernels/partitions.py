@@ -1,7 +1,7 @@
 """Partitions: attempts and searches of parts of a matrix that is sorted once.
 
-A part is a mask of both sides. Masks are int8, 1 of members of the part, (parts, rows) and (parts,
-columns).
+A part has some rows and some columns: masks are int8, (parts, rows) and (parts, columns), with 1
+for rows and columns in the part.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from bioeval.kernels.compiling import compiled
 
 
 @compiled
-def pick_attempts(probe, target, value, step, rows, columns, picked, number):
-    """Write the values of the attempts of each part, in the order of a list, part by part.
+def pick_attempts(probe, target, value, step, rows, columns, picked, attempts_of_part):
+    """Write the values of the attempts of each part, part by part, in the order of the list.
 
     ::
 
@@ -25,7 +25,7 @@ def pick_attempts(probe, target, value, step, rows, columns, picked, number):
 
     - `probe`, `target` (uint16 (k,)): row and column of each attempt; `value` (int32 (k,))
     - `picked` (int64, written): room for all attempts in each part, and one more
-    - `number` (int64 (parts,), written)
+    - `attempts_of_part` (int64 (parts,), written): the number of picked values of each part
 
     No branch depends on a mask: it would be mispredicted for every second attempt.
     """
@@ -35,12 +35,12 @@ def pick_attempts(probe, target, value, step, rows, columns, picked, number):
         for k in range(len(probe)):
             picked[end] = part * step + value[k]
             end += np.int64(row[probe[k]] & column[target[k]])
-        number[part] = end - start
+        attempts_of_part[part] = end - start
 
 
 @compiled
-def first_of_claims(places, number, claim, seen, kept, number_kept):
-    """Write the places of a list at which a claim of a part is met for the first time.
+def first_of_claims(positions, attempts_of_part, claim, seen, first_positions, number_first):
+    """Write the positions of a list at which a claim of a part is met for the first time.
 
     ::
 
@@ -51,33 +51,34 @@ def first_of_claims(places, number, claim, seen, kept, number_kept):
                     kept.append(place)
                     seen.add(claim[place])
 
-    - `places` (int64), `number`: as :func:`pick_attempts` writes them
-    - `claim` (int32 (k,)): the claim that each attempt of the list is of
+    - `positions` (int64), `attempts_of_part`: as :func:`pick_attempts` writes them
+    - `claim` (int32 (k,)): the claim to which each attempt of the list belongs
     - `seen` (int32 (claims,), 0, written): the last part in which each claim was met, from 1
-    - `kept`, `number_kept`: written, as places and number
+    - `first_positions`, `number_first`: written, as places and number
     """
     begin, end = 0, 0
-    for part in range(len(number)):
+    for part in range(len(attempts_of_part)):
         start = end
-        for k in range(begin, begin + number[part]):
-            of = claim[places[k]]
-            kept[end] = places[k]
-            end += seen[of] != part + 1
-            seen[of] = part + 1
-        begin += number[part]
-        number_kept[part] = end - start
+        for k in range(begin, begin + attempts_of_part[part]):
+            current = claim[positions[k]]
+            first_positions[end] = positions[k]
+            end += seen[current] != part + 1
+            seen[current] = part + 1
+        begin += attempts_of_part[part]
+        number_first[part] = end - start
 
 
 @compiled
 def rank_in_parts(mates, others, rows, columns, ranked):
-    """Find the best mate of each probe in each part, and how the others stand to it.
+    """Find the best mate of each probe in each part, and count the others before and beside it.
 
     ::
 
         for part, i in parts and probes:
             best = the least code of a mate in the part
             closer = others in the part with a lesser code
-            tied, before = those with the same code; and of them, in an earlier column
+            tied = others in the part with the same code
+            before = tied others in an earlier column than the best mate
             nearest = the least code of an other in the part
 
     - `mates`, `others`: ``starts`` (int64 (m + 1,)), ``column`` (uint16) and ``code`` (int32) of
@@ -92,13 +93,13 @@ def rank_in_parts(mates, others, rows, columns, ranked):
         for i in range(rows.shape[1]):
             if not rows[part, i]:
                 continue
-            best, first = -1, -1
+            best, first_column = -1, -1
             for k in range(mate_starts[i], mate_starts[i + 1]):
                 if best >= 0 and mate_code[k] > best:
                     break
                 if column[mate[k]]:
                     best = mate_code[k]
-                    first = mate[k] if first < 0 else min(first, mate[k])
+                    first_column = mate[k] if first_column < 0 else min(first_column, mate[k])
             closer, tied, before, nearest = 0, 0, 0, -1
             for k in range(other_starts[i], other_starts[i + 1]):
                 code = other_code[k]
@@ -108,7 +109,7 @@ def rank_in_parts(mates, others, rows, columns, ranked):
                     nearest = code if nearest < 0 else nearest
                     closer += code < best
                     tied += code == best
-                    before += (code == best) & (other[k] < first)
+                    before += (code == best) & (other[k] < first_column)
             ranked[0, part, i] = best
             ranked[1, part, i] = closer
             ranked[2, part, i] = tied

@@ -1,4 +1,4 @@
-"""Verification by people: attempts of each two people between thresholds."""
+"""Verification by people: the attempts of each pair of people, counted between thresholds."""
 
 import numpy as np
 
@@ -36,9 +36,9 @@ def list_pairs(
     table = np.zeros(len(thresholds) + 1, dtype=np.int64)
     filled = np.empty(len(thresholds) + 1, dtype=np.int32)
     for s in range(len(first)):
-        at = first[s]
+        entry = first[s]
         for g in range(len(groups)):
-            number = 0
+            filled_layers = 0
             for i in range(row_starts[s], row_starts[s + 1]):
                 for p in range(starts[g], starts[g + 1]):
                     x = np.float64(block[i, p])
@@ -46,14 +46,14 @@ def list_pairs(
                         continue
                     k = threshold_of(x, thresholds, base, scale, guide)
                     if table[k] == 0:
-                        filled[number] = k
-                        number += 1
+                        filled[filled_layers] = k
+                        filled_layers += 1
                     table[k] += 1
-            for j in range(number):
+            for j in range(filled_layers):
                 k = filled[j]
-                claimed_person[at] = groups[g]
-                layer[at] = k
-                count[at] = table[k]
+                claimed_person[entry] = groups[g]
+                layer[entry] = k
+                count[entry] = table[k]
                 table[k] = 0
-                at += 1
-        last[s] = at
+                entry += 1
+        last[s] = entry

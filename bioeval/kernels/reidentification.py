@@ -1,7 +1,7 @@
 """Re-identification: ranks of all mates of each query, and its candidates within thresholds.
 
-The mates of a row are known and sorted; they are few. The row holds NaN in their place and is read
-once: only values up to the farthest mate are collected, so that most of a row costs one comparison.
+The mates of a row are few, known before, and sorted by distance; the row has NaN in their place.
+Only values up to the farthest mate are collected, so that most values cost one comparison.
 """
 
 from __future__ import annotations
@@ -17,69 +17,65 @@ from bioeval.kernels.layers import threshold_of
 class Rows(NamedTuple):
     """Some queries, and their mates."""
 
-    #: float (h, w'), C-contiguous: distances to others, perhaps with more columns behind them; NaN
-    #: = no attempt.
+    #: float (h, w + padding), C-contiguous: distances to others; NaN = no attempt.
     values: np.ndarray
     gallery: np.ndarray  # int64 (w,): the gallery template of each column
-    #: int64 (h,): the mates of a query, from near to far.
+    #: int64 (h,): the mates of query ``i`` are ``starts[i]:stops[i]`` of the arrays of mates.
     starts: np.ndarray
     stops: np.ndarray
 
 
 class Ranked(NamedTuple):
-    """The mates of all queries; the mates of a query are sorted by distance and then by place."""
+    """The mates of all queries; the mates of a query are sorted by distance, then by template."""
 
     distance: np.ndarray  # of the dtype of the values
     gallery: np.ndarray  # int64
 
 
 class Counts(NamedTuple):
-    """Others closer than each mate, exactly as close, and as close and before it; added to.
+    """Numbers of other candidates, (mates,) or (groups, mates), to which a loop adds."""
 
-    Integers (mates,), or (groups, mates).
-    """
-
-    closer: np.ndarray
-    tied: np.ndarray
-    before: np.ndarray
+    closer: np.ndarray  # closer than the mate
+    tied: np.ndarray  # exactly as close as the mate
+    before: np.ndarray  # tied, and an earlier template of the gallery
 
 
 # Values compared with the farthest mate at a time, before any of them is collected.
 CHUNK = 64
 
-# Up to this many mates, all collected values are compared with each mate; beyond, each value is
-# placed among the sorted mates by bisection.
+# Up to this number of mates, all collected values are compared with each mate; among more mates,
+# each value is placed by bisection.
 FEW = 64
 
 
 @called_by_loops
-def _collect(row, last, near, wanted):
+def _collect(row, farthest, near, is_wanted):
     """Write the values up to the farthest mate; return their number.
 
-    `wanted` (uint8 (CHUNK,)) is written.
+    `is_wanted` (uint8 (CHUNK,)) is scratch.
     """
-    s = np.int64(0)
-    rest = len(row) // CHUNK * CHUNK
-    for a in range(0, rest, CHUNK):
-        piece = row[a : a + CHUNK]
-        number = np.int32(0)
+    collected = np.int64(0)
+    whole_chunks = len(row) // CHUNK * CHUNK
+    for start in range(0, whole_chunks, CHUNK):
+        chunk = row[start : start + CHUNK]
+        near_in_chunk = np.int32(0)
         for q in range(CHUNK):
-            some = np.int32(piece[q] <= last)
-            wanted[q] = some
-            number += some
-        if number > 0:
+            is_near = np.int32(chunk[q] <= farthest)
+            is_wanted[q] = is_near
+            near_in_chunk += is_near
+        if near_in_chunk > 0:
             for q in range(CHUNK):
-                near[s] = piece[q]
-                s += wanted[q]
-    for q in range(rest, len(row)):
-        near[s] = row[q]
-        s += np.int64(row[q] <= last)
-    return s
+                near[collected] = chunk[q]
+                collected += is_wanted[q]
+    for q in range(whole_chunks, len(row)):
+        near[collected] = row[q]
+        collected += np.int64(row[q] <= farthest)
+    return collected
 
 
 @called_by_loops
 def _first_above(values, x):
-    """Return the first place of increasing values that is above `x`, which is not NaN."""
+    """Return the index of the first of the increasing values above `x`, which is not NaN."""
     low, high = np.int64(0), np.int64(len(values))
     while low < high:
         middle = (low + high) // 2
@@ -92,30 +88,30 @@ def _first_above(values, x):
 
 @called_by_loops
 def _count_few(near, mates, closer, tied):
-    """Count the values below every mate, and values equal to the mate, for few mates."""
+    """Count the values below each mate, and the values equal to it, for few mates."""
     for t in range(len(mates)):
         d = mates[t]
         before = np.int32(0)
-        same = np.int32(0)
+        equal = np.int32(0)
         for q in range(len(near)):
             before += np.int32(near[q] < d)
-            same += np.int32(near[q] == d)
+            equal += np.int32(near[q] == d)
         closer[t] = before
-        tied[t] = same
+        tied[t] = equal
 
 
 @called_by_loops
 def _count_many(near, mates, closer, tied):
-    """Count the values below every mate, and values equal to the mate, for many sorted mates."""
+    """Count the values below each mate, and the values equal to it, for many sorted mates."""
     k = len(mates)
     closer[:k] = 0
     tied[:k] = 0
     for x in near:
-        farther = _first_above(mates, x)
-        if farther < k:
-            closer[farther] += 1
-        if farther > 0 and mates[farther - 1] == x:
-            tied[farther - 1] += 1
+        first_farther = _first_above(mates, x)
+        if first_farther < k:
+            closer[first_farther] += 1
+        if first_farther > 0 and mates[first_farther - 1] == x:
+            tied[first_farther - 1] += 1
     for t in range(1, k):
         closer[t] += closer[t - 1]
     for t in range(k - 2, -1, -1):
@@ -125,7 +121,7 @@ def _count_many(near, mates, closer, tied):
 
 @parallel_rows("rows.values")
 def rank_mates(begin, end, rows, mates, counts):
-    """Count the other candidates that rank before each mate of each query, and its ties.
+    """Count the other candidates that are closer than each mate of each query, or tied with it.
 
     ::
 
@@ -136,35 +132,35 @@ def rank_mates(begin, end, rows, mates, counts):
                     tied[t] += x == distance[t]
                     before[t] += x == distance[t] and gallery[j] < gallery[t]
 
-    Ties are counted a second time for their places: few mates have any.
+    Tied candidates are sought a second time, to count the earlier ones: few mates have ties.
     """
     n = len(rows.gallery)
-    near, wanted = np.empty(n + 1, rows.values.dtype), np.empty(CHUNK, np.uint8)
+    near, is_wanted = np.empty(n + 1, rows.values.dtype), np.empty(CHUNK, np.uint8)
     most = np.int64(0)
     for i in range(begin, min(end, len(rows.starts))):
         most = max(most, rows.stops[i] - rows.starts[i])
     closer, tied = np.empty(most, np.int64), np.empty(most, np.int64)
     for i in range(begin, min(end, len(rows.starts))):
-        low, high = rows.starts[i], rows.stops[i]
-        if low == high:
+        first, stop = rows.starts[i], rows.stops[i]
+        if first == stop:
             continue
         row = rows.values[i, :n]
-        distance = mates.distance[low:high]
-        s = _collect(row, distance[-1], near, wanted)
-        if s == 0:
+        distance = mates.distance[first:stop]
+        collected = _collect(row, distance[-1], near, is_wanted)
+        if collected == 0:
             continue
-        if high - low <= FEW:
-            _count_few(near[:s], distance, closer, tied)
+        if stop - first <= FEW:
+            _count_few(near[:collected], distance, closer, tied)
         else:
-            _count_many(near[:s], distance, closer, tied)
-        for t in range(low, high):
-            counts.closer[t] += closer[t - low]
-            if tied[t - low] > 0:
-                d, place = mates.distance[t], mates.gallery[t]
+            _count_many(near[:collected], distance, closer, tied)
+        for t in range(first, stop):
+            counts.closer[t] += closer[t - first]
+            if tied[t - first] > 0:
+                d, mate_position = mates.distance[t], mates.gallery[t]
                 before = np.int64(0)
                 for j in range(n):
-                    before += np.int64((row[j] == d) & (rows.gallery[j] < place))
-                counts.tied[t] += tied[t - low]
+                    before += np.int64((row[j] == d) & (rows.gallery[j] < mate_position))
+                counts.tied[t] += tied[t - first]
                 counts.before[t] += before
 
 
@@ -186,12 +182,12 @@ def rank_mates_by_group(begin, end, rows, mates, counts, group):
         most = max(most, rows.stops[i] - rows.starts[i])
     nearer = np.zeros((most, len(counts.closer)), np.int64)
     for i in range(begin, min(end, len(rows.starts))):
-        low, high = rows.starts[i], rows.stops[i]
-        if low == high:
+        first, stop = rows.starts[i], rows.stops[i]
+        if first == stop:
             continue
         row = rows.values[i]
-        distance, place = mates.distance[low:high], mates.gallery[low:high]
-        nearer[: high - low] = 0
+        distance, mate_positions = mates.distance[first:stop], mates.gallery[first:stop]
+        nearer[: stop - first] = 0
         for j in range(len(rows.gallery)):
             x = row[j]
             g = group[rows.gallery[j]]
@@ -202,19 +198,19 @@ def rank_mates_by_group(begin, end, rows, mates, counts, group):
                 nearer[t, g] += 1
             t -= 1
             while t >= 0 and distance[t] == x:
-                counts.tied[g, low + t] += 1
-                counts.before[g, low + t] += rows.gallery[j] < place[t]
+                counts.tied[g, first + t] += 1
+                counts.before[g, first + t] += rows.gallery[j] < mate_positions[t]
                 t -= 1
-        for t in range(high - low):
+        for t in range(stop - first):
             for g in range(nearer.shape[1]):
                 if t > 0:
                     nearer[t, g] += nearer[t - 1, g]
-                counts.closer[g, low + t] += nearer[t, g]
+                counts.closer[g, first + t] += nearer[t, g]
 
 
 @parallel_rows("values")
 def count_within(begin, end, values, probes, thresholds, base, scale, guide, counts):
-    """Count the values of each row between thresholds; `counts` (rows of `probes`) are added to.
+    """Add the number of values between thresholds to `counts`, in the row of each probe.
 
     ::
 

@@ -16,9 +16,9 @@ def sort_by_layer(begin, end, probe_people, starts, layers, entries, ordered):
             ordered[mine] = sorted(entries[mine], key=lambda x: (x.layer, x.count != 1))
 
     - `probe_people` (int64 (s,)): the entries of person ``k`` are at ``starts[k]:starts[k + 1]``
-    - `layers` (int): their number
-    - `entries`, `ordered` (tuples of int32, int32 and int64, read and written): of each entry: the
-      claimed person, the layer, and the number of attempts
+    - `layers` (int): the number of layers
+    - `entries`, `ordered` (tuples of int32, int32 and int64 arrays, read and written): the claimed
+      person, the layer, and the number of attempts of each entry
     """
     claimed_person, layer, count = entries
     ordered_claimed, ordered_layer, ordered_count = ordered
@@ -32,10 +32,10 @@ def sort_by_layer(begin, end, probe_people, starts, layers, entries, ordered):
             ends[k + 1] += ends[k]
         for e in range(starts[s], starts[s + 1]):
             k = 2 * layer[e] + (count[e] != 1)
-            at = ends[k]
-            ordered_claimed[at] = claimed_person[e]
-            ordered_layer[at] = layer[e]
-            ordered_count[at] = count[e]
+            position = ends[k]
+            ordered_claimed[position] = claimed_person[e]
+            ordered_layer[position] = layer[e]
+            ordered_count[position] = count[e]
             ends[k] += 1
 
 
@@ -51,60 +51,63 @@ def weigh_pairs(begin, end, probe_people, starts, entries, weights, largest, tot
                 totals[:, layer[e]] += count[e] * pair
 
     The weights are small whole numbers. The weights of the people that one person claims are
-    added up in 16 bits, of four attempts first in 8, and multiplied by the person's own weight
-    afterwards: many columns fit into one instruction. Columns come in tiles, of which all
-    weights stay in cache; each tile is computed by one thread.
+    added up in 16 bits, four attempts at a time in 8 bits, and then multiplied by the person's own
+    weight: many columns fit into one instruction. Columns come in tiles, so that all weights of a
+    tile stay in the cache; each tile is computed by one thread.
 
     - `probe_people`, `starts`, `entries`: as :func:`sort_by_layer` leaves them
     - `weights`: uint8 or uint32 (tiles, subjects, t)
     - `largest` (int): the largest weight
     - `totals`: float64 (tiles, layers, t), added to
-    - `sums` (uint16 (tiles, t)): zeros, and again afterwards
+    - `sums` (uint16 (tiles, t)): scratch, all 0 before and after
     """
     claimed_person, layer, count = entries
     limit = np.int64(65535)
-    quick = 4 * largest <= 255
+    four_fit = 4 * largest <= 255
     for tile in range(begin, end):
         weight = weights[tile]
-        part = sums[tile]
+        tile_sums = sums[tile]
         for s in range(len(probe_people)):
             probe_weight = weight[probe_people[s]]
             e = starts[s]
-            last = starts[s + 1]
-            while e < last:
+            stop = starts[s + 1]
+            while e < stop:
                 k = layer[e]
                 total = totals[tile, k]
                 bound = np.int64(0)  # the largest possible sum
-                while e < last and layer[e] == k:
-                    four = quick and e + 4 <= last and layer[e + 3] == k and count[e + 3] == 1
-                    more = (4 if four else count[e]) * largest
+                while e < stop and layer[e] == k:
+                    # Entries of a single attempt come first: the fourth tells of all four.
+                    takes_four = (
+                        four_fit and e + 4 <= stop and layer[e + 3] == k and count[e + 3] == 1
+                    )
+                    added = (4 if takes_four else count[e]) * largest
                     first = weight[claimed_person[e]]
-                    if more > limit:
+                    if added > limit:
                         many = np.float64(count[e])
                         for j in range(len(total)):
                             total[j] += many * (np.float64(probe_weight[j]) * np.float64(first[j]))
                         e += 1
                         continue
-                    if bound + more > limit:
+                    if bound + added > limit:
                         for j in range(len(total)):
-                            total[j] += np.float64(part[j]) * np.float64(probe_weight[j])
-                            part[j] = 0
+                            total[j] += np.float64(tile_sums[j]) * np.float64(probe_weight[j])
+                            tile_sums[j] = 0
                         bound = np.int64(0)
-                    bound += more
-                    # Sums and products of few bits are of 64 unless converted.
-                    if four:
+                    bound += added
+                    # Sums and products of small integers have 64 bits unless they are converted.
+                    if takes_four:
                         second = weight[claimed_person[e + 1]]
                         third = weight[claimed_person[e + 2]]
                         fourth = weight[claimed_person[e + 3]]
-                        for j in range(len(part)):
-                            of_four = np.uint8(first[j] + second[j] + third[j] + fourth[j])
-                            part[j] = np.uint16(part[j] + of_four)
+                        for j in range(len(tile_sums)):
+                            sum_of_four = np.uint8(first[j] + second[j] + third[j] + fourth[j])
+                            tile_sums[j] = np.uint16(tile_sums[j] + sum_of_four)
                         e += 4
                     else:
                         few = np.uint16(count[e])
-                        for j in range(len(part)):
-                            part[j] = np.uint16(part[j] + np.uint16(few * first[j]))
+                        for j in range(len(tile_sums)):
+                            tile_sums[j] = np.uint16(tile_sums[j] + np.uint16(few * first[j]))
                         e += 1
                 for j in range(len(total)):
-                    total[j] += np.float64(part[j]) * np.float64(probe_weight[j])
-                    part[j] = 0
+                    total[j] += np.float64(tile_sums[j]) * np.float64(probe_weight[j])
+                    tile_sums[j] = 0

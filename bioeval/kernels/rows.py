@@ -1,4 +1,4 @@
-"""Rows of scores as blocks of impostor attempts, in one pass over the rows."""
+"""Rows of scores turned into blocks of impostor attempts, in one pass over the rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bioeval.kernels.compiling import parallel_rows
 
 @parallel_rows("raw")
 def impostors(begin, end, raw, sign, order, starts, genuine, values, failed):
-    """Write rows of distances with NaN in place of each probe's own subject; count all NaN.
+    """Write rows of distances with NaN in place of each probe's own subject; count NaN before.
 
     ::
 
@@ -21,18 +21,18 @@ def impostors(begin, end, raw, sign, order, starts, genuine, values, failed):
     `raw` and `values` have the shape (h, w); an empty `order` keeps the columns in their order.
     """
     for i in range(begin, end):
-        row, out = raw[i], values[i]
-        number = np.int32(0)
+        row, distances = raw[i], values[i]
+        missing = np.int32(0)
         if len(order):
-            for j in range(len(out)):
+            for j in range(len(distances)):
                 x = row[order[j]]
-                number += np.int32(x != x)
-                out[j] = sign * x
+                missing += np.int32(x != x)
+                distances[j] = sign * x
         else:
-            for j in range(len(out)):
+            for j in range(len(distances)):
                 x = row[j]
-                number += np.int32(x != x)
-                out[j] = sign * x
-        failed[i] = number
-        for place in range(starts[i], starts[i + 1]):
-            out[genuine[place]] = np.nan
+                missing += np.int32(x != x)
+                distances[j] = sign * x
+        failed[i] = missing
+        for k in range(starts[i], starts[i + 1]):
+            distances[genuine[k]] = np.nan

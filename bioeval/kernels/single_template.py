@@ -1,8 +1,7 @@
 """Galleries with one template of each subject, drawn uniformly.
 
-The template is drawn for each probe anew, and of each subject independently. The number of subjects
-closer than a mate is thus a sum of independent trials (Poisson-binomial). Each row is computed on
-its own, so that threads change nothing.
+The template is drawn for each probe anew, and for each subject independently. The number of
+subjects closer than a mate is thus a sum of independent trials (Poisson-binomial).
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import numpy as np
 from bioeval.kernels.compiling import called_by_loops, parallel_rows
 from bioeval.kernels.layers import threshold_of
 
-# Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the place of
-# its first best template, or in all orders on average.
+# Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the gallery
+# order of their templates, or in all orders on average.
 OPTIMISTIC, PESSIMISTIC, STABLE, EXPECTED = range(4)
 
-# Chances below this are left out of a sum of many: far below the last bit of any result.
+# Chances below this are left out of sums: they are far below the last bit of any result.
 TINY = 1e-24
 
 
@@ -26,7 +25,7 @@ class GroupedBlock(NamedTuple):
     """A block of probes against a gallery grouped by subject."""
 
     values: np.ndarray  # float (b, n): distances, grouped by subject; NaN = no attempt
-    #: int64 (n,): place of each candidate in the gallery's own order, for stable ties.
+    #: int64 (n,): position of each candidate in the gallery's own order, for stable ties.
     columns: np.ndarray
     #: int64 (groups + 1,): group ``g`` has the candidates ``starts[g]:starts[g + 1]``.
     starts: np.ndarray
@@ -36,8 +35,8 @@ class GroupedBlock(NamedTuple):
 class Rules(NamedTuple):
     """Gauss-Legendre rules on (0, 1), for expected ties.
 
-    If a tied mate is at ``u`` of the tied places, each tied subject ranks before it with chance
-    ``u``: the mean over all orders is the integral over ``u`` of a polynomial.
+    In a random order, a tied mate is at a uniform position ``u`` in 0 ... 1 and each tied subject
+    ranks before it with chance ``u``: the mean over all orders is the integral of a polynomial.
     """
 
     sizes: np.ndarray  # int64: numbers of nodes, increasing
@@ -47,22 +46,19 @@ class Rules(NamedTuple):
 
 
 class ExpectedRanks(NamedTuple):
-    """Expected ranks of the mates of each row, nearest first; all written but `first`.
+    """Expected ranks of n mates, which are ``first[i]:first[i + 1]`` for row ``i``, nearest first.
 
-    The mates of row ``i`` are at ``first[i]:first[i + 1]`` of the other arrays, float64 with a
-    place a mate: `distance` (NaN beyond the usable mates), and the chances that the mate is drawn
-    and some subject is exactly as close (`tied`), and that the mate is drawn and at each rank
-    (`chance`, shape (n, k)).
+    All but `first` are float64 and written.
     """
 
     first: np.ndarray  # int64 (b + 1,)
-    distance: np.ndarray
-    tied: np.ndarray
-    chance: np.ndarray
+    distance: np.ndarray  # (n,): of each mate; NaN behind the usable mates of a row
+    tied: np.ndarray  # (n,): chance that the mate is drawn, and some subject is exactly as close
+    chance: np.ndarray  # (n, ranks): chance that the mate is drawn, and at the rank
 
 
 class Trials(NamedTuple):
-    """Independent trials, ``chance + u more`` each: does the other subject rank before the mate?"""
+    """Trials whether subjects rank before the mate, independent, of chance ``chance + u more``."""
 
     chance: np.ndarray  # float64 (groups,)
     more: np.ndarray  # float64 (groups,)
@@ -71,11 +67,12 @@ class Trials(NamedTuple):
 
 @called_by_loops
 def out_of_reach(mean, trials, limit):
-    """Whether fewer than `limit` successes surely have a chance below `TINY`.
+    """Whether the chance of fewer than `limit` successes is surely below `TINY`.
 
-    Chernoff's bound: of `trials` independent trials with `mean` successes, at most ``k`` succeed
-    with chance at most ``exp(-trials D)``, where ``D`` is the relative entropy of ``k / trials`` to
-    ``mean / trials``. It falls as `mean` grows, which may thus be any lower bound.
+    Chernoff's bound: of `trials` independent trials with `mean` expected successes, the chance of
+    at most ``k`` successes is at most ``exp(-trials D)``, where ``D`` is the relative entropy of
+    ``k / trials`` to ``mean / trials``. The bound falls as the mean grows, so that `mean` may be
+    any lower bound of it.
     """
     most = limit - 1
     if mean <= most:
@@ -126,23 +123,23 @@ def binomial_terms(x, repeats, factor, most):
 def successes(trials, count, u, limit, terms):
     """Write the chances of 0, 1, ... successes in the first `count` trials.
 
-    All terms are positive, so nothing cancels, however many trials there are; terms below `TINY`
-    at either end are dropped, which keeps the work to the numbers that can happen. The first
-    `limit` are written to the first row of `terms`; its other two rows are scratch.
+    The chances of fewer than `limit` successes are written to the first row of `terms`; the other
+    two rows are scratch. All terms are positive, so that nothing cancels. Terms below `TINY` at
+    either end are dropped, which saves most of the work.
     """
     chance, more, times = trials.chance, trials.more, trials.times
     out, factor, spare = terms[0], terms[1], terms[2]
     out[:limit] = 0.0
     mean = 0.0
-    made = 0
+    trials_made = 0
     for s in range(count):
         mean += times[s] * (chance[s] + u * more[s])
-        made += times[s]
-    if out_of_reach(mean, made, limit):
+        trials_made += times[s]
+    if out_of_reach(mean, trials_made, limit):
         return
-    # The chances so far are now[low : high + 1]; the next ones are written to `then`.
-    now, then = out, spare
-    now[0] = 1.0
+    # The chances so far are current[low : high + 1]; the next chances are written to `following`.
+    current, following = out, spare
+    current[0] = 1.0
     low = 0
     high = 0
     for s in range(count):
@@ -153,49 +150,51 @@ def successes(trials, count, u, limit, terms):
             # All repeats at once, by their binomial distribution.
             width = binomial_terms(x, repeats, factor, limit - low)
             top = min(limit - 1, high + width - 1)
-            then[low : top + 1] = 0.0
+            following[low : top + 1] = 0.0
             for j in range(width):
                 stop = min(high, top - j) + 1
                 if factor[j] >= TINY and stop > low:
-                    add_times(then[low + j : stop + j], now[low:stop], factor[j])
-            now, then = then, now
+                    add_times(following[low + j : stop + j], current[low:stop], factor[j])
+            current, following = following, current
             high = top
             repeats = 0
         # One repeat after the other.
         for _ in range(repeats):
             top = min(limit - 1, high + 1)
-            now[top] = now[top] if top == high else 0.0
-            then[low] = now[low] * y
-            one_more(then[low + 1 : top + 1], now[low + 1 : top + 1], now[low:top], y, x)
-            now, then = then, now
+            current[top] = current[top] if top == high else 0.0
+            following[low] = current[low] * y
+            one_more(
+                following[low + 1 : top + 1], current[low + 1 : top + 1], current[low:top], y, x
+            )
+            current, following = following, current
             high = top
-            if high > low and now[high] < TINY:
+            if high > low and current[high] < TINY:
                 high -= 1
-            if low < high and now[low] < TINY:
+            if low < high and current[low] < TINY:
                 low += 1
         # Negligible ends are dropped.
-        while high > low and now[high] < TINY:
+        while high > low and current[high] < TINY:
             high -= 1
-        while low < high and now[low] < TINY:
+        while low < high and current[low] < TINY:
             low += 1
-        if low == high and now[low] < TINY:
+        if low == high and current[low] < TINY:
             break
-    # The terms in between are in `now`, which may be either of the two arrays.
+    # The other chances are in `current`, which may be either of the two arrays.
     for k in range(low, high + 1):
-        spare[k] = now[k]
+        spare[k] = current[k]
     for k in range(limit):
         out[k] = spare[k] if low <= k <= high else 0.0
 
 
 @called_by_loops
 def closer_and_same(cells, x):
-    """Count the cells below `x` and those equal to it."""
+    """Count the cells below `x`, and the cells equal to it."""
     closer = 0
-    same = 0
+    equal = 0
     for p in range(len(cells)):
         closer += cells[p] < x
-        same += cells[p] == x
-    return closer, same
+        equal += cells[p] == x
+    return closer, equal
 
 
 @called_by_loops
@@ -212,74 +211,75 @@ def closer_of_each(row, starts, x, closer):
 
 
 @called_by_loops
-def usable_mates(row, block, i, distance, where):
+def usable_mates(row, block, i, distance, position):
     """Write the mates of a row, nearest first and ties in gallery order; return their number."""
     count = 0
     for p in range(block.starts[block.group[i]], block.starts[block.group[i] + 1]):
         x = row[p]
         if x != x:
             continue
-        place = block.columns[p]
-        at = count
-        while at > 0 and (
-            distance[at - 1] > x or (distance[at - 1] == x and where[at - 1] > place)
+        x_position = block.columns[p]
+        k = count
+        while k > 0 and (
+            distance[k - 1] > x or (distance[k - 1] == x and position[k - 1] > x_position)
         ):
-            distance[at] = distance[at - 1]
-            where[at] = where[at - 1]
-            at -= 1
-        distance[at] = x
-        where[at] = place
+            distance[k] = distance[k - 1]
+            position[k] = position[k - 1]
+            k -= 1
+        distance[k] = x
+        position[k] = x_position
         count += 1
     return count
 
 
 @called_by_loops
-def trials_of_each(row, block, policy, x, place, ties, usable, closer, number, trials):
-    """Write the trial of each subject; `ties` says whether any is tied with the mate.
+def trials_of_each(row, block, policy, x, place, has_ties, usable, closer, number, trials):
+    """Write the trial of each subject; `has_ties` says whether any is tied with the mate.
 
-    Return the trials written, the subjects certain to rank before the mate, the trials that depend
-    on the place of a tied mate, and the chance that no subject is exactly as close.
+    Return the number of trials written, of subjects certain to rank before the mate, and of trials
+    that depend on the position of a tied mate, and the chance that no subject is exactly as close.
     """
-    shift = 0
-    loose = 0
-    kinds = 0
+    surely_before = 0
+    place_dependent = 0
+    written = 0
     untied = 1.0
     for g in range(len(usable)):
         n = usable[g]
         if n == 0:
             continue
         ahead = closer[g]
-        spare = 0.0
-        same = 0
-        for p in range(block.starts[g], block.starts[g + 1] if ties else block.starts[g]):
-            same += row[p] == x
+        tie_chance = 0.0
+        equal_templates = 0
+        for p in range(block.starts[g], block.starts[g + 1] if has_ties else block.starts[g]):
+            equal_templates += row[p] == x
             ahead += policy == STABLE and row[p] == x and block.columns[p] < place
-        if same > 0:
-            equal = (closer[g] + same) / n - closer[g] / n
-            untied *= 1.0 - equal
-            ahead += same if policy == PESSIMISTIC else 0
-            spare = equal if policy == EXPECTED else 0.0
-        if spare == 0.0 and len(number) > 1:
+        if equal_templates > 0:
+            equal_chance = (closer[g] + equal_templates) / n - closer[g] / n
+            untied *= 1.0 - equal_chance
+            ahead += equal_templates if policy == PESSIMISTIC else 0
+            tie_chance = equal_chance if policy == EXPECTED else 0.0
+        if tie_chance == 0.0 and len(number) > 1:
             number[n, ahead] += 1
         elif ahead == n:
-            shift += 1
-        elif ahead > 0 or spare > 0.0:
-            trials.chance[kinds] = ahead / n
-            trials.more[kinds] = spare
-            trials.times[kinds] = 1
-            kinds += 1
-            loose += spare > 0.0
-    return kinds, shift, loose, untied
+            surely_before += 1
+        elif ahead > 0 or tie_chance > 0.0:
+            trials.chance[written] = ahead / n
+            trials.more[written] = tie_chance
+            trials.times[written] = 1
+            written += 1
+            place_dependent += tie_chance > 0.0
+    return written, surely_before, place_dependent, untied
 
 
 @called_by_loops
-def repeated_trials(number, kinds, trials):
+def repeated_trials(number, written, trials):
     """Append one repeated trial for all subjects that have the same chance.
 
-    ``number[n, c]`` counts those with ``n`` usable templates of which ``c`` are ahead, and is
-    emptied. Return the trials written, and the subjects certain to rank before the mate.
+    ``number[n, c]`` counts the subjects with ``n`` usable templates of which ``c`` are ahead, and
+    is emptied. Return the number of trials written, and of subjects certain to rank before the
+    mate.
     """
-    shift = 0
+    surely_before = 0
     for n in range(len(number)):
         for ahead in range(n + 1):
             times = number[n, ahead]
@@ -287,31 +287,31 @@ def repeated_trials(number, kinds, trials):
             if ahead == 0 or times == 0:
                 continue
             if ahead == n:
-                shift += times
+                surely_before += times
             else:
-                trials.chance[kinds] = ahead / n
-                trials.more[kinds] = 0.0
-                trials.times[kinds] = times
-                kinds += 1
-    return kinds, shift
+                trials.chance[written] = ahead / n
+                trials.more[written] = 0.0
+                trials.times[written] = times
+                written += 1
+    return written, surely_before
 
 
 @called_by_loops
-def add_ranks(trials, kinds, loose, rules, weight, terms, chance):
-    """Add the distribution of the number of successes, times a weight, to the ranks."""
-    if loose == 0:
-        successes(trials, kinds, 0.0, len(chance), terms)
+def add_ranks(trials, written, place_dependent, rules, weight, terms, chance):
+    """Add the chances of 0, 1, ... successes, times a weight, to the chances of the ranks."""
+    if place_dependent == 0:
+        successes(trials, written, 0.0, len(chance), terms)
         for k in range(len(chance)):
             chance[k] = weight * terms[0, k]
         return
-    # A polynomial of degree `loose`; a rule of n nodes is exact up to degree 2n - 1. Of
+    # A polynomial of degree `place_dependent`; a rule of n nodes is exact up to degree 2n - 1. Of
     # many trials the polynomial is smooth, and fewer nodes give all digits.
-    wanted = min(loose // 2 + 1, 16 + np.int64(6.0 * np.sqrt(loose)))
+    wanted = min(place_dependent // 2 + 1, 16 + np.int64(6.0 * np.sqrt(place_dependent)))
     rule = 0
     while rule < len(rules.sizes) - 1 and rules.sizes[rule] < wanted:
         rule += 1
     for q in range(rules.starts[rule], rules.starts[rule + 1]):
-        successes(trials, kinds, rules.nodes[q], len(chance), terms)
+        successes(trials, written, rules.nodes[q], len(chance), terms)
         for k in range(len(chance)):
             chance[k] += weight * rules.weights[q] * terms[0, k]
 
@@ -332,8 +332,8 @@ def rank_row(row, block, i, usable, policy, rules, ranks):
     start = block.starts[group]
     stop = block.starts[group + 1]
     distance = np.empty(stop - start)
-    where = np.empty(stop - start, dtype=np.int64)
-    count = usable_mates(row, block, i, distance, where)
+    position = np.empty(stop - start, dtype=np.int64)
+    count = usable_mates(row, block, i, distance, position)
     if count == 0:
         return
     weight = 1.0 / count
@@ -349,45 +349,54 @@ def rank_row(row, block, i, usable, policy, rules, ranks):
     trials = Trials(np.empty(groups), np.empty(groups), np.empty(groups, dtype=np.int64))
     closer = np.empty(groups, dtype=np.int64)
     # Trials with one chance are made together, unless subjects have many templates.
-    alike = largest if largest <= 32 else 0
-    number = np.zeros((alike + 1, alike + 1), dtype=np.int64)
+    most_templates = largest if largest <= 32 else 0
+    number = np.zeros((most_templates + 1, most_templates + 1), dtype=np.int64)
     terms = np.empty((3, limit))
     for a in range(count):
         x = distance[a]
         mate[a] = x
-        # Mates that are surely first, or surely beyond the ranks that are asked, need no trials.
+        # Mates that are surely first, or surely beyond the last rank, need no trials.
         left, left_same = closer_and_same(row[:start], x)
         right, right_same = closer_and_same(row[stop:], x)
-        below, ties = left + right, left_same + right_same
-        # A subject is closer with at least the chance of one template to be the one drawn.
-        beyond = largest > 0 and out_of_reach(below / largest, competitors, limit)
-        if beyond and ties == 0:
+        below, ties_with_mate = left + right, left_same + right_same
+        # A closer template is drawn with chance 1 / largest at least.
+        is_beyond = largest > 0 and out_of_reach(below / largest, competitors, limit)
+        if is_beyond and ties_with_mate == 0:
             continue
-        if below + ties == 0:
+        if below + ties_with_mate == 0:
             chance[a, 0] = weight
             continue
         # A trial for each other subject.
         closer_of_each(row, block.starts, x, closer)
-        kinds, shift, loose, untied = 0, 0, 0, 1.0
-        if alike > 0 and ties == 0:
+        written, surely_before, place_dependent, untied = 0, 0, 0, 1.0
+        if most_templates > 0 and ties_with_mate == 0:
             closer[group] = 0
             for g in range(groups):
                 number[usable[g], closer[g]] += 1
         else:
-            kinds, shift, loose, untied = trials_of_each(
-                row, block, policy, x, where[a], ties > 0, usable, closer, number, trials
+            written, surely_before, place_dependent, untied = trials_of_each(
+                row,
+                block,
+                policy,
+                x,
+                position[a],
+                ties_with_mate > 0,
+                usable,
+                closer,
+                number,
+                trials,
             )
-        kinds, certain = repeated_trials(number, kinds, trials)
-        shift += certain
+        written, certain = repeated_trials(number, written, trials)
+        surely_before += certain
         tied[a] = weight * (1.0 - untied)
-        if beyond or shift >= limit:
+        if is_beyond or surely_before >= limit:
             continue
-        add_ranks(trials, kinds, loose, rules, weight, terms, chance[a, shift:])
+        add_ranks(trials, written, place_dependent, rules, weight, terms, chance[a, surely_before:])
 
 
 @parallel_rows("block.values")
 def rank_chances(begin, end, block, usable, policy, rules, ranks):
-    """Find the chance of each mate of each row to be enrolled and at each rank.
+    """Find the chance that each mate of each row is enrolled, and is at each rank.
 
     ::
 
@@ -396,8 +405,8 @@ def rank_chances(begin, end, block, usable, policy, rules, ranks):
                 ahead = [closer templates of g / usable[i, g] for g in other subjects]
                 chance[a] = the distribution of the number of successes in trials of these chances
 
-    The attempts of each row in each group are ``usable[b, groups]``. Ties are ranked by
-    `policy`; `rules` serves expected ties alone; `ranks` is written.
+    `usable` (int64 (b, groups)) has the number of attempts of each row with each group. `policy`
+    is the treatment of ties; `rules` are used for expected ties alone; `ranks` is written.
     """
     for i in range(begin, end):
         row = block.values[i]
@@ -419,8 +428,8 @@ class Grid(NamedTuple):
 class Chances(NamedTuple):
     """Chances of each row that a drawn template is within each threshold; all written."""
 
-    anyone: np.ndarray  # float64 (b, t): a template of another subject
-    oneself: np.ndarray  # float64 (b, t): a template of the row's own subject
+    anyone: np.ndarray  # float64 (b, t): some template of another subject
+    oneself: np.ndarray  # float64 (b, t): the template of the row's own subject
     competitors: np.ndarray  # int64 (b,): other subjects with a usable template
 
 
@@ -430,7 +439,7 @@ class Near(NamedTuple):
     bins: np.ndarray  # (n,): the first threshold that each template is within
     group: np.ndarray  # (n,)
     ordered: np.ndarray  # (n,), scratch: the groups in the order of the thresholds
-    taken: np.ndarray  # (groups,), scratch: templates of each within the threshold reached
+    taken: np.ndarray  # (groups,), scratch: templates of each group within the current threshold
 
 
 @called_by_loops
@@ -444,16 +453,13 @@ def cells_within(cells, x):
 
 @called_by_loops
 def chance_within(near, count, usable, steps, out):
-    """Write the chance that a drawn template is within each threshold.
-
-    `count` templates of `near` are within some threshold.
-    """
-    last = len(out)
-    # Templates by threshold: where the templates of each threshold end, counted from their start.
-    end = np.zeros(last + 1, dtype=np.int64)
+    """Write the chance that a drawn template is within each threshold, from `count` near ones."""
+    thresholds = len(out)
+    # Sort the groups of the templates by threshold: `end` is where each threshold's groups end.
+    end = np.zeros(thresholds + 1, dtype=np.int64)
     for c in range(count):
         end[near.bins[c] + 1] += 1
-    for t in range(last):
+    for t in range(thresholds):
         end[t + 1] += end[t]
     for c in range(count):
         near.ordered[end[near.bins[c]]] = near.group[c]
@@ -462,7 +468,7 @@ def chance_within(near, count, usable, steps, out):
     taken[:] = 0
     total = 0.0
     c = 0
-    for t in range(last):
+    for t in range(thresholds):
         while c < end[t]:
             g = near.ordered[c]
             step = steps[usable[g] - taken[g]]
@@ -477,7 +483,7 @@ def chance_within(near, count, usable, steps, out):
 
 @called_by_loops
 def enough_within(row, start, stop, thresholds, needed):
-    """Return the first threshold with `needed` cells within it, a range of cells left out."""
+    """Return the first threshold with `needed` cells within it, without the cells start:stop."""
     low = 0
     high = len(thresholds)
     while low < high:
@@ -496,7 +502,7 @@ def row_within(row, block, i, usable, grid, steps, chances):
     starts, group = block.starts, block.group[i]
     thresholds = grid.thresholds
     groups = len(starts) - 1
-    last = len(thresholds)
+    number_of_thresholds = len(thresholds)
     competitors = 0
     largest = 0
     for g in range(groups):
@@ -506,8 +512,8 @@ def row_within(row, block, i, usable, grid, steps, chances):
     chances.competitors[i] = competitors
     start = starts[group] if group >= 0 else 0
     stop = starts[group + 1] if group >= 0 else 0
-    # With this many templates, the chance that none is drawn is below exp(-40): lost beside 1.
-    sure = enough_within(row, start, stop, thresholds, 1.0 - 40.0 / steps[largest])
+    # With so many templates, the chance that none is drawn is below exp(-40), nothing beside 1.
+    first_sure = enough_within(row, start, stop, thresholds, 1.0 - 40.0 / steps[largest])
     near = Near(
         np.empty(len(row), dtype=np.int64),
         np.empty(len(row), dtype=np.int64),
@@ -516,9 +522,9 @@ def row_within(row, block, i, usable, grid, steps, chances):
     )
 
     anyone = chances.anyone[i]
-    anyone[sure:] = 1.0
+    anyone[first_sure:] = 1.0
     count = 0
-    farthest = thresholds[max(sure, 1) - 1]
+    farthest = thresholds[max(first_sure, 1) - 1]
     p = np.uint64(starts[0])
     for g in range(groups):
         end = np.uint64(starts[g + 1])
@@ -531,13 +537,13 @@ def row_within(row, block, i, usable, grid, steps, chances):
                 )
                 count += 1
             p += np.uint64(1)
-    if sure > 0:
-        chance_within(near, count, usable, steps, anyone[:sure])
+    if first_sure > 0:
+        chance_within(near, count, usable, steps, anyone[:first_sure])
 
     count = 0
     for p in range(start, stop):
         x = row[p]
-        if x <= thresholds[last - 1]:
+        if x <= thresholds[number_of_thresholds - 1]:
             near.group[count] = group
             near.bins[count] = threshold_of(x, grid.thresholds, grid.base, grid.scale, grid.guide)
             count += 1
@@ -557,9 +563,9 @@ def within_chances(begin, end, block, usable, grid, steps, chances):
                     none *= 1 - (templates of g within t) / usable[i, g]
                 anyone[i, t] = 1 - none
 
-    `oneself` is the same chance for the row's own subject alone. ``steps[c]`` is the change of the
-    logarithm of the chance that no template of a group is drawn, for one more template within a
-    threshold where ``c`` were not within before; -inf where that chance becomes zero.
+    `oneself` is the same chance for the row's own subject alone. If a group has ``c`` templates
+    beyond a threshold, the logarithm of the chance that the drawn one is beyond it changes by
+    ``steps[c]`` for one more template within: -inf if none is left.
     """
     for i in range(begin, end):
         row = block.values[i]

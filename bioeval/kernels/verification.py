@@ -1,4 +1,4 @@
-"""Verification: impostor scores by cell and up to thresholds; a few are kept; their moments.
+"""Verification: impostor scores counted by cell and up to thresholds, some kept; their moments.
 
 Tiles and cells are explained in :mod:`bioeval.kernels.cells`.
 """
@@ -33,49 +33,48 @@ def count_and_keep(tile, centre, cells, table, flags, thresholds, first, weight,
 
     - `table` (int32 (n,), of all cells): added to; each score counts `weight` times
     - `flags` (uint8 (n,)): bit 0 for cells with thresholds, bit 1 for cells whose scores are kept
-    - `thresholds`: increasing scores with infinity at the end; `first` (int32 (n + 1,)): the number
-      of thresholds in the cells before each cell
-    - `counts` (int64 (2, thresholds)): added to: scores up to each threshold and above the one
-      before, and those equal to it
-    - `kept`: room for as many scores as the tile has, and one more; the number of kept scores is
-      returned
+    - `thresholds`: increasing scores with infinity at the end
+    - `first` (int32 (n + 1,)): the number of thresholds in the cells before each cell
+    - `counts` (int64 (2, thresholds)): added to: scores up to each threshold and above the
+      threshold before, and scores equal to the threshold
+    - `kept`: room for all scores of the tile, and one more; the number of kept scores is returned
     """
     width = tile.shape[1]
     rounded = np.empty(width, np.float32)
     cell = np.empty(width, np.uint32)
-    place = np.empty(width + 1, np.int32)
-    number = 0
+    column = np.empty(width + 1, np.int32)
+    kept_scores = 0
     for i in range(tile.shape[0]):
         row = tile[i]
         find_cells(row, centre, cells, rounded, cell)
-        near = 0
+        flagged = 0
         for j in range(width):
             k = cell[j]
             table[k] += weight
             # Always written, kept only if the cell has a flag: no branch, so that it is fast.
-            place[near] = j
-            near += flags[k] != 0
-        for j in range(near):
-            v = row[place[j]]
-            k = cell[place[j]]
+            column[flagged] = j
+            flagged += flags[k] != 0
+        for j in range(flagged):
+            x = row[column[j]]
+            k = cell[column[j]]
             flag = flags[k]
-            kept[number] = v
-            number += flag >> 1
+            kept[kept_scores] = x
+            kept_scores += flag >> 1
             if flag & 1:
-                m = first[k]
+                threshold = first[k]
                 end = first[k + 1]
-                while end - m > 8:  # many thresholds are close together
-                    half = (m + end) >> 1
-                    if thresholds[half] < v:
-                        m = half + 1
+                while end - threshold > 8:  # many thresholds are close together
+                    middle = (threshold + end) >> 1
+                    if thresholds[middle] < x:
+                        threshold = middle + 1
                     else:
-                        end = half
-                while thresholds[m] < v:
-                    m += 1
-                counts[0, m] += weight
-                if thresholds[m] == v:
-                    counts[1, m] += weight
-    return number
+                        end = middle
+                while thresholds[threshold] < x:
+                    threshold += 1
+                counts[0, threshold] += weight
+                if thresholds[threshold] == x:
+                    counts[1, threshold] += weight
+    return kept_scores
 
 
 @compiled
@@ -91,20 +90,20 @@ def keep(tile, centre, cells, flags, kept):
     width = tile.shape[1]
     rounded = np.empty(width, np.float32)
     cell = np.empty(width, np.uint32)
-    number = 0
+    kept_scores = 0
     for i in range(tile.shape[0]):
         row = tile[i]
         find_cells(row, centre, cells, rounded, cell)
         for j in range(width):
-            kept[number] = row[j]
-            number += flags[cell[j]] >> 1
-    return number
+            kept[kept_scores] = row[j]
+            kept_scores += flags[cell[j]] >> 1
+    return kept_scores
 
 
-#: Scaled scores from here on are left out of sums, in which their squares might overflow.
+#: Scaled scores from here on are left out of sums: their squares might overflow.
 TOO_LARGE = 2.0**300
 
-#: Sums of a row that are added to side by side, in the same order on any processor.
+#: Partial sums that are added to side by side, in the same order on any processor.
 LANES = 16
 
 
@@ -124,43 +123,43 @@ def add_moments(tile, centre, scale, sums):
     difference of such a score from the centre is returned, or 0.
     """
     width = tile.shape[1]
-    whole = width - width % LANES
+    end_of_lanes = width - width % LANES
     origin = centre * scale
     total = np.zeros(LANES)
     squares = np.zeros(LANES)
     number = 0
     infinite = 0
-    others = 0
-    far = 0.0
+    no_attempts = 0
+    half_farthest = 0.0
     for i in range(tile.shape[0]):
         row = tile[i]
-        for start in range(0, whole, LANES):
+        for start in range(0, end_of_lanes, LANES):
             part = row[start : start + LANES]
             for j in range(LANES):
                 x = np.float64(part[j]) * scale - origin
-                there = abs(x) < TOO_LARGE
-                x = x if there else 0.0
-                number += there
+                is_summed = abs(x) < TOO_LARGE
+                x = x if is_summed else 0.0
+                number += is_summed
                 total[j] += x
                 squares[j] += x * x
-        for j in range(whole, width):
+        for j in range(end_of_lanes, width):
             x = np.float64(row[j]) * scale - origin
             if abs(x) < TOO_LARGE:
                 number += 1
                 total[0] += x
                 squares[0] += x * x
-        if number + infinite + others < (i + 1) * width:
+        if number + infinite + no_attempts < (i + 1) * width:
             for j in range(width):
                 infinite += row[j] == np.inf
-                others += (row[j] != row[j]) | (row[j] == -np.inf)
-        if number + infinite + others < (i + 1) * width:
+                no_attempts += (row[j] != row[j]) | (row[j] == -np.inf)
+        if number + infinite + no_attempts < (i + 1) * width:
             for j in range(width):
                 x = np.float64(row[j])
                 if abs(x) < np.inf and not abs(x * scale - origin) < TOO_LARGE:
-                    far = max(far, abs(x / 2 - centre / 2))
-                    others += 1
+                    half_farthest = max(half_farthest, abs(x / 2 - centre / 2))
+                    no_attempts += 1
     sums[0] += number
     sums[1] += total.sum()
     sums[2] += squares.sum()
     sums[3] += infinite
-    return far
+    return half_farthest

@@ -75,7 +75,7 @@ def test_kernels_are_compiled_into_a_temporary_folder(installed):
     assert done.stderr.count("\n") == 1
     assert "set BIOEVAL_CACHE_DIR" in done.stderr
     folder = Path(done.stdout.strip())
-    assert folder.name.startswith("bioeval-") and not folder.name.startswith(cache._NAME)
+    assert folder.name.startswith("bioeval-") and not folder.name.startswith(cache._PREFIX)
     assert not folder.exists()  # removed at the end
 
 
@@ -84,7 +84,7 @@ def test_a_place_of_the_users_is_kept(installed):
     """A home that can be written to, or a folder that is named."""
     writable = str(installed / "own")
     for home, named, expected in (
-        (installed, {}, installed / ".cache" / f"{cache._NAME}{cache._digest_of_kernels()}"),
+        (installed, {}, installed / ".cache" / f"{cache._PREFIX}{cache._digest_of_kernels()}"),
         (installed / "file", {"NUMBA_CACHE_DIR": writable}, writable),
         (installed / "file", {"BIOEVAL_CACHE_DIR": writable}, writable),
     ):
@@ -152,7 +152,7 @@ def test_states_that_were_not_used_for_long_are_removed(kernels):
     assert len(set(result)) == 9
     kept = {path for path in result if path.exists()}
     assert {result[5], result[8]} < kept
-    assert len(kept) == cache._MOST
+    assert len(kept) == cache._KEPT_STATES
 
 
 def test_other_programs_keep_their_compiled_functions_elsewhere():
