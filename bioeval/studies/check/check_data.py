@@ -153,7 +153,7 @@ def check_data(
         card.name,
         tuple(findings),
         scores.name or "",
-        (scores if claims is None else claims).fingerprint,  # of the results it belongs to
+        (scores if claims is None else claims).fingerprint,  # results of the same data have it, too
         confusions,
         tuple(wrong_labels),
     )
@@ -172,13 +172,12 @@ def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
 
 
 def why_undefined(scores: Scores, protocol: str | Protocol) -> str:
-    """Return the first error that is found; empty without any."""
+    """Return the first error of a check of the data, in words; empty if there is none."""
     if scores.layout == "top-k":
         return ""
-    for read in (False, True):
-        for finding in check_data(scores, protocol, threshold=None, read_scores=read).with_severity(
-            "error"
-        ):
+    for read_scores in (False, True):
+        check = check_data(scores, protocol, threshold=None, read_scores=read_scores)
+        for finding in check.with_severity("error"):
             return finding.message
     return ""
 
@@ -190,9 +189,10 @@ def _findings(
     read_scores: bool,
     convention: bool = False,
 ) -> Iterator[Finding]:
-    """Yield the findings, first the findings without scores; `scanned` is None unless read.
+    """Yield the findings: first on labels, which need no scores, then on scores if they are read.
 
-    `convention` says whether a card of re-identification has left out junk and cameras already.
+    `scanned` is None for pairs and if no scores are read. `convention` says whether a card of
+    re-identification has left out junk and cameras already.
     """
     kind = self_compared = impostors = None
     if read_scores and scores.kind != "order":
@@ -202,7 +202,7 @@ def _findings(
             attempts = verify(
                 without_failures, wanted=PointsWanted.of_rule(Rule.parse("eer"))
             ).attempts
-        except DataError as error:  # such as whole numbers that are not exact in float64
+        except DataError as error:  # for example, whole numbers that are not exact in float64
             kind = Finding("kind", "error", Message("scores-not-counted", why=str(error)))
         else:
             kind = _kind(scores, attempts)
@@ -233,9 +233,9 @@ def _pair_checks(scores: Scores) -> Iterator[Finding]:
     infinite = (int((distances == end).sum()) for end in (-np.inf, np.inf))
     yield failures(scores, len(nan), listed_pairs(nan[:SHOWN]), *infinite)
     ends = end_values(values[is_finite], ~scores.genuine[is_finite], scores.kind, copies=True)
-    hits = [np.flatnonzero(values == end.value) for end in ends]
-    places = listed_pairs(np.concatenate([np.empty(0, int), *hits]))
-    yield end_finding(ends, [*map(len, hits)], {"pairs": len(values)}, places)
+    pairs_at_ends = [np.flatnonzero(values == end.value) for end in ends]
+    places = listed_pairs(np.concatenate([np.empty(0, int), *pairs_at_ends]))
+    yield end_finding(ends, [*map(len, pairs_at_ends)], {"pairs": len(values)}, places)
     if scores.kind != "order":
         yield copies_of_pairs(scores, distances)
 

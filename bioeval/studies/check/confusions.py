@@ -77,8 +77,8 @@ def confusions_at(
 ) -> Confusions | None:
     """Return who is confused with whom at a threshold; None where nobody can be named.
 
-    Up to `most` pairs of people are listed. `threshold` is a number or a rule. The errors are those
-    of the `claims`, whose nearest templates are looked for in the scores.
+    Up to `most` pairs of people are listed. `threshold` is a number or a rule. False accepts are
+    counted in `claims`, if there are any; the nearest templates are those of `scores`.
     """
     has_people = scores.layout not in ("pairs", "top-k") and knows_people(scores)
     if not has_people or scores.kind == "order":
@@ -90,22 +90,23 @@ def confusions_at(
         threshold_used, threshold_next = chosen.in_units(scores.kind).values()
         counts = people_counts(compared, [threshold_used])
     except (DataError, ProtocolError):
-        return None  # without attempts of both classes, or with failures that findings name
+        return None  # a class has no attempts, or comparisons failed: findings say so
     if math.isnan(threshold_used):
         return None
+    # Both directions of a pair of people are one number, by which attempts and errors are added up.
     people = len(counts.people)
     low, high = np.sort(np.stack([counts.probe, counts.claimed]).astype(np.int64), axis=0)
-    pair, place = np.unique(low * people + high, return_inverse=True)
+    pair, index = np.unique(low * people + high, return_inverse=True)
     errors, attempts = (
-        np.bincount(place, x, minlength=len(pair)).astype(np.int64)
+        np.bincount(index, x, minlength=len(pair)).astype(np.int64)
         for x in (counts.impostor_accepted[0], counts.impostor_attempts)
     )
     listed = []
     for i in np.lexsort((pair, -errors))[:most].tolist():
         if errors[i]:
-            subjects = [counts.people[person] for person in divmod(int(pair[i]), people)]
+            two_people = [counts.people[person] for person in divmod(int(pair[i]), people)]
             listed.append(
-                ConfusedPair(int(errors[i]), int(attempts[i]), *_nearest(scores, subjects))
+                ConfusedPair(int(errors[i]), int(attempts[i]), *_nearest(scores, two_people))
             )
     return Confusions(
         threshold_used,
@@ -121,9 +122,10 @@ def confusions_at(
     )
 
 
-def _nearest(scores: Scores, people: list[Any]) -> tuple[float, Side, Side]:
-    probes = np.flatnonzero(np.isin(scores.probe_labels, people))
-    gallery = np.flatnonzero(np.isin(scores.gallery_labels, people))
+def _nearest(scores: Scores, two_people: list[Any]) -> tuple[float, Side, Side]:
+    """Return the score, the probe and the gallery template of the nearest impostor comparison."""
+    probes = np.flatnonzero(np.isin(scores.probe_labels, two_people))
+    gallery = np.flatnonzero(np.isin(scores.gallery_labels, two_people))
     values = attempted(scores.select(probes, gallery), 0, len(probes))
     values[scores.probe_labels[probes][:, None] == scores.gallery_labels[gallery]] = np.nan
     row, column = divmod(int(np.nanargmin(values)), values.shape[1])

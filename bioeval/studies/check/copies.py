@@ -24,41 +24,45 @@ from bioeval.studies.check.findings import (
 )
 from bioeval.studies.check.scan import SHOWN, DataScan
 
-# Least columns in a digest of a row, of which equal ones are no chance.
+# Digests of fewer columns may be equal by chance.
 _LEAST_COLUMNS = 8
 
-# A near copy is nearer than this part of the median distance, and than this part of all that are
-# no near copies.
+# A near copy is nearer than the first fraction of the median distance, and nearer than the second
+# fraction of any distance that is not a near copy's.
 _NEAR, _APART = 1e-3, 1e-2
 
-# As many distinct scores in equal steps are whole numbers or codes, of which some may well be 0.
+# This many distinct scores in equal steps are whole numbers or codes, of which some may well be 0.
 _LEAST_LATTICE = 16
 
-# Similarities above 1 by more than rounding have another scale: the one of a copy is not known.
+# Similarities above 1 by more than rounding have another scale, on which a copy's is not known.
 _ROUNDING = 1e-6
 
 
 def copies_of_matrix(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding of comparisons at the distance of a copy, or nearly so."""
-    copy = distance_of_copy(scores.kind, scanned.rows[:, 0])
+    copy = distance_of_copy(scores.kind, scanned.rows.nearest)
+    # (2, rows): how far the nearest templates of the same and of another label are from a copy.
     away = abs(scanned.nearest - copy).T
     sample = scanned.sample[~np.isnan(scanned.sample)]
     limits = [largest_of_copies(x, sample - copy) for x in away]
-    of_one_label, of_two_labels = (
+    under_one_label, under_two_labels = (
         np.flatnonzero(x <= limit) for x, limit in zip(away, limits, strict=True)
     )
-    of_two = bool(len(of_two_labels))
-    copied = of_two_labels if of_two else of_one_label
+    of_two = bool(len(under_two_labels))
+    copied = under_two_labels if of_two else under_one_label
     limit = limits[of_two]
-    places = list[Text]()
+    cells = list[Text]()
     for row in copied[:SHOWN].tolist():
-        cells = abs(attempted(scores, row, row + 1)[0] - copy) <= limit
+        is_copy = abs(attempted(scores, row, row + 1)[0] - copy) <= limit
         if knows_people(scores):
-            cells &= (scores.codes.gallery == scores.codes.probe[row]) != of_two
-        places += [_named(scores, row, column) for column in np.flatnonzero(cells).tolist()]
-    natural = is_lattice(scanned.sample) or 2 * len(of_one_label) >= np.isfinite(away[0]).sum()
+            is_copy &= (scores.codes.gallery == scores.codes.probe[row]) != of_two
+        cells += [
+            _cell_in_words(scores, row, column) for column in np.flatnonzero(is_copy).tolist()
+        ]
+    is_common = 2 * len(under_one_label) >= np.isfinite(away[0]).sum()
+    natural = is_lattice(scanned.sample) or is_common
     number = {"templates": len(copied)}
-    return _finding(scores, number, of_two, limit, listed(places), natural)
+    return _finding(scores, number, of_two, limit, listed(cells), natural)
 
 
 def copies_of_pairs(scores: Scores, distances: np.ndarray) -> Finding:
@@ -67,15 +71,15 @@ def copies_of_pairs(scores: Scores, distances: np.ndarray) -> Finding:
     away = abs(distances - distance_of_copy(scores.kind, distances[is_finite]))
     classes = is_finite & scores.genuine, is_finite & ~scores.genuine
     limits = [largest_of_copies(away[x], away[is_finite]) for x in classes]
-    of_one_label, of_two_labels = (
+    under_one_label, under_two_labels = (
         np.flatnonzero(x & (away <= y)) for x, y in zip(classes, limits, strict=True)
     )
-    of_two = bool(len(of_two_labels))
-    copied = of_two_labels if of_two else of_one_label
-    natural = is_lattice(distances[is_finite])
-    natural |= 2 * len(of_one_label) >= classes[0].sum()
-    places = listed_pairs(copied[:SHOWN])
-    return _finding(scores, {"pairs": len(copied)}, of_two, limits[of_two], places, natural)
+    of_two = bool(len(under_two_labels))
+    copied = under_two_labels if of_two else under_one_label
+    is_common = 2 * len(under_one_label) >= classes[0].sum()
+    natural = is_lattice(distances[is_finite]) or is_common
+    pairs = listed_pairs(copied[:SHOWN])
+    return _finding(scores, {"pairs": len(copied)}, of_two, limits[of_two], pairs, natural)
 
 
 def _finding(
@@ -86,9 +90,10 @@ def _finding(
     places: Text,
     natural: bool,
 ) -> Finding:
-    """Return the finding of copies of templates, or of pairs, within a label or `of_two` labels.
+    """Return the finding of copies under one label, or under two labels (`of_two`).
 
-    `natural` says that so many of one label may be at the distance of a copy without being copies.
+    `number` is the number of templates or of pairs, by their name. `natural` says that comparisons
+    under one label may be at the distance of a copy without being copies.
     """
     check, (count,) = "zero-distance", number.values()
     if not count:
@@ -101,9 +106,9 @@ def _finding(
 
 
 def distance_of_copy(kind: Kind, distances: np.ndarray) -> float:
-    """Return the distance of a copy, NaN where unknown; `distances` include the smallest.
+    """Return the distance between copies, NaN where unknown; `distances` include the smallest.
 
-    No distance is below 0, but 1 is a guess of the largest similarity.
+    It is 0 for distances, and -1 for similarities, unless one is above 1.
     """
     copy = {"distance": 0.0, "similarity": -1.0}.get(kind, math.nan)
     if kind in LARGER_IS_CLOSER and (distances < copy - _ROUNDING).any():
@@ -112,40 +117,42 @@ def distance_of_copy(kind: Kind, distances: np.ndarray) -> float:
 
 
 def largest_of_copies(away: np.ndarray, usual: np.ndarray) -> float:
-    """Return the largest of the least values that are near copies; -1 without any."""
+    """Return how far near copies are from copies at most; -1 if there are none.
+
+    `away` are the distances of templates less the distance of a copy, `usual` those of a sample.
+    """
     if not len(usual):
         return -1.0
     ordered = np.append(np.sort(away[np.isfinite(away)]), np.inf)
-    last = (ordered[:-1] <= _NEAR * np.median(abs(usual))) & (ordered[:-1] < _APART * ordered[1:])
-    return float(ordered[:-1][last].max(initial=-1.0))
+    is_near = ordered[:-1] <= _NEAR * np.median(abs(usual))
+    is_before_gap = ordered[:-1] < _APART * ordered[1:]
+    return float(ordered[:-1][is_near & is_before_gap].max(initial=-1.0))
 
 
 def is_lattice(sample: np.ndarray) -> bool:
-    """Whether scores are in equal steps, or few: 0 is then an ordinary distance."""
+    """Whether scores are few, or in equal steps: 0 is then an ordinary distance."""
     values = np.unique(sample[np.isfinite(sample)])
     return len(values) < _LEAST_LATTICE or lattice_step(values, _LEAST_LATTICE) > 0
 
 
 def duplicates(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding of equal rows and columns: templates that occur twice."""
-    varied = scanned.rows[:, 0] < scanned.rows[:, 1]
-    enough = scanned.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
-    groups = [
-        ("row", x) for x in _places_of_equal_digests(scanned.row_digests[:, 0], varied & enough)
-    ]
-    if (scanned.itself < 0).sum() >= _LEAST_COLUMNS:
-        varied = scanned.columns[0] < scanned.columns[1]
+    varied = scanned.rows.nearest < scanned.rows.farthest
+    enough = scanned.digested >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
+    groups = [("row", x) for x in _places_of_equal_digests(scanned.row_digests, varied & enough)]
+    if (scanned.own_column < 0).sum() >= _LEAST_COLUMNS:
+        varied = scanned.columns.nearest < scanned.columns.farthest
         groups += [("column", x) for x in _places_of_equal_digests(scanned.column_digests, varied)]
     if not groups:
         return passed("duplicates")
     labels = {"row": scores.probe_labels, "column": scores.gallery_labels}
     meta = {"row": scores.probe_meta, "column": scores.gallery_meta}
-    mixed, labels_in_words = list[tuple[str, np.ndarray]](), ""
+    mislabelled, labels_in_words = list[tuple[str, np.ndarray]](), ""
     if knows_people(scores):
         codes = {"row": scores.codes.probe, "column": scores.codes.gallery}
-        mixed = [(side, places) for side, places in groups if np.ptp(codes[side][places])]
-    if mixed:
-        side, places = mixed[0]
+        mislabelled = [(side, places) for side, places in groups if np.ptp(codes[side][places])]
+    if mislabelled:
+        side, places = mislabelled[0]
         names = dict.fromkeys(repr(plain(label)) for label in labels[side][places])
         labels_in_words = f" under different labels ({', '.join(names)})"
     where = listed(
@@ -154,31 +161,33 @@ def duplicates(scores: Scores, scanned: DataScan) -> Finding:
             side=side,
             places=listed(place_in_words(i, meta[side]) for i in places.tolist()),
         )
-        for side, places in mixed or groups
+        for side, places in mislabelled or groups
     )
     extra = sum(len(places) - 1 for _, places in groups)
+    severity: Severity = "error" if mislabelled else "warning"
     message = Message("templates-repeated", templates=extra, labels=labels_in_words)
-    return Finding("duplicates", "error" if mixed else "warning", message, extra, where)
+    return Finding("duplicates", severity, message, extra, where)
 
 
-def _places_of_equal_digests(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
-    places = np.flatnonzero(considered)
+def _places_of_equal_digests(digests: np.ndarray, is_compared: np.ndarray) -> list[np.ndarray]:
+    """Return the places of each digest that several templates have, in order of the first place."""
+    places = np.flatnonzero(is_compared)
     order = places[np.argsort(digests[places], kind="stable")]
     groups = np.split(order, np.flatnonzero(np.diff(digests[order])) + 1)
     return sorted((x for x in groups if len(x) > 1), key=lambda places: places[0])
 
 
-def _named(scores: Scores, row: int, column: int) -> Text:
-    text = say(
+def _cell_in_words(scores: Scores, row: int, column: int) -> Text:
+    cell = say(
         "row {row} column {column}",
         row=place_in_words(row, scores.probe_meta),
         column=place_in_words(column, scores.gallery_meta),
     )
     if not knows_people(scores):
-        return text
+        return cell
     return say(
         "{place} ({probe:name}, {gallery:name})",
-        place=text,
+        place=cell,
         probe=repr(plain(scores.probe_labels[row])),
         gallery=repr(plain(scores.gallery_labels[column])),
     )

@@ -17,23 +17,26 @@ from bioeval.showing.text import Text, say
 from bioeval.studies.check.findings import Finding, Severity, listed, passed, place_in_words
 from bioeval.studies.check.scan import SHOWN, DataScan, sign_of
 
-# Least comparisons of a constant row or column.
+# A row or column of equal scores is suspicious from this number of comparisons on.
 _LEAST_COMPARISONS = 20
 
-# Rows that are looked at where not all scores are.
-_SAMPLED = 256
+# Number of rows that are sampled if not all scores are read.
+_SAMPLED_ROWS = 256
 
-# A value is suspicious if at least so many scores share it, and it is more frequent, by this
-# factor, than any of its next neighbours, and further away from them than they reach; among at
-# least so many others, which are then no few steps.
-_LEAST_SHARED, _TIES, _NEIGHBOURS, _LEAST_OTHERS = 10, 10, 8, 16
+# An extreme value is suspicious if at least `_LEAST_SHARED` scores share it, more than
+# `_TIMES_AS_OFTEN` times as many as any of its `_NEIGHBOURS` next values, and if it is further away
+# from these values than they extend. There must be more than `_LEAST_DISTINCT` distinct values.
+_LEAST_SHARED = 10
+_TIMES_AS_OFTEN = 10
+_NEIGHBOURS = 8
+_LEAST_DISTINCT = 16
 
 
 class EndValue(NamedTuple):
     """A value at one end of the range that suspiciously many scores share."""
 
     value: float
-    how: str  # how it differs from the others
+    how: str  # how it differs from the other values, in words
     accepted: bool  # whether it is at the end that is accepted
 
 
@@ -42,51 +45,54 @@ def end_values(
 ) -> list[EndValue]:
     """Return the least and the most similar score, if suspiciously many comparisons share them.
 
-    At the end that is accepted impostor scores count alone, and of these the score of a copy
-    (distance 0, similarity 1) only with `copies`.
+    At the end that is accepted, only `impostor` scores are counted: genuine scores may well be
+    equal. The score of a copy (distance 0, similarity 1) is reported only with `copies`.
     """
-    of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
+    score_of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
     ends = []
     for accepted in (False, True):
-        turn = -1.0 if accepted != (kind in LARGER_IS_CLOSER) else 1.0
+        # With this sign, the end is the largest value.
+        sign = -1.0 if accepted != (kind in LARGER_IS_CLOSER) else 1.0
         values, counts = np.unique(
-            turn * (scores[impostor] if accepted else scores), return_counts=True
+            sign * (scores[impostor] if accepted else scores), return_counts=True
         )
         if kind == "order" or len(values) < 2:
             continue
-        value, shared = float(0.0 + turn * values[-1]), int(counts[-1])
+        value, shared = float(0.0 + sign * values[-1]), int(counts[-1])
         if shared < _LEAST_SHARED or 2 * shared >= counts.sum():
             continue
-        if accepted and value == of_copy and not copies:
+        if accepted and value == score_of_copy and not copies:
             continue
-        # No distance is below 0, nor most similarities; log-likelihood ratios are.
-        if kind != "llr" and turn < 0 and values[-1] > 0 >= values[-2]:
+        # Distances are not below 0, and few similarities are; log-likelihood ratios often are.
+        if kind != "llr" and sign < 0 and values[-1] > 0 >= values[-2]:
             ends.append(EndValue(value, "the only value below 0", accepted))
-        elif len(values) > _LEAST_OTHERS and _is_apart(values, counts):
+        elif len(values) > _LEAST_DISTINCT and _is_apart(values, counts):
             ends.append(EndValue(value, "apart from all others", accepted))
     return ends
 
 
 def _is_apart(values: np.ndarray, counts: np.ndarray) -> bool:
     """Whether the largest value is far from all other values and much more frequent."""
-    last, high, neighbour = values[[-1, -2, -1 - _NEIGHBOURS]] / 2  # halves: differences are finite
-    often = counts[-1] > _TIES * counts[-1 - _NEIGHBOURS : -1].max()
-    return bool(often and last - high > high - neighbour)
+    # Of halves, all differences are finite.
+    largest, next_largest, neighbour = values[[-1, -2, -1 - _NEIGHBOURS]] / 2
+    is_frequent = counts[-1] > _TIMES_AS_OFTEN * counts[-1 - _NEIGHBOURS : -1].max()
+    return bool(is_frequent and largest - next_largest > next_largest - neighbour)
 
 
 def failed(scores: Scores, scanned: DataScan) -> Finding:
     """Return the finding about failed comparisons, and templates whose comparisons all failed."""
-    lost = (scanned.rows[:, 3] == 0) & (scanned.rows[:, 2] > 1)
+    rows = scanned.rows
+    all_failed = (rows.finite == 0) & (rows.failed > 1)
     places: list[Text] = [
         say("all of row {row}", row=place_in_words(i, scores.probe_meta))
-        for i in np.flatnonzero(lost)[:SHOWN].tolist()
+        for i in np.flatnonzero(all_failed)[:SHOWN].tolist()
     ]
     places.append(_listed_cells(scanned.failed))
-    return failures(scores, int(scanned.rows[:, 2].sum()), listed(places), *scanned.infinite)
+    return failures(scores, int(rows.failed.sum()), listed(places), *scanned.infinite)
 
 
-#: What becomes of failed comparisons, as a template, by the policy of NaN.
-_FAILED = {
+#: How failed comparisons are treated, in words, by the policy of NaN.
+_TREATMENT = {
     "reject": ": rejected at every threshold",
     "exclude": ": left out",
     "raise": '; choose how to treat them: `nan="reject"` (as attempts that no threshold accepts) '
@@ -98,7 +104,9 @@ def failures(scores: Scores, number: int, where: Text, nearest: int, farthest: i
     """Return the finding about numbers of failed and infinite comparisons."""
     if number:
         severity: Severity = "error" if scores.nan == "raise" else "note"
-        message = Message("comparisons-failed", comparisons=number, treatment=_FAILED[scores.nan])
+        message = Message(
+            "comparisons-failed", comparisons=number, treatment=_TREATMENT[scores.nan]
+        )
         return Finding("failed", severity, message, number, where)
     for infinite, accepted, severity in ((nearest, "every", "warning"), (farthest, "no", "note")):
         if infinite:
@@ -110,21 +118,26 @@ def failures(scores: Scores, number: int, where: Text, nearest: int, farthest: i
 def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
     """Return the finding about rows, columns and values that stand for failed comparisons.
 
-    `copies` says whether some impostors are at the distance of a copy, and no template is one.
+    `copies` says whether the score of a copy is suspicious, because no template is a copy.
     """
     sample = 0.0 + sign_of(scores.kind) * scanned.sample
-    is_known = ~np.isnan(sample)
-    sides = scanned.rows.T, scanned.columns
-    constant = [np.flatnonzero((x[0] == x[1]) & (x[3] >= _LEAST_COMPARISONS)) for x in sides]
-    is_known[np.isin(scanned.sampled, constant[0])] = False
-    is_known[:, constant[1]] = False
-    remaining = scanned.sample[is_known]
+    # Rows and columns of equal scores, unless most other scores have the same value.
+    sides = {"row": scanned.rows, "column": scanned.columns}
+    constant = {
+        name: np.flatnonzero((x.nearest == x.farthest) & (x.finite >= _LEAST_COMPARISONS))
+        for name, x in sides.items()
+    }
+    varies = ~np.isnan(sample)
+    varies[np.isin(scanned.sampled, constant["row"])] = False
+    varies[:, constant["column"]] = False
+    other_distances = scanned.sample[varies]
     places, values = list[str](), set[float]()
-    for name, lines, (value, *_) in zip(("row", "column"), constant, sides, strict=True):
+    for name, lines in constant.items():
         for i in lines.tolist():
-            if len(remaining) and np.mean(remaining == value[i]) < 0.5:
+            distance = sides[name].nearest[i]
+            if len(other_distances) and np.mean(other_distances == distance) < 0.5:
                 places.append(f"{name} {i}")
-                values.add(0.0 + sign_of(scores.kind) * float(value[i]))
+                values.add(0.0 + sign_of(scores.kind) * float(distance))
     if places:
         message = Message(
             "values-of-failures",
@@ -134,11 +147,13 @@ def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
             how="in every comparison of the template",
         )
         return Finding("sentinels", "error", message, len(places), listed(places))
+
+    # Values at the ends of the range.
     impostor = np.ones(sample.shape, dtype=bool)
     if knows_people(scores):
         codes = scores.codes
         impostor = codes.probe[scanned.sampled][:, None] != codes.gallery
-    ends = end_values(sample[is_known], impostor[is_known], scores.kind, copies)
+    ends = end_values(sample[varies], impostor[varies], scores.kind, copies)
     cells = [np.argwhere(sample == end.value) for end in ends]
     where = _listed_cells(
         [scanned.sampled[row], column] for x in cells for row, column in x[:SHOWN]
@@ -148,9 +163,9 @@ def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
 
 
 def sampled_codes(scores: Scores) -> Finding:
-    """Return the finding about values at the ends of the range, of rows here and there, or pairs.
+    """Return the finding about values at the ends of the range, of pairs or of sampled rows.
 
-    No score of a copy is looked for, and constant rows are not either.
+    Scores of copies and rows of equal scores are not looked for.
     """
     if scores.kind == "order":
         return passed("sentinels")
@@ -159,7 +174,8 @@ def sampled_codes(scores: Scores) -> Finding:
         impostor = ~scores.genuine
     else:
         templates = scores.shape[0]
-        rows = np.unique(np.linspace(0, templates - 1, min(templates, _SAMPLED)).astype(np.int64))
+        number = min(templates, _SAMPLED_ROWS)
+        rows = np.unique(np.linspace(0, templates - 1, number).astype(np.int64))
         sampled = of_own_columns(scores.select(probes=rows))
         values = 0.0 + sign_of(scores.kind) * attempted(sampled, 0, len(rows))
         impostor = np.ones(values.shape, dtype=bool)
@@ -174,9 +190,9 @@ def sampled_codes(scores: Scores) -> Finding:
 def end_finding(
     ends: list[EndValue], numbers: list[int], compared: dict[str, int], where: Text
 ) -> Finding:
-    """Return the finding of values at the ends of the range, with their numbers.
+    """Return the finding of values at the ends of the range; `numbers` of scores have each value.
 
-    `compared` is the number of comparisons by what they are called.
+    `compared` is the number of all comparisons, by their name.
     """
     if not ends:
         return passed("sentinels")

@@ -1,4 +1,4 @@
-"""Findings of a check of data, one for each aspect; templates and places in words."""
+"""The findings of a check of data, and the places where they were made, in words."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from bioeval.showing.cells import Label
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.showing.writers.lines import written
 
-#: What the rates of findings are of.
+#: The task whose rates findings mention.
 TASK = "verification"
 
-#: From harmless to serious; with an error, a result of the data would mislead.
+#: From harmless to serious: if a finding is an error, a result of the data would mislead.
 Severity = Literal["ok", "note", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 @dataclass(frozen=True)
 class Side:
-    """A template of a pair: its place, its subject, and its names by column of the metadata."""
+    """One template of a pair: its row or column, its subject, and its metadata by column."""
 
     place: int
     subject: Any
@@ -32,7 +32,7 @@ class Side:
 
     @classmethod
     def from_columns(cls, labels: np.ndarray, meta: Mapping[str, np.ndarray], place: int) -> Self:
-        """Return a template, whose columns may name its image."""
+
         names = {name: str(values[place]) for name, values in meta.items()}
         return cls(place, plain(labels[place]), names)
 
@@ -111,7 +111,7 @@ class LabelError:
 
 
 def listed(places: Iterable[Text | int], most: int = 3) -> Text:
-    """Return the first places."""
+    """Return the first places in words, up to `most`."""
     texts = [Label(place) if isinstance(place, int) else place for place in places]
     if not texts:
         return ""
@@ -121,12 +121,12 @@ def listed(places: Iterable[Text | int], most: int = 3) -> Text:
 
 
 def listed_pairs(places: Iterable[Any]) -> Text:
-    """Return the first pairs of a list in words."""
+    """Return the first pairs of a list in words, by their index."""
     return listed(say("pair {place:name}", place=int(i)) for i in places)
 
 
 def place_in_words(place: int, meta: Mapping[str, np.ndarray]) -> Text:
-    """Return the place of a template, with its name where a column of the metadata has names."""
+    """Return the row or column of a template, with its name if a metadata column has names."""
     for column in NAME_COLUMNS:
         if column in meta:
             return say("{place:name} ({name:name})", place=place, name=meta[column][place])

@@ -1,4 +1,4 @@
-"""Checks of labels, names, metadata and numbers of people, which need no score."""
+"""The checks that need no score: of labels, names, metadata and numbers of people."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from bioeval.studies.check.findings import Finding, Severity, listed, passed
 # Metadata columns that name a template.
 _NAMES = (*NAME_COLUMNS, "key")
 
-# Fewer subjects than these: intervals over subjects are rough.
-_FEW = 30
+# With fewer subjects, intervals over subjects are rough.
+_ENOUGH_SUBJECTS = 30
 
 
 def label_checks(
@@ -40,10 +40,11 @@ def label_checks(
 ) -> Iterator[Finding]:
     """Yield the findings that need no score.
 
-    `impostors` is the number of impostor comparisons, where they were counted, each pair of
-    templates once in a symmetric matrix; `convention` says whether a card of re-identification has
-    left out junk and cameras already; `self_compared` whether the scores on the diagonal are those
-    of templates with themselves, None where no score was read.
+    - `impostors`: number of impostor comparisons, if they were counted; in a symmetric matrix, each
+      pair of templates once
+    - `convention`: whether a card of re-identification has left out junk and cameras already
+    - `self_compared`: whether the diagonal has scores of templates with themselves; None if scores
+      were not read
     """
     if scores.layout == "pairs":
         yield _pairs(scores)
@@ -102,6 +103,7 @@ def _samples(scores: Scores) -> Finding:
 
 
 def _templates_by_subject(codes: Codes, side: np.ndarray) -> np.ndarray:
+    """Return the number of templates on a side of each subject who has one, without non-people."""
     return np.unique(side[~codes.no_person[side]], return_counts=True)[1]
 
 
@@ -146,6 +148,7 @@ def _doubtful_labels(scores: Scores) -> Finding:
 
 
 def _names(scores: Scores) -> Finding:
+    # A name that is repeated on one side.
     sides = [("row", scores.probe_meta)]
     if scores.gallery_meta is not scores.probe_meta:
         sides.append(("column", scores.gallery_meta))
@@ -166,6 +169,8 @@ def _names(scores: Scores) -> Finding:
                 about = {"values": len(repeated), "column": column, "how": "repeated"}
                 message = Message("names-repeated", **about)
                 return Finding("names", "warning", message, copies, where)
+
+    # A name on both sides, though all templates are compared.
     column, shared = _names_on_both_sides(scores)
     if shared:
         where = listed(Label(repr(name)) for name in shared)
@@ -176,6 +181,7 @@ def _names(scores: Scores) -> Finding:
 
 
 def _names_on_both_sides(scores: Scores) -> tuple[str, list[str]]:
+    """Return the column of names, and the names that probes and gallery templates share."""
     if np.isin(scores.probe_ids, scores.gallery_ids).any():
         return "", []
     for column in _NAMES:
@@ -218,6 +224,6 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     if short:
         targets = sum(len(x.arguments["targets"]) for x in short)
         return Finding("people", "note", short[-1], count=targets)
-    if 0 < subjects < _FEW:
+    if 0 < subjects < _ENOUGH_SUBJECTS:
         return Finding("people", "note", Message("people-few", size=size), count=subjects)
     return passed("people")

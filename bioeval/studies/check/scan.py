@@ -1,8 +1,9 @@
-"""One pass over all scores for the checks of data; median distances to each label."""
+"""The pass over all scores of a check of data, and the median distances to each label."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -16,38 +17,60 @@ from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import rows_per_block, threads_for
 from bioeval.scores.symmetry import mixed_bits
 
-#: Places that are kept of each kind of comparison.
+#: Rows, columns or pairs that a finding names, at most.
 SHOWN = 20
 
-# Sampled values, about, and the least and the largest number of sampled rows.
+# Number of sampled values, about, and the least and the largest number of sampled rows.
 _SAMPLE_VALUES, _SAMPLE_ROWS = 1 << 16, (8, 128)
 
 # The increment of SplitMix64.
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
+class Comparisons(NamedTuple):
+    """The comparisons of each row, or of each column, without a template with itself."""
+
+    nearest: np.ndarray  # float64: smallest finite distance, inf without one
+    farthest: np.ndarray  # float64: largest finite distance, -inf without one
+    failed: np.ndarray  # int64: number of failed comparisons
+    finite: np.ndarray  # int64: number of comparisons with a finite score
+
+    @classmethod
+    def none(cls, size: int) -> Self:
+        """Return arrays to which the comparisons of `size` rows or columns can be added."""
+        counts = np.zeros((2, size), dtype=np.int64)
+        return cls(np.full(size, np.inf), np.full(size, -np.inf), *counts)
+
+    def add(self, lines: slice, values: np.ndarray, failed: np.ndarray, axis: int) -> None:
+        """Add comparisons along an axis to these lines; `values` that are not finite are NaN."""
+        nearest = np.fmin.reduce(values, axis=axis, initial=np.inf)
+        farthest = np.fmax.reduce(values, axis=axis, initial=-np.inf)
+        self.nearest[lines] = np.minimum(self.nearest[lines], nearest)
+        self.farthest[lines] = np.maximum(self.farthest[lines], farthest)
+        self.failed[lines] += failed.sum(axis=axis)
+        self.finite[lines] += (~np.isnan(values)).sum(axis=axis)
+
+
 @dataclass
 class DataScan:
-    """What one pass over the scores finds of each row and column, without templates themselves."""
+    """Facts on the `m` rows and `n` columns of a matrix, from one pass over the scores."""
 
-    #: float64 (m, 4) and (4, n): nearest and farthest finite distance, failed and finite
-    #: comparisons.
-    rows: np.ndarray
-    columns: np.ndarray
+    rows: Comparisons
+    columns: Comparisons
     nearest: np.ndarray  # float64 (m, 2): nearest distance to the same label, and to another
-    infinite: np.ndarray  # int64 (2,): infinitely near, and infinitely far comparisons
+    infinite: np.ndarray  # int64 (2,): numbers of infinitely near, and infinitely far comparisons
     failed: list[list[int]]  # row and column of the first failed comparisons
-    #: uint64 (m, 2) and (n,): of each row a digest, and the number of columns in it (of a probe
-    #: that is a column itself without the nearest ones, of which a copy would be one); of each
-    #: column a digest of the rows of other probes.
+    #: uint64 (m,): a digest of each row. If the probe is a gallery template, the digest leaves out
+    #: its own column, and the columns at the nearest distance, since one of them would be its copy.
     row_digests: np.ndarray
-    column_digests: np.ndarray
-    diagonal: np.ndarray  # float64 (m,): of a square matrix
-    itself: np.ndarray  # int64 (m,): the column of each probe itself, -1 for none
-    sampled: np.ndarray  # int64 (k,): rows of a sample
-    sample: np.ndarray  # float64 (k, n): their finite distances, NaN where there is no comparison
-    #: float64 (m, 3): of each row, by :func:`label_medians`; empty without labels, and of scores
-    #: that are only an order.
+    digested: np.ndarray  # int64 (m,): number of columns in the digest of each row
+    column_digests: np.ndarray  # uint64 (n,): over the probes that are no gallery templates
+
+    own_column: np.ndarray  # int64 (m,): the column of each probe itself, -1 for none
+    sampled: np.ndarray  # int64 (k,): the rows of a sample
+    sample: np.ndarray  # float64 (k, n): their finite distances, NaN where there is none
+    #: float64 (m, 3): see :func:`label_medians`; empty without labels, and if scores are only an
+    #: order.
     medians: np.ndarray
 
     def add_rows(self, scores: Scores, low: int, high: int) -> np.ndarray:
@@ -55,9 +78,9 @@ class DataScan:
         raw = scores.cells.read(low, high)  # which need not be exact in float64
         values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
         values = np.ascontiguousarray(values, dtype=np.float64)
-        place = np.arange(values.shape[1])
-        itself = self.itself[low:high, None]
-        is_attempt = place != itself
+        column = np.arange(values.shape[1])
+        own_column = self.own_column[low:high, None]
+        is_attempt = column != own_column
         left_out = left_out_rows(scores, low, high)
         if left_out is not None:
             is_attempt &= ~left_out
@@ -66,39 +89,31 @@ class DataScan:
         else:
             genuine = scores.cells.read_mask(low, high) == Mask.GENUINE
 
-        # Failed, infinite, nearest and farthest comparisons of rows and of columns.
+        # Failed, infinite, nearest and farthest comparisons.
         failed = is_attempt & np.isnan(values)
-        finite = is_attempt & np.isfinite(values)
+        finite = np.where(is_attempt & np.isfinite(values), values, np.nan)
         self.failed += (np.argwhere(failed)[: SHOWN - len(self.failed)] + [low, 0]).tolist()
         self.infinite += [np.count_nonzero(is_attempt & (values == x)) for x in (-np.inf, np.inf)]
-        nearest_values = np.where(finite, values, np.inf)
-        farthest_values = np.where(finite, values, -np.inf)
-        nearest = self.nearest[low:high]
-        nearest[:, 0] = np.where(genuine, nearest_values, np.inf).min(axis=1)
-        nearest[:, 1] = np.where(genuine, np.inf, nearest_values).min(axis=1)
-        rows, columns = self.rows[low:high], self.columns
-        rows[:, 0], rows[:, 1] = nearest_values.min(axis=1), farthest_values.max(axis=1)
-        rows[:, 2], rows[:, 3] = failed.sum(axis=1), finite.sum(axis=1)
-        columns[0] = np.minimum(columns[0], nearest_values.min(axis=0))
-        columns[1] = np.maximum(columns[1], farthest_values.max(axis=0))
-        columns[2:] += failed.sum(axis=0), finite.sum(axis=0)
+        self.rows.add(slice(low, high), finite, failed, axis=1)
+        self.columns.add(slice(None), finite, failed, axis=0)
+        for i, is_compared in enumerate((genuine, ~genuine)):
+            distances = np.where(is_compared, finite, np.nan)
+            self.nearest[low:high, i] = np.fmin.reduce(distances, axis=1, initial=np.inf)
 
-        # Digests of rows and of columns, by which copies are found.
-        mixed = _mixed(values)
-        is_apart = itself < 0
-        is_used = is_apart | ((place != itself) & (values != rows[:, :1]))
-        # A number is multiplied by an odd factor of its place, so that order matters to the sum.
-        odd = 2 * place.astype(np.uint64) + np.uint64(1)
-        self.row_digests[low:high, 0] = (mixed * odd * is_used).sum(axis=1)
-        self.row_digests[low:high, 1] = is_used.sum(axis=1)
-        odd = 2 * np.arange(low, high).astype(np.uint64) + np.uint64(1)
-        self.column_digests += (mixed * odd[:, None])[is_apart[:, 0]].sum(axis=0)
+        # Digests, by which copies are found. Hashes are added up, each multiplied by an odd factor
+        # of its position, so that their order matters to the sum.
+        hashes = _hashes(values)
+        is_in_gallery = own_column >= 0
+        is_nearest = values == self.rows.nearest[low:high, None]
+        is_used = ~is_in_gallery | ((column != own_column) & ~is_nearest)
+        factor = 2 * column.astype(np.uint64) + np.uint64(1)
+        self.row_digests[low:high] = (hashes * factor * is_used).sum(axis=1)
+        self.digested[low:high] = is_used.sum(axis=1)
+        factor = 2 * np.arange(low, high).astype(np.uint64) + np.uint64(1)
+        self.column_digests += (hashes * factor[:, None])[~is_in_gallery[:, 0]].sum(axis=0)
 
-        if len(self.diagonal):
-            self.diagonal[low:high] = values[np.arange(high - low), np.arange(low, high)]
         first, last = np.searchsorted(self.sampled, [low, high])
-        sampled_rows = self.sampled[first:last] - low
-        self.sample[first:last] = np.where(finite[sampled_rows], values[sampled_rows], np.nan)
+        self.sample[first:last] = finite[self.sampled[first:last] - low]
         return np.where(is_attempt, values, np.nan)
 
 
@@ -115,15 +130,15 @@ def scan(scores: Scores) -> DataScan:
     position = scores.gallery_order.probe_position
     judged = rows if knows_people(scores) and scores.kind != "order" else 0
     scanned = DataScan(
-        rows=np.empty((rows, 4)),
-        columns=np.repeat(np.array([[np.inf], [-np.inf], [0.0], [0.0]]), columns, axis=1),
+        rows=Comparisons.none(rows),
+        columns=Comparisons.none(columns),
         nearest=np.empty((rows, 2)),
         infinite=np.zeros(2, dtype=np.int64),
         failed=[],
-        row_digests=np.empty((rows, 2), dtype=np.uint64),
+        row_digests=np.empty(rows, dtype=np.uint64),
+        digested=np.empty(rows, dtype=np.int64),
         column_digests=np.zeros(columns, dtype=np.uint64),
-        diagonal=np.empty(rows if rows == columns else 0),
-        itself=np.where(position >= 0, scores.gallery_order.columns[0, position], -1),
+        own_column=np.where(position >= 0, scores.gallery_order.columns[0, position], -1),
         sampled=sampled,
         sample=np.full((len(sampled), columns), np.nan),
         medians=np.empty((judged, 3)),
@@ -141,14 +156,17 @@ def scan(scores: Scores) -> DataScan:
     return scanned
 
 
-def _mixed(values: np.ndarray) -> np.ndarray:
+def _hashes(values: np.ndarray) -> np.ndarray:
     """Return a hash of 64 bits of each number; all NaN are alike, and both zeros are alike."""
     numbers = np.where(np.isnan(values), np.nan, values) + 0.0
     return mixed_bits(numbers.view(np.uint64) + _ODD)
 
 
 def by_label(codes: np.ndarray, labels: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return an order of templates by their label; label ``g`` has ``starts[g]:starts[g + 1]``."""
+    """Return the templates in the order of their labels, and where each label starts in the order.
+
+    The templates of label ``g`` are ``order[starts[g] : starts[g + 1]]``.
+    """
     order = np.argsort(codes, kind="stable")
     return order, np.searchsorted(codes[order], np.arange(labels + 1))
 
@@ -156,10 +174,10 @@ def by_label(codes: np.ndarray, labels: int) -> tuple[np.ndarray, np.ndarray]:
 def label_medians(
     values: np.ndarray, order: np.ndarray, starts: np.ndarray, label: np.ndarray
 ) -> np.ndarray:
-    """Return median distances of each row, float64 (b, 3).
+    """Return median distances of each row to labels, float64 (b, 3).
 
     The columns are the median distance to the row's own label, the smallest median distance to
-    another label, and the number of this nearest label, the first of equal ones. Without any finite
+    another label, and the code of this nearest label, the smallest of several. Without any finite
     distance a median is NaN, and the nearest label -1. The median of an even number of distances is
     the lower of the two in the middle.
 
@@ -188,5 +206,5 @@ def label_medians(
 
 
 def sign_of(kind: Kind) -> float:
-    """Return the factor from a score to a distance, and back: -1 where larger scores are closer."""
+    """Return the factor between scores and distances: -1 where larger scores are closer, else 1."""
     return -1.0 if kind in LARGER_IS_CLOSER else 1.0

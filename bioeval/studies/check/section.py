@@ -1,4 +1,4 @@
-"""A check of data, and what is said of it: its findings, the most serious first."""
+"""The result of a check of data, and how it is shown: its findings, the most serious first."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class DataCheck(Shown):
 
     @property
     def misleads(self) -> bool:
-        """Whether a result of these data would mislead: any finding is an error."""
+        """Whether a result of these data would mislead, because a finding is an error."""
         return bool(self.with_severity("error"))
 
     @property
@@ -132,14 +132,14 @@ def _as_record(listed: LabelError | ConfusedPair) -> dict[str, Any]:
 
 
 def check_section(check: DataCheck) -> Section:
-    well: list[Text] = []
+    facts_found: list[Text] = []
     for name in ("samples", "kind"):
-        well += [x.found for x in check.with_severity("ok") if x.check == name][:1]
+        facts_found += [x.found for x in check.with_severity("ok") if x.check == name][:1]
     facts = Facts(
         (
             data_fact([check.system], check.data),
             Fact("Scores", scores_in_words(check.kind, check.protocol)),
-            Fact("Found", Enumeration(well, ";")),
+            Fact("Found", Enumeration(facts_found, ";")),
         )
     )
     blocks = (
@@ -147,7 +147,7 @@ def check_section(check: DataCheck) -> Section:
         _table_of_findings(check),
         _verdict(check),
         *_blocks_of_label_errors(check),
-        *_confusions(check),
+        *_blocks_of_confusions(check),
     )
     return Section("check", "", blocks, task=TASK)
 
@@ -193,16 +193,20 @@ def _blocks_of_label_errors(check: DataCheck) -> Iterator[Block]:
     yield Table("label_errors", columns, rows, title=title, notes=notes)
 
 
-def _confusions(check: DataCheck) -> Iterator[Block]:
+def _blocks_of_confusions(check: DataCheck) -> Iterator[Block]:
     confusions = check.confusions
     if confusions is None:
         return
+
+    # The threshold.
     threshold: Text = Threshold(confusions.threshold, next=confusions.next)
     if confusions.at:
         threshold = say("{threshold}, {where}", threshold=threshold, where=confusions.at)
     if not confusions.listed:
         yield Paragraph(say("No impostor is accepted at the threshold {at}.", at=threshold), "note")
         return
+
+    # A row for each pair of people.
     rows = []
     for pair in confusions.listed:
         sides = pair.probe, pair.claimed
@@ -229,16 +233,18 @@ def _confusions(check: DataCheck) -> Iterator[Block]:
         Column("other_template", "other template"),
         Column("other_image", "other image"),
     )
-    listing = (
-        "" if len(rows) == confusions.pairs else say("; the {n} with most are listed", n=len(rows))
-    )
+
+    # The notes below the table.
+    listed: Text = ""
+    if len(rows) < confusions.pairs:
+        listed = say("; the {n} with most are listed", n=len(rows))
     notes: list[Text] = [
         say(
             "{pairs:count pairs} of people make {all} {false accepts}, counted in both "
             "directions{most}. Nearest: the nearest comparison of a pair.",
             pairs=confusions.pairs,
             all=confusions.false_accepts,
-            most=listing,
+            most=listed,
         )
     ]
     if confusions.use:
@@ -265,8 +271,8 @@ def _table_of_findings(check: DataCheck) -> Table:
         if finding.places:
             lines.append(say("where: {places}", places=finding.places))
         rows += [(finding.severity, finding.check, line) for line in lines]
-    if well := check.with_severity("ok"):
-        names = Enumeration([Label(finding.check) for finding in well], "")
+    if passed_checks := check.with_severity("ok"):
+        names = Enumeration([Label(finding.check) for finding in passed_checks], "")
         rows.append(("ok", "", names))
     columns = (Column("severity"), Column("check"), Column("finding"))
     return Table("lines", columns, rows, names=3)

@@ -1,24 +1,29 @@
-"""Templates whose label is likely wrong, of probes and in the gallery; people with two names.
+"""Probes and gallery templates whose label is likely wrong, and people with two names.
 
-A label is likely wrong where the template is much nearer to another label than to its own, and
-stands to this one and all further labels as templates do to their own and the others. One that is
-as near to several labels matches nobody: it is a failed capture, or its person is not here. Two
-labels are likely one person where most templates of each are as near to the other as templates of
-one label are to each other. The rules, and how often they err, are in ``docs/checks.md``. Of scores
-without a natural zero (similarities, log-likelihood ratios, distances of which some median is
-negative), differences stand for ratios.
+A label is likely wrong if the template is much nearer to another label than to its own, and if it
+is nearer to this other label than to any third label, by as much as templates usually are to their
+own. A template that is as near to several labels matches nobody: its capture failed, or its person
+has no label. Two labels are likely one person if most templates of each are as near to the other
+label as templates of one label are to each other. The rules, and how often they err, are in
+``docs/checks.md``.
+
+The contrast of a template is the logarithm of the ratio of its distances to its own and to the
+nearest other label: negative if its own label is nearer. Scores without a natural zero
+(similarities, log-likelihood ratios, distances of which some median is negative) have the
+difference of both distances in place of the logarithm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
-from bioeval.scores.labels import plain, present
+from bioeval.scores.labels import Codes, plain, present
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import attempted, rows_per_block, threads_for
 from bioeval.scores.selecting import of_own_columns
@@ -27,28 +32,33 @@ from bioeval.showing.text import Enumeration, Text, say
 from bioeval.studies.check.findings import Finding, LabelError, Side, listed, passed, place_in_words
 from bioeval.studies.check.scan import by_label, label_medians
 
-# Rates of false discoveries among templates that are named, and among labels.
+# Rates of false discoveries: among templates with a wrong label, and among labels with two names.
 _RATE, _RATE_OF_LABELS = 0.001, 0.03
 
-# How much nearer to another label a template with a wrong one is, where 1 is as much as templates
-# usually are to their own.
+# A template with a wrong label is nearer to the other label by at least this fraction of the usual
+# contrast.
 _MIRRORED = 0.5
 
-# Two names: the least part of the way from other labels to the own one; and the part of the usual
-# contrast with which labels are apart.
+# Two labels are one person if the distance between them has come down from the distance between
+# other labels to the distance within a label by at least the fraction `_WAY`, and if templates are
+# nearer to their own label by at most the fraction `_APART` of the usual contrast.
 _WAY, _APART = 0.85, 0.75
 
-# Values of the gallery's columns that are read at a time.
+# Number of values that are read from columns of the gallery at a time.
 _KEPT_VALUES = 1 << 22
 
-_MAD = 1.4826  # of a normal distribution, the standard deviation over the MAD
+_MAD = 1.4826  # standard deviation over median absolute deviation, of a normal distribution
 
 #: Codes of two labels, the smaller one first.
 TwoLabels = tuple[int, int]
 
 
 def outlying(values: np.ndarray, rate: float) -> np.ndarray:
-    """Return which values are too large for chance: robust scores, Benjamini and Hochberg."""
+    """Return which values are too large to be due to chance, at a rate of false discoveries.
+
+    The p-values are of a normal distribution with the median and the median absolute deviation of
+    the values; the rate is controlled by the procedure of Benjamini and Hochberg (1995).
+    """
     from scipy.special import ndtr
 
     defined = values[~np.isnan(values)]
@@ -64,7 +74,10 @@ def outlying(values: np.ndarray, rate: float) -> np.ndarray:
 
 
 def contrasts(scores: Scores, medians: np.ndarray) -> np.ndarray:
-    """Return how much nearer each template is to another label than to its own; NaN if unknown."""
+    """Return how much nearer each template is to another label than to its own; NaN if unknown.
+
+    `medians` are as of :func:`label_medians`.
+    """
     return _contrast_of(medians, _has_natural_zero(scores, medians))
 
 
@@ -75,7 +88,7 @@ def _contrast_of(medians: np.ndarray, natural_zero: bool) -> np.ndarray:
 
 
 def _scaled(medians: np.ndarray, natural_zero: bool) -> np.ndarray:
-    """Return distances to the own and to the nearest label; with a natural zero, logarithms."""
+    """Return distances to the own and the nearest other label, (2, rows), or their logarithms."""
     distances = medians[:, :2].T
     if not natural_zero:
         return distances
@@ -93,58 +106,65 @@ def label_errors(
 ) -> tuple[list[LabelError], tuple[Finding, Finding]]:
     """Return templates whose label is likely wrong, up to `most`, and two findings.
 
-    The second finding is of templates that match neither their own label nor another.
-
-    `medians` are those of all rows. A template that is nearer to the other of `two_names` of one
-    person, codes of labels, has a right one.
+    The first finding is about these templates, the second about templates that match neither their
+    own label nor another. `medians`, as of :func:`label_medians`, are of all rows. A template that
+    is nearest to the other of `two_names` of its person has no wrong label.
     """
     codes = scores.codes
-    sides = {"both": (codes.probe, medians)}
+    labels = {"both": codes.probe}
+    medians_of = {"both": medians}
     if scores.layout == "probe-against-gallery":
-        of_gallery = codes.gallery, _medians_of_gallery(scores)
-        sides = {"probe": (codes.probe, medians), "gallery": of_gallery}
-    contrast = {side: contrasts(scores, x) for side, (_, x) in sides.items()}
-    wrong = {side: _much_nearer(x) for side, x in contrast.items()}
-    matching = {
-        side: _matches_one(scores, side, x, contrast[side], wrong[side])
-        for side, (_, x) in sides.items()
+        labels = {"probe": codes.probe, "gallery": codes.gallery}
+        medians_of = {"probe": medians, "gallery": _medians_of_gallery(scores)}
+    contrast = {side: contrasts(scores, x) for side, x in medians_of.items()}
+    is_suspect = {side: _much_nearer(x) for side, x in contrast.items()}
+    matches_one = {
+        side: _matches_one(scores, side, x, contrast[side], is_suspect[side])
+        for side, x in medians_of.items()
     }
-    if len(sides) == 2:
-        _leave_out_explained(
-            [x for x, _ in sides.values()],
-            [*wrong.values()],
-            [~np.isnan(x) for x in contrast.values()],
-        )
-    named = list[tuple[float, str, int]]()
+    is_judged = {side: ~np.isnan(x) for side, x in contrast.items()}
+    if len(labels) == 2:
+        _leave_out_explained([*labels.values()], [*is_suspect.values()], [*is_judged.values()])
+
+    # Suspects, (negative contrast, side, place), so that sorting puts the most certain ones first.
+    mislabelled = list[tuple[float, str, int]]()
     unmatched = list[tuple[float, str, int]]()
-    for side, (label, of_side) in sides.items():
-        for place in np.flatnonzero(wrong[side]).tolist():
-            two_labels = sorted((int(label[place]), int(of_side[place, 2])))
+    for side, label in labels.items():
+        for place in np.flatnonzero(is_suspect[side]).tolist():
+            two_labels = sorted((int(label[place]), int(medians_of[side][place, 2])))
             if tuple(two_labels) in two_names:
                 continue
-            suspects = named if matching[side][place] else unmatched
+            suspects = mislabelled if matches_one[side][place] else unmatched
             suspects.append((-contrast[side][place], side, place))
     errors = [
-        _label_error(scores, side, place, sides[side][1][place])
-        for _, side, place in sorted(named)[:most]
+        _label_error(scores, side, place, medians_of[side][place])
+        for _, side, place in sorted(mislabelled)[:most]
     ]
-    judged = sum(int((~np.isnan(x)).sum()) for x in contrast.values())
-    wrong_label = passed("label-errors")
-    failed_capture = passed("failed-captures")
-    if named:
-        message = Message("labels-likely-wrong", templates=len(named), compared=judged)
-        where = _places_in_words(scores, [(x.side, x.template.place) for x in errors], len(named))
-        wrong_label = Finding("label-errors", "warning", message, len(named), where)
-    if unmatched:
-        message = Message("captures-likely-failed", templates=len(unmatched), compared=judged)
-        listed = [(side, place) for _, side, place in sorted(unmatched)[:most]]
-        where = _places_in_words(scores, listed, len(unmatched))
-        failed_capture = Finding("failed-captures", "warning", message, len(unmatched), where)
-    return errors, (wrong_label, failed_capture)
+    judged = sum(int(x.sum()) for x in is_judged.values())
+    findings = (
+        _finding_of_suspects(scores, "label-errors", mislabelled, judged, most),
+        _finding_of_suspects(scores, "failed-captures", unmatched, judged, most),
+    )
+    return errors, findings
+
+
+def _finding_of_suspects(
+    scores: Scores, check: str, suspects: list[tuple[float, str, int]], judged: int, most: int
+) -> Finding:
+    if not suspects:
+        return passed(check)
+    codes = {"label-errors": "labels-likely-wrong", "failed-captures": "captures-likely-failed"}
+    message = Message(codes[check], templates=len(suspects), compared=judged)
+    named = [(side, place) for _, side, place in sorted(suspects)[:most]]
+    where = _places_in_words(scores, named, len(suspects))
+    return Finding(check, "warning", message, len(suspects), where)
 
 
 def _much_nearer(contrast: np.ndarray) -> np.ndarray:
-    """Return outlying templates: nearer to another label by at least half of the usual contrast."""
+    """Return which templates are much nearer to another label than to their own.
+
+    Their contrasts are outliers, and positive by at least `_MIRRORED` of the usual contrast.
+    """
     defined = contrast[~np.isnan(contrast)]
     usual = np.median(defined) if len(defined) else 0.0
     with np.errstate(invalid="ignore"):
@@ -152,54 +172,56 @@ def _much_nearer(contrast: np.ndarray) -> np.ndarray:
 
 
 def _matches_one(
-    scores: Scores, side: str, medians: np.ndarray, contrast: np.ndarray, suspect: np.ndarray
+    scores: Scores, side: str, medians: np.ndarray, contrast: np.ndarray, is_suspect: np.ndarray
 ) -> np.ndarray:
-    """Return which suspects match one other label as templates match their own.
+    """Return which suspects match one other label, as templates usually match their own.
 
-    A match is nearer to this label than to the next by at least half of the usual contrast.
+    They are nearer to this label than to any third one by `_MIRRORED` of the usual contrast.
     """
-    matches = np.zeros(len(suspect), dtype=bool)
+    matches = np.zeros(len(is_suspect), dtype=bool)
     defined = contrast[~np.isnan(contrast)]
     codes = scores.codes
     label, compared_labels = (codes.probe, codes.gallery)
     if side == "gallery":
         label, compared_labels = compared_labels, label
     order, starts = by_label(compared_labels, len(codes.values))
-    for place in np.flatnonzero(suspect).tolist():
+    for place in np.flatnonzero(is_suspect).tolist():
         if side == "gallery":
             values = _distances_to_columns(scores, np.array([place])).T
         else:
             values = attempted(scores, place, place + 1)
         values[0, compared_labels == medians[place, 2]] = np.nan
-        ((_, further, _),) = label_medians(values, order, starts, label[place : place + 1])
-        if np.isnan(further):  # there is no other label
+        ((_, to_third, _),) = label_medians(values, order, starts, label[place : place + 1])
+        if np.isnan(to_third):  # there is no third label
             matches[place] = True
             continue
-        lone = np.array([[medians[place, 1], further, 0.0]])
-        gap = _contrast_of(lone, _has_natural_zero(scores, medians))
+        # The contrast that the template would have if the nearest label were its own.
+        mirrored = np.array([[medians[place, 1], to_third, 0.0]])
+        gap = _contrast_of(mirrored, _has_natural_zero(scores, medians))
         matches[place] = gap <= _MIRRORED * np.median(defined)
     return matches
 
 
 def _leave_out_explained(
-    label: list[np.ndarray], wrong: list[np.ndarray], judged: list[np.ndarray]
+    label: list[np.ndarray], is_suspect: list[np.ndarray], is_judged: list[np.ndarray]
 ) -> None:
-    """Leave out, on both sides, templates that a wrong label of the other side explains.
+    """Remove suspects that wrong labels of the other side explain; each list has both sides.
 
-    All templates of a label may seem wrong because the templates on the other side are wrong. Where
-    all templates of both sides seem wrong, the fewer are named; of equal numbers, all are named.
+    All templates of a label may seem wrong because templates on the other side are wrong. If all
+    templates of a label seem wrong on both sides, the side with fewer of them keeps its suspects;
+    with equal numbers, both sides do.
     """
     size = max(int(x.max()) for x in label) + 1
-    # Of both sides (labels,): how many templates seem wrong, and whether all of a label do.
-    number = [np.bincount(x[y], minlength=size) for x, y in zip(label, wrong, strict=True)]
-    all_wrong = [
-        n == np.bincount(x[y], minlength=size)
-        for n, x, y in zip(number, label, judged, strict=True)
+    # For each side, (labels,): the number of suspects, and whether all templates are suspects.
+    suspects = [np.bincount(x[y], minlength=size) for x, y in zip(label, is_suspect, strict=True)]
+    all_suspect = [
+        number == np.bincount(x[y], minlength=size)
+        for number, x, y in zip(suspects, label, is_judged, strict=True)
     ]
-    for side, across in ((0, 1), (1, 0)):
-        explained = (number[across] > 0) & all_wrong[side]
-        explained &= ~all_wrong[across] | (number[across] < number[side])
-        wrong[side] &= ~explained[label[side]]
+    for side, other_side in ((0, 1), (1, 0)):
+        is_explained = (suspects[other_side] > 0) & all_suspect[side]
+        is_explained &= ~all_suspect[other_side] | (suspects[other_side] < suspects[side])
+        is_suspect[side] &= ~is_explained[label[side]]
 
 
 @stage("comparing labels of the gallery")
@@ -220,49 +242,50 @@ def _medians_of_gallery(scores: Scores) -> np.ndarray:
 
 def _distances_to_columns(scores: Scores, columns: np.ndarray) -> np.ndarray:
     """Return the distances of all probes to some gallery templates, (probes, columns)."""
-    part = of_own_columns(scores.select(gallery=columns))
+    selected = of_own_columns(scores.select(gallery=columns))
     probes, step = scores.shape[0], rows_per_block(scores)
     return np.concatenate(
-        [attempted(part, i, min(i + step, probes)) for i in range(0, probes, step)]
+        [attempted(selected, low, min(low + step, probes)) for low in range(0, probes, step)]
     )
 
 
 def _label_error(scores: Scores, side: str, place: int, medians: np.ndarray) -> LabelError:
-    codes, label = scores.codes, int(medians[2])
-    template = (scores.probe_labels, scores.probe_meta)
-    compared = (scores.gallery_labels, scores.gallery_meta)
+    codes, nearest_label = scores.codes, int(medians[2])
+    side_of_template = (scores.probe_labels, scores.probe_meta)
+    other_side = (scores.gallery_labels, scores.gallery_meta)
     if side == "gallery":
-        template, compared = compared, template
-        candidates = np.flatnonzero(codes.probe == label)
+        side_of_template, other_side = other_side, side_of_template
+        candidates = np.flatnonzero(codes.probe == nearest_label)
         distances = _distances_to_columns(scores, np.array([place]))[candidates, 0]
     else:
-        candidates = np.flatnonzero(codes.gallery == label)
+        candidates = np.flatnonzero(codes.gallery == nearest_label)
         distances = attempted(scores, place, place + 1)[0, candidates]
     nearest = int(candidates[np.nanargmin(distances)])
     own_score, nearest_score = to_user(medians[:2], scores.kind).tolist()
     return LabelError(
         side,
-        Side.from_columns(*template, place),
-        plain(codes.values[label]),
+        Side.from_columns(*side_of_template, place),
+        plain(codes.values[nearest_label]),
         own_score,
         nearest_score,
-        Side.from_columns(*compared, nearest),
+        Side.from_columns(*other_side, nearest),
     )
 
 
 def _places_in_words(scores: Scores, templates: list[tuple[str, int]], number: int) -> Text:
-    parts = list[Text]()
-    of_gallery = sorted(place for side, place in templates if side == "gallery")
-    of_probes = sorted(place for side, place in templates if side != "gallery")
-    for line, meta, of_line in (
-        ("row", scores.probe_meta, of_probes),
-        ("column", scores.gallery_meta, of_gallery),
+    """Return the rows and columns of templates, (side, place), which are some of a `number`."""
+    texts = list[Text]()
+    columns = sorted(place for side, place in templates if side == "gallery")
+    rows = sorted(place for side, place in templates if side != "gallery")
+    for noun, meta, lines in (
+        ("row", scores.probe_meta, rows),
+        ("column", scores.gallery_meta, columns),
     ):
-        places = [place_in_words(i, meta) for i in of_line]
+        places = [place_in_words(i, meta) for i in lines]
         if places:
-            name = line if len(places) == 1 else f"{line}s"
-            parts.append(say("{line} {places}", line=name, places=Enumeration(places, "")))
-    where: Text = Enumeration(parts, ";")
+            name = noun if len(places) == 1 else f"{noun}s"
+            texts.append(say("{line} {places}", line=name, places=Enumeration(places, "")))
+    where: Text = Enumeration(texts, ";")
     if len(templates) < number:
         listed, total = Count(len(templates)), Count(number)
         where = say("{shown} of {number}: {where}", shown=listed, number=total, where=where)
@@ -272,9 +295,9 @@ def _places_in_words(scores: Scores, templates: list[tuple[str, int]], number: i
 def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Finding]:
     """Return the pairs of labels that are likely one person, and the finding.
 
-    `medians` are those of all rows.
+    `medians`, as of :func:`label_medians`, are of all rows.
     """
-    pairs = set(_two_names(scores, medians))
+    pairs = set(_pairs_of_one_person(scores, medians))
     if not pairs:
         return pairs, passed("two-names")
     names = (map(plain, scores.codes.values[list(pair)].tolist()) for pair in sorted(pairs))
@@ -283,60 +306,84 @@ def two_names(scores: Scores, medians: np.ndarray) -> tuple[set[TwoLabels], Find
     return pairs, Finding("two-names", "warning", message, len(pairs), where)
 
 
-def _two_names(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
+class _LabelFacts(NamedTuple):
+    """How near the probes of each label are to their nearest other label, (labels,)."""
+
+    distance: np.ndarray  # float64: median over the probes, NaN without one that is judged
+    contrast: np.ndarray  # float64: median over the probes, NaN without a finite one
+    nearest: np.ndarray  # int64: the label nearest to more than half of the probes, -1 for none
+
+    @classmethod
+    def from_rows(
+        cls, codes: Codes, distance: np.ndarray, contrast: np.ndarray, nearest_label: np.ndarray
+    ) -> Self:
+        """Summarise probes by label; probes whose `distance` is NaN are left out."""
+        size = len(codes.values)
+        facts = cls(np.full(size, np.nan), np.full(size, np.nan), np.full(size, -1))
+        order, starts = by_label(codes.probe, len(codes.values))
+        for label in np.unique(codes.probe[~np.isnan(distance)]).tolist():
+            rows = order[starts[label] : starts[label + 1]]
+            rows = rows[~np.isnan(distance[rows])]
+            labels, probes = np.unique(nearest_label[rows], return_counts=True)
+            if 2 * probes.max() > len(rows):
+                facts.nearest[label] = labels[probes.argmax()]
+            facts.distance[label] = np.median(distance[rows])
+            if len(finite := contrast[rows][np.isfinite(contrast[rows])]):
+                facts.contrast[label] = np.median(finite)
+        return facts
+
+
+def _pairs_of_one_person(scores: Scores, medians: np.ndarray) -> Iterator[TwoLabels]:
     codes = scores.codes
     to_own, to_nearest = _scaled(medians, _has_natural_zero(scores, medians))
     contrast = contrasts(scores, medians)
     nearest_label = medians[:, 2].astype(np.int64)
-    judged = (
+    is_judged = (
         np.isfinite(to_nearest) & ~codes.no_person[codes.probe] & ~codes.no_person[nearest_label]
     )
-    compared = judged & np.isfinite(contrast)
-    if not compared.any() or not np.isfinite(to_own).any():
+    has_contrast = is_judged & np.isfinite(contrast)
+    if not has_contrast.any() or not np.isfinite(to_own).any():
         return
-    labels = np.unique(codes.probe[judged])
-    # Of each label: medians over its probes, and the label nearest to more than half of them.
-    distance, contrast_of_label = np.full((2, len(codes.values)), np.nan)
-    nearest = np.full(len(codes.values), -1)
-    order, starts = by_label(codes.probe, len(codes.values))
-    for label in labels.tolist():
-        rows = order[starts[label] : starts[label + 1]]
-        rows = rows[judged[rows]]
-        names, number = np.unique(nearest_label[rows], return_counts=True)
-        if 2 * number.max() > len(rows):
-            nearest[label] = names[number.argmax()]
-        distance[label] = np.median(to_nearest[rows])
-        if len(defined := contrast[rows][np.isfinite(contrast[rows])]):
-            contrast_of_label[label] = np.median(defined)
-    middle = np.median(distance[labels])
-    usual = np.median(to_own[np.isfinite(to_own)])
-    usual_contrast = np.median(contrast[compared])
-    if not (usual < middle and usual_contrast < 0):
+    to_nearest = np.where(is_judged, to_nearest, np.nan)
+    labels = _LabelFacts.from_rows(codes, to_nearest, contrast, nearest_label)
+    is_label = ~np.isnan(labels.distance)
+    usual_to_nearest = np.median(labels.distance[is_label])
+    usual_to_own = np.median(to_own[np.isfinite(to_own)])
+    usual_contrast = np.median(contrast[has_contrast])
+    if not (usual_to_own < usual_to_nearest and usual_contrast < 0):
         return
-    enrolled = present(codes.gallery, len(codes.values))
-    for first in np.flatnonzero(outlying(-distance, _RATE_OF_LABELS)).tolist():
-        second = int(nearest[first])
-        sides = [first]
-        if second in labels and enrolled[first]:
-            sides.append(second)
-            if nearest[second] != first:
+    is_enrolled = present(codes.gallery, len(codes.values))
+    for first in np.flatnonzero(outlying(-labels.distance, _RATE_OF_LABELS)).tolist():
+        second = int(labels.nearest[first])
+        if second < 0:
+            continue
+        # If both labels have probes and gallery templates, each must be the nearest of the other.
+        pair = [first]
+        if is_label[second] and is_enrolled[first]:
+            pair.append(second)
+            if labels.nearest[second] != first:
                 continue
-        to_other = np.mean(distance[sides])
-        if sides == [first] and second >= 0:  # one of several templates may have a wrong label
-            to_other = max(to_other, _median_to_label(scores, medians, first, second))
-        # How much nearer than a typical nearest label, and the contrast as a share of the usual.
-        nearer_by = middle - to_other
-        defined = contrast_of_label[sides][~np.isnan(contrast_of_label[sides])]
-        between = np.mean(defined) / -usual_contrast if len(defined) else 0.0
-        if second >= 0 and nearer_by >= _WAY * (middle - usual) and -_APART <= between < _MIRRORED:
+        distance = np.mean(labels.distance[pair])
+        if pair == [first]:  # one of several templates may have a wrong label
+            distance = max(distance, _median_to_label(scores, medians, first, second))
+        nearer_by = usual_to_nearest - distance
+        finite = labels.contrast[pair][~np.isnan(labels.contrast[pair])]
+        contrast_of_pair = np.mean(finite) / -usual_contrast if len(finite) else 0.0
+        is_near = nearer_by >= _WAY * (usual_to_nearest - usual_to_own)
+        if is_near and -_APART <= contrast_of_pair < _MIRRORED:
             yield min(first, second), max(first, second)
 
 
 def _median_to_label(scores: Scores, medians: np.ndarray, label: int, other: int) -> float:
-    """Return the median, over the probes of a label, of upper median distances to another label."""
+    """Return the median, over the probes of a label, of their upper median distance to another.
+
+    The distances are scaled as in :func:`_scaled`.
+    """
     probes = np.flatnonzero(scores.codes.probe == label)
     between_labels = scores.select(probes, np.flatnonzero(scores.codes.gallery == other))
     distances = np.sort(attempted(between_labels, 0, len(probes)), axis=1)
-    number = np.isfinite(distances).sum(axis=1)
-    upper = distances[np.flatnonzero(number), (number // 2)[number > 0]]
-    return float(np.median(np.log(upper) if _has_natural_zero(scores, medians) else upper))
+    finite = np.isfinite(distances).sum(axis=1)
+    upper_medians = distances[np.flatnonzero(finite), (finite // 2)[finite > 0]]
+    if _has_natural_zero(scores, medians):
+        upper_medians = np.log(upper_medians)
+    return float(np.median(upper_medians))
