@@ -1,4 +1,4 @@
-"""The answers of a threshold study and of a judged threshold: which threshold to install."""
+"""The messages of threshold studies and judged thresholds that say which threshold to install."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from bioeval.results.dataset import threshold_with_next
 from bioeval.scores.kind_check import KIND_DOUBTS
 from bioeval.studies.assurance.assured import REFUSED
 
-#: Ratio to its target above which a FAR on new people is reported as missed.
+#: A FAR on new people misses its target clearly if it is more than this many times the target.
 CLEARLY = 1.1
 
 
 def answers_of_study(
     study: xr.Dataset, rates: xr.Dataset, rule: Rule, messages: Sequence[Message]
 ) -> list[Message]:
-    """Return which threshold to install, and whether new people miss the target.
+    """Return messages on which threshold to install, and on a target that new people miss.
 
-    `rates` are the rates of all data and of the test parts; `messages` concern all data and folds.
+    `rates` are the rates of all data and of the test parts; `messages` are all messages of a study.
     """
     task = "identification" if "unenrolled_people" in study else ""
     answers = _thresholds(study, rates, rule, [x for x in messages if not x.about])
@@ -36,17 +36,20 @@ def answers_of_study(
 def _thresholds(
     study: xr.Dataset, rates: xr.Dataset, rule: Rule, messages: Sequence[Message]
 ) -> list[Message]:
-    # Of doubtful kinds or labels no threshold is of use.
+    # No threshold is of use if the kind of the scores, or the labels, are likely wrong.
     if any(x.code in KIND_DOUBTS and x.code != "near-chance" for x in messages):
         reason = "impostor scores are nearer than genuine scores; correct the kind or the labels"
         return [Message("nothing-to-install", why=f"{reason} as the warning says, and run again")]
+
+    # No threshold can be chosen.
     by_code = {x.code: x for x in messages}
-    frr = float(rates["frr"].sel(part="all"))
     if math.isnan(study["threshold"]) and math.isnan(rates["hter"].sel(part="all")):
         reason = "there are no attempts of both classes to choose it on"
         if "no-threshold" in by_code:
             reason = str(by_code["no-threshold"].arguments["why"])
         return [Message("nothing-to-install", why=reason)]
+
+    # An assured threshold was asked for.
     if refusal := next((by_code[x] for x in REFUSED if x in by_code), None):
         people: dict[str, float] = {}
         if refusal.code == "too-few-people-to-promise" and study["people_estimated"].notnull():
@@ -59,7 +62,9 @@ def _thresholds(
             threshold_accepts(study, "Without assurance"),
         ]
     if "assured_threshold" in study:
-        return [_install(study, rule, frr)]
+        return [_install(study, rule, float(rates["frr"].sel(part="all")))]
+
+    # The threshold by the rule, which is provisional if the data are too few.
     if why_not_shown := by_code.get("target-not-shown"):
         return [threshold_accepts(study, "Provisional", why=why_not_shown)]
     if "subjects" not in study and rule.name != "fixed":
@@ -87,12 +92,12 @@ def _install(study: xr.Dataset, rule: Rule, frr_without_assurance: float) -> Mes
     )
 
 
-def _missed_target(study: xr.Dataset, on_new: xr.Dataset, rule: Rule) -> list[Message]:
-    far = float(on_new["far"])
+def _missed_target(study: xr.Dataset, test_rates: xr.Dataset, rule: Rule) -> list[Message]:
+    far = float(test_rates["far"])
     target = float(rule.values[0]) if rule.name == "far" else 0.0
     if not target or not far > CLEARLY * target:
         return []
-    low = float(on_new["far_low"])
+    low = float(test_rates["far_low"])
     return [
         Message(
             "target-missed",
@@ -106,9 +111,9 @@ def _missed_target(study: xr.Dataset, on_new: xr.Dataset, rule: Rule) -> list[Me
 
 
 def threshold_accepts(result: xr.Dataset, status: str, **why: Any) -> Message:
-    """Return which scores the threshold of a result accepts.
+    """Return the message that says which scores the threshold of a result accepts.
 
-    `status` says what the threshold is: chosen, given, provisional or without assurance.
+    `status` is a word for the threshold: chosen, given, provisional or without assurance.
     """
     kind: Kind = result.attrs["kind"]
     threshold = float(result["threshold"])
@@ -125,7 +130,7 @@ def threshold_accepts(result: xr.Dataset, status: str, **why: Any) -> Message:
 
 
 def new_people(study: xr.Dataset) -> str:
-    """Return whose rates are expected, of data in which subjects, or pairs, are divided."""
+    """Return for whom the rates of test parts are expected: new people, or new pairs."""
     divided = str(study.attrs.get("divided", "subjects"))
     return "new people" if divided == "subjects" else f"new {divided}"
 
@@ -138,5 +143,5 @@ def refusal_of(study: xr.Dataset) -> Message | None:
 
 def folds_of(study: xr.Dataset) -> xr.Dataset:
     """Return the variables of the test part of each fold, without ``folds/`` in their names."""
-    of_folds = {str(name): x for name, x in study.data_vars.items() if "folds/" in str(name)}
-    return xr.Dataset({name.removeprefix("folds/"): x for name, x in of_folds.items()})
+    variables = {str(name): x for name, x in study.data_vars.items() if "folds/" in str(name)}
+    return xr.Dataset({name.removeprefix("folds/"): x for name, x in variables.items()})

@@ -1,4 +1,4 @@
-"""A threshold of a training set, and its errors there and on a test set."""
+"""A threshold that is chosen on a training set, and its errors on both sets."""
 
 from __future__ import annotations
 
@@ -62,8 +62,11 @@ JUDGED: dict[str, Variable] = {
     ),
 }
 
-#: Attributes about the intervals, which are those of the rates on the test set.
-_OF_INTERVALS = (*("interval_method", "confidence", "interval_unit", "interval_for"), "replicates")
+#: Attributes that describe the intervals of the rates on the test set.
+_INTERVAL_ATTRIBUTES = (
+    *("interval_method", "confidence", "interval_unit", "interval_for"),
+    "replicates",
+)
 
 
 @warns_of_doubts
@@ -129,20 +132,22 @@ def judge_threshold(
     require_scores(train)
     require_scores(test)
     require_two_sets(train, test, "a threshold")
-    unknown = interval is None and not knows_people(test)
+    is_wilson_for_lack_of_people = interval is None and not knows_people(test)
     if interval is None:
-        interval = "wilson" if unknown else "people"
+        interval = "wilson" if is_wilson_for_lack_of_people else "people"
     method = interval_of(interval)
     require_all_scores(train)
+
+    # The threshold, and the rates of both sets there.
     with rows_reported():
         chosen = chosen_threshold(train, rule, argument="target")
     costs: list[Any] = [rule.values] if rule.name == "cost" else []
     on_train, _ = rates_at(train, chosen.threshold)
-    on_test, at_threshold = rates_at(test, chosen.threshold, method, costs)
-    variables: Variables = {**chosen.in_units(train.kind), "eer": at_threshold["eer"].item()}
+    on_test, verified = rates_at(test, chosen.threshold, method, costs)
+    variables: Variables = {**chosen.in_units(train.kind), "eer": verified["eer"].item()}
     if math.isfinite(chosen.threshold):
-        after = float(at_threshold["threshold_next"].values[0])
-        variables["threshold_next"] = _next_of_both(test, variables | on_test, after)
+        next_of_test = float(verified["threshold_next"].values[0])
+        variables["threshold_next"] = _next_of_both(test, variables | on_test, next_of_test)
     remarks = [note.concerning("training set") for note in Provenance.from_scores(train).notes]
     remarks += LearntFrom.from_scores(train).people_in(test)
     remarks += [
@@ -153,22 +158,24 @@ def judge_threshold(
     if costs:
         on_train |= _cost(on_train, rule)
         on_test |= _cost(on_test, rule)
-        variables["min_dcf"] = at_threshold["min_dcf"].values[0].item()
+        variables["min_dcf"] = verified["min_dcf"].values[0].item()
         prior, miss, accept = rule.values
         remarks += actual_costs_above_1([on_test["dcf"]], [prior], miss, accept)
     variables |= variables_over(
         ("part",), **{name: [on_train[name], on_test[name]] for name in on_test}
     )
-    for message in messages_of(at_threshold.attrs):
-        if unknown and message.code == "dependent-attempts":
+    for message in messages_of(verified.attrs):
+        if is_wilson_for_lack_of_people and message.code == "dependent-attempts":
             pattern = str(subject_pattern_of(test))
             remarks.append(Message("wilson-without-subjects", pattern=pattern))
         else:
             remarks.append(message)
+
+    # The result, with the message that says which scores the threshold accepts.
     attrs: dict[str, Any] = about_attrs(
         Provenance.from_scores(test), "judged-threshold", "threshold judged on a test set", remarks
     )
-    attrs |= {x: at_threshold.attrs[x] for x in _OF_INTERVALS if x in at_threshold.attrs}
+    attrs |= {x: verified.attrs[x] for x in _INTERVAL_ATTRIBUTES if x in verified.attrs}
     attrs |= {
         **rule.attrs("the training set"),
         "train_system": str(train.name),
@@ -179,22 +186,25 @@ def judge_threshold(
     return judged.assign_attrs(message_attrs([answer], attrs))
 
 
-def _next_of_both(test: Scores, variables: Variables, after: float) -> float:
+def _next_of_both(test: Scores, variables: Variables, next_of_test: float) -> float:
     """Return the nearest score of both sets that the threshold rejects, or a number before it.
 
-    `variables` have the score of the training set, `after` is the score of the test set. If the
-    test set has too many attempts to list, they are counted at the decimal that is to be printed.
+    `variables` have the threshold and its errors on the test set; ``threshold_next`` among them is
+    the nearest score of the training set, and `next_of_test` of the test set. If the test set has
+    too many attempts to list, `next_of_test` may be nearer than all its scores: then attempts are
+    counted at the printed threshold.
     """
     threshold = variables["threshold"]
-    of_train = variables["threshold_next"]
+    next_of_train = variables["threshold_next"]
     nearer = max if test.kind in LARGER_IS_CLOSER else min
-    short = float(threshold_text(threshold, of_train))
-    if math.isnan(of_train) or nearer(after, short) == short:  # which is before both scores
-        return nearer(after, of_train)
-    counted, _ = rates_at(test, to_user(short, test.kind))
-    if any(counted[name] != variables[name] for name in ("fa", "fr")):
-        return after
-    return float(np.nextafter(short, of_train))
+    printed = float(threshold_text(threshold, next_of_train))
+    is_before_both = nearer(next_of_test, printed) == printed
+    if math.isnan(next_of_train) or is_before_both:
+        return nearer(next_of_test, next_of_train)
+    rates, _ = rates_at(test, to_user(printed, test.kind))
+    if any(rates[name] != variables[name] for name in ("fa", "fr")):
+        return next_of_test
+    return float(np.nextafter(printed, next_of_train))
 
 
 def rates_at(
@@ -203,44 +213,46 @@ def rates_at(
     interval: IntervalMethod | None = None,
     costs: Sequence[Any] = (),
 ) -> tuple[dict[str, Any], xr.Dataset]:
-    """Return errors and rates at a distance (NaN rejects all) with limits, and verification there.
+    """Return errors, rates and limits at a distance, and the result of verification there.
 
-    If the distance accepts all or nothing, the rates are no estimates, and have no limits.
+    A distance that is NaN rejects all. If the distance accepts all or nothing, the rates are no
+    estimates, and have no limits.
     """
-    where = to_user(-np.inf if math.isnan(threshold) else threshold, scores.kind)
-    finite = math.isfinite(where)
+    score = to_user(-np.inf if math.isnan(threshold) else threshold, scores.kind)
+    is_finite = math.isfinite(score)
     verified = verification(
         scores,
         interval=interval,
-        thresholds=[where if finite or threshold == np.inf else 0.0],
+        thresholds=[score if is_finite or threshold == np.inf else 0.0],
         costs=costs or [(0.5, 1, 1)],
         far_targets=(),
         auc=bool(costs),
     )
     genuine, impostor = int(verified["genuine_attempts"]), int(verified["impostor_attempts"])
     rates: dict[str, Any] = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-    if finite or threshold == np.inf:
+    if is_finite or threshold == np.inf:
         rates |= {name: verified[name].values[0].item() for name in ("far", "frr", "fa", "fr")}
     else:
         rates |= {"fa": 0, "fr": genuine}
         rates |= {"far": 0.0 if impostor else math.nan, "frr": 1.0 if genuine else math.nan}
     for name in ("far_low", "far_high", "frr_low", "frr_high"):
-        rates[name] = verified[name].values[0].item() if finite and name in verified else math.nan
+        has_limit = is_finite and name in verified
+        rates[name] = verified[name].values[0].item() if has_limit else math.nan
     return rates, verified
 
 
 def _cost(rates: Mapping[str, Any], rule: Rule) -> dict[str, float]:
-    """Return the normalised cost of the decisions of a set, with limits, NaN without limits.
+    """Return the normalised cost of the decisions of a set, with its limits, NaN without any.
 
-    ``(prior miss FRR + (1 - prior) accept FAR) / trivial``, where ``trivial`` is the cost of the
-    better of accepting all and rejecting all.
+    The cost is ``(prior miss FRR + (1 - prior) accept FAR) / trivial``, where ``trivial`` is the
+    smaller of the costs of accepting all and of rejecting all.
     """
     prior, miss, accept = rule.values
     trivial = float(trivial_cost(prior, miss, accept))
     if not trivial:
         return dict.fromkeys(("dcf", "dcf_low", "dcf_high"), math.nan)
-    of_frr = prior * miss / trivial
-    of_far = (1 - prior) * accept / trivial
-    low, high = limits_of_cost(rates, of_frr, of_far)
-    dcf = of_frr * rates["frr"] + of_far * rates["far"]
+    weight_of_frr = prior * miss / trivial
+    weight_of_far = (1 - prior) * accept / trivial
+    low, high = limits_of_cost(rates, weight_of_frr, weight_of_far)
+    dcf = weight_of_frr * rates["frr"] + weight_of_far * rates["far"]
     return {"dcf_low": float(low), "dcf_high": float(high), "dcf": dcf}

@@ -75,8 +75,8 @@ from bioeval.studies.thresholds.judged_threshold import rates_at
 #: The rates of a study.
 RATES = ("far", "frr", "hter")
 
-#: Their statistics over the test parts of the folds, beside the means.
-OF_FOLDS = ("sd", "pooled")
+#: Statistics of each rate over the test parts of the folds, besides the mean.
+FOLD_STATISTICS = ("sd", "pooled")
 
 STUDY = {
     "threshold": Variable(
@@ -92,7 +92,7 @@ STUDY = {
             (VERIFICATION | FOLDS)[rate], name="", measure=rate, statistic=statistic
         )
         for rate in RATES
-        for statistic in OF_FOLDS
+        for statistic in FOLD_STATISTICS
     },
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
     **entries(VERIFICATION, "impostor_pairs", "subjects", "disjoint_pairs"),
@@ -122,13 +122,13 @@ STUDY = {
     **ASSURED,
 }
 
-# Defaults.
+# The default numbers of folds and of repeats.
 USUAL_FOLDS, REPEATS = 10, 20
 
-_ON_ALL = "all data; its error there is optimistic"
+_CHOSEN_ON_ALL = "all data; its error there is optimistic"
 
-#: Attributes that are those of the evaluation in folds.
-_OF_FOLDS = (
+#: Attributes that a study takes over from the evaluation in folds.
+_FOLD_ATTRIBUTES = (
     *("splitter", "splitter_class", "splitter_seed"),
     *("confidence", "interval", "threshold_rule", "threshold_rule_in_words"),
     *("too_few_genuine", "too_few_impostor"),
@@ -243,6 +243,7 @@ def study_threshold(
     >>> study["folds"].sizes["repeat"], study["needs"].subjects_needed.to_series().to_dict()
     (5, {3: 25, 30: 78})
     """
+    # The arguments, and the splitter into folds.
     rule = Rule.parse(target, "target")
     require_scores(scores)
     _require_folds(scores, "folds", folds, low=2)
@@ -250,32 +251,33 @@ def study_threshold(
     notes: list[Message] = []
     if folds is None:
         folds, notes = _usual_folds(scores)
-    repeats = repeats or REPEATS
     task = chosen_task(task, get_args(ThresholdTask))
-    searched = task == "open_set"  # by all enrolled templates of a subject
-    if searched:
+    is_open_set = task == "open_set"
+    if is_open_set:
         scores = searches_of_people(scores)
     if assure is not None:
         assure = check_assurance(assure, rule)
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
     method = required_interval(interval, BY_PEOPLE)
-    splitter = _splitter(scores, folds, repeats, random_state, task)
+    splitter = _splitter(scores, folds, repeats or REPEATS, random_state, task)
 
-    # The threshold on all data, and in folds; the assured threshold.
-    ranked: dict[str, Any] = {}
+    # The threshold on all data, and the thresholds of the folds.
+    search_options: dict[str, Any] = {}
     with rows_reported():
-        if searched:
-            ranked = {"rank_unit": rank_unit, "fusion": by_closeness(fusion, scores.kind)}
-            counted = _of_searches(scores, rule, splitter, method, ranked)
+        if is_open_set:
+            search_options = {"rank_unit": rank_unit, "fusion": by_closeness(fusion, scores.kind)}
+            counted = _count_searches(scores, rule, splitter, method, search_options)
         else:
             counted = _count_comparisons(scores, rule, splitter, method)
     rates = counted.rates_by_part()
-    variables = counted.of_all_data(scores.kind)
-    attrs: dict[str, Any] = {**_attributes_of_folds(counted, rule, scores, method), **ranked}
+    variables = counted.variables_of_all_data(scores.kind)
+    attrs: dict[str, Any] = _attributes_of_folds(counted, rule, scores, method) | search_options
     messages = [*_messages(counted, rule, scores, notes)]
     if rule.name == "fixed":
         messages += beyond_scores(rule.values[0], rates["far"][0], rates["frr"][0])
+
+    # The assured threshold, and the people that the target needs.
     is_assured = False
     if assure is not None:
         if counted.others is None:
@@ -283,26 +285,27 @@ def study_threshold(
         else:
             curve = counted.others.far_curve(assure)
         assured = assured_threshold(curve, rule.values[0])
-        values, words = assured.described(scores.kind, rates["frr"][0])
-        variables |= values
-        attrs |= words | {"assure": assure}
+        assured_variables, assured_attrs = assured.described(scores.kind, rates["frr"][0])
+        variables |= assured_variables
+        attrs |= assured_attrs | {"assure": assure}
         messages += remarks_on(assured, scores)
         is_assured = assured.refusal is None
     needed, support = _support(counted.people, rule, is_assured)
     messages += support
 
     # The datasets: the study, its rates by part, what a target needs, and the folds.
-    studied = f"open set, {rank_unit} ranks" if searched else "single-template verification"
     about = Provenance.from_scores(scores)
-    if searched:
+    studied = "single-template verification"
+    if is_open_set:
         about = about.searching(scores)
+        studied = f"open set, {rank_unit} ranks"
     described = about_attrs(about, THRESHOLD_STUDY, f"threshold study, {studied}", messages)
     study = dataset(variables, STUDY, {}, described | attrs)
-    of_parts = variables_over(("part",), **rates)
+    variables_by_part = variables_over(("part",), **rates)
     if needed:
         is_shown = all(message.code != "target-not-shown" for message in support)
-        of_parts[f"{rule.name}{SUPPORTED}"] = int(is_shown)
-    by_part = _rates_by_part(study, of_parts, _attributes_of_intervals(counted, method))
+        variables_by_part[f"{rule.name}{SUPPORTED}"] = int(is_shown)
+    by_part = _rates_by_part(study, variables_by_part, _attributes_of_intervals(counted, method))
     answers = answers_of_study(study, by_part, rule, messages)
     study.attrs.update(message_attrs(answers, study.attrs))
     nodes = {"": study, "rates": by_part}
@@ -316,9 +319,9 @@ def study_threshold(
 def _attributes_of_folds(
     counted: _Counted, rule: Rule, scores: Scores, method: IntervalMethod
 ) -> dict[str, Any]:
-    of_folds = counted.folds.attrs
-    attrs: dict[str, Any] = {name: of_folds[name] for name in _OF_FOLDS if name in of_folds}
-    attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
+    fold_attrs = counted.folds.attrs
+    attrs: dict[str, Any] = {x: fold_attrs[x] for x in _FOLD_ATTRIBUTES if x in fold_attrs}
+    attrs["chosen_on"] = "given" if rule.name == "fixed" else _CHOSEN_ON_ALL
     attrs["divided"] = "subjects" if _divides_people(scores) else "pairs"
     if method.resamples:
         attrs["replicates"] = method.replicates
@@ -328,40 +331,40 @@ def _attributes_of_folds(
 def _messages(
     counted: _Counted, rule: Rule, scores: Scores, notes: Sequence[Message]
 ) -> Iterator[Message]:
-    is_lacking = counted.attempts.defined and not counted.chosen.defined
-    of_folds = messages_of(counted.folds.attrs)
-    for message in (*of_folds, *notes):
-        # Folds advise intervals by subject where their spread is 0; the study has these.
+    has_no_threshold = counted.attempts.defined and not counted.chosen.defined
+    for message in (*messages_of(counted.folds.attrs), *notes):
+        # Folds without spread advise intervals by subject, which a study has.
         if message.code.startswith("no-spread"):
             message = Message("no-spread-in-folds", **message.arguments)
-        if not (is_lacking and message.code == "undefined-in-parts"):
+        if not (has_no_threshold and message.code == "undefined-in-parts"):
             yield message
     if not _divides_people(scores):
         yield Message("pairs-divided")
     yield from counted.messages
-    if is_lacking:
+    if has_no_threshold:
         yield Message("no-threshold", why=no_such_threshold(rule, counted.attempts))
 
 
 def _rates_by_part(
-    study: xr.Dataset, of_parts: Variables, attributes: Mapping[str, Any]
+    study: xr.Dataset, variables: Variables, attributes: Mapping[str, Any]
 ) -> xr.Dataset:
     about = {"task": STUDY_PARTS["rates"], **attributes}
     about |= {f"rates_at_{name}": value for name, value in threshold_with_next(study).items()}
     labels = {"all": "same data", "test": new_people(study)}
     table = {**STUDY, "part": replace(COORDINATES["part"], labels=labels)}
-    return dataset(of_parts, table, {"part": np.array(["all", "test"])}, about)
+    return dataset(variables, table, {"part": np.array(["all", "test"])}, about)
 
 
 class _People(NamedTuple):
-    """The people and attempts that limit a target."""
+    """The people and impostor attempts that decide whether data support a target."""
 
-    subjects: int  # whose number makes the impostor attempts; 0 if unknown
-    impostors: int  # impostor attempts, each pair of a symmetric matrix once
-    compared: ComparedPeople | None = None  # where people are known
-    searched: bool = False  # by people who are not enrolled
+    subjects: int  # number of people, of searches only those not enrolled; 0 if unknown
+    impostors: int  # number of impostor attempts; each pair of a symmetric matrix counts once
+    compared: ComparedPeople | None = None  # None of searches, and if people are unknown
+    is_search: bool = False  # whether people who are not enrolled search a gallery
 
     def in_words(self) -> dict[str, str]:
+        """Return the attribute with the number of people, empty if unknown."""
         if not self.subjects:
             return {}
         text = counted(self.subjects, "people" if self.compared else "people who are not enrolled")
@@ -371,34 +374,35 @@ class _People(NamedTuple):
 
 
 class _Counted(NamedTuple):
-    """What is counted of a study: rates in folds, and where the threshold is chosen."""
+    """The threshold of a study with its rates on all data, and the evaluation in folds."""
 
     folds: xr.Dataset
     chosen: ChosenThreshold
-    attempts: Attempts  # all, on which it is chosen
-    rates: Mapping[str, Any]  # at the threshold, with their limits
-    variables: Variables
+    attempts: Attempts  # all attempts, on which the threshold is chosen
+    rates: Mapping[str, Any]  # rates of all attempts at the threshold, with limits
+    variables: Variables  # numbers of people and pairs
     people: _People
     messages: Sequence[Message] = ()
-    others: SearchesOfOthers | None = None
+    others: SearchesOfOthers | None = None  # None of single comparisons
 
-    def of_all_data(self, kind: Kind) -> Variables:
+    def variables_of_all_data(self, kind: Kind) -> Variables:
         values: Variables = {**self.chosen.in_units(kind)}
-        for role in ("genuine_attempts", "impostor_attempts"):
-            values[role] = getattr(self.attempts, role)
+        for name in ("genuine_attempts", "impostor_attempts"):
+            values[name] = getattr(self.attempts, name)
         return values | self.variables
 
     def rates_by_part(self) -> dict[str, list[float]]:
+        """Return each rate, its limits and statistics: on all data, and over the test parts."""
         over_folds = aggregate(self.folds, ("repeat", "fold"))
-        of_test = over_folds.sel(part="test", statistic="mean")
+        mean_of_tests = over_folds.sel(part="test", statistic="mean")
         rates = {}
         for end in ("", "_low", "_high"):
             far, frr = (self.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
             for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
-                rates[f"{rate}{end}"] = [on_all, of_test[f"{rate}{end}"].item()]
-        for rate, statistic in itertools.product(RATES, OF_FOLDS):
-            of_rate = over_folds[rate].sel(part="test", statistic=statistic)
-            rates[f"{rate}_{statistic}"] = [math.nan, of_rate.item()]
+                rates[f"{rate}{end}"] = [on_all, mean_of_tests[f"{rate}{end}"].item()]
+        for rate, statistic in itertools.product(RATES, FOLD_STATISTICS):
+            value = over_folds[rate].sel(part="test", statistic=statistic).item()
+            rates[f"{rate}_{statistic}"] = [math.nan, value]
         return rates
 
 
@@ -406,8 +410,8 @@ def _attributes_of_intervals(
     counted: _Counted, method: IntervalMethod
 ) -> dict[str, str | int | float]:
     attrs: dict[str, str | int | float] = {}
-    of_folds = counted.folds["threshold"].values
-    finite = of_folds[np.isfinite(of_folds)]
+    thresholds = counted.folds["threshold"].values
+    finite = thresholds[np.isfinite(thresholds)]
     if finite.size:
         attrs["fold_thresholds"] = f"{finite.min():.6g} to {finite.max():.6g}"
     if "far_low" in counted.rates or "frr_low" in counted.rates:
@@ -420,10 +424,10 @@ def _count_comparisons(
     scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod
 ) -> _Counted:
     folds = cross_evaluate(scores, splitter, threshold=rule, interval=_method_over_folds(interval))
-    of_kind = rule.as_distance(scores.kind)
-    verified = verify(scores, wanted=PointsWanted.of_rule(of_kind))
+    distance_rule = rule.as_distance(scores.kind)
+    verified = verify(scores, wanted=PointsWanted.of_rule(distance_rule))
     attempts, compared = verified.attempts, verified.compared
-    chosen = choose(of_kind, attempts)
+    chosen = choose(distance_rule, attempts)
     pairs = attempts.impostor_attempts // (2 if is_symmetric(scores) else 1)
     subjects = len(scores.subjects) if knows_people(scores) else 0
     rates, messages = _rates_on_all_data(scores, chosen, interval)
@@ -432,8 +436,8 @@ def _count_comparisons(
         variables["subjects"] = subjects
     if compared is not None:
         variables |= {"disjoint_pairs": compared.disjoint, "pairs_of_people": compared.pairs}
-    limited_by = _People(subjects, pairs, compared)
-    return _Counted(folds, chosen, attempts, rates, variables, limited_by, messages)
+    people = _People(subjects, pairs, compared)
+    return _Counted(folds, chosen, attempts, rates, variables, people, messages)
 
 
 def _method_over_folds(interval: IntervalMethod) -> IntervalMethod:
@@ -441,7 +445,7 @@ def _method_over_folds(interval: IntervalMethod) -> IntervalMethod:
 
 
 def searches_of_people(scores: Scores) -> Scores:
-    """Return the searches of people; distractors and junk stay in the gallery.
+    """Return scores whose probes are all of people; distractors and junk stay in the gallery.
 
     Raise :class:`ProtocolError` unless people who are not enrolled search a gallery.
     """
@@ -453,74 +457,84 @@ def searches_of_people(scores: Scores) -> Scores:
             f"{purpose}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
             "probes and a gallery"
         )
-    people = people_of_probes(scores) >= 0
-    if np.isin(scores.codes.probe, scores.codes.gallery)[people].all():
+    is_person = people_of_probes(scores) >= 0
+    if np.isin(scores.codes.probe, scores.codes.gallery)[is_person].all():
         raise ProtocolError(f"{purpose}; all people of these probes are enrolled. Give others, too")
-    if people.all():
+    if is_person.all():
         return scores
-    return scores.select(probes=np.flatnonzero(people))
+    return scores.select(probes=np.flatnonzero(is_person))
 
 
-def _of_searches(
-    scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod, ranked: dict[str, Any]
+def _count_searches(
+    scores: Scores,
+    rule: Rule,
+    splitter: Any,
+    interval: IntervalMethod,
+    search_options: dict[str, Any],
 ) -> _Counted:
-    """Count searches of a fixed gallery in folds, and at the threshold of all data.
-
-    The people who search are divided, those enrolled and those not enrolled alike.
-    """
-    from bioeval.tasks.identification import open_set
-
-    search_options = OpenSet(impostors="unenrolled", **ranked)
-    options = FoldOptions("open_set", rule, _method_over_folds(interval), search=search_options)
-    of_kind = rule.as_distance(scores.kind)
+    """Count searches of a fixed gallery in folds of the people who search, and on all data."""
+    task = OpenSet(impostors="unenrolled", **search_options)
+    options = FoldOptions("open_set", rule, _method_over_folds(interval), search=task)
+    distance_rule = rule.as_distance(scores.kind)
     person = scores.codes.probe
     gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
-    searches = search(scores, search_options)
+    searches = search(scores, task)
+
+    # The folds, which divide people who are enrolled and people who are not alike.
     enrolled = np.where(np.isin(person, person[searches.mates > 0]), "yes", "no")
     plan = SplitPlan(splitter, len(person), person, None, {"enrolled": enrolled})
     people, folds = Samples(person), []
     for split in plan.splits.values():
         parts = (searches.select(part.probes) for part in (split.train, split.test))
-        train, test = (Searched.of_part(part, search_options, gallery) for part in parts)
-        folds.append(fold_of_searches(train, test, options, of_kind) | people.sizes(split))
+        train, test = (Searched.of_part(part, task, gallery) for part in parts)
+        folds.append(fold_of_searches(train, test, options, distance_rule) | people.sizes(split))
     about = Provenance.from_scores(scores).without_claims(
         *claims_lost(scores, options.fused(scores.kind))
     )
-    all_searches = Searched.of_part(searches, search_options, gallery)
+
+    # The threshold on all data.
+    all_searches = Searched.of_part(searches, task, gallery)
     attempts = all_searches.attempts()
-    chosen = choose(of_kind, attempts)
-    rates = {}
-    if chosen.defined and math.isfinite(chosen.threshold):
-        with stage("intervals"):
-            threshold = to_user(chosen.threshold, scores.kind)
-            at_threshold = open_set(
-                scores,
-                impostors="unenrolled",
-                interval=interval,
-                thresholds=[threshold],
-                max_rank=1,
-                **ranked,
-            )
-            rates = {
-                str(name): x.item() for name, x in at_threshold.data_vars.items() if x.size == 1
-            }
+    chosen = choose(distance_rule, attempts)
     is_impostor = searches.impostor_probes("unenrolled")
-    unenrolled, searching = (len(np.unique(x)) for x in (person[is_impostor], person))
-    nearest = np.where(all_searches.ranks == 1, all_searches.mate, np.inf)
-    numbers: Variables = {
+    searching, unenrolled = (len(np.unique(x)) for x in (person, person[is_impostor]))
+    variables: Variables = {
         "impostor_pairs": attempts.impostor_attempts,
         "subjects": searching,
         "unenrolled_people": unenrolled,
     }
+    mates_at_rank_1 = np.where(all_searches.ranks == 1, all_searches.mate, np.inf)
     return _Counted(
         fold_dataset(stacked(folds), plan, about, options),
         chosen,
         attempts,
-        rates,
-        numbers,
-        _People(unenrolled, attempts.impostor_attempts, searched=True),
-        others=SearchesOfOthers(searches.other[is_impostor], person[is_impostor], nearest),
+        _rates_of_searches(scores, chosen, interval, search_options),
+        variables,
+        _People(unenrolled, attempts.impostor_attempts, is_search=True),
+        others=SearchesOfOthers(searches.other[is_impostor], person[is_impostor], mates_at_rank_1),
     )
+
+
+@stage("intervals")
+def _rates_of_searches(
+    scores: Scores,
+    chosen: ChosenThreshold,
+    interval: IntervalMethod,
+    search_options: dict[str, Any],
+) -> dict[str, Any]:
+    from bioeval.tasks.identification import open_set
+
+    if not (chosen.defined and math.isfinite(chosen.threshold)):
+        return {}
+    searched = open_set(
+        scores,
+        impostors="unenrolled",
+        interval=interval,
+        thresholds=[to_user(chosen.threshold, scores.kind)],
+        max_rank=1,
+        **search_options,
+    )
+    return {str(name): x.item() for name, x in searched.data_vars.items() if x.size == 1}
 
 
 @stage("intervals")
@@ -529,41 +543,33 @@ def _rates_on_all_data(
 ) -> tuple[dict[str, Any], list[Message]]:
     if not chosen.defined:
         return {}, []
-    by_subject, distance = knows_people(scores), chosen.threshold
-    rates, _ = rates_at(scores, distance, interval if by_subject else None)
-    if not by_subject:
+    has_people = knows_people(scores)
+    rates, _ = rates_at(scores, chosen.threshold, interval if has_people else None)
+    if not has_people:
         return rates, [Message("no-interval-by-subject", pattern=str(subject_pattern_of(scores)))]
     return rates, interval.few_people(len(scores.subjects))
 
 
 def _support(people: _People, rule: Rule, is_assured: bool) -> tuple[Variables, list[Message]]:
-    """Return the people that a target needs, with those missing, and a message if they are too few.
+    """Return the people that a target needs and lacks, and a message if there are too few.
 
-    `is_assured` is whether there is an assured threshold beside the one that the data alone allow.
+    `is_assured` says whether there is an assured threshold besides the threshold by the rule.
     """
     rate = rule.name
-    searched = people.searched
+    is_search = people.is_search
     compared = people.compared
-    limited = rate == "far" or (rate == "frr" and people.subjects > 0 and not searched)
-    if not limited or not rule.values[0] > 0:
+    is_limited = rate == "far" or (rate == "frr" and people.subjects > 0 and not is_search)
+    if not is_limited or not rule.values[0] > 0:
         return {}, []
     target = float(rule.values[0])
-    in_pairs = rate == "far" and not searched
+    in_pairs = rate == "far" and not is_search
     independent = people.subjects
     if in_pairs:
         pairs = people.impostors if compared is None else compared.pairs
         independent = min(people.impostors, pairs)
 
-    def number_needed(number: int) -> dict[str, int]:
-        if not in_pairs:
-            return {"people who are not enrolled" if searched else "people": number}
-        if compared is None or compared.pairs > people.impostors:
-            return {"impostor attempts": number}
-        enough = {"people": people_with(number)}
-        return {**(enough if enough["people"] > compared.number else {}), "pairs of people": number}
-
-    needed_by_rule = {least: least.attempts_for(target) for least in RULES}
-    numbers = [*needed_by_rule.values()]
+    # The variables, over the rules of 3 and 30.
+    numbers = [rule_of.attempts_for(target) for rule_of in RULES]
     needed: Variables = {}
     if people.subjects:
         needed["subjects_needed"] = [*map(people_with, numbers)] if in_pairs else numbers
@@ -571,17 +577,17 @@ def _support(people: _People, rule: Rule, is_assured: bool) -> tuple[Variables, 
         needed["impostors_needed"] = numbers
         needed["impostors_missing"] = [max(0, number - independent) for number in numbers]
     needed = variables_over(("rule",), **needed)
+
+    # The message on the first rule that the data do not fulfil.
     error = {"far": "false accept", "frr": "false reject"}[rate]
     about: dict[str, Any] = {"rate": rate, "target": target}
-    for least, number in needed_by_rule.items():
-        if least.supports(target, independent):
+    for rule_of, number in zip(RULES, numbers, strict=True):
+        if rule_of.supports(target, independent):
             continue
-        if least == 3:
-            message = Message(
-                "target-not-shown", **about, error=error, needed=number_needed(number)
-            )
-            return needed, [message]
-        about |= {"errors": f"{error}s", "needed": number_needed(number), "which": "", "beside": ""}
+        about["needed"] = _needed_by_unit(people, number, in_pairs=in_pairs)
+        if rule_of == 3:
+            return needed, [Message("target-not-shown", **about, error=error)]
+        about |= {"errors": f"{error}s", "which": "", "beside": ""}
         if is_assured:
             about["which"] = "by the rule "
             about["beside"] = (
@@ -590,6 +596,18 @@ def _support(people: _People, rule: Rule, is_assured: bool) -> tuple[Variables, 
             )
         return needed, [Message("threshold-uncertain", **about)]
     return needed, []
+
+
+def _needed_by_unit(people: _People, number: int, *, in_pairs: bool) -> dict[str, int]:
+    """Return the number that is needed, by the name of what is counted."""
+    if not in_pairs:
+        return {"people who are not enrolled" if people.is_search else "people": number}
+    compared = people.compared
+    if compared is None or compared.pairs > people.impostors:
+        return {"impostor attempts": number}
+    more_people = people_with(number)
+    needed = {"people": more_people} if more_people > compared.number else {}
+    return needed | {"pairs of people": number}
 
 
 def _require_folds(scores: Scores, name: str, number: int | None, *, low: int) -> None:
@@ -601,7 +619,7 @@ def _require_folds(scores: Scores, name: str, number: int | None, *, low: int) -
 
 
 def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:
-    """Return the number of folds by default, and a message if the usual number is not possible.
+    """Return the default number of folds, and a message if the usual number is not possible.
 
     Each fold has at least two people, or a pair of each class.
     """
@@ -639,11 +657,12 @@ def _splitter(
 
 
 def _divides_people(scores: Scores) -> bool:
-    """Return whether folds share no subject: else pairs are divided."""
+    """Whether folds divide people; otherwise they divide pairs, and share subjects."""
     if scores.layout != "pairs":
         return True
     if scores.pair_subjects is None or scores.pair_folds is None:
         return scores.pair_subjects is not None
+    # Given folds divide people if each person is in one fold.
     codes = scores.codes
     sides = np.concatenate([codes.gallery, codes.probe])
     people = sides[~codes.no_person[sides]].tolist()

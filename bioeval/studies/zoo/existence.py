@@ -1,8 +1,8 @@
-"""Do goats, wolves and lambs exist? Tests of two halves of each subject's templates.
+"""Tests whether goats, wolves and lambs exist, by two halves of each subject's templates.
 
 Scores that share a template are dependent, so that a test over scores finds differences between
-people who are alike. Means over two halves share no template: over subjects they go together only
-if subjects differ.
+people who are alike. The mean scores of two halves share no template: they are correlated over
+subjects only if subjects differ.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from bioeval.studies.zoo.kernel import permuted_products
 # With fewer subjects there is no test.
 LEAST_SUBJECTS = 8
 
-# Fewer subjects of one size are permuted together with subjects of another size.
+# A stratum of permuted subjects has at least this number of subjects.
 LEAST_TOGETHER = 4
 
-# The opponents of wolves and lambs are divided into so many groups at random.
+# Number of groups into which the opponents of wolves and lambs are divided at random.
 GROUPS = 16
 
 
 class Halves(NamedTuple):
-    """The half, 0 or 1, of each probe and gallery template within its subject; subjects' groups."""
+    """The half of each template among its subject's templates, and the group of each subject."""
 
-    probe: np.ndarray
-    gallery: np.ndarray
-    group: np.ndarray
+    probe: np.ndarray  # 0 or 1, (probes,)
+    gallery: np.ndarray  # 0 or 1, (gallery templates,)
+    group: np.ndarray  # from 0 to `GROUPS` - 1, (subjects,)
 
 
 class HalvesTest(NamedTuple):
-    """Correlation of two halves over subjects, its one-sided p, and how many subjects.
+    """The correlation of two halves over subjects, and its one-sided p-value.
 
-    The two numbers are NaN where fewer than `LEAST_SUBJECTS` have both halves.
+    Both are NaN if fewer than `LEAST_SUBJECTS` subjects have both halves.
     """
 
     correlation: float
     p: float
-    subjects: int
+    subjects: int  # number of subjects with both halves
 
 
 def draw_halves(scores: Scores, person: Codes, stream: Stream) -> Halves:
@@ -56,23 +56,25 @@ def draw_halves(scores: Scores, person: Codes, stream: Stream) -> Halves:
     sessions = sessions_of(scores)
     probes = len(person.probe)
     subjects = len(person.values)
-    # A template without a known session is a unit of its own.
+    # Sessions are drawn; a template without a known session is a session of its own.
     ids = np.concatenate([scores.probe_ids, scores.gallery_ids]) + len(sessions.values)
-    units = np.concatenate([sessions.probe, sessions.gallery])
-    units = np.where(units < 0, ids, units)
+    session = np.concatenate([sessions.probe, sessions.gallery])
+    session = np.where(session < 0, ids, session)
     owner = np.concatenate([person.probe, person.gallery])
-    span = 1 + int(units.max(initial=0))
-    coded = owner * span + units
-    shared = np.zeros(subjects, dtype=bool)
-    shared[np.intersect1d(coded[:probes], coded[probes:]) // span] = True
-    # A set of units is a subject's on both sides, or on one of them.
-    set_of_template = 2 * owner
-    set_of_template[:probes] += ~shared[person.probe]
-    unit, unit_of_template = np.unique(set_of_template * span + units, return_inverse=True)
-    owner_of_unit = unit // span
-    order = np.lexsort((stream.uniforms(len(unit)), owner_of_unit))
+    span = 1 + int(session.max(initial=0))
+    key = owner * span + session
+    is_on_both_sides = np.zeros(subjects, dtype=bool)
+    is_on_both_sides[np.intersect1d(key[:probes], key[probes:]) // span] = True
+    # A pool has all sessions of a subject; a subject without a session on both sides has two pools,
+    # one of each side.
+    pool_of_template = 2 * owner
+    pool_of_template[:probes] += ~is_on_both_sides[person.probe]
+    unit, unit_of_template = np.unique(pool_of_template * span + session, return_inverse=True)
+    pool = unit // span
+    # In random order, the sessions of a pool belong to the halves in turn.
+    order = np.lexsort((stream.uniforms(len(unit)), pool))
     half = np.empty(len(unit), dtype=np.int64)
-    half[order] = (np.arange(len(unit)) - np.searchsorted(owner_of_unit, owner_of_unit)) % 2
+    half[order] = (np.arange(len(unit)) - np.searchsorted(pool, pool)) % 2
     group = np.empty(subjects, dtype=np.int64)
     group[np.argsort(stream.uniforms(subjects), kind="stable")] = np.arange(subjects) % GROUPS
     of_probe, of_gallery = np.split(half[unit_of_template.reshape(-1)], [probes])
@@ -80,17 +82,18 @@ def draw_halves(scores: Scores, person: Codes, stream: Stream) -> Halves:
 
 
 def sessions_of(scores: Scores) -> Codes:
-    """Return the sessions of both sides as codes; without a column, none is known."""
+    """Return the sessions of both sides as codes; -1 without a column, or without a value."""
     sides = zip((scores.probe_meta, scores.gallery_meta), scores.shape, strict=True)
     probe, gallery = (meta.get("session", np.full(size, None)) for meta, size in sides)
     return column_codes(probe, gallery, "session")
 
 
 def goat_test(means: np.ndarray, size: np.ndarray, permutations: int, stream: Stream) -> HalvesTest:
-    """Test by Spearman's correlation of the means of two halves, shape (subjects, 2).
+    """Test Spearman's correlation of the means of two halves, shape (subjects, 2).
 
-    Second means are permuted among subjects of one `size`, for whom they have one distribution if
-    subjects do not differ: within one size the test is exact. Subjects with a NaN are left out.
+    The means of the second halves are permuted among subjects with second halves of one `size`: if
+    subjects do not differ, these means have one distribution, and the test is exact. Subjects with
+    a mean that is NaN are left out.
     """
     has_both_means = ~np.isnan(means).any(axis=1)
     if has_both_means.sum() < LEAST_SUBJECTS:
@@ -111,13 +114,13 @@ def goat_test(means: np.ndarray, size: np.ndarray, permutations: int, stream: St
 def opponents_test(
     means: np.ndarray, size: np.ndarray, permutations: int, stream: Stream
 ) -> HalvesTest:
-    """Test by products of the means of two halves, shape (subjects, 2, groups).
+    """Test products of the means of two halves against groups, shape (subjects, 2, groups).
 
-    The statistic is the sum, over subjects, of the products of both means against two *different*
-    groups: no template and no opponent is on both sides. It varies for two reasons, and a replicate
-    adds both: subjects of one `size` are permuted in the second half, as templates happen to be
-    near to all; and the signs of the groups change at random, as some opponents happen to be near
-    to some subjects.
+    The statistic is the sum, over subjects, of the products of the mean of the first half against
+    one group and the mean of the second half against a *different* group: they share no template
+    and no opponent. A replicate adds the two reasons why it varies. Some templates happen to be
+    near to everyone: second halves are permuted among subjects with second halves of one `size`.
+    Some opponents happen to be near to some subjects: the signs of the groups change at random.
     """
     has_both_halves = ~np.isnan(means).all(axis=2).any(axis=1)
     if has_both_halves.sum() < LEAST_SUBJECTS:
@@ -141,29 +144,29 @@ def opponents_test(
     spread = math.sqrt(float(first_sums @ first_sums) * float(second_sums @ second_sums))
     correlation = math.nan
     if spread > 0:
-        # Only pairs of different groups were summed.
+        # Only pairs of different groups were summed: all pairs would give more, by this factor.
         correlation = observed / spread * groups / (groups - 1)
     return HalvesTest(float(np.clip(correlation, -1, 1)), p_value, len(means))
 
 
 def _strata(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an order of subjects by their sizes, and the end of each stratum in this order.
+    """Return the subjects in order of their sizes, and where each stratum of this order ends.
 
-    Subjects of one stratum are permuted. A stratum with fewer than `LEAST_TOGETHER` subjects is
-    joined with the next stratum, and the last one with the stratum before it.
+    A stratum is one size; with fewer than `LEAST_TOGETHER` subjects it is joined with the next
+    stratum, and the last one with the stratum before it.
     """
     ends = [0]
-    for stop in np.cumsum(np.unique(size, return_counts=True)[1]).tolist():
-        if stop - ends[-1] >= LEAST_TOGETHER:
-            ends.append(stop)
+    for end in np.cumsum(np.unique(size, return_counts=True)[1]).tolist():
+        if end - ends[-1] >= LEAST_TOGETHER:
+            ends.append(end)
     return np.argsort(size, kind="stable"), np.array([*ends[1:-1], len(size)], dtype=np.int64)
 
 
 def _deviations(means: np.ndarray) -> np.ndarray:
-    """Return the means (subjects, groups) less the mean of all subjects against the group.
+    """Return the deviations of means (subjects, groups) from the mean over subjects, as integers.
 
-    The deviations are whole numbers, whose sums do not depend on the order: 2^18 is the largest,
-    and an unknown mean has 0.
+    The largest deviation becomes 2^18, and the deviation of an unknown mean is 0. Sums of integers
+    do not depend on their order.
     """
     is_known = ~np.isnan(means)
     subjects = np.maximum(is_known.sum(axis=0), 1)

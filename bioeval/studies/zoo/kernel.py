@@ -13,7 +13,7 @@ from bioeval.kernels.compiling import called_by_loops, parallel_rows
 def add_scores(
     begin, end, values, table, group, row_sums, row_lacking, column_sums, column_lacking
 ):  # fmt: skip
-    """Add up the finite scores of some rows, by row and by column; NaN is no attempt.
+    """Add up the finite scores of a block of rows, by row and by column; NaN is no attempt.
 
     ::
 
@@ -21,8 +21,8 @@ def add_scores(
             row_sums[piece of j, i, group[j]] += x
             column_sums[table[i], j] += x
 
-    Columns are taken in pieces of the same size, each by one thread, and in a piece the rows in
-    order, so that the sums are the same on any number of threads.
+    Columns are divided into pieces of the same size. One thread adds up a piece, row by row, so
+    that the sums are the same on any number of threads.
 
     - `values`: float (b, n)
     - `table` (int64 (b,)): the table of sums by column that the row is added to
@@ -70,32 +70,32 @@ def mixed(x):
 
 @parallel_rows("sums")
 def permuted_products(begin, end, first, second, ends, key, sums):
-    """Write sums of products of two lists, the second permuted within its parts.
+    """Write sums of products of two lists, the second permuted within its strata.
 
     ::
 
         for r in permutations:
-            line = second, each part in random order
-            sums[r] = sum(x * y for x, y in zip(first, line))
+            permuted = second, each stratum in random order
+            sums[r] = sum(x * y for x, y in zip(first, permuted))
 
-    A part ends before each of the increasing `ends`; lists and sums are int64, and `key` has
-    two numbers, uint64.
+    A stratum ends before each of the increasing `ends`; lists and sums are int64, and `key` has
+    two numbers, uint64, that seed the permutations.
     """
     golden = np.uint64(0x9E3779B97F4A7C15)
-    line = np.empty_like(second)
+    permuted = np.empty_like(second)
     for r in range(begin, end):
         state = mixed(key[0] ^ mixed(np.uint64(r) + key[1]))
         for k in range(len(second)):  # assignments of slices take seconds to compile
-            line[k] = second[k]
+            permuted[k] = second[k]
         low = 0
         for stop in ends:
             for j in range(stop - 1, low, -1):
                 state += golden
                 chosen = (mixed(state) >> np.uint64(32)) * np.uint64(j - low + 1)
                 k = low + np.int64(chosen >> np.uint64(32))
-                line[j], line[k] = line[k], line[j]
+                permuted[j], permuted[k] = permuted[k], permuted[j]
             low = stop
         total = 0
         for j in range(len(first)):
-            total += first[j] * line[j]
+            total += first[j] * permuted[j]
         sums[r] = total

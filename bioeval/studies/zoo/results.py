@@ -14,8 +14,8 @@ from bioeval.base.messages import Message
 from bioeval.results.dataset import threshold_with_next
 from bioeval.results.variables import COORDINATES, Variable
 
-#: The errors that a subject may have a part in: false rejects, and false accepts by its probes (of
-#: a wolf) and by claims of its identity (of a lamb).
+#: The errors of a subject: false rejects, false accepts of its probes (a wolf has many), and false
+#: accepts of claims to be the subject (a lamb has many).
 ERRORS = ("fr", "fa_as_probe", "fa_as_claimed")
 
 #: The animals whose existence is tested.
@@ -186,7 +186,7 @@ ANIMALS = {
 
 NO_ANIMAL = "none"
 
-#: Subjects that are named for each kind of error, and for each animal.
+#: Number of subjects that are named for each kind of error, and for each animal.
 NAMED = 3
 
 

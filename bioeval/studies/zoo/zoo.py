@@ -126,6 +126,7 @@ def zoo(
     >>> rejects.share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
+    # The arguments.
     require_number("quantile", quantile, above=0.0, high=0.5)
     require_integer("permutations", permutations, low=1, of_draws=True)
     seed = seed_sequence(random_state)
@@ -135,40 +136,40 @@ def zoo(
     require_values(scores, "a zoo")
     if len(scores.subjects) < 2:
         raise DataError("there is only one subject; a zoo compares at least two")
+
+    # Attempts by subject, of the subjects with a template.
     codes = scores.codes
-    present, place = np.unique(np.concatenate([codes.probe, codes.gallery]), return_inverse=True)
-    person = Codes.known(codes.values[present], *np.split(place, [len(codes.probe)]))
+    present, code = np.unique(np.concatenate([codes.probe, codes.gallery]), return_inverse=True)
+    person = Codes.known(codes.values[present], *np.split(code, [len(codes.probe)]))
     halves = draw_halves(scores, person, Stream(seed, 0))
     with rows_reported():
-        choice = chosen_threshold(scores, rule)
-        distance = choice.threshold
-        attempts = attempts_by_subject(scores, person, halves, distance)
+        chosen = chosen_threshold(scores, rule)
+        attempts = attempts_by_subject(scores, person, halves, chosen.threshold)
     tests, messages = _tests(attempts, Provenance.from_scores(scores).layout, permutations, seed)
-    messages += _messages_on_threshold(attempts, rule, distance, scores.kind)
+    messages += _messages_on_threshold(attempts, rule, chosen.threshold, scores.kind)
     if "session" in scores.probe_meta and not excludes_same(scores, "session"):
         messages += unknown_notes(sessions_of(scores), "session")
     means = _means(attempts)
     if means["non_finite"]:
         messages.append(Message("infinite-scores-left-out", attempts=means["non_finite"]))
-    # Distractors and junk have the last codes: they are opponents, but no subjects.
-    names = _integers_or_texts(person)
+
+    # The result. Distractors and junk have the last codes: they are opponents, but no subjects.
     people = int(np.count_nonzero(~codes.no_person[present]))
-    variables = {
-        **choice.in_units(scores.kind),
-        **{k: to_user(x, scores.kind) if "mean" in k else x for k, x in means.items()},
+    numbers = {
+        **chosen.in_units(scores.kind),
+        **{name: to_user(x, scores.kind) if "mean" in name else x for name, x in means.items()},
     }
-    over_subjects = {k: (("subject",), x) if np.ndim(x) else x for k, x in variables.items()}
-    over_subjects |= _errors(attempts, people)
+    variables = {name: (("subject",), x) if np.ndim(x) else x for name, x in numbers.items()}
+    variables |= _errors(attempts, people)
+    variables |= _animals(means["genuine_mean"], means["impostor_mean"], quantile)
+    coordinates = {
+        "subject": _integers_or_texts(person),
+        "error": np.array(ERRORS),
+        "animal": np.array([*ANIMALS]),
+        "test": np.array(TESTED),
+    }
     attrs = about_attrs(Provenance.from_scores(scores), "zoo", "zoo", messages)
-    ds = dataset(
-        over_subjects | _animals(means["genuine_mean"], means["impostor_mean"], quantile) | tests,
-        ZOO,
-        {
-            **{"subject": names, "error": np.array(ERRORS)},
-            **{"animal": np.array([*ANIMALS]), "test": np.array(TESTED)},
-        },
-        attrs,
-    ).isel(subject=slice(people))
+    ds = dataset(variables | tests, ZOO, coordinates, attrs).isel(subject=slice(people))
     settings = {
         **rule.attrs(),
         "quantile": float(quantile),
@@ -185,13 +186,14 @@ def _messages_on_threshold(
         return [ALL_REJECTED]
     if rule.name != "fixed":
         return []
-    genuine, probes = attempts.genuine, attempts.as_probe
-    far = ratio(probes.accepted.sum(), probes.attempts.sum())
+    genuine, as_probe = attempts.genuine, attempts.as_probe
+    far = ratio(as_probe.accepted.sum(), as_probe.attempts.sum())
     frr = np.mean(~genuine.accepted) if len(genuine.accepted) else np.nan
     return beyond_scores(to_user(distance, kind), float(far), float(frr))
 
 
 def _means(attempts: ZooAttempts) -> dict[str, Any]:
+    """Return the mean distances of each subject, and the number of infinite scores left out."""
     genuine = attempts.genuine
     as_probe = attempts.as_probe
     as_claimed = attempts.as_claimed
@@ -212,9 +214,14 @@ def _means(attempts: ZooAttempts) -> dict[str, Any]:
             "divide all scores by a constant"
         )
     probing = as_probe.finite.sum(axis=(1, 2))
-    claiming = as_claimed.finite.sum(axis=(1, 2))
-    number = (np.bincount(person, minlength=subjects), probing, claiming, probing + claiming)
-    means = {name: ratio(x, n) for (name, x), n in zip(sums.items(), number, strict=True)}
+    claimed = as_claimed.finite.sum(axis=(1, 2))
+    counts = {
+        "genuine_mean": np.bincount(person, minlength=subjects),
+        "impostor_mean_as_probe": probing,
+        "impostor_mean_as_claimed": claimed,
+        "impostor_mean": probing + claimed,
+    }
+    means = {name: ratio(x, counts[name]) for name, x in sums.items()}
     infinite = int((~finite).sum() + (as_probe.attempts - probing).sum())
     return {**means, "non_finite": infinite}
 
@@ -224,14 +231,14 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
 
     Totals are over the first `people` subjects: the others are distractors and junk.
     """
-    genuine, rejected = attempts.genuine, ~attempts.genuine.accepted
-    as_probe, as_claimed = attempts.as_probe, attempts.as_claimed
-    size = len(as_probe.attempts)
-    rejects = np.bincount(genuine.person[rejected], minlength=size)
+    genuine, as_probe, as_claimed = attempts
+    subjects = len(as_probe.attempts)
+    # Both (errors, subjects), the kinds of errors in the order of `ERRORS`.
+    rejects = np.bincount(genuine.person[~genuine.accepted], minlength=subjects)
     errors = np.stack([rejects, as_probe.accepted, as_claimed.accepted])
-    of_genuine = np.bincount(genuine.person, minlength=size)
-    number = np.stack([of_genuine, as_probe.attempts, as_claimed.attempts])
-    # An impostor attempt has two subjects: it is left out with either of them.
+    genuine_attempts = np.bincount(genuine.person, minlength=subjects)
+    number = np.stack([genuine_attempts, as_probe.attempts, as_claimed.attempts])
+    # Without a subject: an impostor attempt has two subjects, and is left out with either of them.
     own, own_number = (np.stack([x[0], x[1] + x[2], x[1] + x[2]]) for x in (errors, number))
     total, total_number = errors.sum(axis=1), number.sum(axis=1)
     all_errors = errors[:, :people].sum(axis=1)
@@ -258,27 +265,30 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
 
 def gini(counts: np.ndarray) -> float:
     """Return the Gini coefficient, ``sum_ij |x_i - x_j| / (2 n^2 mean)``; NaN where all are 0."""
-    place = 2 * np.arange(1, len(counts) + 1) - len(counts) - 1
-    return float(ratio(place @ np.sort(counts), len(counts) * counts.sum()))
+    # In increasing order, the i-th count is subtracted from n - i counts, and i - 1 from it.
+    weights = 2 * np.arange(1, len(counts) + 1) - len(counts) - 1
+    return float(ratio(weights @ np.sort(counts), len(counts) * counts.sum()))
 
 
 def fewest_with_half(counts: np.ndarray) -> int:
-    """Return the number of the largest counts that add up to half of all; 0 where all are 0."""
+    """Return the smallest number of counts that add up to half of all; 0 if all are 0."""
     sums = np.sort(counts)[::-1].cumsum()
     return int(np.searchsorted(2 * sums, sums[-1]) + 1) if sums[-1] else 0
 
 
 def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: float) -> Variables:
+    # The best and the worst subjects, by the genuine mean and by the impostor mean.
     subjects = np.flatnonzero(~np.isnan(genuine_mean) & ~np.isnan(impostor_mean))
     best = number_of_best(quantile, len(subjects))
-    sides = []
+    by_mean = []
     for distance in (genuine_mean[subjects], -impostor_mean[subjects]):
         order = subjects[np.argsort(distance, kind="stable")]
-        sides.append({"best": order[:best], "worst": order[len(subjects) - best :]})
-    of_subject = np.full(len(genuine_mean), NO_ANIMAL, dtype="<U9")
+        by_mean.append({"best": order[:best], "worst": order[len(subjects) - best :]})
+    animal_of_subject = np.full(len(genuine_mean), NO_ANIMAL, dtype="<U9")
     for animal, (by_genuine, by_impostor) in ANIMALS.items():
-        of_subject[np.intersect1d(sides[0][by_genuine], sides[1][by_impostor])] = animal
-    count = np.array([(of_subject == animal).sum() for animal in ANIMALS])
+        members = np.intersect1d(by_mean[0][by_genuine], by_mean[1][by_impostor])
+        animal_of_subject[members] = animal
+    count = np.array([(animal_of_subject == animal).sum() for animal in ANIMALS])
     expected = p_more = p_fewer = np.full(len(ANIMALS), np.nan)
     if len(subjects):
         chance = hypergeom(len(subjects), best, best)
@@ -292,11 +302,11 @@ def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: floa
             animal_p_more=p_more,
             animal_p_fewer=p_fewer,
         ),
-        "animal_of_subject": (("subject",), of_subject),
+        "animal_of_subject": (("subject",), animal_of_subject),
     }
 
 
-#: Templates that a subject needs for two halves: all-against-all, and with probes and gallery.
+#: The templates that a subject needs for two halves, all-against-all, and with probes and gallery.
 _NEEDED = {
     "goat": ("4 templates", "2 probes and 2 gallery templates"),
     "wolf": ("2 templates", "2 probes"),
@@ -315,10 +325,14 @@ def _tests(
     streams = [Stream(seed, key) for key in (1, 2, 3)]
     tests = {
         "goat": goat_test(
-            genuine.means(subjects), genuine.size(subjects), permutations, streams[0]
+            genuine.means(subjects), genuine.second_half_sizes(subjects), permutations, streams[0]
         ),
-        "wolf": opponents_test(as_probe.means, as_probe.size, permutations, streams[1]),
-        "lamb": opponents_test(as_claimed.means, as_claimed.size, permutations, streams[2]),
+        "wolf": opponents_test(
+            as_probe.means, as_probe.second_half_sizes, permutations, streams[1]
+        ),
+        "lamb": opponents_test(
+            as_claimed.means, as_claimed.second_half_sizes, permutations, streams[2]
+        ),
     }
     variables: Variables = {"kruskal_p": kruskal_p(genuine.distance, genuine.person)}
     variables |= variables_over(
@@ -343,6 +357,7 @@ def _tests(
 
 
 def _integers_or_texts(person: Codes) -> np.ndarray:
+    """Return the labels of subjects, as integers if all are, else as text."""
     names = list(map(plain, person.values.tolist()))
     if all(type(name) is int and abs(name) < 2**63 for name in names):
         return np.array(names, dtype=np.int64)
@@ -351,45 +366,43 @@ def _integers_or_texts(person: Codes) -> np.ndarray:
     return np.array(names, dtype=str)
 
 
-# Attempts by subject, whose scores are distances, are counted in one pass. Memory is of the size of
-# the subjects and of the genuine and the accepted attempts.
+# The attempts by subject are counted in one pass. Memory is of the size of the subjects and of the
+# genuine and the accepted attempts.
 
 # Number of columns that one thread adds up, about.
 PIECE = 1024
 
 
 class Genuine(NamedTuple):
-    """The genuine attempts, the smallest distance first."""
+    """The genuine attempts, (attempts,), in increasing order of their distances."""
 
     distance: np.ndarray  # float64
     person: np.ndarray
-    half: np.ndarray  # 0 or 1 if both templates are of this half, else -1
+    half: np.ndarray  # 0 or 1 if both templates are in this half, else -1
     accepted: np.ndarray
 
     def means(self, subjects: int) -> np.ndarray:
         """Return the mean distances of each subject over each half, shape (subjects, 2)."""
         used = (self.half >= 0) & np.isfinite(self.distance)
-        place = 2 * self.person[used] + self.half[used]
-        sums = np.bincount(place, self.distance[used], 2 * subjects)
-        return ratio(sums, np.bincount(place, minlength=2 * subjects)).reshape(subjects, 2)
+        index = 2 * self.person[used] + self.half[used]
+        sums = np.bincount(index, self.distance[used], 2 * subjects)
+        return ratio(sums, np.bincount(index, minlength=2 * subjects)).reshape(subjects, 2)
 
-    def size(self, subjects: int) -> np.ndarray:
-        """Return the number of pairs in the second half of each subject."""
+    def second_half_sizes(self, subjects: int) -> np.ndarray:
+        """Return the number of attempts in the second half of each subject."""
         return np.bincount(self.person[self.half == 1], minlength=subjects)
 
 
 class Impostors(NamedTuple):
-    """Impostor attempts of each subject in one role, shape (subjects,), and in halves.
+    """The impostor attempts of each subject in one role: as probe, or as the claimed subject."""
 
-    The sums, and the numbers of finite distances in them, have the shape (subjects, 2, groups): the
-    half of the subject's templates, and the group of the opponent.
-    """
-
-    attempts: np.ndarray
+    attempts: np.ndarray  # int64 (subjects,)
+    accepted: np.ndarray  # int64 (subjects,): false accepts
+    second_half_sizes: np.ndarray  # int64 (subjects,): number of templates in the second half
+    #: (subjects, 2, groups): sums and numbers of finite distances, by the half of the subject's
+    #: template and the group of the opponent.
     sums: np.ndarray
     finite: np.ndarray
-    size: np.ndarray  # templates in the second half
-    accepted: np.ndarray  # false accepts
 
     @property
     def means(self) -> np.ndarray:
@@ -398,7 +411,7 @@ class Impostors(NamedTuple):
 
 
 class ZooAttempts(NamedTuple):
-    """The attempts of a zoo."""
+    """The genuine attempts, and the impostor attempts of each subject in both roles."""
 
     genuine: Genuine
     as_probe: Impostors
@@ -408,19 +421,26 @@ class ZooAttempts(NamedTuple):
 def attempts_by_subject(
     scores: Scores, person: Codes, halves: Halves, threshold: float
 ) -> ZooAttempts:
-    """Return the attempts by subject, the codes of `person`; NaN accepts nothing."""
+    """Return the attempts by subject, the codes of `person`.
+
+    `threshold` is a distance; NaN accepts nothing.
+    """
+    # The person of each row and of each column, and the half of each column: blocks have the
+    # gallery in the order of its subjects.
     order = scores.gallery_order.columns[0]
-    threshold = float(among_distances(scores, threshold))
-    rows_of_matrix, columns_of_matrix = scores.shape
-    pieces = -(-columns_of_matrix // PIECE)
-    subjects = len(person.values)
-    group = halves.group
-    # Blocks have the gallery in the order of its subjects.
     probe = person.probe
     claimed = person.gallery[order]
     half_of_column = halves.gallery[order]
-    genuine = []
-    accepted = np.zeros((2, subjects), dtype=np.int64)
+    group_of_row = halves.group[probe]
+    group_of_column = halves.group[claimed]
+    threshold = float(among_distances(scores, threshold))
+    rows_of_matrix, columns_of_matrix = scores.shape
+    pieces = -(-columns_of_matrix // PIECE)
+
+    # What the loop over blocks collects; for the sums, see `add_scores`.
+    subjects = len(person.values)
+    genuine_of_blocks = []
+    accepted_as_probe, accepted_as_claimed = np.zeros((2, subjects), dtype=np.int64)
     row_sums = np.zeros((rows_of_matrix, GROUPS))
     row_lacking = np.zeros((rows_of_matrix, GROUPS + 1), dtype=np.int64)
     column_sums = np.zeros((GROUPS, columns_of_matrix))
@@ -430,70 +450,69 @@ def attempts_by_subject(
         for block in blocks_of(scores):
             rows = block.probes
             row, column, value = block.genuine()
-            own_half = halves.probe[row]
-            own_half[own_half != halves.gallery[column]] = -1
-            genuine.append((value, probe[row], own_half))
+            half = halves.probe[row]
+            half[half != halves.gallery[column]] = -1
+            genuine_of_blocks.append((value, probe[row], half))
+
             distances = block.impostors().values
             accepted_cells = np.flatnonzero(is_accepted(distances, threshold))
+            row, column = np.divmod(accepted_cells, columns_of_matrix)
+            accepted_as_probe += np.bincount(probe[rows][row], minlength=subjects)
+            accepted_as_claimed += np.bincount(claimed[column], minlength=subjects)
+
             if block.rejected:
                 distances = farthest(distances)
             sums = np.zeros((pieces, len(distances), GROUPS))
             lacking = np.zeros((pieces, len(distances), GROUPS + 1), dtype=np.int64)
-            group_of_row = group[probe[rows]]
-            group_of_column = group[claimed]
-            add_scores(
-                distances, group_of_row, group_of_column, sums, lacking, column_sums, column_lacking
-            )
+            groups = group_of_row[rows], group_of_column
+            add_scores(distances, *groups, sums, lacking, column_sums, column_lacking)
             row_sums[rows] = sums.sum(axis=0)
             row_lacking[rows] = lacking.sum(axis=0)
-            row, position = np.divmod(accepted_cells, columns_of_matrix)
-            accepted[0] += np.bincount(probe[rows][row], minlength=subjects)
-            accepted[1] += np.bincount(claimed[position], minlength=subjects)
-        sizes = [np.bincount(group[side], minlength=GROUPS) for side in (claimed, probe)]
-        as_probe = _by_subject(row_sums, row_lacking, sizes[0], accepted[0], probe, halves.probe)
+        as_probe = _by_subject(
+            row_sums, row_lacking, group_of_column, accepted_as_probe, probe, halves.probe
+        )
         as_claimed = _by_subject(
-            column_sums.T, column_lacking.T, sizes[1], accepted[1], claimed, half_of_column
+            *(column_sums.T, column_lacking.T, group_of_row),
+            *(accepted_as_claimed, claimed, half_of_column),
         )
 
     # The genuine attempts in increasing order: sums do not depend on the order of the templates.
-    distance, owner, own_half = map(np.concatenate, zip(*genuine, strict=True))
-    order_of_sums = np.argsort(distance)
-    distance = distance[order_of_sums]
-    genuine_accepted = is_accepted(distance, threshold)
+    distance, owner, half = map(np.concatenate, zip(*genuine_of_blocks, strict=True))
+    by_distance = np.argsort(distance)
+    distance = distance[by_distance]
+    is_genuine_accepted = is_accepted(distance, threshold)
     if scores.nan == "reject":
         distance = farthest(distance)
-    return ZooAttempts(
-        Genuine(
-            distance.astype(np.float64),
-            owner[order_of_sums],
-            own_half[order_of_sums],
-            genuine_accepted,
-        ),
-        as_probe,
-        as_claimed,
-    )
+    distance = distance.astype(np.float64)
+    genuine = Genuine(distance, owner[by_distance], half[by_distance], is_genuine_accepted)
+    return ZooAttempts(genuine, as_probe, as_claimed)
 
 
 def _by_subject(
     sums: np.ndarray,
     lacking: np.ndarray,
-    group_sizes: np.ndarray,
+    group_of_opponent: np.ndarray,
     accepted: np.ndarray,
     person: np.ndarray,
     half: np.ndarray,
 ) -> Impostors:
-    """Return the impostor scores of each subject, added up over rows, or over columns.
+    """Return the impostor attempts of each subject, added up over its rows (or its columns).
 
-    `sums` (m, GROUPS) are the sums of each row's scores with the groups of opponents; `lacking`
-    (m, GROUPS + 1) the numbers of scores that are not finite in each group, and that are infinite.
-    `person` and `half` (m,) are the subject of each row, and the half of the subject's rows.
+    - `sums` (rows, GROUPS): sums of the scores of each row against each group of opponents
+    - `lacking` (rows, GROUPS + 1): numbers of scores that are not finite, by group, and of infinite
+      scores
+    - `group_of_opponent` (columns,): the group of the subject of each column
+    - `accepted` (subjects,): false accepts
+    - `person`, `half` (rows,): the subject of each row, and the half of its template
     """
     subjects = len(accepted)
     sums_of_halves = np.zeros((subjects, 2, GROUPS))
     finite = np.zeros((subjects, 2, GROUPS), dtype=np.int64)
     infinite = np.zeros(subjects, dtype=np.int64)
+    group_sizes = np.bincount(group_of_opponent, minlength=GROUPS)
     np.add.at(sums_of_halves, (person, half), sums)
     np.add.at(finite, (person, half), group_sizes - lacking[:, :GROUPS])
     np.add.at(infinite, person, lacking[:, GROUPS])
-    size = np.bincount(person[half == 1], minlength=subjects)
-    return Impostors(finite.sum(axis=(1, 2)) + infinite, sums_of_halves, finite, size, accepted)
+    attempts = finite.sum(axis=(1, 2)) + infinite
+    second_half_sizes = np.bincount(person[half == 1], minlength=subjects)
+    return Impostors(attempts, accepted, second_half_sizes, sums_of_halves, finite)
