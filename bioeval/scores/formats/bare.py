@@ -29,16 +29,15 @@ from bioeval.scores.formats.containers import open_npy
 from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.labels import (
-    Templates,
     labels_of_matrix,
     labels_of_rows,
-    read_templates,
 )
 from bioeval.scores.formats.layouts import first_line_of
 from bioeval.scores.formats.lists import two_classes
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.formats.tables import Head, read_columns
+from bioeval.scores.formats.template_tables import TemplateTable, read_templates
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores
 from bioeval.scores.numbering import numbering_in_other_order, other_order
@@ -46,12 +45,16 @@ from bioeval.scores.pairs import classes_of_subjects
 
 
 def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: bool) -> Scores:
-    """Read a .npy file: scores of trials or of one class, features of templates, or a matrix."""
+    """Read a .npy file, by its arguments.
+
+    It holds scores of trials, scores of one class (with a file of impostor scores), the features of
+    templates whose pairs are listed, or a matrix.
+    """
     values = open_npy(path)
     if impostor is None and "trials" not in arguments:
         return _read_matrix(path, values, arguments, as_read)
     if impostor is None and ("metric" in arguments or "average" in arguments):
-        return _pairs_of_features(path, _checked(path, values), arguments)
+        return _pairs_of_features(path, _require_matrix(path, values), arguments)
     values = _vector(path, values)
     options = {
         "kind": arguments.kind_of(path, None, ""),
@@ -60,7 +63,7 @@ def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: b
     }
     if impostor is None:
         return in_listed_order(path, values, arguments, options)
-    impostor_values = _second(impostor, "a .npy file of impostor scores")
+    impostor_values = _open_second(impostor, "a .npy file of impostor scores")
     return two_classes(
         path, values, impostor, _vector(impostor, impostor_values), arguments, options
     )
@@ -68,21 +71,25 @@ def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: b
 
 def read_numbers(head: Head, arguments: Arguments) -> Scores:
     """Read a text of numbers alone: a matrix, or with a metric an embedding on each line."""
-    named = not any(map(is_number, head.cells[0]))
-    header, index = (True, int(not head.cells[0][0])) if named else first_line_of(head, arguments)
-    rows = {i: "the index" for i in range(index)}
-    names = {i: f"column {i + 1}" for i in range(index, head.width)}
-    table = read_columns(head, header, rows, names, blanks=names)
+    has_names = not any(map(is_number, head.cells[0]))
+    if has_names:
+        header = True
+        index_columns = int(not head.cells[0][0])
+    else:
+        header, index_columns = first_line_of(head, arguments)
+    index = {i: "the index" for i in range(index_columns)}
+    names = {i: f"column {i + 1}" for i in range(index_columns, head.width)}
+    table = read_columns(head, header, index, names, blanks=names)
     for numbers in (column.objects() for column in table.words.values()):
         if numbering_in_other_order(numbers):
             raise other_order(f"{head.path}: the first column, without a name,", numbers)
     values = np.column_stack([*table.numbers.values()])
-    is_named = named and names_features(head.cells[0][index:])
-    scores = _read_matrix(head.path, values, arguments, False, is_named)
+    named = has_names and names_features(head.cells[0][index_columns:])
+    scores = _read_matrix(head.path, values, arguments, False, named)
     return scores._with(reading=(*head.reading, *scores.reading))
 
 
-def _second(path: Path, expected: str) -> np.ndarray:
+def _open_second(path: Path, expected: str) -> np.ndarray:
     kind = content(existing_file(path, expected))
     if kind != "npy":
         raise fault(path, f"is {kind}", f"expected {expected}")
@@ -95,7 +102,8 @@ def _vector(path: Path, values: np.ndarray) -> np.ndarray:
     return np.ravel(values)
 
 
-def _checked(path: Path, values: Any) -> Any:
+def _require_matrix(path: Path, values: Any) -> Any:
+    """Return an array of two dimensions; raise with advice where it has one."""
     if values.ndim == 2:
         return values
     hint = ""
@@ -122,7 +130,7 @@ def _read_matrix(
     gallery = arguments.peek("gallery")
     gallery = gallery if is_matrix(gallery) else None
     if gallery is None and "metric" not in arguments and "average" not in arguments:
-        row_count, column_count = _checked(path, values).shape
+        row_count, column_count = _require_matrix(path, values).shape
         sides = labels_of_matrix(path, arguments, row_count, column_count)
         kind = arguments.take("kind")
         nan = arguments.take("nan", "raise")
@@ -143,38 +151,44 @@ def _read_matrix(
         "as_read": as_read,
         "named": named,
     }
-    left = as_embeddings(_checked(path, values)[:], str(path))
-    place = arguments.take("labels")
+    probe_features = as_embeddings(_require_matrix(path, values)[:], str(path))
+    probe_count, feature_count = probe_features.shape
+    label_file = arguments.take("labels")
     if gallery is None:
-        labels = labels_of_rows(path, arguments, place, arguments.all_meta(), len(left), "labels")
+        labels = labels_of_rows(
+            path, arguments, label_file, arguments.all_meta(), probe_count, "labels"
+        )
         subjects, meta = labels.columns()
-        return Scores._from_embeddings(left, subjects, probe_meta=meta, **options)
-    gallery_values = _second(arguments.take("gallery"), "a .npy file of embeddings")
-    right = as_embeddings(_checked(gallery, gallery_values), str(gallery))
-    if left.shape[1] != right.shape[1]:
+        return Scores._from_embeddings(probe_features, subjects, probe_meta=meta, **options)
+    gallery_values = _open_second(arguments.take("gallery"), "a .npy file of embeddings")
+    gallery_features = as_embeddings(_require_matrix(gallery, gallery_values), str(gallery))
+    if feature_count != gallery_features.shape[1]:
         raise fault(
             path,
-            f"has {left.shape[1]} features a row and {gallery} {right.shape[1]}",
+            f"has {feature_count} features a row and {gallery} {gallery_features.shape[1]}",
             "expected the same number",
         )
-    probe = labels_of_rows(
-        path, arguments, place, arguments.side_meta("probe"), len(left), "labels"
+    probe_side = labels_of_rows(
+        path, arguments, label_file, arguments.side_meta("probe"), probe_count, "labels"
     )
-    gallery_labels = labels_of_rows(
-        gallery, arguments, None, arguments.side_meta("gallery"), len(right), ""
+    gallery_side = labels_of_rows(
+        gallery, arguments, None, arguments.side_meta("gallery"), len(gallery_features), ""
     )
-    (rows, probe_meta), (columns, gallery_meta) = probe.columns(), gallery_labels.columns()
-    options |= {"probe_meta": probe_meta, "gallery_meta": gallery_meta}
-    return Scores._from_embeddings(left, rows, right, columns, **options)
+    probe_labels, options["probe_meta"] = probe_side.columns()
+    gallery_labels, options["gallery_meta"] = gallery_side.columns()
+    return Scores._from_embeddings(
+        probe_features, probe_labels, gallery_features, gallery_labels, **options
+    )
 
 
 def _features_of(
-    path: Path, values: np.ndarray, templates: Templates, *, by_image: bool
+    path: Path, values: np.ndarray, templates: TemplateTable, *, by_image: bool
 ) -> np.ndarray:
+    """Return the features of the images, or of the templates, that a table names."""
     features = as_embeddings(values, str(path))
-    owners = templates.columns.get("subject")
-    if owners is not None and len(owners) == len(features):
-        require_features(features, owners, str(path))
+    subjects = templates.columns.get("subject")
+    if subjects is not None and len(subjects) == len(features):
+        require_features(features, subjects, str(path))
     images = len(templates.columns["template"])
     number = len(templates.names)
     if len(features) != (images if by_image else number):
@@ -198,10 +212,10 @@ def _refuse_same_template(path: Path, is_same: np.ndarray) -> None:
 
 
 def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> Scores:
-    """Return the distances of listed pairs of templates, of features of images or of templates.
+    """Return the distances of the pairs that `trials` lists, of templates that `labels` lists.
 
-    With `average`, each row is an image of `labels`, in its order; without `average`, each row is a
-    template, in the order of the first lines of the templates.
+    With `average`, a row of the features is an image, in the order of `labels`; without `average`,
+    a template, in the order of the first lines of the templates.
     """
     if "labels" not in arguments:
         raise fault(
@@ -215,7 +229,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> 
     listed = read_comparisons(arguments.take("trials"), arguments)
     enrolled, probe, _ = look_up(listed, templates.names)
     genuine = listed.genuine
-    subject_of = templates.subjects()
+    subject_of = templates.subjects_if_stated()
     if genuine is None and subject_of is None:
         raise fault(
             listed.path,
@@ -234,16 +248,16 @@ def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> 
     subjects = None
     notes: tuple[Message, ...] = ()
     if subject_of is not None:
-        owner = np.array([subject_of[name] for name in templates.names], dtype=object)
+        subject = np.array([subject_of[name] for name in templates.names], dtype=object)
         if genuine is None:
             no_person = ids_of_no_person(arguments.peek("distractor_ids"))
-            genuine, is_attempt = classes_of_subjects(owner[enrolled], owner[probe], no_person)
+            genuine, is_attempt = classes_of_subjects(subject[enrolled], subject[probe], no_person)
             if not is_attempt.all():
                 notes = (Message("pairs-of-no-person", pairs=int((~is_attempt).sum())),)
                 enrolled = enrolled[is_attempt]
                 probe = probe[is_attempt]
                 genuine = genuine[is_attempt]
-        subjects = np.column_stack([owner[enrolled], owner[probe]])
+        subjects = np.column_stack([subject[enrolled], subject[probe]])
     pairs = Scores.from_pairs(
         EmbeddingSource(features, features, metric).pairs(enrolled, probe),
         genuine,

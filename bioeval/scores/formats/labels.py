@@ -1,9 +1,9 @@
-"""Labels of one side (CSV, an array, names of images), and tables of templates with their subjects.
+"""The labels of one side, and its metadata: a CSV file, an array, or names of images.
 
-Cells of CSV files stay the text they are: ``007``, ``NA`` and ``1e5`` are labels like any other;
-but a column of whole floats (1.0, as pandas writes a column with blanks) holds integers. Only
-blanks around a cell are dropped, since no two subjects differ by such blanks alone. A blank cell is
-an unknown value of metadata, as ``""`` is in Python; a blank label is of no person.
+Cells of CSV files stay text, without the blanks around them: ``007``, ``NA`` and ``1e5`` are labels
+like any other. But a column of whole floats, such as 1.0, holds integers: pandas writes integers so
+in a column with blanks. A blank cell of metadata is an unknown value, and a blank label is of no
+person.
 """
 
 from __future__ import annotations
@@ -18,19 +18,16 @@ from typing import Any, Literal
 import numpy as np
 
 from bioeval.base.arguments import require_choice
-from bioeval.base.errors import DataError, backquoted, counted
+from bioeval.base.errors import DataError, backquoted
 from bioeval.scores.formats.containers import open_npy, require_unicode
 from bioeval.scores.formats.faults import fault, guarded, missing
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array
 from bioeval.scores.formats.options import Arguments
-from bioeval.scores.formats.spellings import COLUMNS, counts_columns, require_names
+from bioeval.scores.formats.spellings import counts_columns, require_names
 from bioeval.scores.formats.tables import (
-    Columns,
-    Head,
     as_integers,
     cells_by_column,
     head_of,
-    read_columns,
     whole_floats,
 )
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
@@ -46,18 +43,15 @@ from bioeval.scores.numbering import numbering_in_other_order
 #: How the files beside ``x.npy`` end.
 SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv")
 
-# Columns that number the rows, if their values do. In a table of few rows, where the sessions may
-# be 2 and 1 by chance, all other columns are metadata; columns of `_NO_NUMBERS` are metadata in any
-# table.
+# A column whose values are 1 to n in another order seems to number the rows. In a table of fewer
+# rows than `_FEW_ROWS`, where sessions may be 2 and 1 by chance, only columns of `_NUMBERS` count;
+# columns of `_NO_NUMBERS` never do.
 _NUMBERS = ("index", "row", "id", "number", "template", "template_id", *IMAGE_COLUMNS)
 _FEW_ROWS = 5
 _NO_NUMBERS = (*NUMBER_COLUMNS, "enrolled_at", "seen_at")
 
 # The name that pandas gives the only column of a table, or values without a name.
 _ONLY = "0"
-
-_COLUMNS_SHOWN = 8
-_EXAMPLES = 3
 
 
 @dataclass
@@ -68,13 +62,16 @@ class SideLabels:
     label: np.ndarray
     meta: dict[str, np.ndarray]
     has_header: bool = True
-    #: A column that numbers the rows in another order, None without.
+    #: The column that numbers the rows in another order than theirs; None if none does.
     misnumbered: str | None = None
-    #: The index that pandas wrote, under no name.
+    #: The first column, if it has no name: the index that pandas wrote.
     index: np.ndarray | None = None
 
     def expect(self, count: int, noun: str) -> SideLabels:
-        """Return the labels; raise unless there are `count`, or names by which they are found."""
+        """Return the labels; raise if their number is not `count`, and they have no names.
+
+        Labels with names are joined to the templates by the names, so that there may be more.
+        """
         if len(self.label) == count or self.names:
             return self
         hint = ""
@@ -95,13 +92,13 @@ class SideLabels:
         columns = names_in_columns(self.meta)
         if self.misnumbered is not None:
             columns.setdefault(self.misnumbered, as_names(self.meta[self.misnumbered]))
-        names = {f"{self.path}: the column {x!r}": y for x, y in columns.items()}
+        names = {f"{self.path}: the column {name!r}": x for name, x in columns.items()}
         if self.index is not None and not counts_rows(self.index):
             names[f"{self.path}: the first column, without a name,"] = as_names(self.index)
         return names
 
     def columns(self) -> tuple[Any, dict[str, Any]]:
-        """Return the labels and the metadata, with the possible names of their rows."""
+        """Return the labels and the metadata; if the rows have names, as named columns."""
         if not self.names:
             return self.label, dict(self.meta)
         own_names = tuple(self.names.values()), tuple(self.names)
@@ -109,7 +106,7 @@ class SideLabels:
         return NamedColumn(self.label, *own_names), meta
 
     def renamed(self, meta: Mapping[str, str] | None) -> SideLabels:
-        """Return labels whose columns are renamed, as by ``{"camera": "cam"}``."""
+        """Return the labels with columns renamed: ``{"camera": "cam"}`` makes ``cam`` a camera."""
         names = {column: name for name, column in (meta or {}).items()}
         for column, name in names.items():
             if column not in self.meta:
@@ -120,7 +117,7 @@ class SideLabels:
 
 
 def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict[str, Any]:
-    """Return the labels and metadata of both sides as arguments of Scores, if a side has any."""
+    """Return the labels and metadata of both sides as arguments of Scores."""
     arguments: dict[str, Any] = {}
     if probe is not None:
         arguments["labels"], arguments["probe_meta"] = probe.columns()
@@ -135,11 +132,11 @@ def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict
 def _read_csv(
     path: Path, known_names: Sequence[str], numbered: bool = False
 ) -> tuple[str | None, dict[str, np.ndarray]]:
-    """Return the name of the first known column, or None, and all columns of a CSV file as text.
+    """Return the first known column of a CSV file, None without one, and all columns as text.
 
-    A single column has a header only where the first cell is a known name, or a name of
-    `LABEL_COLUMNS`; else the column has the name ``""``, and is known. Of several columns ``""`` is
-    the index of pandas. With `numbered`, a single column may be called ``0``.
+    A single column has a header only if the first cell is a known name, or a name of
+    `LABEL_COLUMNS`, or with `numbered` also ``0``; otherwise the column is called ``""``, and is
+    known. Among several columns ``""`` is the index that pandas wrote.
     """
     head = head_of(existing_file(path, "the CSV file"), blanks=False)
     names = head.cells[0]
@@ -194,17 +191,17 @@ def read_labels(
         raise missing(path, "column", chosen, [*columns], option)
     if key is None:
         raise _no_column(path, "labels", columns, LABEL_COLUMNS)
-    of_people = key if chosen is not None else _of_people(path, key, columns, role)
-    if of_people != key:
-        _, columns = _read_csv(path, [of_people.casefold()])
-    if len(columns) > 1 and of_people not in (chosen, LABEL_COLUMNS[0]):
-        arguments.notes.append(f"subjects from column {of_people!r} of {path.name}")
-    label = columns.pop(of_people)
+    subjects = key if chosen is not None else _column_of_subjects(path, key, columns, role)
+    if subjects != key:
+        _, columns = _read_csv(path, [subjects.casefold()])
+    if len(columns) > 1 and subjects not in (chosen, LABEL_COLUMNS[0]):
+        arguments.notes.append(f"subjects from column {subjects!r} of {path.name}")
+    label = columns.pop(subjects)
     index = columns.pop("", None)
     misnumbered = _other_numbering(columns, (*(meta or {}).values(), *_NO_NUMBERS))
-    labels = SideLabels(path, label, columns, bool(of_people), misnumbered, index)
+    labels = SideLabels(path, label, columns, bool(subjects), misnumbered, index)
     first = str(labels.label[0])
-    if not of_people and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
+    if not subjects and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
         raise DataError(
             f"{path}: its first line, {first!r}, has an image, its template and its medium, and no "
             "subject; give the pairs of templates as `trials`, or labels with the columns "
@@ -218,14 +215,14 @@ def read_labels(
     return labels.renamed(meta)
 
 
-def _of_people(path: Path, key: str, columns: Mapping[str, np.ndarray], role: str) -> str:
-    """Return the column of subjects: the first one known, unless another groups rows otherwise.
+def _column_of_subjects(path: Path, key: str, columns: Mapping[str, np.ndarray], role: str) -> str:
+    """Return the column of subjects, among the columns with a known name, of which `key` is first.
 
-    A column without a value twice, such as an id of the rows, is none beside another. Raise where
-    several group the rows, and not alike.
+    It is the first column in which a value occurs twice: values that occur once, such as an id of
+    the rows, do not group rows by subject. Raise where two columns group the rows differently.
     """
-    columns_of_subjects = [key, *(x for x in columns if x != key and x.casefold() in LABEL_COLUMNS)]
-    grouping = [x for x in columns_of_subjects if len({*columns[x].tolist()}) < len(columns[x])]
+    candidates = [key, *(x for x in columns if x != key and x.casefold() in LABEL_COLUMNS)]
+    grouping = [x for x in candidates if len({*columns[x].tolist()}) < len(columns[x])]
     for name in grouping[1:]:
         first = columns[grouping[0]].tolist()
         further = columns[name].tolist()
@@ -239,9 +236,9 @@ def _of_people(path: Path, key: str, columns: Mapping[str, np.ndarray], role: st
 
 
 def _other_numbering(columns: Mapping[str, np.ndarray], metadata: Sequence[str]) -> str | None:
-    """Return the first column that numbers the rows in another order than theirs, if any.
+    """Return the first column that numbers the rows in another order than theirs; None without.
 
-    Columns of `metadata` are values, whatever their numbers.
+    Columns of `metadata` never number the rows.
     """
     for name, values in columns.items():
         may_number = name.casefold() in _NUMBERS or len(values) >= _FEW_ROWS
@@ -275,14 +272,14 @@ def _array_of_labels(
 
 
 def of_images(names: Any, names_of: str, source: str, path: Path) -> SideLabels:
-    """Return the identities and metadata that names of images hold, with the names."""
+    """Return the identities and the metadata that names of images state, and the names."""
     require_choice("names_of", names_of, tuple(PATTERNS))
     if isinstance(names, np.ndarray):
         names = (np.char.decode(names, "utf-8") if names.dtype.kind == "S" else names).tolist()
     parsed = parse_names(names, names_of, where=source)
     if "camera" in parsed.meta:
         template_names = np.array([*map(str.strip, names)])
-    else:  # lines of an image and its identity
+    else:  # each line has the name of an image and its identity
         template_names = parsed.meta["image"]
     return SideLabels(path, parsed.label, {"name": template_names, **parsed.meta})
 
@@ -328,8 +325,9 @@ def sibling(path: Path, ending: str) -> Path:
 def labels_of_matrix(
     path: Path, arguments: Arguments, row_count: int, column_count: int
 ) -> dict[str, Any]:
-    """Return the labels and metadata of a bare matrix, as given or beside it."""
-    probe, gallery = arguments.take("labels"), arguments.take("gallery")
+    """Return the labels and metadata of a bare matrix, from files given or files beside it."""
+    probe = arguments.take("labels")
+    gallery = arguments.take("gallery")
     if gallery and not probe:
         raise fault(path, "`labels` is missing, the labels of the rows")
     if not probe:
@@ -362,166 +360,22 @@ def labels_of_matrix(
 def labels_of_rows(
     path: Path,
     arguments: Arguments,
-    place: Path | None,
+    label_file: Path | None,
     meta: Mapping[str, str],
     count: int,
     option: str,
 ) -> SideLabels:
-    """Return the labels of a file of embeddings, as given or in ``x.labels.csv`` beside it."""
-    if place is None:
-        place = sibling(path, SIBLINGS[0])
-        if not place.exists():
+    """Return the labels of a file of embeddings: of `label_file`, else of ``x.labels.csv``.
+
+    `option` is the argument that gives the labels, empty for the gallery's.
+    """
+    if label_file is None:
+        label_file = sibling(path, SIBLINGS[0])
+        if not label_file.exists():
             alternative = f", or `{option}`" if option else ""
             raise DataError(
-                f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
-                f"it{alternative}"
+                f"{path}: the labels of its {count} rows are missing; expected {label_file.name} "
+                f"beside it{alternative}"
             )
     role: Literal["labels", "gallery_labels"] = "labels" if option else "gallery_labels"
-    return read_labels(place, arguments, meta, role).expect(count, "rows")
-
-
-# ------------------------------------------------------------------------- tables of templates
-
-_ROLES = {
-    "template": ("template_id", "template"),
-    "media": ("media_id", "media"),
-    "subject": ("subject_id", *LABEL_COLUMNS),
-}
-# Where no column names templates, each image is a template.
-_ROLES_OF_IMAGES = {"template": IMAGE_COLUMNS, "subject": LABEL_COLUMNS}
-
-
-def lists_templates(path: Path) -> bool:
-    """Whether a text lists the subjects of templates, and is no list of pairs."""
-    if content(existing_file(path)) != "text":
-        return False
-    names = {*map(str.casefold, head_of(path).cells[0])}
-    known_names = [names.intersection(_ROLES[word]) for word in ("template", "subject")]
-    return all(known_names) and names.isdisjoint((*COLUMNS["score"], *COLUMNS["genuine"]))
-
-
-@dataclass(frozen=True)
-class Templates:
-    """The template, and perhaps the medium and the subject, of each row of a table."""
-
-    path: Path
-    #: Object (rows,): ``template`` and, where the table has them, ``media`` and ``subject``.
-    columns: dict[str, np.ndarray]
-    names: list[str]  # each template once, in the order in which they are first named
-    more: dict[str, np.ndarray]  # object (rows,): the other columns
-    table: Columns  # which finds the lines of rows
-
-    def require(self, names: Sequence[str], path: Path) -> None:
-        """Raise where the table lacks names of the templates of the file at `path`."""
-        lacking = [*{*names}.difference(self.names)]
-        if lacking:
-            examples = ", ".join(map(repr, sorted(lacking)[:_EXAMPLES]))
-            raise fault(
-                path,
-                f"{self.path} lacks {counted(len(lacking), 'templates')} of {len(names):,}: "
-                f"{examples}{', ...' * (len(lacking) > _EXAMPLES)}",
-                "add them to the table, or leave their comparisons out",
-            )
-
-    def subjects(self) -> dict[str, str] | None:
-        """Return the subject of each template; None where the table has no subjects."""
-        if "subject" not in self.columns:
-            return None
-        subject_of: dict[str, str] = {}
-        pairs = zip(self.columns["template"], self.columns["subject"], strict=True)
-        for name, subject in dict.fromkeys(pairs):
-            if subject_of.setdefault(name, subject) != subject:
-                raise fault(
-                    self.path,
-                    f"the template {name!r} is of {subject_of[name]!r} and of {subject!r}",
-                )
-        return subject_of
-
-    def subject_of(self) -> dict[str, str]:
-        """Return the subject of each template by its name."""
-        subjects = self.subjects()
-        if subjects is None:
-            raise fault(
-                self.path,
-                "lists templates without their subjects",
-                "expected a first line with template_id and subject_id",
-            )
-        return subjects
-
-    def metadata(self, renamed: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return further columns, with a value for each template, and reasons of columns left out.
-
-        A column with several values for one template, such as the name of an image, is left out.
-        `renamed` has other names for columns: ``{"sex": "gender"}`` gives the column ``gender`` as
-        ``sex``.
-        """
-        names = {column: name for name, column in renamed.items()}
-        columns = dict[str, dict[str, str]]()
-        left_out = dict[str, str]()
-        for column, values in self.more.items():
-            value_of, first = dict[str, str](), dict[str, int]()
-            for row, template in enumerate(self.columns["template"].tolist()):
-                before = first.setdefault(template, row)
-                if value_of.setdefault(template, values[row]) != values[row]:
-                    lines = self.table.lines([before, row])
-                    left_out[column] = (
-                        f"has several values for one template in {self.path}, as {template!r} is "
-                        f"{values[before]!r} on line {lines[0]} and {values[row]!r} on line "
-                        f"{lines[1]}"
-                    )
-                    break
-            else:
-                columns[names.get(column, column)] = value_of
-        for column, name in names.items():
-            if name not in columns:
-                if column in left_out:
-                    raise fault(self.path, f"{column!r} {left_out[column]}")
-                option = f'`columns={{"{name}": "{column}"}}`'
-                raise missing(self.path, "column", column, [*columns], option)
-        return columns, left_out
-
-
-def read_templates(path: Path) -> Templates:
-    """Read a table with names of columns, or ``image template medium`` on each line."""
-    head = head_of(existing_file(path))
-    places, header = _places(head)
-    role_of = {i: role for role, i in places.items()}
-    further_names = {i: head.cells[0][i] for i in head.columns_except(*role_of)} if header else {}
-    blanks = (
-        [*further_names, places["subject"]] if header and "subject" in places else further_names
-    )
-    table = read_columns(head, header, role_of | further_names, {}, blanks=blanks)
-    columns = {name: table.words[i].objects() for name, i in places.items()}
-    further_columns = {name: table.words[i].objects() for i, name in further_names.items() if name}
-    return Templates(
-        path, columns, [*table.words[places["template"]].values], further_columns, table
-    )
-
-
-def _places(head: Head) -> tuple[dict[str, int], bool]:
-    """Return the column of each role in a table of templates, and whether it has a header."""
-    names = [*map(str.casefold, head.cells[0])]
-    for roles in (_ROLES, _ROLES_OF_IMAGES):
-        places = {
-            role: names.index(name)
-            for role, role_names in roles.items()
-            if (name := next((x for x in role_names if x in names), None))
-        }
-        if "template" in places:
-            break
-    if "template" in places and len(names) > 1:
-        return places, True
-    if all(len(row) == 3 and row[1].isdigit() and row[2].isdigit() for row in head.cells):
-        return {"template": 1, "media": 2}, False
-    if len(names) == 3 and any(map(str.isdigit, names)):  # of IJB
-        raise DataError(
-            f"{head.path}: its first line is {' '.join(head.cells[0])[:80]!r}; expected the "
-            "names template_id and subject_id or media_id, or an image, its template and its "
-            "medium on each line, as in '1.jpg 17 3'"
-        )
-    listed = ", ".join(map(repr, head.cells[0][:_COLUMNS_SHOWN]))
-    raise DataError(
-        f"{head.path}: has no column 'template', by which the names of a list find their row; its "
-        f"first line is {listed}; expected the names of the columns, such as "
-        "'template,subject,gender', and a row for each name in the list"
-    )
+    return read_labels(label_file, arguments, meta, role).expect(count, "rows")

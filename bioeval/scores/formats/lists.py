@@ -17,12 +17,12 @@ from bioeval.scores.columns import CodedSides
 from bioeval.scores.formats.comparisons import in_listed_order, join, read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.files import existing_file
-from bioeval.scores.formats.labels import read_templates
 from bioeval.scores.formats.layouts import Layout, layout_of
 from bioeval.scores.formats.listed_matrix import ListedSide, matrix_of_pairs, require_one_owner
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import has_three_classes, is_attack, is_number, is_truth
 from bioeval.scores.formats.tables import Columns, Head, Words, head_of, read_columns, whole_floats
+from bioeval.scores.formats.template_tables import read_templates
 from bioeval.scores.formats.unknown_lists import (
     misspelt,
     no_scores,
@@ -523,8 +523,8 @@ class Listed:
         }
         meta, self.left_out = templates.metadata(meta_names)
         is_optional = has_subjects or "subject_from" in self.arguments
-        is_optional = is_optional or has_classes and bool(templates.more)
-        subject = templates.subjects() if is_optional else templates.subject_of()
+        is_optional = is_optional or has_classes and bool(templates.metadata_columns)
+        subject = templates.subjects_if_stated() if is_optional else templates.subjects()
         templates.require(self._every_name(), self.table.path)
         return subject, meta
 

@@ -14,12 +14,12 @@ from bioeval.scores.formats.comparisons import is_lfw
 from bioeval.scores.formats.containers import open_hdf5, open_mat, open_npz
 from bioeval.scores.formats.faults import fault, guarded, naming_file
 from bioeval.scores.formats.files import COMPRESSED, HDF5, content, content_in_words, existing_file
-from bioeval.scores.formats.labels import lists_templates
 from bioeval.scores.formats.layouts import names_columns
 from bioeval.scores.formats.lists import read_list
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import counts_columns, like_number
 from bioeval.scores.formats.tables import head_of
+from bioeval.scores.formats.template_tables import lists_templates
 from bioeval.scores.formats.unknown_lists import foreign
 from bioeval.scores.formats.wide import (
     is_wide,

@@ -15,7 +15,6 @@ from bioeval.base.progress import report
 from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import optional
-from bioeval.scores.formats.labels import read_templates
 from bioeval.scores.formats.layout_table import letter
 from bioeval.scores.formats.layouts import with_header
 from bioeval.scores.formats.lists import Listed, columns_of_words, score_options
@@ -29,17 +28,21 @@ from bioeval.scores.formats.spellings import (
     like_number,
 )
 from bioeval.scores.formats.tables import Columns, Head, Words, as_integers, read_columns
+from bioeval.scores.formats.template_tables import read_templates
 from bioeval.scores.formats.unknown_lists import no_scores
 from bioeval.scores.labels import as_objects, missing_values, with_whole_numbers
 from bioeval.scores.matrix import Scores
 
+# The name above the rows of a matrix: rows and columns are the same templates, or others.
 _ROW_NAMES = ("label", "probe")
-_ROWS = 1 << 17  # of a list that are read together
-_FIRST_ROWS = 1000  # of a DataFrame, by which columns are known
+# Rows of a Parquet file that are read together.
+_ROWS_PER_PIECE = 1 << 17
+# The first rows of a DataFrame, by which its columns are known.
+_FIRST_ROWS = 1000
 
 
 def is_wide(names: Sequence[str], arguments: Arguments) -> bool:
-    """Whether columns form a matrix: the first names the rows, the rest gallery templates."""
+    """Whether columns are a matrix: names of the rows, and a column for each gallery template."""
     return (
         len(names) > 2
         and names[0].casefold() in _ROW_NAMES
@@ -50,34 +53,34 @@ def is_wide(names: Sequence[str], arguments: Arguments) -> bool:
 
 
 def with_corner(head: Head) -> Head:
-    """Return the first lines of a matrix with an empty first cell, in which its name is written.
+    """Return the first lines of a text; where the first cell of a matrix is empty, it is filled.
 
-    The rows of a matrix are ``label`` if they have the names of the columns, else ``probe``.
+    It becomes ``label`` if the rows have the names of the columns, else ``probe``.
     """
-    corner, *names = head.cells[0]
+    corner, *column_names = head.cells[0]
     rows = head.cells[1:]
-    listed = [row[0] for row in rows]
+    row_names = [row[0] for row in rows]
     # Numbers of columns are no names, nor are the numbers of a matrix whose diagonal is blank.
-    if corner or len(rows) < 2 or counts_columns(names) or letter(names) == "f":
+    is_unnamed = counts_columns(column_names) or letter(column_names) == "f"
+    if corner or len(rows) < 2 or is_unnamed:
         return head
-    if listed == names[: len(rows)]:
+    if row_names == column_names[: len(rows)]:
         head.cells[0][0] = _ROW_NAMES[0]
-    elif _are_names_of_numbers(names, rows):
-        head.cells[0][0] = _ROW_NAMES[sorted(listed) != sorted(names)]
+    elif _is_named_matrix(column_names, row_names, rows):
+        head.cells[0][0] = _ROW_NAMES[sorted(row_names) != sorted(column_names)]
     return head
 
 
-def _are_names_of_numbers(names: list[str], rows: list[list[str]]) -> bool:
+def _is_named_matrix(column_names: list[str], row_names: list[str], rows: list[list[str]]) -> bool:
     """Whether columns and rows have names, and all other cells are scores or blank."""
-    has_names = not any(map(is_number, names)) and HEADER_NAMES.isdisjoint(map(folded, names))
-    listed = [row[0] for row in rows]
-    cells = [cell for row in rows for cell in row[1:]]
-    named = has_names and len(names) > 1 and not all(map(is_number, listed))
-    return named and all(not cell or is_number(cell) for cell in cells)
+    has_columns = len(column_names) > 1 and not any(map(is_number, column_names))
+    has_columns = has_columns and HEADER_NAMES.isdisjoint(map(folded, column_names))
+    has_names = has_columns and not all(map(is_number, row_names))
+    return has_names and all(not cell or is_number(cell) for row in rows for cell in row[1:])
 
 
 def read_wide(head: Head, arguments: Arguments) -> Scores | None:
-    """Read a text as a matrix with names of rows and columns; None of a list."""
+    """Read a text as a matrix with names of rows and columns; None if the text is a list."""
     names = head.cells[0]
     if len(head.rows) < 2 or not is_wide(names, arguments):
         return None
@@ -106,9 +109,9 @@ def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Score
             'leave out `lists={"as": "pairs"}`, or convert it to a list',
         )
     corner, *columns = names
-    listed = labels.tolist()
-    square = listed == columns
-    if corner.casefold() == _ROW_NAMES[0] and not square and sorted(listed) == sorted(columns):
+    rows = labels.tolist()
+    square = rows == columns
+    if corner.casefold() == _ROW_NAMES[0] and not square and sorted(rows) == sorted(columns):
         raise fault(
             path,
             "rows and columns have the same labels in another order, so that it is not known which "
@@ -116,30 +119,31 @@ def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Score
             "bring both into one order, or, of two sets of templates, write probe for label above "
             "the rows",
         )
-    subjects, (rows, gallery) = _of_names(path, listed, columns, arguments)
+    subject_of, (probe_meta, gallery_meta) = _subjects_and_metadata(path, rows, columns, arguments)
     return Scores(
         np.column_stack([*table.numbers.values()]),
-        [*map(subjects, listed)],
-        None if square else [*map(subjects, columns)],
+        [*map(subject_of, rows)],
+        None if square else [*map(subject_of, columns)],
         kind=arguments.kind_of(path, None, ""),
         nan=arguments.take("nan", "raise"),
         name=path.name.split(".")[0],
-        probe_meta=rows,
-        gallery_meta=None if square else gallery,
+        probe_meta=probe_meta,
+        gallery_meta=None if square else gallery_meta,
     )
 
 
-def _of_names(
+def _subjects_and_metadata(
     path: Path, rows: list[str], columns: list[str], arguments: Arguments
 ) -> tuple[Callable[[str], str], list[dict[str, list[str]]]]:
-    """Return a function from a name above or beside the matrix to its subject, and metadata.
+    """Return a function from a name to its subject, and the metadata of rows and of columns.
 
-    Names are the subjects; with a table of templates, or a pattern, names are of templates.
+    With a table of templates, or a pattern, the names of rows and columns are of templates;
+    otherwise they are the subjects.
     """
     all_names = [*dict.fromkeys([*rows, *columns])]
     if "labels" in arguments:
         templates = read_templates(arguments.take("labels"))
-        subject = templates.subject_of()
+        subject = templates.subjects()
         meta, _ = templates.metadata(arguments.all_meta())
         templates.require(all_names, path)
     elif "subject_from" in arguments:
@@ -157,7 +161,7 @@ def _of_names(
 
 # ------------------------------------------------------------------------- Parquet, a DataFrame
 
-#: Reads some columns by their number, in pieces of rows.
+#: A function that yields the columns of some numbers, in pieces of rows.
 Pieces = Callable[[Sequence[int]], Iterator[dict[int, Any]]]
 
 
@@ -170,7 +174,7 @@ def read_parquet(path: Path, arguments: Arguments) -> Scores:
         names = file.schema_arrow.names
 
         def pieces(columns: Sequence[int]) -> Iterator[dict[int, Any]]:
-            for batch in file.iter_batches(_ROWS, columns=[names[i] for i in columns]):
+            for batch in file.iter_batches(_ROWS_PER_PIECE, columns=[names[i] for i in columns]):
                 yield {i: batch.column(names[i]).to_pandas() for i in columns}
 
         return _of_table(Head(path, ",", [names]), file.metadata.num_rows, pieces, arguments)
@@ -180,7 +184,10 @@ def read_frame(frame: Any, arguments: Arguments) -> Scores:
     """Read a DataFrame, as a file with the same columns is read."""
     first = frame.head(_FIRST_ROWS).astype(str).to_numpy().tolist()
     missing = missing_values(as_objects([*frame.columns]))
-    names = ["" if gone else str(x) for x, gone in zip(frame.columns, missing, strict=True)]
+    names = [
+        "" if is_missing else str(name)
+        for name, is_missing in zip(frame.columns, missing, strict=True)
+    ]
     head = Head(Path("DataFrame"), ",", [names, *first])
 
     def pieces(columns: Sequence[int]) -> Iterator[dict[int, Any]]:
@@ -217,9 +224,10 @@ def _columns(
     blanks: Collection[int],
     labels: Collection[int] = (),
 ) -> Columns:
-    """Read columns of numbers, NaN where there is none, and of words, blank only in `blanks`.
+    """Read columns of numbers and of words.
 
-    Whole floats of `labels` are integers.
+    A missing number is NaN. Words may be missing in the columns `blanks` alone; in the columns
+    `labels`, whole floats become integers.
     """
     text = {i: Words() for i in words}
     values = dict[int, GrowingColumn]()
@@ -241,20 +249,21 @@ def _columns(
         for i, column in text.items():
             try:
                 codes, distinct = piece[i].factorize()
-            except TypeError:  # lists cannot be compared
+            except TypeError:  # a cell holds a list, which is not hashable
                 problem = f"column {names[i]!r} holds no single values"
                 raise fault(head.path, problem, "expected one per row") from None
             if i not in blanks:
                 refuse(codes < 0, i, "has no value", "expected one in each row")
-            blank = [""] * bool((codes < 0).any())  # of the code -1, the last one
-            values_there = distinct.tolist()
+            values_in_piece = distinct.tolist()
             if i in labels:
                 source = f"{head.path}: column {names[i]!r}"
-                labels_there = np.asarray(distinct)
-                if piece[i].dtype in (np.float16, np.float32):
-                    labels_there = labels_there.astype(piece[i].dtype)  # which factorize may widen
-                values_there = with_whole_numbers(labels_there, source).tolist()
-            column.append(codes, [*map(str, values_there), *blank])
+                piece_labels = np.asarray(distinct)
+                if piece[i].dtype in (np.float16, np.float32):  # factorize may have widened them
+                    piece_labels = piece_labels.astype(piece[i].dtype)
+                values_in_piece = with_whole_numbers(piece_labels, source).tolist()
+            # A missing word has the code -1, and so the last value.
+            blank = [""] if (codes < 0).any() else []
+            column.append(codes, [*map(str, values_in_piece), *blank])
         rows_read += len(piece[numbers[0]])
         report(rows_read, rows)
     text = {i: column.renamed(as_integers(column.values)) for i, column in text.items()}
@@ -270,11 +279,11 @@ def _blank_as_missing(cells: Any) -> Any:
 
 
 def _as_floats(cells: Any) -> np.ndarray:
-    """Return a column as floats: float32 of float16 and float32, else float64."""
+    """Return a column as floats: float32 where it is float16 or float32, else float64."""
     import pandas as pd
 
     values = pd.to_numeric(cells, errors="coerce")
-    kind = getattr(values.dtype, "numpy_dtype", values.dtype)  # of those of pandas, with NA
+    kind = getattr(values.dtype, "numpy_dtype", values.dtype)  # pandas has dtypes with NA
     dtype = np.float32 if kind in (np.float16, np.float32) else np.float64
     if isinstance(values.dtype, np.dtype):
         return values.to_numpy().astype(dtype)
