@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.progress import report_rows
+from bioeval.scores.blas_threads import on_all_threads
 from bioeval.scores.cells import taken
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
-from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
+from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.excluded import excluded
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -38,7 +39,9 @@ def source_of_tiles(scores: Any) -> EmbeddingSource | None:
         return None
     if scores.kind != "distance":
         return None
-    if not (np.isfinite(source._left.squared).all() and np.isfinite(source._right.squared).all()):
+    if not (
+        np.isfinite(source.sides[0].squared).all() and np.isfinite(source.sides[1].squared).all()
+    ):
         return None  # failed templates
     return source
 

@@ -82,7 +82,7 @@ class Cells:
     def require_kind(self, kind: Kind) -> None:
         """Raise :class:`DataError` where embeddings are compared by a metric of another kind."""
         if self.streams:
-            from bioeval.scores.embeddings import kind_of_metric
+            from bioeval.scores.metrics import kind_of_metric
 
             kind_of_metric(self.source.metric, kind)
 

@@ -15,19 +15,16 @@ from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.base.options import OPTIONS
-from bioeval.scores.embeddings import (
-    EmbeddingSource,
-    FloatType,
-    Metric,
+from bioeval.scores.embedding_arrays import (
     as_embeddings,
     average_embeddings,
-    describe_metric,
-    kind_of_metric,
     names_features,
     require_features,
 )
+from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.labels import as_meta, as_subjects
 from bioeval.scores.making import ARGUMENTS, MEMORY_LIMIT, Attributes, length_of, order_of_side
+from bioeval.scores.metrics import FloatType, Metric, describe_metric, kind_of_metric
 from bioeval.scores.names import GivenSide
 
 if TYPE_CHECKING:

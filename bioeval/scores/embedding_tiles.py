@@ -1,7 +1,8 @@
 """Distances between embeddings in tiles of whole subjects, for counts that need no rows.
 
-A tile compares two groups of templates. Of a set compared with itself, each pair of groups has one
-tile, for both directions: half as many products as the matrix has scores. No tile is kept.
+A tile compares two groups of templates. If a set is compared with itself, each pair of groups has
+one tile, which stands for both directions: half as many products as the matrix has scores. No tile
+is kept.
 """
 
 from __future__ import annotations
@@ -14,26 +15,29 @@ import numpy as np
 
 from bioeval.kernels.distance import Embeddings, finish_euclidean
 from bioeval.scores.arrays import writable_alias
-from bioeval.scores.embeddings import EmbeddingSource, filled_up
+from bioeval.scores.blas_threads import padded
+from bioeval.scores.embeddings import EmbeddingSource
 
-# Templates of a tile of distances of 4 and of 8 bytes, about: a tile and its tables are in the
-# cache of a core. Subjects with more than so many tiles of templates have no tile.
+#: Templates on each side of a tile, by the bytes of a distance: a tile and its tables then fit into
+#: the cache of a core. A subject's templates are never divided, so that a tile may have more.
 LARGEST = {4: 480, 8: 320}
+
+#: Embeddings are not counted in tiles if a subject has more templates than this number of tiles.
 MOST_OF_SUBJECT = 2
 
-# Subjects of a tile are a multiple of it where there are as many: so many scores are compared at a
-# time.
+#: A tile with more subjects than this number has a multiple of it, as many as a loop compares at a
+#: time.
 SIDE_BY_SIDE = 8
 
 
 @dataclass(frozen=True, eq=False)
 class TemplateTiles:
-    """The templates of one side in tiles."""
+    """The templates of one side in tiles; a place is a position in the sequence of all tiles."""
 
-    order: np.ndarray  # int64 (n,): the template at each place of the tiles
-    starts: np.ndarray  # int64 (tiles + 1,): where the places of each tile begin, and the end
-    subjects: np.ndarray  # int64 (n,): subject at each place, -1 where the gallery lacks it
-    #: Of each tile, int64 (layers,): how many subjects have a first template, a second, ...
+    order: np.ndarray  # int64 (n,): the template at each place
+    starts: np.ndarray  # int64 (tiles + 1,): the first place of each tile, and the end
+    subjects: np.ndarray  # int64 (n,): the subject at each place, -1 if the gallery lacks it
+    #: For each tile, int64 (layers,): how many subjects have a first template, a second one, ...
     layers: Sequence[np.ndarray]
 
     @classmethod
@@ -43,29 +47,30 @@ class TemplateTiles:
         """Lay out a gallery whose subject ``g`` is at the positions ``starts[g]:starts[g + 1]``."""
         sizes = np.diff(starts)
         template_count = int(starts[-1])
-        cuts = [0]  # subjects that begin a tile: as many as fit, a multiple of `side_by_side`
-        while cuts[-1] < len(sizes):
-            last = int(np.searchsorted(starts, starts[cuts[-1]] + largest, side="right")) - 1
-            number = last - cuts[-1]
-            if last < len(sizes) and number > side_by_side:
-                number -= number % side_by_side
-            cuts.append(cuts[-1] + max(number, 1))
-        tile = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))  # (subjects,)
+        # The first subject of each tile, and the end: a tile takes as many subjects as fit.
+        first_subjects = [0]
+        while (first := first_subjects[-1]) < len(sizes):
+            end = int(np.searchsorted(starts, starts[first] + largest, side="right")) - 1
+            subject_count = end - first
+            if end < len(sizes) and subject_count > side_by_side:
+                subject_count -= subject_count % side_by_side
+            first_subjects.append(first + max(subject_count, 1))
+        tile = np.repeat(np.arange(len(first_subjects) - 1), np.diff(first_subjects))  # (subjects,)
         # In a tile, the subjects with most templates come first.
         by_size = np.lexsort((np.arange(len(sizes)), -sizes, tile))
         rank = np.empty(len(sizes), dtype=np.int64)
         rank[by_size] = np.arange(len(sizes))
-        # Both (n,): the subject of each template, and its number within the subject, the layer.
-        # Templates are sorted by tile, then layer, then rank of the subject.
-        subject = np.repeat(np.arange(len(sizes)), sizes)
-        layer = np.arange(template_count) - starts[subject]
+        # A layer has the first template of each subject, the next layer the second, and so on:
+        # templates are sorted by tile, then layer, then rank of the subject.
+        subject = np.repeat(np.arange(len(sizes)), sizes)  # (n,)
+        layer = np.arange(template_count) - starts[subject]  # (n,)
         order = np.lexsort((rank[subject], layer, tile[subject]))
-        begin = starts[np.array(cuts)]
+        first_places = starts[np.array(first_subjects)]
         layers = [
             np.bincount(layer[order[low:high]]).astype(np.int64)
-            for low, high in zip(begin[:-1], begin[1:], strict=True)
+            for low, high in zip(first_places[:-1], first_places[1:], strict=True)
         ]
-        return cls(order, begin, subject[order], layers)
+        return cls(order, first_places, subject[order], layers)
 
     @classmethod
     def of_probes(cls, subjects: np.ndarray, largest: int) -> TemplateTiles:
@@ -82,15 +87,15 @@ class TemplateTiles:
         return slice(int(self.starts[tile]), int(self.starts[tile + 1]))
 
     def sizes(self) -> np.ndarray:
-        """Return the numbers of templates of the tiles."""
+        """Return the number of templates of each tile."""
         return np.diff(self.starts)
 
 
 class EmbeddingTiles:
-    """Computes tiles of distances.
+    """Computes the distances of embeddings in tiles.
 
-    - `rows`, `columns` (TemplateTiles): whose orders are places of the embeddings of the source
-    - `symmetric`: whether both sides are one set, so that each pair of tiles is computed once
+    - `rows`, `columns` (TemplateTiles): the tiles of the probes and of the gallery
+    - `symmetric`: whether both sides are one set, so that each pair of groups has one tile
     """
 
     def __init__(
@@ -100,72 +105,72 @@ class EmbeddingTiles:
         self.rows = rows
         self.columns = columns
         self.symmetric = symmetric
-        self._left = _PaddedSide(source, 0, rows)
-        self._right = self._left if symmetric else _PaddedSide(source, 1, columns)
+        self._probe = _PaddedSide(source, 0, rows)
+        self._gallery = self._probe if symmetric else _PaddedSide(source, 1, columns)
 
     def of_band(self, i: int) -> Iterator[int]:
-        """Yield the columns of the tiles that are computed in a band of rows.
+        """Yield the number `j` of each tile ``(i, j)`` that is computed in band `i` of the rows.
 
-        Of one set, each band has as many, going round, and each pair of bands has one tile.
+        If both sides are one set, band `i` has the tiles ``i, i + 1, ...`` up to half way round, so
+        that each pair of bands has one tile, and all bands have about as much work.
         """
         count = len(self.columns)
         if not self.symmetric:
             yield from range(count)
             return
-        half = count // 2 + 1
-        if count % 2 == 0 and 2 * i >= count:
-            half -= 1
-        for step in range(half):
+        tiles_of_band = count // 2 + 1
+        if count % 2 == 0 and 2 * i >= count:  # the bands before have the tile half way round
+            tiles_of_band -= 1
+        for step in range(tiles_of_band):
             yield (i + step) % count
 
     @property
     def size(self) -> int:
-        """The number of scores of the largest tile, filled up."""
-        return max(self._left.sizes) * max(self._right.sizes)
+        """The number of distances of the largest tile, with the padding."""
+        return max(self._probe.sizes) * max(self._gallery.sizes)
 
     def compute(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
-        """Return the distances of a tile, filled up with NaN, in the memory of `buffer`."""
+        """Return the distances of a tile, padded with NaN, in the memory of `buffer`."""
         source = self.source
-        shape = (self._left.sizes[i], self._right.sizes[j])
+        shape = (self._probe.sizes[i], self._gallery.sizes[j])
         tile = buffer[: shape[0] * shape[1]].reshape(shape)
         if source.metric in ("cosine", "l2"):
-            (rows, left), (columns, right) = self._left[i], self._right[j]
-            np.matmul(left, right.T, out=tile)
-            near_share = source._near
-            cosine = source.metric == "cosine"
-            finish_euclidean.on_one_thread(tile, 0, rows, columns, near_share, cosine)
-            if source._scale != 1.0:
-                tile[...] = source._unscaled(tile)
+            (rows, row_vectors), (columns, column_vectors) = self._probe[i], self._gallery[j]
+            np.matmul(row_vectors, column_vectors.T, out=tile)
+            is_cosine = source.metric == "cosine"
+            finish_euclidean.on_one_thread(tile, 0, rows, columns, source.near_share, is_cosine)
+            if source.scale != 1.0:
+                tile[...] = source.unscaled(tile)
             return tile
-        probe = self.rows.order[self.rows[i]]
-        entry = self.columns.order[self.columns[j]]
+        probe = source.sides[0][self.rows.order[self.rows[i]]]
+        gallery = source.sides[1][self.columns.order[self.columns[j]]]
         tile[...] = np.nan
-        tile[: len(probe), : len(entry)] = source._distances(
-            source._left[probe], source._right[entry], str(source.metric), np.empty_like(buffer)
+        tile[: len(probe.vectors), : len(gallery.vectors)] = source.distances(
+            probe, gallery, str(source.metric), np.empty_like(buffer)
         )
-        tile += 0.0  # no zero has a sign
+        tile += 0.0  # -0.0 becomes 0.0
         return tile
 
 
 class _PaddedSide:
-    """The embeddings of one side in the order of its tiles, each filled up with zeros."""
+    """The embeddings of one side in the order of its tiles, each tile padded with zeros."""
 
     def __init__(self, source: EmbeddingSource, number: int, tiles: TemplateTiles):
-        self.side = (source._left, source._right)[number]
+        self.side = source.sides[number]
         self.tiles = tiles
-        self.sizes = [filled_up(n) for n in tiles.sizes().tolist()]
+        self.sizes = [padded(n) for n in tiles.sizes().tolist()]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
 
     @cached_property
-    def _filled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Vectors of products (total, f), squared lengths (total,), rows in the source (total,)."""
+    def _padded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Vectors (total, f), squared lengths (total,) and rows in the source (total,)."""
         side = self.side
         total = self.starts[-1]
-        # (n,): the place of each template among the filled tiles.
+        # (n,): the place of each template in the padded tiles.
         place = np.repeat(self.starts[:-1], self.tiles.sizes())
         place += np.arange(len(place)) - np.repeat(self.tiles.starts[:-1], self.tiles.sizes())
-        vectors = np.zeros((total, side.products.shape[1]), dtype=side.products.dtype)
-        vectors[place] = side.products[self.tiles.order]
+        vectors = np.zeros((total, side.vectors.shape[1]), dtype=side.vectors.dtype)
+        vectors[place] = side.vectors[self.tiles.order]
         squared = np.full(total, np.nan, dtype=side.squared.dtype)
         squared[place] = side.squared[self.tiles.order]
         rows = np.zeros(total, dtype=np.int64)
@@ -173,14 +178,14 @@ class _PaddedSide:
         return vectors, squared, rows
 
     def __getitem__(self, tile: int) -> tuple[Embeddings, np.ndarray]:
-        """Return a tile as kernels take it, and its vectors of products (size, f)."""
+        """Return the embeddings of a tile as kernels take them, and its vectors (size, f)."""
         places = slice(self.starts[tile], self.starts[tile + 1])
-        vectors, squared, rows = self._filled
+        vectors, squared, rows = self._padded
         exact, factor = self._exact
         return Embeddings(exact, factor, squared[places], rows[places]), vectors[places]
 
     @cached_property
     def _exact(self) -> tuple[np.ndarray, np.ndarray]:
-        """Embeddings before rounding, and their factors, in the memory order of kernels."""
+        """`exact` and `factor` of the side, in the memory order that kernels need."""
         exact, factor = map(np.ascontiguousarray, (self.side.exact, self.side.factor))
         return writable_alias(exact), writable_alias(factor)

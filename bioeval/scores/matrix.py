@@ -35,8 +35,8 @@ from bioeval.scores.score_views import ScoreViews
 from bioeval.scores.selecting import pairs_at
 
 if TYPE_CHECKING:
-    from bioeval.scores.embeddings import FloatType, Metric
     from bioeval.scores.listed_templates import Kept
+    from bioeval.scores.metrics import FloatType, Metric
 
 
 class Scores(ScoreViews):

@@ -24,8 +24,8 @@ from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import Layout, PlainKind
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metrics import Metric
 
 Model = Literal["gaussian-embeddings", "gaussian-scores"]
 MODELS: tuple[Model, ...] = get_args(Model)

@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bioeval.scores import embeddings
-from bioeval.scores.embeddings import on_all_threads
+from bioeval.scores.blas_threads import on_all_threads
 
 
 def threads() -> set[int]:

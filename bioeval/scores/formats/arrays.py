@@ -27,12 +27,8 @@ import numpy as np
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import METRICS
 from bioeval.base.messages import Message
-from bioeval.scores.embeddings import (
-    EmbeddingSource,
-    as_embeddings,
-    average_embeddings,
-    require_features,
-)
+from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings, require_features
+from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.formats.array_file import DISTMAT, IMPOSTOR, NAMES, ArrayFile, Meta
 from bioeval.scores.formats.array_lists import top_k_lists
 from bioeval.scores.formats.array_pairs import (

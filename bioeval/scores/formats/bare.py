@@ -15,14 +15,13 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
-from bioeval.scores.embeddings import (
-    EmbeddingSource,
+from bioeval.scores.embedding_arrays import (
     as_embeddings,
     average_embeddings,
-    describe_metric,
     names_features,
     require_features,
 )
+from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.formats.array_file import KIND_ASSUMED
 from bioeval.scores.formats.comparisons import in_listed_order, look_up, read_comparisons
 from bioeval.scores.formats.containers import open_npy
@@ -40,6 +39,7 @@ from bioeval.scores.formats.tables import Head, read_columns
 from bioeval.scores.formats.template_tables import TemplateTable, read_templates
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metrics import describe_metric
 from bioeval.scores.numbering import numbering_in_other_order, other_order
 from bioeval.scores.pairs import classes_of_subjects
 

@@ -13,8 +13,9 @@ import numpy as np
 from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.base.messages import Message
 from bioeval.partition.base import LabelCodes
-from bioeval.scores.embeddings import as_embeddings, kind_of_metric
+from bioeval.scores.embedding_arrays import as_embeddings
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metrics import kind_of_metric
 from bioeval.scores.names import RowOrder
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores

@@ -18,8 +18,8 @@ from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.bona_fide import without_attacks
-from bioeval.scores.embeddings import Metric, kind_of_metric
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metrics import Metric, kind_of_metric
 from bioeval.scores.names import RowOrder
 from bioeval.scores.requirements import require_scores
 from bioeval.tasks.identification import closed_set

@@ -176,7 +176,7 @@ def _subjects(
         templates = read_templates(arguments.take("labels"))
         if templates.subjects() is None:
             return None
-        subject_of = {**templates.subject_of()}
+        subject_of = {**templates.subjects()}
     elif "subject_from" in arguments:
         pattern = arguments.take("subject_from")
         subject_of = {name: pattern.part(name) for name in names.values}
