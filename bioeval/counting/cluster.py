@@ -1,8 +1,8 @@
 """Scores that are counted by the workers of a cluster: the counts are the same, to the last bit.
 
-No other file knows of the workers. They get the scores once, and count parts; their counts are
-added as they arrive. Values in an HDF5 file, or a mapped one, are not sent: each worker opens the
-file.
+No other file knows of the workers. The workers get the scores once, and count parts; their counts
+are added as they arrive. Values in an HDF5 file or a mapped file are not sent: each worker opens
+the file.
 """
 
 from __future__ import annotations
@@ -31,14 +31,12 @@ from bioeval.scores.blocks import Mates
 
 R = TypeVar("R")
 
-# Parts for each thread of a worker; several, since some workers may be slower.
+# Parts for each thread of a worker: several, since some workers may be slower than others.
 PARTS = 4
 
-# Seconds to wait for the first worker, and before scores are sent again that workers have lost; and
-# how often they are sent.
-WAIT = 30
-PAUSE = 2
-SENT = 4
+WAIT = 30  # seconds, for the first worker
+PAUSE = 2  # seconds, before scores that workers have lost are sent again
+MOST_SENT = 4  # how often scores are sent
 
 
 class Workers:
@@ -47,7 +45,7 @@ class Workers:
     def __init__(self, client: Any, parts: RowParts | TileParts):
         self.client = client
         self.parts = parts
-        self._there = None
+        self.scores_at_workers = None
         if isinstance(parts, TileParts):
             value: tuple[Any, ...] = parts.scores, parts.squares.source, parts.squares.fused
             self.sent = Sent(value, _tiles)
@@ -55,7 +53,7 @@ class Workers:
             self.sent = Sent((parts.scores, parts.step, parts.grouped), _rows)
 
     def count_blocks(self, reducers: Sequence[Any]) -> list[Any]:
-        """Show all blocks to copies of reducers, and return the copies, merged."""
+        """Show all blocks to copies of the reducers, and return the merged copies."""
         return self.ask(functools.partial(_count_part, reducers=reducers), _joined)
 
     def mates(self) -> Mates:
@@ -66,21 +64,21 @@ class Workers:
     def ask(self, question: Callable[[Any, range], R], join: Callable[[R, R], R]) -> R:
         """Ask about all parts, and join the answers in order.
 
-        Where workers with the scores have ended, the scores are sent again and all parts are
-        counted anew.
+        If workers that have the scores end, the scores are sent again, and all parts are counted
+        anew.
         """
-        for _ in range(SENT):
+        for _ in range(MOST_SENT):
             try:
                 return self._ask(question, join)
             except (CancelledError, CommClosedError):
-                self._there = None
+                self.scores_at_workers = None
                 time.sleep(PAUSE)
             except KilledWorker as error:
                 raise DataError(
                     f"workers of the cluster ended while they counted ({error}): expected ones "
                     "that have enough memory"
                 ) from error
-        raise DataError(f"the workers of the cluster have lost the scores {SENT} times")
+        raise DataError(f"the workers of the cluster have lost the scores {MOST_SENT} times")
 
     def _ask(self, question: Callable[[Any, range], R], join: Callable[[R, R], R]) -> R:
         client = self.client
@@ -88,14 +86,17 @@ class Workers:
             raise DataError("`client` is closed: expected one that runs, or None")
         try:
             client.wait_for_workers(1, timeout=WAIT)
-            if self._there is None:
-                self._there = client.scatter(self.sent, hash=False, broadcast=True)
+            if self.scores_at_workers is None:
+                self.scores_at_workers = client.scatter(self.sent, hash=False, broadcast=True)
             sent_question = client.scatter(question, hash=False, broadcast=True)
         except TimeoutError as error:
             text = f" has no worker, after {WAIT} seconds: expected at least one"
             raise DataError(f"`client`{text}") from error
         parts = self.parts.parts(PARTS * max(1, sum(client.nthreads().values())))
-        futures = [client.submit(_answer, self._there, sent_question, x, pure=False) for x in parts]
+        futures = [
+            client.submit(_answer, self.scores_at_workers, sent_question, x, pure=False)
+            for x in parts
+        ]
         rows = self.parts.scores.shape[0]
         answers = list[R]()
         try:
@@ -114,20 +115,20 @@ def _count_part(parts: Parts, part: range, *, reducers: Sequence[Any]) -> list[A
     return functools.reduce(_joined, show_blocks(parts, reducers, part))
 
 
-def _joined(before: list[Any], part: list[Any]) -> list[Any]:
-    for reducer, counts in zip(before, part, strict=True):
-        reducer.merge(counts)
-    return before
+def _joined(total: list[Any], counts: list[Any]) -> list[Any]:
+    for reducer, counted in zip(total, counts, strict=True):
+        reducer.merge(counted)
+    return total
 
 
 class Sent:
-    """A value as it is sent to workers, each of which makes an object of it when first asked."""
+    """An object as it is sent to workers; each makes it from its `arguments` when first asked."""
 
-    def __init__(self, value: tuple[Any, ...], make: Callable[..., Any]):
+    def __init__(self, arguments: tuple[Any, ...], make: Callable[..., Any]):
         buffers: list[Any] = []
         file = io.BytesIO()
         pickler = _Pickler(file, protocol=5, buffer_callback=buffers.append)
-        pickler.dump((__version__, value, make))
+        pickler.dump((__version__, arguments, make))
         self.pickled = file.getvalue()
         self.buffers = buffers
 
@@ -135,10 +136,10 @@ class Sent:
         return {"pickled": self.pickled, "buffers": self.buffers}
 
     @cached_property
-    def made(self) -> Any:
-        """The object that `make` makes of the value."""
+    def received(self) -> Any:
+        """The object, as it is made by the worker."""
         try:
-            version, value, make = cloudpickle.loads(self.pickled, buffers=self.buffers)
+            version, arguments, make = cloudpickle.loads(self.pickled, buffers=self.buffers)
         except (OSError, KeyError, ValueError) as error:  # as libraries say that there is no file
             raise DataError(
                 f"a worker of the cluster cannot read the scores ({error}); expected their file "
@@ -149,7 +150,7 @@ class Sent:
                 f"a worker of the cluster has bioeval {__version__}, and the scores are sent by "
                 f"{version}; expected one version"
             )
-        return make(*value)
+        return make(*arguments)
 
 
 def _tiles(scores: Any, source: Any, fused: bool) -> TileParts:
@@ -157,16 +158,16 @@ def _tiles(scores: Any, source: Any, fused: bool) -> TileParts:
 
 
 def _rows(scores: Any, step: int, grouped: bool) -> RowParts:
-    return RowParts(scores, grouped=grouped, step=step)  # whatever holds the scores here
+    return RowParts(scores, grouped=grouped, step=step)
 
 
 def _answer(sent: Sent, question: Callable[[Any, range], Any], part: range) -> Any:
     with at_most(1):  # other parts are counted on the other threads of the worker
-        return question(sent.made, part)
+        return question(sent.received, part)
 
 
 class _Pickler(cloudpickle.Pickler):
-    """Pickles arrays in a mapped file as the place in this file."""
+    """Pickles an array in a mapped file as its place in the file."""
 
     def reducer_override(self, value: Any) -> Any:
         place = _place_in_file(value) if isinstance(value, np.ndarray) else None
@@ -174,14 +175,14 @@ class _Pickler(cloudpickle.Pickler):
 
 
 def _place_in_file(array: np.ndarray) -> tuple[Any, ...] | None:
-    """Return where the values of an array are in a mapped file; None of an array in memory."""
+    """Return where the values of an array are in a mapped file; None for an array in memory."""
     base: Any = array
     while not isinstance(pages := getattr(base, "_mmap", None), mmap.mmap):
         if not isinstance(base, np.ndarray):
             return None
         base = base.base
     if base.filename is None or base.mode == "c" or not array.size or min(array.strides) < 0:
-        return None  # others would not see private changes
+        return None  # workers would not see private changes of the values
     if base.mode != "r":
         pages.flush()
     low, high = np.lib.array_utils.byte_bounds(array)

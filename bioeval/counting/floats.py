@@ -8,8 +8,7 @@ import numpy as np
 def rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return the largest numbers of a dtype that are not above the ends.
 
-    A score of the dtype is above the end exactly when it is above the rounded end, so that
-    intervals keep their meaning.
+    A score of the dtype is above an end exactly when it is above the rounded end.
     """
     with np.errstate(over="ignore"):
         rounded = ends.astype(dtype)
@@ -17,15 +16,15 @@ def rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def next_number(numbers: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return the next larger numbers of a dtype; of float64 for numbers that the dtype lacks."""
-    with np.errstate(over="ignore"):  # the largest number has none but infinity
+    """Return the next larger numbers of a dtype, or of float64 for numbers not of the dtype."""
+    with np.errstate(over="ignore"):  # infinity follows the largest number
         of_dtype = numbers.astype(dtype)
         narrow = np.nextafter(of_dtype, of_dtype.dtype.type(np.inf)).astype(np.float64)
         return np.where(of_dtype == numbers, narrow, np.nextafter(numbers, np.inf))
 
 
 def ordinals_of(numbers: np.ndarray) -> np.ndarray:
-    """Return int64 in the order of float64 numbers, consecutive for neighbours."""
+    """Return the positions (int64) of float64 numbers in their order: neighbours differ by 1."""
     return _flipped(numbers.view(np.int64))
 
 
@@ -34,5 +33,5 @@ def float_of(ordinals: np.ndarray) -> np.ndarray:
 
 
 def _flipped(bits: np.ndarray) -> np.ndarray:
-    """Flip the bits of negative numbers after the sign, whose magnitude then falls."""
+    """Flip all bits but the sign of negative numbers, so that larger magnitudes come first."""
     return np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)

@@ -1,9 +1,9 @@
 """Verification in folds: the attempts of parts of the templates, from the same scores.
 
-The test part of a fold has the attempts whose templates are both in it, and its training part the
-attempts with neither template in it; pairs across the two are in neither part. Where the attempts
-fit, a part is a filter of the sorted list. Else one pass counts all scores by cell, and by the
-folds of both templates, and a second pass takes the scores of the cells in which thresholds fall.
+The test part of a fold has the attempts with both templates in the fold, and its training part the
+attempts with neither template in it; other attempts are in neither part. If all attempts fit into
+memory, a part is selected from their sorted list. Otherwise one pass counts all scores by cell and
+by the folds of both templates, and a second pass keeps the scores of the cells with thresholds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bioeval.kernels import folds as kernel
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
 
-# Wide cells of a table, at most and at least, and its entries.
+# The largest and the smallest number of cells of a table, and the number of its entries.
 MOST_CELLS = 1 << 12
 LEAST_CELLS = 1 << 8
 ENTRIES = 1 << 18
@@ -38,40 +38,42 @@ MOST_COUNTED = (1 << 31) - 1
 
 Side = Literal["left", "right"]
 
-#: int16 (divisions, ...): the folds of the probes of a block, and of its candidates.
+#: int16 (divisions, ...): the folds of the probes, and of the candidates, of a block.
 Folds = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Subset:
-    """The part of a fold: both templates are inside it (test), or neither is (training).
+    """The attempts with both templates inside a fold (test), or neither (training).
 
-    The subset of no fold is everything.
+    The subset of no fold has all attempts.
     """
 
     fold: int | None = None
     inside: bool = True
 
 
-class Placed(NamedTuple):
+class ScoresByFold(NamedTuple):
     """Distances in increasing order, and the folds of both templates in each division."""
 
     distances: np.ndarray  # (k,)
     probe: np.ndarray  # integer (divisions, k): fold of the probe
     gallery: np.ndarray  # integer (divisions, k): fold of the gallery template
 
-    def select(self, chosen: np.ndarray) -> Placed:
-        return Placed(self.distances[chosen], self.probe[:, chosen], self.gallery[:, chosen])
+    def select(self, is_chosen: np.ndarray) -> ScoresByFold:
+        return ScoresByFold(
+            self.distances[is_chosen], self.probe[:, is_chosen], self.gallery[:, is_chosen]
+        )
 
     @classmethod
-    def joined(cls, parts: Sequence[Placed], divisions: int, dtype: np.dtype) -> Placed:
+    def joined(cls, parts: Sequence[ScoresByFold], divisions: int, dtype: np.dtype) -> ScoresByFold:
         """Return the distances of all parts in order, without NaN."""
         empty = cls(np.empty(0, dtype), *np.empty((2, divisions, 0), np.int16))
-        placed = [empty, *parts]
-        distances = np.concatenate([x.distances for x in placed])
+        with_empty = [empty, *parts]
+        distances = np.concatenate([x.distances for x in with_empty])
         order = np.argsort(distances)
         order = order[: np.count_nonzero(~np.isnan(distances))]
-        folds = (np.concatenate([x[k] for x in placed], axis=1)[:, order] for k in (1, 2))
+        folds = (np.concatenate([x[k] for x in with_empty], axis=1)[:, order] for k in (1, 2))
         return cls(distances[order], *folds)
 
     def is_in_part(self, division: int, part: Subset) -> np.ndarray:
@@ -87,7 +89,7 @@ class Placed(NamedTuple):
 
 
 class PartCounts(NamedTuple):
-    """The first pass over a part: its genuine scores, and numbers of impostor scores by cell."""
+    """A part after the first pass: its genuine scores, and its impostor scores by cell."""
 
     genuine: np.ndarray  # float64 (k,), increasing
     genuine_cells: np.ndarray  # (k,): the cell of each genuine score
@@ -97,7 +99,7 @@ class PartCounts(NamedTuple):
 
 
 class FoldCounts(NamedTuple):
-    """Attempts by the folds of probe and gallery, and accepted attempts, int64 (folds, folds)."""
+    """Attempts, and accepted attempts, by the folds of probe and gallery, int64 (folds, folds)."""
 
     genuine_attempts: np.ndarray
     genuine_accepted: np.ndarray
@@ -108,24 +110,25 @@ class FoldCounts(NamedTuple):
 class FoldAttempts(Reducer):
     """The attempts of parts of divisions of the templates, as far as some rules need them.
 
-    A fold may be any set of templates, such as the templates of a group of people.
+    A division puts each template into a fold, which may be any set of templates, such as the
+    templates of a group of people.
 
     Parameters
     ----------
     fusion : str, optional
-        As of :class:`bioeval.counting.verification.CollectAttempts`. Fused, all templates of a
-        subject in the gallery must be in one fold.
+        As of :class:`bioeval.counting.verification.CollectAttempts`. If templates are fused, all
+        gallery templates of a subject must be in one fold.
     codes : sequence of pairs of ndarray
-        The fold of each probe and of each gallery template, from 0, of each division; of listed
-        pairs, of both sides of each pair.
+        For each division, the fold of each probe and of each gallery template, from 0; if pairs
+        are listed, the folds of both sides of each pair.
     parts : sequence of sequences of tuples of Subset
-        The wanted parts of each division, in tuples; a threshold is chosen on the first part of a
+        For each division, the wanted parts in tuples; a threshold is chosen on the first part of a
         tuple, and applied to all parts of the tuple.
     *rules : Rule
-        What chooses the thresholds.
+        The rules by which thresholds are chosen.
     """
 
-    lists_fewer = True  # counts by cell serve all folds, and a sorted list a single fold
+    lists_fewer = True  # counts by cell are shared by all folds, a sorted list is not
 
     def __init__(
         self,
@@ -138,9 +141,10 @@ class FoldAttempts(Reducer):
         #: int16 (divisions, m) and (divisions, n): the folds of probes and of gallery templates.
         self.probe, self.gallery = (np.array([x[k] for x in codes], np.int16) for k in (0, 1))
         self.folds = 1 + int(max(self.probe.max(), self.gallery.max()))
-        self.kept: list[Placed] = []
-        #: int32 (sides, divisions, folds, folds, cells): counts of blocks, and of mirror images, or
-        #: of both at once. The last table has `number_in_table` scores, and room for more.
+        self.kept: list[ScoresByFold] = []
+        #: int32 (sides, divisions, folds, folds, cells): side 0 counts blocks, and side 1 blocks
+        #: that stand for their mirror images, too, or are mirror images. The last table has counted
+        #: `number_in_table` scores, and may count more.
         self.recent: list[np.ndarray] = []
         self.number_in_table = MOST_COUNTED
 
@@ -150,23 +154,23 @@ class FoldAttempts(Reducer):
         divisions = len(self.probe)
         self.rejected = mates.rejected
         self.dtype = parts.dtype
-        self.few = parts.few or isinstance(parts, PairParts)  # which are in memory anyway
+        self.few = parts.few or isinstance(parts, PairParts)  # pairs are in memory anyway
         if self.fusion not in (None, "best"):
             self.dtype = np.dtype(np.float64)
         probe = mates.probe
-        column = mates.gallery
+        template = mates.gallery
         distance = mates.distance
         if self.fusion is not None:
-            self.of_person = np.zeros((divisions, len(scores.codes.values)), np.int16)
-            self.of_person[:, scores.codes.gallery] = self.gallery
+            self.person_fold = np.zeros((divisions, len(scores.codes.values)), np.int16)
+            self.person_fold[:, scores.codes.gallery] = self.gallery
             distance = mates.fused(self.fusion)
             probe = np.flatnonzero(~np.isnan(distance))
             distance = distance[probe]
-            folds = self.of_person[:, scores.codes.probe[probe]]
+            folds = self.person_fold[:, scores.codes.probe[probe]]
         else:
-            folds = self.gallery[:, column]
-        mated = Placed(distance, self.probe[:, probe], folds)
-        self.genuine = Placed.joined([mated], divisions, self.dtype)
+            folds = self.gallery[:, template]
+        mated = ScoresByFold(distance, self.probe[:, probe], folds)
+        self.genuine = ScoresByFold.joined([mated], divisions, self.dtype)
         self.counting = False
         if self.few:
             return
@@ -174,10 +178,10 @@ class FoldAttempts(Reducer):
         points = PointsWanted.of_rule(self.rules[0])
         self.counter = AttemptCounter(self.dtype, points, np.empty(0), genuine, missed)
         number_of_cells = max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds**2 * divisions)))
-        assert not isinstance(parts, ListParts)  # which have no scores
+        assert not isinstance(parts, ListParts)  # top-K lists have no scores
         blocks = parts.sample() or [parts.first()]
         sample = [x.ravel() for block in blocks for x in self._scores(block)]
-        self.counter.place(sample, parts.size, number_of_cells)
+        self.counter.choose_cells(sample, parts.size, number_of_cells)
         if {"eer", "far"}.isdisjoint(rule.name for rule in self.rules):
             self.counter.kept_cells[:] = False
         shape = divisions, self.folds, self.folds
@@ -203,7 +207,7 @@ class FoldAttempts(Reducer):
             self.failed += other.failed
             for tables in other.recent:
                 for side, table in enumerate(tables):
-                    # Side 1 has attempts in both directions; fused ones are counted in each block.
+                    # Side 1 has attempts in both directions; if fused, each direction is a block.
                     if side == 0 or self.fusion is None:
                         self.tables += table
                     if side == 1:
@@ -216,7 +220,7 @@ class FoldAttempts(Reducer):
     def add(self, block: Block) -> None:
         for side in [block] if self.fusion is None else block.sides():
             ranked = side if self.fusion is None else side.by_person(self.fusion)
-            fold_of_gallery = self.gallery if self.fusion is None else self.of_person
+            fold_of_gallery = self.gallery if self.fusion is None else self.person_fold
             folds = self.probe[:, ranked.probes], fold_of_gallery[:, ranked.candidates]
             values = ranked.values
             if self.few:
@@ -236,9 +240,9 @@ class FoldAttempts(Reducer):
         if block.turned:
             row, column = column, row
         sides = folds[0][:, row], folds[1][:, column]
-        self.kept.append(Placed(values, *sides))
+        self.kept.append(ScoresByFold(values, *sides))
         if block.twice:
-            self.kept.append(Placed(values, *sides[::-1]))
+            self.kept.append(ScoresByFold(values, *sides[::-1]))
 
     def _count(self, values: np.ndarray, block: Block, folds: Folds) -> None:
         """Count the scores of a block by fold and cell, and keep the scores of wanted cells."""
@@ -276,97 +280,99 @@ class FoldAttempts(Reducer):
         self.tables[..., -1] = 0  # NaN
         counter = self.counter
         scores = self.genuine.distances
-        self.cells = counter.cells.places_of(scored(scores) if self.rejected else scores)
-        self.of_parts = [
+        self.cells = counter.cells.cells_of(scored(scores) if self.rejected else scores)
+        self.counts_of_parts = [
             {part: self._part(k, part) for subsets in parts for part in subsets}
             for k, parts in enumerate(self.parts)
         ]
         cell_of_rule = [self._cell_of(x.values[0]) if x.name == "fixed" else 0 for x in self.rules]
         is_needed = np.zeros(len(counter.kept_cells), dtype=bool)
-        #: The numbers of the cells in which the threshold of a tuple of parts may lie.
+        #: For each tuple of parts, the cells in which its threshold may be.
         self.cells_with_thresholds: list[list[np.ndarray]] = []
         for k, parts in enumerate(self.parts):
             self.cells_with_thresholds.append([])
             for subsets in parts:
-                part = self.of_parts[k][subsets[0]]
-                failed = part.missed, part.failed
+                part = self.counts_of_parts[k][subsets[0]]
+                failures = part.missed, part.failed
                 is_needed_by_part = np.zeros_like(is_needed)
                 for rule, cell in zip(self.rules, cell_of_rule, strict=True):
                     is_needed_by_part |= wanted_cells(
-                        rule, part.genuine_cells, part.counts, cell, failed
+                        rule, part.genuine_cells, part.counts, cell, failures
                     )
                 self.cells_with_thresholds[k].append(np.flatnonzero(is_needed_by_part))
                 is_needed |= is_needed_by_part
-        self.kept = [x.select(is_needed[counter.cells.places_of(x.distances)]) for x in self.kept]
+        self.kept = [x.select(is_needed[counter.cells.cells_of(x.distances)]) for x in self.kept]
         self.wanted = is_needed & ~counter.kept_cells
         return bool(self.wanted.any())
 
     def _part(self, k: int, part: Subset) -> PartCounts:
-        counts = []  # impostor scores by cell, and failed impostor attempts
+        impostors = []  # impostor scores by cell, and failed impostor attempts
         for table, (by_probe, by_gallery, total) in zip(
             (self.tables[k], self.failed[k]), self._sums[k], strict=True
         ):
             if part.fold is None:
-                counts.append(total)
+                impostors.append(total)
                 continue
             both_inside = table[part.fold, part.fold]
-            # Inclusion and exclusion: the probe is not in the fold, nor the gallery template.
+            # By inclusion and exclusion: neither the probe nor the gallery template is in the fold.
             both_outside = total - by_probe[part.fold] - by_gallery[part.fold] + both_inside
-            counts.append(both_inside if part.inside else both_outside)
+            impostors.append(both_inside if part.inside else both_outside)
         is_in_part = self.genuine.is_in_part(k, part)
         scores, missed = self._scores_and_failed(self.genuine.distances[is_in_part])
         cells = self.cells[is_in_part][: len(scores)]
-        return PartCounts(scores.astype(np.float64), cells, counts[0], missed, int(counts[1]))
+        return PartCounts(scores.astype(np.float64), cells, impostors[0], missed, int(impostors[1]))
 
     @cached_property
     def _sums(self) -> list[list[tuple[np.ndarray, ...]]]:
-        """The tables of each division, summed by probe's fold, by gallery's fold, and in all."""
+        """Sums of each division's tables: by the probe's fold, by the gallery's fold, of all."""
         return [
             [(x.sum(axis=1), x.sum(axis=0), x.sum(axis=(0, 1))) for x in both]
             for both in zip(self.tables, self.failed, strict=True)
         ]
 
     def result(self) -> list[list[list[Attempts]]]:
-        self.impostor = placed = Placed.joined(self.kept, len(self.probe), self.dtype)
+        self.impostor = impostors = ScoresByFold.joined(self.kept, len(self.probe), self.dtype)
         if self.few:
             return [
-                [[self._attempts_of_list(k, x, placed) for x in subsets] for subsets in parts]
+                [[self._attempts_of_list(k, x, impostors) for x in subsets] for subsets in parts]
                 for k, parts in enumerate(self.parts)
             ]
-        cells = self.counter.cells.places_of(placed.distances)  # which increase
+        cells = self.counter.cells.cells_of(impostors.distances)  # increasing, as the distances
         attempts: list[list[list[Attempts]]] = []
         for k, parts in enumerate(self.parts):
             attempts.append([])
             for subsets, own_cells in zip(parts, self.cells_with_thresholds[k], strict=True):
-                in_own_cells = placed.select(_places_in_cells(own_cells, cells))
+                in_own_cells = impostors.select(_indices_in_cells(own_cells, cells))
                 attempts[k].append(
                     [self._attempts_of_counts(k, x, in_own_cells, own_cells) for x in subsets]
                 )
         return attempts
 
     def by_fold(self, threshold: float) -> FoldCounts:
-        """Return the attempts of the folds of the first division, after :meth:`result`.
+        """Return the attempts by the folds of the first division, after :meth:`result`.
 
         The threshold was chosen on all attempts; NaN accepts nothing.
         """
-        limit = rounded_down(np.array([threshold]), self.dtype)
+        rounded_threshold = rounded_down(np.array([threshold]), self.dtype)
         folds = self.folds
 
-        def count(placed: Placed, *, failures: bool) -> tuple[np.ndarray, np.ndarray]:
+        def count(placed: ScoresByFold, *, failures: bool) -> tuple[np.ndarray, np.ndarray]:
             """Count all attempts, and accepted ones, by the folds of both templates."""
-            is_accepted = (scored(placed.distances) if failures else placed.distances) <= limit
-            place = placed.probe[0].astype(np.int64) * folds + placed.gallery[0]
-            attempts = np.bincount(place, minlength=folds * folds).reshape(folds, folds)
-            accepted = np.bincount(place[is_accepted], minlength=folds * folds)
+            is_accepted = (
+                scored(placed.distances) if failures else placed.distances
+            ) <= rounded_threshold
+            fold_pair = placed.probe[0].astype(np.int64) * folds + placed.gallery[0]
+            attempts = np.bincount(fold_pair, minlength=folds * folds).reshape(folds, folds)
+            accepted = np.bincount(fold_pair[is_accepted], minlength=folds * folds)
             return attempts, accepted.reshape(folds, folds)
 
         genuine = count(self.genuine, failures=self.rejected)
         impostor = self.impostor
         cell = 0
-        if not self.few:  # of the scores in the cells before, there are numbers alone
+        if not self.few:  # scores in the cells before were counted, not kept
             cell = 0 if np.isnan(threshold) else self._cell_of(threshold)
-            impostor = impostor.select(self.counter.cells.places_of(impostor.distances) == cell)
-        failures = self.rejected and self.few  # else infinite scores were kept, but no failure
+            impostor = impostor.select(self.counter.cells.cells_of(impostor.distances) == cell)
+        failures = self.rejected and self.few  # otherwise no kept score is a failure
         attempts, accepted = count(impostor, failures=failures)
         if not self.few:
             attempts = self.tables[0].sum(axis=-1) + self.failed[0]
@@ -374,9 +380,9 @@ class FoldAttempts(Reducer):
         return FoldCounts(*genuine, attempts, accepted)
 
     def _cell_of(self, threshold: float) -> int:
-        return int(self.counter.cells.places_of(rounded_down(np.array([threshold]), self.dtype))[0])
+        return int(self.counter.cells.cells_of(rounded_down(np.array([threshold]), self.dtype))[0])
 
-    def _attempts_of_list(self, k: int, part: Subset, impostors: Placed) -> Attempts:
+    def _attempts_of_list(self, k: int, part: Subset, impostors: ScoresByFold) -> Attempts:
         genuine = self.genuine.distances_in(k, part)
         impostor = impostors.distances_in(k, part)
         if self.rejected:
@@ -390,38 +396,44 @@ class FoldAttempts(Reducer):
         return scores, len(distances) - len(scores)
 
     def _attempts_of_counts(
-        self, k: int, part: Subset, in_cells: Placed, kept: np.ndarray
+        self, k: int, part: Subset, in_cells: ScoresByFold, kept: np.ndarray
     ) -> Attempts:
         """Return the attempts of a part of division `k`.
 
-        Impostor scores in the cells `kept`, increasing, are known one by one, from `in_cells`; of
-        the other cells the number of scores is known.
+        Impostor scores in the increasing cells `kept` are in `in_cells`; of other cells, only the
+        number of scores is known.
         """
-        genuine, genuine_cells, counts, missed, failed = self.of_parts[k][part]
-        # Distinct impostor scores that are known, and how many known scores are before each.
-        values, known_before = runs(in_cells.distances_in(k, part).astype(np.float64))
+        genuine, genuine_cells, counts, missed, failed = self.counts_of_parts[k][part]
+        # Distinct known impostor scores, and how many known scores are before each.
+        known_scores, known_before = runs(in_cells.distances_in(k, part).astype(np.float64))
         before = np.append(0, np.cumsum(counts))  # (cells + 1,): impostor scores before each cell
         before_kept = np.append(0, np.cumsum(counts[kept]))  # the same, of kept cells alone
 
-        def upto(thresholds: np.ndarray, cells: np.ndarray, side: Side = "right") -> np.ndarray:
+        def count_up_to(
+            thresholds: np.ndarray, cells: np.ndarray, side: Side = "right"
+        ) -> np.ndarray:
             """Count impostor scores up to thresholds (left: below), which are in these `cells`."""
             in_other_cells = before[cells] - before_kept[kept.searchsorted(cells)]
-            return in_other_cells + known_before[values.searchsorted(thresholds, side=side)]
+            return in_other_cells + known_before[known_scores.searchsorted(thresholds, side=side)]
 
-        accepted = upto(values, self.counter.cells.places_of(values))
+        accepted = count_up_to(known_scores, self.counter.cells.cells_of(known_scores))
         scores, first = runs(genuine)
         genuine_cells = genuine_cells[first[:-1]]
-        # (2, scores): impostor scores below, and up to, each distinct genuine score. They are exact
-        # in kept cells, and in cells without impostors; elsewhere they are the number before the
-        # cell.
+        # (2, scores): how many impostor scores are below, and up to, each distinct genuine score.
+        # They are exact in kept cells and in cells without impostors; in other cells they are the
+        # number of impostor scores before the cell.
         impostors_at = np.repeat(before[None, genuine_cells], 2, axis=0)
-        place = _places_in_cells(kept, genuine_cells)
+        exact_places = _indices_in_cells(kept, genuine_cells)
         is_exact = counts[genuine_cells] == 0
-        is_exact[place] = True
-        impostors_at[0, place] = upto(scores[place], genuine_cells[place], "left")
-        impostors_at[1, place] = upto(scores[place], genuine_cells[place])
+        is_exact[exact_places] = True
+        impostors_at[0, exact_places] = count_up_to(
+            scores[exact_places], genuine_cells[exact_places], "left"
+        )
+        impostors_at[1, exact_places] = count_up_to(
+            scores[exact_places], genuine_cells[exact_places]
+        )
         impostor = CountedScores(
-            values,
+            known_scores,
             accepted - np.diff(known_before),
             accepted,
             int(before[-1]),
@@ -429,12 +441,14 @@ class FoldAttempts(Reducer):
             counts=impostors_at,
             dtype=np.dtype(self.dtype),
             is_exact=is_exact,
-            count_upto=lambda x: upto(x, self.counter.cells.places_of(rounded_down(x, self.dtype))),
+            count_upto=lambda x: count_up_to(
+                x, self.counter.cells.cells_of(rounded_down(x, self.dtype))
+            ),
         )
         return CountedAttempts(genuine, impostor, missed, failed)
 
 
-def _places_in_cells(kept: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return the places of the increasing `cells` (k,) that are among the cells `kept`."""
+def _indices_in_cells(kept: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Return the indices of the increasing `cells` (k,) that are among the cells `kept`."""
     low, high = (cells.searchsorted(kept, x) for x in ("left", "right"))
     return np.concatenate([kept[:0], *map(np.arange, low, high)])

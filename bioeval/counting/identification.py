@@ -1,4 +1,4 @@
-"""Identification: how each probe searches a gallery, how its best mate ranks, and under ties."""
+"""Identification: the search of each probe, and the rank of its best mate, also under ties."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def check_max_rank(
 ) -> None:
     """Raise :class:`DataError` unless `max_rank` is None or a number of ranks.
 
-    `gallery` is the number of templates in the gallery, far beyond which there are no ranks;
-    `input_name` is the place of a value that comes from a card.
+    `gallery` is the number of templates in the gallery: ranks far beyond are refused. `input_name`
+    names the value in errors.
     """
     if max_rank is None:
         return
@@ -51,7 +51,7 @@ def check_max_rank(
 
 
 def role_of(layout: Layout, impostors: ImpostorProbes, all_enrolled: bool) -> Role:
-    """Return the name of the probes that are impostors: ``"auto"`` by layout and enrolment.
+    """Return which probes are impostors; ``"auto"`` is resolved by layout and enrolment.
 
     All-against-all, each probe is an impostor, whether its person is enrolled or not.
     """
@@ -70,65 +70,64 @@ def role_of(layout: Layout, impostors: ImpostorProbes, all_enrolled: bool) -> Ro
 class Searches:
     """The search of each probe, for open-set and closed-set results.
 
-    All arrays have one entry a probe, as of :class:`RankFacts`. With rank unit ``"subject"`` the
-    candidates are subjects at their fused distance, otherwise templates; ``nearest_mate`` and
-    ``nearest_other`` are distances of templates always (TTR and FTR speak of templates). A distance
-    is NaN where there is no candidate, and where all comparisons failed: no threshold accepts it.
+    All arrays have one entry a probe. With rank unit ``"subject"`` the candidates are subjects at
+    their fused distance, otherwise templates. A distance is NaN where there is no candidate, and
+    where all comparisons failed: no threshold accepts it.
     """
 
     about: Provenance
     rank_unit: RankUnit
     fusion: str
-    enrolled: np.ndarray
-    of_people: np.ndarray  # bool: probes that are of a known person
-    mate: np.ndarray
-    closer: np.ndarray
-    tied: np.ndarray
-    tied_before: np.ndarray
-    mates_tied: np.ndarray
-    mates: np.ndarray
-    other: np.ndarray
-    others: np.ndarray
-    nearest_mate: np.ndarray
-    nearest_other: np.ndarray
+    enrolled: np.ndarray  # bool: whether the person is in the gallery
+    of_people: np.ndarray  # bool: whether the probe is of a known person
+    mate: np.ndarray  # distance of the best mate
+    closer: np.ndarray  # candidates of other people closer than the best mate
+    tied: np.ndarray  # candidates of other people exactly as close
+    tied_before: np.ndarray  # tied candidates before the best mate in the gallery
+    mates_tied: np.ndarray  # mates as close as the best, itself among them
+    mates: np.ndarray  # usable mates
+    other: np.ndarray  # distance of the nearest candidate of another person
+    others: np.ndarray  # usable candidates of other people
+    nearest_mate: np.ndarray  # distance of the nearest template of the person, for TTR
+    nearest_other: np.ndarray  # distance of the nearest template of another person, for FTR
 
     def select(self, probes: np.ndarray) -> Searches:
         arrays = {k: x[probes] for k, x in vars(self).items() if isinstance(x, np.ndarray)}
         return replace(self, **arrays)
 
     def impostor_role(self, impostors: ImpostorProbes) -> Role:
-        """Return the impostor probes by name: ``"auto"`` resolved, as :func:`role_of`."""
+        """Return which probes are impostors, as :func:`role_of`."""
         return role_of(self.about.layout, impostors, bool(self.enrolled.all()))
 
     def impostor_probes(self, role: str) -> np.ndarray:
-        """Return the probes that make an impostor attempt: of a role, with a usable non-mate."""
-        usable = self.others > 0
+        """Return the probes of a role that make an impostor attempt: with a usable non-mate."""
+        makes_attempt = self.others > 0
         if role == "unenrolled":
-            usable &= ~self.enrolled
+            makes_attempt &= ~self.enrolled
         elif role == "leave-subject-out":
-            usable &= self.enrolled
-        return np.flatnonzero(usable)
+            makes_attempt &= self.enrolled
+        return np.flatnonzero(makes_attempt)
 
     def rank_weights(
-        self, chosen: np.ndarray, ties: Ties
+        self, probes: np.ndarray, ties: Ties
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (probe, rank, weight) of the best mates of `chosen` probes, which have mates.
+        """Return (probe, rank, weight) of the best mates of `probes`, which have mates.
 
-        See :func:`place_weights`. A mate of which all comparisons failed is at no rank.
+        See :func:`place_weights`. A mate whose comparisons all failed is at no rank.
         """
-        chosen = chosen[~np.isnan(self.mate[chosen])]
+        probes = probes[~np.isnan(self.mate[probes])]
         index, ranks, weights = place_weights(
-            self.closer[chosen],
-            self.tied[chosen],
-            self.tied_before[chosen],
-            self.mates_tied[chosen],
+            self.closer[probes],
+            self.tied[probes],
+            self.tied_before[probes],
+            self.mates_tied[probes],
             ties,
         )
-        return chosen[index], ranks, weights
+        return probes[index], ranks, weights
 
 
 class Searching:
-    """Identification before it is counted, perhaps in one pass with other reducers."""
+    """Identification that is still to be counted, perhaps in one pass with other reducers."""
 
     def __init__(self, scores: Scores, search: Search, about: Provenance | None = None):
         """Check that the scores can be searched."""
@@ -144,8 +143,8 @@ class Searching:
                 "also meet in an impostor cell. Identification needs labels"
             )
         self.scores, self.search, self.about = scores, search, about
-        #: Facts of the ranked candidates; and of templates, where their distances differ. The
-        #: order of the reducers is the order of the arguments of :meth:`result`.
+        #: Reducers whose results are the arguments of :meth:`result`, in this order: facts of the
+        #: ranked candidates, and facts of templates where their distances differ.
         self.reducers: list[Reducer] = [RankFacts(search.fusion if by_subject else None)]
         if by_subject and search.fusion != "best":
             self.reducers.append(RankFacts())
@@ -185,9 +184,9 @@ class Searching:
         return distances.astype(np.float64)
 
 
-def search(scores: Scores, how: Search, about: Provenance | None = None) -> Searches:
+def search(scores: Scores, options: Search, about: Provenance | None = None) -> Searches:
     """Search a gallery with each probe."""
-    searching = Searching(scores, how, about)
+    searching = Searching(scores, options, about)
     return searching.result(*reduce(scores, *searching.reducers))
 
 
@@ -248,21 +247,22 @@ class RankFacts(Reducer):
                 self.before[probes[ties]] += self._before(side, ranked, ties)
 
     def _before(self, templates: Block, ranked: Block, ties: np.ndarray) -> np.ndarray:
-        """Return how many candidates as close as the best mates of `ties` stand before the mates.
+        """Return how many tied candidates are before the best mate in the gallery, (ties,).
 
-        A person stands at its nearest template, the first in a tie.
+        `ties` are the rows of the block with ties. A person's position is the position of its
+        nearest template, the first if several are as close.
         """
         probes, gallery = templates.probes[ties], templates.candidates
-        lines = templates.by_probe[ties]
+        distances = templates.by_probe[ties]
         tied = ranked.by_probe[ties] == self.best[probes, None]
         if self.fusion is None:
             return (tied & (gallery < self.place[probes, None])).sum(axis=1)
         assert templates.columns is not None
         nearest = templates.by_person("best").by_probe[ties]
-        line, column = np.nonzero(lines == nearest[:, templates.columns.person])
-        place = np.full(nearest.shape, np.iinfo(np.int64).max)
-        np.minimum.at(place, (line, templates.columns.person[column]), gallery[column])
-        return (tied & (place < self.place[probes, None])).sum(axis=1)
+        row, column = np.nonzero(distances == nearest[:, templates.columns.person])
+        position = np.full(nearest.shape, np.iinfo(np.int64).max)
+        np.minimum.at(position, (row, templates.columns.person[column]), gallery[column])
+        return (tied & (position < self.place[probes, None])).sum(axis=1)
 
     def merge(self, other: Self) -> None:
         super().merge(other)
@@ -288,44 +288,53 @@ def _facts(block: Block, best: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
         )
     closer, within, candidates = np.zeros((3, len(best)), dtype=np.int32)
     nearest = np.full(len(best), np.inf, dtype=values.dtype)
-    loop = kernel.rank_columns if block.turned else kernel.rank_rows
-    loop(values, best.astype(values.dtype, copy=False), closer, within, candidates, nearest)
+    rank = kernel.rank_columns if block.turned else kernel.rank_rows
+    rank(values, best.astype(values.dtype, copy=False), closer, within, candidates, nearest)
     return closer, within, candidates, nearest
 
 
 # --------------------------------------------------------------------------------------------- ties
 
-#: The orders between which every number lies.
+#: The two orders of equal scores between which the numbers of all orders are.
 ENDS: tuple[PlainTies, PlainTies] = ("pessimistic", "optimistic")
 
 
 def place_weights(
     closer: np.ndarray, tied: np.ndarray, before: np.ndarray, mates_tied: np.ndarray, ties: Ties
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (index, rank, weight) of best mates.
+    """Return the ranks of best mates with their weights: arrays (index, rank, weight).
 
-    The int64 arrays are, for each best mate: others closer than the mate, exactly as close,
-    tied others before it in the gallery, and mates exactly as close, itself among them.
+    The int64 arguments count, for each best mate: others closer than the mate; others exactly as
+    close; these others before it in the gallery; and mates exactly as close, itself among them.
 
-    Under every policy but ``"expected"`` a probe has one rank, of weight 1. Under
-    ``"expected"``, with ``T`` candidates tied at the best mate's distance of which ``m`` are
-    mates, the first mate is at the ``r``-th of the tied places with probability ``C(T - r, m -
-    1) / C(T, m)``.
+    Under every policy but ``"expected"`` a best mate has one rank, of weight 1. Under
+    ``"expected"``, with ``T`` candidates tied at the best mate's distance of which ``m`` are mates,
+    the first mate is the ``r``-th of the tied candidates with probability ``C(T - r, m - 1) /
+    C(T, m)``.
     """
     index = np.arange(len(closer))
     if ties != "expected":
-        behind = {"optimistic": np.zeros_like(tied), "pessimistic": tied, "stable": before}[ties]
-        return index, 1 + closer + behind, np.ones(len(closer))
-    times = tied + 1
-    repeated = np.repeat(index, times)
-    place = np.arange(len(repeated)) - np.repeat(np.cumsum(times) - times, times) + 1
-    mates = mates_tied[repeated]
-    total = mates + tied[repeated]
-    weight = np.exp(_log_binomial(total - place, mates - 1) - _log_binomial(total, mates))
-    weight[total == mates] = 1.0
-    # The weights of a probe add up to 1; rounding in the logarithms is taken out.
-    sums = np.bincount(repeated, weight, minlength=len(closer))
-    return repeated, 1 + closer[repeated] + place - 1, weight / sums[repeated]
+        tied_before = {"optimistic": np.zeros_like(tied), "pessimistic": tied, "stable": before}[
+            ties
+        ]
+        return index, 1 + closer + tied_before, np.ones(len(closer))
+    ranks_of_mate = tied + 1
+    mate = np.repeat(index, ranks_of_mate)
+    position = (
+        np.arange(len(mate))
+        - np.repeat(np.cumsum(ranks_of_mate) - ranks_of_mate, ranks_of_mate)
+        + 1
+    )
+    mates_of_tied = mates_tied[mate]
+    tied_in_all = mates_of_tied + tied[mate]
+    weight = np.exp(
+        _log_binomial(tied_in_all - position, mates_of_tied - 1)
+        - _log_binomial(tied_in_all, mates_of_tied)
+    )
+    weight[tied_in_all == mates_of_tied] = 1.0
+    # The weights of a mate add up to 1: dividing by their sum removes rounding in the logarithms.
+    sums = np.bincount(mate, weight, minlength=len(closer))
+    return mate, 1 + closer[mate] + position - 1, weight / sums[mate]
 
 
 def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:

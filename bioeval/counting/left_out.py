@@ -1,4 +1,4 @@
-"""Jackknife over subjects: how the absence of each changes the searches of the others."""
+"""Jackknife over subjects: how leaving out a subject changes the searches of the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from bioeval.scores.blocks import Mates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import blocks_of
 
-# The most pairs of a probe and a subject before its best mate; they decide the number of ranks.
+# The most pairs of a probe and a subject with candidates before the probe's best mate; ranks with
+# more pairs are left out.
 MOST_PAIRS = 1 << 22
 
 
@@ -20,9 +21,9 @@ MOST_PAIRS = 1 << 22
 class LeftOut:
     """Effect of leaving each subject out; subjects are numbered in the order of their codes.
 
-    An impostor attempt of a probe changes without the subject of its nearest candidate. A rank
-    changes without a subject that has candidates before the best mate: `probe` to `before` list
-    these pairs of a probe and another subject.
+    Leaving out the subject of a probe's nearest candidate changes its impostor attempt. Leaving out
+    a subject with candidates before the probe's best mate changes its rank: the k pairs of a probe
+    and such a subject are in `probe` to `before`.
     """
 
     people: int
@@ -32,29 +33,29 @@ class LeftOut:
     probe: np.ndarray  # int32 (k,)
     subject: np.ndarray  # int32 (k,)
     closer: np.ndarray  # int32 (k,): the subject's candidates closer than the best mate
-    tied: np.ndarray  # int32 (k,): its candidates exactly as close as the best mate
-    before: np.ndarray  # int32 (k,): its tied candidates before the best mate in the gallery
-    ranks: int  # pairs are complete up to this rank, under one policy for ties
+    tied: np.ndarray  # int32 (k,): the subject's candidates exactly as close as the best mate
+    before: np.ndarray  # int32 (k,): tied candidates before the best mate in the gallery
+    ranks: int  # all pairs that change ranks up to this one are listed, under one policy for ties
 
     @classmethod
     def from_searches(
         cls, searches: Searches, scores: Scores, ties: Ties, ranks: int | None = None
     ) -> LeftOut:
-        """Read all scores; `searches` has the facts of each probe.
+        """Read all scores, whose `searches` are known.
 
-        The people are the subjects of probes and gallery. The effect is known up to
-        `ranks`, by default as many as there is memory for.
+        The people are the subjects of probes and gallery. `ranks` is the last rank whose changes
+        are found; by default, as many as there is memory for.
         """
-        unit = searches.rank_unit
+        rank_unit = searches.rank_unit
         gallery = scores.gallery_order
-        largest = int(np.diff(gallery.starts).max()) if unit == "template" else 1
+        largest = int(np.diff(gallery.starts).max()) if rank_unit == "template" else 1
         if ranks is None:
             ranks = _ranks_in_memory(searches, ties, largest, len(gallery.subjects))
-        fusion = searches.fusion if unit == "subject" else None
+        fusion = searches.fusion if rank_unit == "subject" else None
         arrays = _count(scores, fusion, ties, ranks)
         people = cls.subjects_of(scores)
         person = scores.codes.probe
-        # (subjects of the gallery + 1,): the number of each, and -1 at index -1, no candidate.
+        # (subjects of the gallery + 1,): their numbers; at index -1 (no candidate), -1.
         subject = np.append(np.searchsorted(people, gallery.subjects), -1).astype(np.int32)
         arrays["nearest"] = subject[arrays["nearest"]]
         arrays["subject"] = subject[arrays["subject"]]
@@ -69,7 +70,7 @@ class LeftOut:
 def _before_mate(
     ties: Ties, closer: np.ndarray, tied: np.ndarray, before: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of candidates that are certainly, and possibly, before the best mate.
+    """Return how many candidates are certainly, and possibly, before the best mate.
 
     The numbers differ by the tied candidates if `ties` is "expected", and are equal otherwise.
     """
@@ -80,15 +81,15 @@ def _before_mate(
 def _ranks_in_memory(searches: Searches, ties: Ties, largest: int, groups: int) -> int:
     """Return the rank up to which pairs of probes and subjects fit into memory.
 
-    A subject of the gallery, of `groups`, has at most `largest` candidates: without one subject,
-    the rank of a probe improves by at most so many.
+    `groups` is the number of subjects in the gallery. Each has at most `largest` candidates, by
+    which the rank of a probe improves at most without the subject.
     """
     mated = searches.mates > 0
     certain, possible = _before_mate(
         ties, searches.closer[mated], searches.tied[mated], searches.tied_before[mated]
     )
-    # (mated probes,): the best rank without a subject, and the most pairs that a probe has. Pairs
-    # are added from the best rank on, until there are too many.
+    # (mated probes,): the best rank without a subject, and the most pairs of a probe. Pairs are
+    # added from the best rank on, until they are too many.
     best_ranks = np.maximum(certain + 1 - largest, 1)
     most_pairs = np.minimum(possible, groups - 1)
     order = np.argsort(best_ranks, kind="stable")
@@ -99,66 +100,73 @@ def _ranks_in_memory(searches: Searches, ties: Ties, largest: int, groups: int) 
 
 
 def _count(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> dict[str, np.ndarray]:
-    """Return arrays of :class:`LeftOut` by name; subjects are places in the gallery's order."""
+    """Return arrays of :class:`LeftOut` by name; subjects are indices into the gallery's."""
     names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
     starts = scores.gallery_order.starts
-    parts = []
-    for read in blocks_of(scores, reported=False):
-        row, column, distance = read.genuine()
-        low = read.number
-        number = len(read.probes)
-        mates = Mates(row - low, column, distance, number, rejected=read.rejected)
-        block = read.impostors()
-        place = block.candidates[None]  # (1, columns): place of each candidate in the gallery
+    arrays_of_blocks = []
+    for block_of_rows in blocks_of(scores, reported=False):
+        row, column, distance = block_of_rows.genuine()
+        first_row = block_of_rows.number
+        rows = len(block_of_rows.probes)
+        mates = Mates(row - first_row, column, distance, rows, rejected=block_of_rows.rejected)
+        block = block_of_rows.impostors()
+        position = block.candidates[None]  # (1, columns): place of each candidate in the gallery
         groups = starts  # (subjects + 1,): where the columns of each subject begin
         if fusion is not None:
-            place = _first_nearest(block.values, starts, block.candidates)
+            position = _first_nearest(block.values, starts, block.candidates)
             block = block.by_person(fusion)
             groups = np.arange(len(starts))
         values = block.values
         probes = block.probes
         best = mates.fused(fusion or "best")
-        closer, tied, before = _up_to_mates(values, place, groups, best, mates.place)
+        closer, tied, before = _up_to_mates(values, position, groups, best, mates.place)
         nearest, second = _nearest_groups(values, groups)
         certain, possible = _before_mate(ties, closer, tied, before)
         # (probes, subjects): the best rank that the probe may have without the subject.
         rank = 1 + certain.sum(axis=1, dtype=np.int64)[:, None] - certain
         in_reach = np.nonzero((possible > 0) & (rank <= ranks))
         probe = probes[in_reach[0]].astype(np.int32)
-        group = in_reach[1].astype(np.int32)
-        parts.append(
-            (nearest, second, probe, group, *(x[in_reach] for x in (closer, tied, before)))
+        subject = in_reach[1].astype(np.int32)
+        arrays_of_blocks.append(
+            (nearest, second, probe, subject, *(x[in_reach] for x in (closer, tied, before)))
         )
     return {
-        name: np.concatenate(x) for name, x in zip(names, zip(*parts, strict=True), strict=True)
+        name: np.concatenate(x)
+        for name, x in zip(names, zip(*arrays_of_blocks, strict=True), strict=True)
     }
 
 
 def _up_to_mates(
-    values: np.ndarray, place: np.ndarray, starts: np.ndarray, best: np.ndarray, first: np.ndarray
+    values: np.ndarray,
+    position: np.ndarray,
+    starts: np.ndarray,
+    best: np.ndarray,
+    position_of_mate: np.ndarray,
 ) -> np.ndarray:
-    """Return how many candidates of each group are up to the best mate: int32 (3, rows, groups).
+    """Count the candidates of each group not beyond the best mate, int32 (3, rows, groups).
 
-    The three numbers are of closer candidates, of exactly as close ones, and of the latter before
-    the best mate in the gallery. `best` and `first` (rows,) are the distance and the place in the
-    gallery of the best mate, `place` (rows or 1, columns) the places of the candidates.
+    The three numbers are: closer than the best mate; exactly as close; as close, and before it in
+    the gallery. `best` (rows,) is the distance of the best mate, `position_of_mate` (rows,) its
+    position in the gallery, and `position` (rows or 1, columns) the candidates' positions.
     """
-    # One entry a candidate that is not beyond the best mate.
+    # An entry for each candidate that is not beyond the best mate.
     row, column = np.nonzero(values <= best[:, None])
     groups = len(starts) - 1
     group = np.repeat(np.arange(groups), np.diff(starts))[column]
     tied = values[row, column] == best[row]
-    place = np.broadcast_to(place, values.shape)[row, column]
+    position = np.broadcast_to(position, values.shape)[row, column]
     counts = np.zeros((3, *best.shape, groups), dtype=np.int32)
-    for count, chosen in zip(counts, (~tied, tied, tied & (place < first[row])), strict=True):
-        np.add.at(count, (row[chosen], group[chosen]), 1)
+    for count, is_counted in zip(
+        counts, (~tied, tied, tied & (position < position_of_mate[row])), strict=True
+    ):
+        np.add.at(count, (row[is_counted], group[is_counted]), 1)
     return counts
 
 
 def _first_nearest(values: np.ndarray, starts: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the first of `columns` with the nearest template of each subject, (rows, subjects).
+    """Return the first of `columns` with each subject's nearest template, (rows, subjects).
 
-    Without an attempt of the subject it is the largest int64.
+    It is the largest int64 for a subject without an attempt.
     """
     distance_of_subject = np.fmin.reduceat(values, starts[:-1], axis=1)
     is_nearest = values == np.repeat(distance_of_subject, np.diff(starts), axis=1)
@@ -167,10 +175,10 @@ def _first_nearest(values: np.ndarray, starts: np.ndarray, columns: np.ndarray) 
 
 
 def _nearest_groups(values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the group of the nearest candidate of each row (-1: none), and the second distance.
+    """Return the group of each row's nearest candidate (-1: none), and the second distance.
 
-    The second distance, float64 (rows,), is from the nearest candidate of any further group; NaN
-    without any.
+    The second distance, float64 (rows,), is the distance of the nearest candidate of another group;
+    NaN without one.
     """
     # (rows, groups): the distance of each group, NaN without an attempt.
     distance = np.fmin.reduceat(values, starts[:-1], axis=1).astype(np.float64)

@@ -17,24 +17,24 @@ from bioeval.counting.sorted_scores import SortedScores
 from bioeval.protocol.choices import ImpostorProbes, Ties
 from bioeval.scores.arrays import scored
 
-#: Rows and columns of a part, increasing.
-Places = tuple[np.ndarray, np.ndarray]
+#: The rows and the columns of a part, increasing.
+PartTemplates = tuple[np.ndarray, np.ndarray]
 
 
-#: The most cells of parts that are counted together. A part counts as at least a 64th of the cells
-#: of the matrix, since each part has room for all attempts of the matrix.
+#: The most cells of parts that are counted together. Since each part has room for all attempts of
+#: the matrix, a part counts as at least a 64th of the matrix.
 CELLS_TOGETHER = 1 << 21
 SMALLEST_SHARE = 64
 
 
-def batches(matrix: SortedMatrix, places: Iterable[Places]) -> Iterator[slice]:
-    """Yield slices of the parts at `places`: runs of parts that are counted together."""
+def batches(matrix: SortedMatrix, parts: Iterable[PartTemplates]) -> Iterator[slice]:
+    """Yield slices of the parts at `parts`: runs of parts that are counted together."""
     height, width = matrix.attempts.shape
     fewest_cells = max(height * width // SMALLEST_SHARE, height + width)
     first = 0
     end = 0
     cells_together = 0
-    for end, (rows, columns) in enumerate(places, 1):
+    for end, (rows, columns) in enumerate(parts, 1):
         cells = max(len(rows) * len(columns), fewest_cells)
         if cells_together and cells_together + cells > CELLS_TOGETHER:
             yield slice(first, end - 1)
@@ -55,27 +55,27 @@ _MASKED_CELL = 2  # each cell of the matrix, in each part
 
 
 def masks_pay(cells: int, parts: int, cells_of_parts: int) -> bool:
-    """Whether sorting a matrix of so many cells takes less time than selecting its parts."""
+    """Whether sorting a matrix of `cells` cells once takes less time than selecting its parts."""
     masked = _FIRST + _SORTED_CELL * cells + parts * (_MASKED + _MASKED_CELL * cells)
     return masked < parts * _SELECTED + cells_of_parts * _SELECTED_CELL
 
 
 class PeopleOfParts(NamedTuple):
-    """Numbers of people in parts (int64 (parts,)): on each side, on both sides, and in all."""
+    """Numbers of people in parts, int64 (parts,)."""
 
     probing: np.ndarray
     enrolled: np.ndarray
-    both: np.ndarray
-    every: np.ndarray
+    both: np.ndarray  # probing and enrolled
+    every: np.ndarray  # probing or enrolled
 
 
 class MaskedParts:
     """Some parts of a sorted matrix.
 
-    - `rows`, `columns` (int8 (parts, m), (parts, n)): 1 of the templates in the part
+    - `rows`, `columns` (int8 (parts, m), (parts, n)): 1 for templates in the part
     """
 
-    def __init__(self, matrix: SortedMatrix, places: Sequence[Places]):
+    def __init__(self, matrix: SortedMatrix, places: Sequence[PartTemplates]):
         self.matrix = matrix
         height, width = matrix.attempts.shape
         self.rows = np.zeros((len(places), height), dtype=np.int8)
@@ -99,7 +99,7 @@ class MaskedParts:
     def are_square(self) -> np.ndarray:
         """Whether every probe of each part is in its gallery, bool (parts,)."""
         own = self.matrix.own_column
-        # (parts, m); a probe outside the gallery, own = -1, reads the last column in vain.
+        # (parts, m); a probe outside the gallery has own = -1: its last column is not used.
         is_own = (own >= 0) & (self.columns[:, own] == 1)
         return (is_own | (self.rows == 0)).all(axis=1)
 
@@ -127,7 +127,7 @@ class MaskedParts:
     def times(self) -> int:
         """How many attempts each comparison of :meth:`attempts` stands for.
 
-        2 where a pair of templates has the same score either way.
+        It is 2 if a pair of templates has the same score either way.
         """
         return 2 if self.matrix.is_mirrored and self.are_same.all() else 1
 
@@ -139,7 +139,8 @@ class MaskedParts:
     def claims(self, fusion: str, whole: SortedClasses) -> AttemptsOfParts:
         """Return the claims of each probe, fused by a rule of distances.
 
-        The claims of the `whole` gallery serve parts in which everybody enrolled is whole.
+        `whole` are the claims of the whole gallery: they are used if all parts have all templates
+        of their people.
         """
         templates = np.bincount(self.matrix.gallery, minlength=self.matrix.people)
         if ((self.enrolled == 0) | (self.enrolled == templates)).all():
@@ -155,41 +156,41 @@ class MaskedParts:
         """Return the attempts of each part; `columns` is the mask of targets, (parts, targets)."""
         sides = []
         for cells in classes[:2]:
-            keys, number = self._pick(cells, columns, cells.code, len(classes.distances))
-            sides.append((keys, number))
+            keys, numbers = self._pick(cells, columns, cells.code, len(classes.distances))
+            sides.append((keys, numbers))
         return self._of_keys(sides, classes.distances)
 
     def _pick(
         self, cells: SortedCells, columns: np.ndarray, value: np.ndarray, step: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``part * step + value`` of the cells in each part, part after part.
+        """Return ``part * step + value`` for the cells in each part, part after part.
 
         The second array, (parts,), has the number of cells of each part.
         """
         from bioeval.kernels.partitions import pick_attempts
 
         picked = np.empty(len(self) * len(cells.row) + 1, dtype=np.int64)
-        number = np.empty(len(self), dtype=np.int64)
+        numbers = np.empty(len(self), dtype=np.int64)
         lists = cells.row, cells.target, value, step
-        pick_attempts(*lists, self.rows, columns, picked, number)
-        return picked[: number.sum()], number
+        pick_attempts(*lists, self.rows, columns, picked, numbers)
+        return picked[: numbers.sum()], numbers
 
     def _of_keys(
         self, sides: Sequence[tuple[np.ndarray, np.ndarray]], distances: np.ndarray
     ) -> AttemptsOfParts:
-        """Return attempts by the keys ``part * len(distances) + code`` of both classes."""
+        """Return attempts from the keys ``part * len(distances) + code`` of both classes."""
         scores = []
         failures = []
-        for keys, number in sides:
-            starts = np.append(0, np.cumsum(number))
+        for keys, numbers in sides:
+            starts = np.append(0, np.cumsum(numbers))
             missed = np.zeros(len(self), dtype=np.int64)
             if self.matrix.rejected:
-                # The largest code is of failures: they are at the end of each part.
+                # Failures have the largest code: they are at the end of each part.
                 failed_code = len(distances) - 1
                 failed_keys = np.arange(len(self)) * len(distances) + failed_code
                 missed = starts[1:] - keys.searchsorted(failed_keys)
                 keys = keys[keys % len(distances) != failed_code]
-                starts = np.append(0, np.cumsum(number - missed))
+                starts = np.append(0, np.cumsum(numbers - missed))
             scores.append(SortedScores(keys, starts, distances))
             failures.append(missed)
         return AttemptsOfParts(*scores, *failures)
@@ -197,7 +198,7 @@ class MaskedParts:
     def _nearest(self, classes: SortedClasses, *, farthest: bool) -> AttemptsOfParts:
         """Return claims at the nearest, or `farthest`, of the claimed person's templates.
 
-        In a list from near to far, this is the first attempt of each claim in a part.
+        It is the first attempt of each claim in a list from near to far, or from far to near.
         """
         from bioeval.kernels.partitions import first_of_claims
 
@@ -205,24 +206,26 @@ class MaskedParts:
         sides = []
         step = len(classes.distances)
         for cells in classes[:2]:
-            listed = cells.backwards() if farthest else cells
-            place = np.arange(len(listed.row), dtype=np.int32)
-            places, number = self._pick(listed, self.columns, place, 0)
+            from_near = cells.backwards() if farthest else cells
+            positions = np.arange(len(from_near.row), dtype=np.int32)
+            first_positions, numbers = self._pick(from_near, self.columns, positions, 0)
             # (k,): the claim of each attempt is the pair of its probe and the claimed person.
             claimed = matrix.claimed.searchsorted(matrix.gallery).astype(np.int32)
-            claim = listed.row * np.int32(len(matrix.claimed)) + claimed[listed.target]
+            claim = from_near.row * np.int32(len(matrix.claimed)) + claimed[from_near.target]
             last_part_of_claim = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
-            first = np.empty(len(places) + 1, np.int64)
-            firsts = np.empty_like(number)
-            first_of_claims(places, number, claim, last_part_of_claim, first, firsts)
+            first_of_claim = np.empty(len(first_positions) + 1, np.int64)
+            claims_of_part = np.empty_like(numbers)
+            first_of_claims(
+                first_positions, numbers, claim, last_part_of_claim, first_of_claim, claims_of_part
+            )
             # The key of the first attempt of each claim, part after part.
-            keys = np.repeat(np.arange(len(self)) * step, firsts)
-            keys += listed.code[first[: len(keys)]]
-            sides.append((np.sort(keys) if farthest else keys, firsts))
+            keys = np.repeat(np.arange(len(self)) * step, claims_of_part)
+            keys += from_near.code[first_of_claim[: len(keys)]]
+            sides.append((np.sort(keys) if farthest else keys, claims_of_part))
         return self._of_keys(sides, classes.distances)
 
     def _fused(self, fusion: str) -> AttemptsOfParts:
-        """Return claims fused by any other rule, computed for each part anew."""
+        """Return claims fused by any other rule, computed anew for each part."""
         matrix = self.matrix
         attempts: tuple[list[np.ndarray], ...] = ([], [])
         failed = np.zeros((2, len(self)), dtype=np.int64)
@@ -237,9 +240,9 @@ class MaskedParts:
             for k, is_of_class in enumerate((is_genuine, ~is_genuine)):
                 values = np.sort(claims[is_of_class & ~np.isnan(claims)])
                 if matrix.rejected:
-                    number = int(values.searchsorted(np.inf))
-                    failed[k, part] = len(values) - number
-                    values = scored(values[:number])
+                    scores_of_class = int(values.searchsorted(np.inf))
+                    failed[k, part] = len(values) - scores_of_class
+                    values = scored(values[:scores_of_class])
                 attempts[k].append(values.astype(np.float64))
         return AttemptsOfParts.of_lists(*attempts, *failed)
 
@@ -248,7 +251,7 @@ class MaskedParts:
     def searches(self, ties: Ties = "pessimistic") -> SearchedParts:
         """Search the gallery of each part with all of the part's probes.
 
-        Every policy for ties but expected ties: each probe has a single rank.
+        Ties may be treated by any policy but ``"expected"``, under which ranks are not unique.
         """
         from bioeval.kernels.partitions import rank_in_parts
 
@@ -260,13 +263,13 @@ class MaskedParts:
         person = matrix.probe[probe]
         is_enrolled = (self.enrolled[part, person] > 0) & matrix.is_person[person]
         best, closer, tied, before, nearest = ranked[:, part, probe]
-        behind = {"optimistic": 0, "pessimistic": tied, "stable": before}[ties]
+        tied_before = {"optimistic": 0, "pessimistic": tied, "stable": before}[ties]
         return SearchedParts(
-            self, part, probe, is_enrolled, best, 1 + closer + behind, tied, nearest
+            self, part, probe, is_enrolled, best, 1 + closer + tied_before, tied, nearest
         )
 
     def most_candidates(self) -> np.ndarray:
-        """Return the number of candidates of the probe of each part that has most, (parts,)."""
+        """Return the largest number of candidates of a probe in each part, (parts,)."""
         matrix = self.matrix
         if matrix.is_complete:
             own = matrix.own_column
@@ -275,8 +278,8 @@ class MaskedParts:
             return self.columns.sum(axis=1, dtype=np.int64) - ~lacks_own
         is_attempt = (~np.isnan(matrix.attempts)).astype(np.float32)  # whole numbers below 2^24
         # (parts, m): the attempts of each probe within the gallery of each part.
-        number = self.columns.astype(np.float32) @ is_attempt.T
-        return (number * self.rows).max(axis=1).astype(np.int64)
+        candidates = self.columns.astype(np.float32) @ is_attempt.T
+        return (candidates * self.rows).max(axis=1).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -287,9 +290,9 @@ class SearchedParts:
     """
 
     parts: MaskedParts
-    part: np.ndarray  # number of the part
+    part: np.ndarray  # index of the part
     probe: np.ndarray  # row of the matrix
-    is_enrolled: np.ndarray  # whether a person, who is in the gallery of the part
+    is_enrolled: np.ndarray  # whether the probe is of a person in the gallery of the part
     best: np.ndarray  # code of the distance of the best mate; -1 without a mate
     rank: np.ndarray  # rank of the best mate
     tied: np.ndarray  # other candidates exactly as close as the best mate
@@ -302,7 +305,7 @@ class SearchedParts:
 
     @cached_property
     def is_ranked(self) -> np.ndarray:
-        """Which best mates are at their rank: a mate that failed is at none."""
+        """Which best mates have a rank: a mate that failed has none."""
         matrix = self.parts.matrix
         return self.is_mated & (self.best < len(matrix.templates.distances) - matrix.rejected)
 
@@ -311,20 +314,20 @@ class SearchedParts:
         return np.bincount(self.part[flags], minlength=len(self.parts))
 
     def roles(self, impostors: ImpostorProbes) -> list[Role]:
-        """Return which probes of each part are impostors, by name."""
+        """Return the name of the probes that are impostors, for each part."""
         all_enrolled = self.number(~self.is_enrolled) == 0
         layouts = np.where(self.parts.are_square, "all-against-all", "probe-against-gallery")
         parts = zip(layouts.tolist(), all_enrolled.tolist(), strict=True)
         return [role_of(layout, impostors, every) for layout, every in parts]
 
     def impostors(self, roles: Sequence[str]) -> np.ndarray:
-        """Return the probes that make an impostor attempt: of a role, with a usable non-mate."""
+        """Return which probes make an impostor attempt: of their part's role, with a non-mate."""
         role = np.array(roles)[self.part]
-        chosen = (role == "both") | (self.is_enrolled == (role == "leave-subject-out"))
-        return chosen & (self.nearest >= 0)
+        is_of_role = (role == "both") | (self.is_enrolled == (role == "leave-subject-out"))
+        return is_of_role & (self.nearest >= 0)
 
     def accepted(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return which best mates a threshold of their part, (parts,), accepts; none at NaN."""
+        """Return which best mates the threshold of their part (parts,) accepts; none at NaN."""
         distances = np.append(self.parts.matrix.templates.distances, np.nan)  # without a mate
         return distances[self.best] <= thresholds[self.part]
 
@@ -336,19 +339,19 @@ class SearchedParts:
         return RankedAttempts(mates, self.rank[places], impostor, *sizes)
 
     def _sorted_scores(
-        self, code: np.ndarray, probes: np.ndarray
+        self, codes: np.ndarray, probes: np.ndarray
     ) -> tuple[SortedScores, np.ndarray]:
-        """Return increasing scores of some probes by their codes, and the places of the probes."""
+        """Return the increasing scores of some probes, and the indices of these probes."""
         distances = self.parts.matrix.templates.distances
-        places = np.flatnonzero(probes & (code < len(distances) - self.parts.matrix.rejected))
-        keys = self.part[places] * len(distances) + code[places]  # as of SortedScores
+        index = np.flatnonzero(probes & (codes < len(distances) - self.parts.matrix.rejected))
+        keys = self.part[index] * len(distances) + codes[index]  # as of SortedScores
         order = np.argsort(keys)
-        return SortedScores.of_keys(keys[order], distances, len(self.parts)), places[order]
+        return SortedScores.of_keys(keys[order], distances, len(self.parts)), index[order]
 
 
 def _number_of_each(mask: np.ndarray, person: np.ndarray, people: int) -> np.ndarray:
     """Return how many templates of each person a mask (parts, templates) has, (parts, people)."""
-    # Templates of a person are put side by side, so that reduceat sums each person's.
+    # Templates of a person are put side by side for reduceat.
     order = np.argsort(person, kind="stable")
     codes, first = np.unique(person[order], return_index=True)
     numbers = np.zeros((len(mask), people), dtype=np.int32)

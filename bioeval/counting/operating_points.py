@@ -1,8 +1,8 @@
-"""The operating points of attempts: each defined once, as arrays over (part, point).
+"""The operating points of attempts: each is defined once, for all parts.
 
-A point is a threshold at a score: reject all, then each distinct score from strict to loose. FAR
-and FRR are whole numbers of errors over whole numbers of attempts, and are compared as such. The
-definitions are in ``docs/definitions.md``, "Operating points". Everything here is a distance.
+A point is a threshold: first the threshold that rejects all, then each distinct score from strict
+to loose. FAR and FRR are compared as quotients of whole numbers. The definitions are in
+``docs/definitions.md``, "Operating points". All scores are distances.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class AttemptsOfParts:
     """The attempts of verification in one part or in many, and their operating points.
 
-    Rates and thresholds are NaN in a part without attempts of both classes, and where there is
-    no such point. All numbers of a result come from
+    Rates and thresholds are NaN in a part that lacks attempts of a class, and where there is no
+    such point. All numbers of a result come from
     :func:`bioeval.counting.wanted_points.point_values`.
 
     Parameters
@@ -56,12 +56,12 @@ class AttemptsOfParts:
         self.missed = none + missed
         self.missed_impostors = none + missed_impostors  # (parts,)
         self.genuine_attempts = genuine.attempts + missed  # (parts,)
-        if genuine.weights is not None:  # of which the sum is a whole number
+        if genuine.weights is not None:  # the sum of the weights is a whole number
             self.genuine_attempts = np.rint(self.genuine_attempts).astype(np.int64)
         self.impostor_attempts = impostor.attempts + missed_impostors
         #: bool (parts,): whether both classes have attempts.
         self.defined = (self.genuine_attempts > 0) & (self.impostor_attempts > 0)
-        # (parts,): attempts to divide by.
+        # (parts,): denominators, not 0.
         self._genuine = np.maximum(self.genuine_attempts, 1)
         self._impostor = np.maximum(self.impostor_attempts, 1)
 
@@ -69,7 +69,7 @@ class AttemptsOfParts:
     def of_lists(
         cls, genuine: Sequence[np.ndarray], impostor: Sequence[np.ndarray], *missed: Any
     ) -> Self:
-        """Return the attempts of parts by lists of increasing scores, a list for each part."""
+        """Return the attempts of parts from lists of increasing scores, one for each part."""
         distances = np.unique(np.concatenate([np.empty(0), *genuine, *impostor]))
         lists = (SortedScores.of_parts(x, distances) for x in (genuine, impostor))
         return cls(*lists, *missed)
@@ -86,7 +86,7 @@ class AttemptsOfParts:
     def next_scores(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the nearest score that each threshold (parts, ...) rejects.
 
-        Infinity where there is none, NaN of NaN.
+        It is infinity if there is none, and NaN for NaN.
         """
         after = self.impostor.following(thresholds, self.genuine.following(thresholds))
         return np.where(np.isnan(thresholds), np.nan, after)
@@ -106,7 +106,7 @@ class AttemptsOfParts:
 
     @cached_property
     def reject_all(self) -> np.ndarray:
-        """(parts,): the threshold that rejects all: -inf; NaN where some score has that value."""
+        """The threshold that rejects all, (parts,): -inf, or NaN where some score is -inf."""
         return np.where(
             self.genuine.has_minus_infinity() | self.impostor.has_minus_infinity(), np.nan, -np.inf
         )
@@ -115,27 +115,29 @@ class AttemptsOfParts:
     def corners(self) -> Corners:
         """Reject-all and the points at genuine scores: only they can have the least cost."""
         genuine = self.genuine
-        of_parts = np.arange(len(self.defined) + 1)
-        starts = genuine.run_starts + of_parts
+        part = np.arange(len(self.defined) + 1)
+        starts = genuine.run_starts + part
         sizes = starts[1:] - starts[:-1]  # (parts,): distinct genuine scores, and reject-all
         is_score = np.ones(starts[-1], dtype=bool)  # the first corner of a part is reject-all
         is_score[starts[:-1]] = False
 
         def after_first(first: Any, values: np.ndarray) -> np.ndarray:
-            """Return numbers of all corners: `first` at reject-all, `values` at genuine scores."""
+            """Return an array over corners: `first` at reject-all, `values` at genuine scores."""
             with_first = np.empty(len(is_score), values.dtype)
             with_first[is_score], with_first[starts[:-1]] = values, first
             return with_first
 
-        def along_corners(of_parts: np.ndarray) -> np.ndarray:
-            return of_parts if len(of_parts) == 1 else np.repeat(of_parts, sizes)
+        def along_corners(part: np.ndarray) -> np.ndarray:
+            return part if len(part) == 1 else np.repeat(part, sizes)
 
         below, upto = self.impostor.counts_at(genuine)
-        places = genuine.runs[1:]
-        genuine_accepted = places if genuine.summed is None else genuine.summed[places]
+        indices = genuine.runs[1:]
+        genuine_accepted = indices if genuine.summed is None else genuine.summed[indices]
         if len(sizes) > 1:
-            before = genuine.starts if genuine.summed is None else genuine.summed[genuine.starts]
-            genuine_accepted = genuine_accepted - np.repeat(before[:-1], sizes - 1)
+            accepted_before = (
+                genuine.starts if genuine.summed is None else genuine.summed[genuine.starts]
+            )
+            genuine_accepted = genuine_accepted - np.repeat(accepted_before[:-1], sizes - 1)
         genuine_attempts = along_corners(self.genuine_attempts)
         rejected = np.maximum(genuine_attempts - after_first(0, genuine_accepted), 0)
         return Corners(
@@ -151,8 +153,8 @@ class AttemptsOfParts:
     def equal_error(self) -> EqualError:
         """Return the equal error rates, their thresholds and brackets, (parts,).
 
-        Point 1 is the first, from strict to loose, with FAR >= FRR, and point 0 the one before;
-        :func:`bioeval.counting.points.equal_error_between` interpolates.
+        Point 1 is the first point, from strict to loose, with FAR >= FRR, and point 0 is the point
+        before it; :func:`bioeval.counting.points.equal_error_between` interpolates.
         """
         curve = self.corners
         genuine = self._genuine
@@ -164,50 +166,51 @@ class AttemptsOfParts:
         # Between two corners FRR does not change: as many false accepts are needed to cross it.
         rejected = curve.fr[np.maximum(first - 1, begin)]
         whole_genuine, whole_impostor = without_overflow(genuine, impostor)
-        needed = (-(-rejected * whole_impostor // whole_genuine)).astype(np.int64)
-        corner = np.where(first < end, curve.threshold[np.minimum(first, end - 1)], np.nan)
-        threshold = np.fmin(corner, self.impostor.nth(np.maximum(needed, 1)))
+        false_accepts_to_cross = (-(-rejected * whole_impostor // whole_genuine)).astype(np.int64)
+        crossing_corner = np.where(first < end, curve.threshold[np.minimum(first, end - 1)], np.nan)
+        threshold = np.fmin(
+            crossing_corner, self.impostor.nth(np.maximum(false_accepts_to_cross, 1))
+        )
         is_crossed = ~np.isnan(threshold) & self.defined
         accepted = self.impostor.upto(np.where(is_crossed, threshold, np.inf))
         threshold = np.where(is_crossed, threshold, -np.inf)
         still_rejected = np.maximum(self.genuine_attempts - self.genuine.upto(threshold), 0)
-        # Point 0: the largest score of either class below, or else reject-all.
-        accepted_before, last = self.impostor.largest_below(threshold)
-        last = np.fmax(last, self.genuine.largest_below(threshold)[1])
+        # The threshold of point 0: the largest score of either class below, or else reject-all.
+        accepted_before, largest_before = self.impostor.largest_below(threshold)
+        largest_before = np.fmax(largest_before, self.genuine.largest_below(threshold)[1])
         reject_all = np.where(threshold == -np.inf, np.nan, self.reject_all)
-        last = np.where(np.isnan(last), reject_all, last)
+        largest_before = np.where(np.isnan(largest_before), reject_all, largest_before)
         # Failures may keep FRR above FAR.
         is_crossed &= crossed(accepted, still_rejected, genuine, impostor)
-        before = last, accepted_before, rejected
+        before = largest_before, accepted_before, rejected
         after = threshold, accepted, still_rejected
         return equal_error_between(before, after, genuine, impostor, is_crossed)
 
     def at_far(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest FRR with FAR at most each target, and the loosest threshold.
 
-        So many false accepts are allowed as are at most the target times the impostor attempts. The
-        first impostor score with which there are more must be rejected: with it each genuine score
-        from there on. The threshold is the largest score of either class before it.
+        The first impostor score that would raise FAR above the target must be rejected, and with it
+        all genuine scores from there on. The threshold is the largest score of either class before.
         """
         limits = np.where(self.defined[:, None], self.far_limits(targets), -np.inf)
-        _, last = self.impostor.largest_below(limits)
+        _, last_impostor = self.impostor.largest_below(limits)
         genuine_accepted, last_genuine = self.genuine.largest_below(limits)
-        loosest = np.fmax(last, last_genuine)
-        # Reject-all is no point where a score is -inf.
+        loosest = np.fmax(last_impostor, last_genuine)
+        # If a score is -inf, no threshold rejects all.
         reject_all = np.where(limits == -np.inf, np.nan, -np.inf)
         loosest = np.where(np.isnan(loosest), reject_all, loosest)
         frr = self.frrs(along_points(self.genuine_attempts, genuine_accepted) - genuine_accepted)
         return frr, self._where_defined(loosest)
 
     def far_limits(self, targets: np.ndarray) -> np.ndarray:
-        """Return the first score to be rejected at each FAR target, (parts, targets); or NaN."""
+        """Return the first impostor score to reject at each target, (parts, targets), or NaN."""
         allowed = allowed_errors(targets, self._impostor[:, None])
         return self.impostor.nth(allowed + 1)
 
     def at_frr(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the strictest thresholds with FRR at most targets, and whether they are defined.
 
-        A threshold is a genuine score, or rejects all: NaN where a score is -inf. It is undefined
+        A threshold is a genuine score, or rejects all (NaN if a score is -inf). It is undefined
         where failures keep FRR above the target.
         """
         attempts = self._genuine[:, None]
@@ -218,7 +221,7 @@ class AttemptsOfParts:
     def far_at_frr(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest FAR with FRR at most each target, and the strictest threshold."""
         threshold, defined = self.at_frr(targets)
-        # Reject-all is a point, with FAR 0, where a score of -inf leaves it without a threshold.
+        # Reject-all has FAR 0, also where a score of -inf leaves it without a threshold.
         is_strict = np.isnan(threshold)
         is_strict |= (threshold == -np.inf) & (self.reject_all == -np.inf)[:, None]
         accepted = self.impostor.upto(np.where(is_strict, np.inf, threshold))
@@ -227,31 +230,36 @@ class AttemptsOfParts:
 
     def zero_frr(self) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR where no genuine attempt is rejected, and the strictest such threshold."""
-        last = self.genuine.nth(self.genuine.sizes)
+        largest_genuine = self.genuine.nth(self.genuine.sizes)
         accepts_all = self.missed == 0
-        far = self.fars(self.impostor.upto(np.where(accepts_all, last, np.inf)))
-        return self._where_defined(far, accepts_all), self._where_defined(last, accepts_all)
+        far = self.fars(self.impostor.upto(np.where(accepts_all, largest_genuine, np.inf)))
+        return self._where_defined(far, accepts_all), self._where_defined(
+            largest_genuine, accepts_all
+        )
 
     # -- points that need every score
 
     def least_costs(self, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the least costs ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest thresholds.
 
-        The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts expected in
-        use; costs and thresholds are (parts, costs).
+        The rows of `costs` are (p, c_miss, c_fa), where p is the proportion of genuine attempts
+        expected in use; costs and thresholds are (parts, costs).
         """
-        least, places = least_costs(self.corners, costs, self._genuine, self._impostor)
-        return self._where_defined(least), self._where_defined(self.corners.threshold[places])
+        least, best_corners = least_costs(self.corners, costs, self._genuine, self._impostor)
+        return self._where_defined(least), self._where_defined(self.corners.threshold[best_corners])
 
     def optimum(self, variable: Variable) -> tuple[np.ndarray, np.ndarray]:
-        """Return the best value of a function of FAR and FRR, and its threshold, of each part."""
+        """Return the best value of a function of FAR and FRR in each part, and its threshold."""
         curve = self.corners
         values = np.full((2, len(self.defined)), np.nan)
         for part in np.flatnonzero(self.defined).tolist():
-            points = slice(curve.starts[part], curve.starts[part + 1])
-            rates = curve.fa[points] / self._impostor[part], curve.fr[points] / self._genuine[part]
+            corners_of_part = slice(curve.starts[part], curve.starts[part + 1])
+            rates = (
+                curve.fa[corners_of_part] / self._impostor[part],
+                curve.fr[corners_of_part] / self._genuine[part],
+            )
             values[0, part] = variable.best(*rates)
-            values[1, part] = curve.threshold[points][variable.place_of_best(*rates)]
+            values[1, part] = curve.threshold[corners_of_part][variable.place_of_best(*rates)]
         return values[0], values[1]
 
     def hull_equal_error(self) -> np.ndarray:
@@ -260,7 +268,7 @@ class AttemptsOfParts:
         sizes = np.diff(curve.starts)[:, None]
         # (parts, most corners + 1): a row for each part, from strict to loose.
         is_point = np.arange(sizes.max() + 1) < sizes
-        # Accept-all fills up the rows; where attempts failed, the loosest point.
+        # Rows are filled up with accept-all, or with the loosest point if attempts failed.
         failed = self.missed + self.missed_impostors > 0
         far, frr = np.empty((2, *is_point.shape))
         far.T[:] = np.where(failed, self.impostor.attempts / self._impostor, 1.0)
@@ -272,26 +280,26 @@ class AttemptsOfParts:
         return rates
 
     def auc(self) -> np.ndarray:
-        """Return the proportion of pairs with the genuine score below, ties as one half.
+        """Return the proportion of pairs with the genuine score below; a tie counts one half.
 
-        The statistic of Mann and Whitney (1947), *Annals of Mathematical Statistics* 18, over the
-        number of pairs; the area under the ROC: Bamber (1975), *J. Mathematical Psychology* 12.
-        Failures are after all scores.
+        It is the statistic of Mann and Whitney (1947), *Annals of Mathematical Statistics* 18,
+        divided by the number of pairs, and the area under the ROC: Bamber (1975), *J. Mathematical
+        Psychology* 12. Failures are after all scores.
         """
         curve = self.corners
         impostors = self.impostor.attempts
-        # (corners,): genuine attempts at each distinct score, and twice the number of pairs with a
-        # farther impostor, where an equal one counts as half.
+        # (corners,): genuine attempts at each distinct score, and twice the number of their pairs
+        # with a farther impostor, where an equal impostor counts one half.
         at_score = np.zeros_like(curve.fr)
         at_score[1:] = curve.fr[:-1] - curve.fr[1:]
         at_score[curve.starts[:-1]] = 0
         pairs = at_score * (2 * curve.repeated(impostors) - curve.below - curve.fa)
-        twice = np.add.reduceat(pairs, curve.starts[:-1])  # (parts,)
-        twice += (2 * self.genuine.attempts + self.missed) * self.missed_impostors
+        twice_the_pairs = np.add.reduceat(pairs, curve.starts[:-1])  # (parts,)
+        twice_the_pairs += (2 * self.genuine.attempts + self.missed) * self.missed_impostors
         all_pairs = 2 * self._genuine.astype(object) * self._impostor  # perhaps beyond int64
-        return self._where_defined((twice.astype(object) / all_pairs).astype(np.float64))
+        return self._where_defined((twice_the_pairs.astype(object) / all_pairs).astype(np.float64))
 
     def d_prime(self) -> np.ndarray:
-        """Return d' of each part; NaN where no class varies."""
+        """Return d' of each part, NaN where neither class varies."""
         classes = zip(self.genuine.moments(), self.impostor.moments(), strict=True)
         return self._where_defined(np.array([d_prime(*both) for both in classes]))

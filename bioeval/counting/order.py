@@ -6,29 +6,27 @@ from typing import Any
 
 import numpy as np
 
-# The fewest scores worth the cells; the number of cells; the share of scores in a cell, as one in
-# FILLED, that is too large; and ranges in which no product is too large.
-MANY = 1 << 13
+MANY = 1 << 13  # the fewest scores that are sorted by cells first
 CELLS = (1 << 16) - 1
-FILLED = 64
-NARROW = 1e-30
-WIDE = 1e30
+LARGEST_SHARE = 1 / 64  # the largest share of the scores in one cell, for which cells pay
+NARROW, WIDE = 1e-30, 1e30  # ranges of scores in which no product overflows
 
 
 def next_among(thresholds: Any, *ordered: np.ndarray) -> list[np.ndarray]:
     """Return the first score above each threshold in every array of increasing scores.
 
-    Infinity where there is none, NaN of NaN.
+    It is infinity if there is none, and NaN for NaN.
     """
     limits = np.asarray(thresholds, dtype=np.float64)
-    after = [np.append(x, np.inf)[x.searchsorted(limits, side="right")] for x in ordered]
-    return [np.where(np.isnan(limits), np.nan, x) for x in after]
+    following = [np.append(x, np.inf)[x.searchsorted(limits, side="right")] for x in ordered]
+    return [np.where(np.isnan(limits), np.nan, x) for x in following]
 
 
 def increasing(scores: np.ndarray) -> np.ndarray:
     """Return scores in increasing order, without NaN.
 
-    NumPy sorts numbers of 16 bits many times as fast as floats, and nearly ordered numbers, too.
+    Scores are sorted by cells of 16 bits first: NumPy sorts such numbers many times as fast as
+    floats, and then nearly sorted floats, too.
     """
     scores = scores[~np.isnan(scores)]
     if len(scores) < MANY or scores.dtype not in (np.float32, np.float64):
@@ -37,12 +35,12 @@ def increasing(scores: np.ndarray) -> np.ndarray:
     width = float(scores.max()) - float(low)
     if not NARROW < width < WIDE:
         return np.sort(scores)
-    cell = ((scores - low) * (CELLS / width)).astype(np.uint16)
-    if np.bincount(cell[:: len(cell) // MANY]).max() > MANY // FILLED:  # most are in few cells
+    cells = ((scores - low) * (CELLS / width)).astype(np.uint16)
+    if np.bincount(cells[:: len(cells) // MANY]).max() > MANY * LARGEST_SHARE:
         return np.sort(scores)
-    nearly = scores[np.argsort(cell, kind="stable")]
-    nearly.sort(kind="stable")
-    return nearly
+    nearly_sorted = scores[np.argsort(cells, kind="stable")]
+    nearly_sorted.sort(kind="stable")
+    return nearly_sorted
 
 
 def distinct(ordered: np.ndarray) -> np.ndarray:
@@ -51,13 +49,13 @@ def distinct(ordered: np.ndarray) -> np.ndarray:
 
 
 def runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values of an increasing array, and their first places and the end."""
+    """Return the distinct values of an increasing array, their first indices, and the end."""
     bounds = run_bounds(ordered)
     return ordered[bounds[:-1]], bounds
 
 
 def run_bounds(ordered: np.ndarray) -> np.ndarray:
-    """Return the first place of each distinct value of an increasing array, and the end."""
-    first = np.ones(len(ordered) + 1, dtype=bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=first[1:-1])
-    return np.flatnonzero(first)
+    """Return the first index of each distinct value of an increasing array, and the end."""
+    is_first = np.ones(len(ordered) + 1, dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:-1])
+    return np.flatnonzero(is_first)

@@ -1,7 +1,8 @@
 """The parts of scores: rows of a matrix, tiles of embeddings, pieces of a list, as blocks.
 
-A part is read on one thread while it is in the cache of a core. Tiles compare whole people; of one
-set of embeddings each pair of tiles is computed once, and stands for both sides.
+A block is read and counted by one thread while it is in the cache of a core. A tile has all
+templates of its people; if embeddings are compared with themselves, a tile is computed once, and
+stands for its mirror image, too.
 """
 
 from __future__ import annotations
@@ -38,42 +39,38 @@ from bioeval.scores.rows import (
 if TYPE_CHECKING:
     from bioeval.counting.squares import Squares
 
-#: Takes a block, on one thread.
+#: Counts a block; used by one thread.
 Add = Callable[[Block], None]
 
-# Bytes of the rows of a block: few enough for the caches.
+# Bytes of the rows of a block, which fit into the caches.
 BLOCK_BYTES = 1 << 20
 
-# Scores of the rows that are read together where they are in memory.
+# How many scores in memory are read together.
 VALUES_IN_MEMORY = 1 << 22
 
-# Genuine scores of a mapped file that are read together.
+# How many genuine scores, and how many scattered rows, of a mapped file are read together.
 TOGETHER = 1 << 11
+PAGED_ROWS = 64
 
-# The numbers of rows, and of tiles, of a sample.
+# The numbers of rows, and of tiles, in a sample; of very many tiles, one in SAMPLE_PROPORTION.
 SAMPLE_ROWS = 256
 SAMPLE_TILES = 32
-
-# Tiles of which there is one more in the sample.
 SAMPLE_PROPORTION = 128
 
-# Blocks of a sample, whose differences say how far to trust it.
+# The number of blocks in a sample, whose differences say how far to trust it.
 GROUPS = 16
-
-# Scattered rows of a mapped file that are read together.
-PAGED_ROWS = 64
 
 
 class Parts:
-    """Where the blocks of scores come from; of the same scores always the same blocks."""
+    """The source of the blocks of some scores, which are the same on every visit."""
 
     scores: Scores
     dtype: np.dtype  # of distances
-    few: bool  # whether one block has all, on which NumPy alone is to work: nothing is compiled
+    few: bool  # whether one block has all scores, and NumPy counts them: nothing is compiled
 
     @property
     def size(self) -> int:
-        """The number of scores, with comparisons that are no attempt."""
+        """The number of scores, including comparisons that are no attempt."""
         raise NotImplementedError
 
     @property
@@ -82,7 +79,7 @@ class Parts:
         raise NotImplementedError
 
     def list_fewer(self) -> None:
-        """Take scores as few only up to a number that holds for any layout."""
+        """Set `few` by the limit for any layout, which may be below the limit of this layout."""
         self.few = self.few and is_few(self.size)
 
     def whole(self) -> Block:
@@ -90,14 +87,14 @@ class Parts:
         raise NotImplementedError
 
     def sample(self) -> list[Block]:
-        """Return blocks from everywhere; none where a sample needs another pass."""
+        """Return blocks from all over the scores; none if a sample would take another pass."""
         raise NotImplementedError
 
     def first(self) -> Block:
         raise NotImplementedError
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
-        """Show all blocks, or the blocks of a part, to the function of `take` for each thread."""
+        """Show all blocks, or the blocks of a part, to functions that `take` makes for threads."""
         raise NotImplementedError
 
 
@@ -123,21 +120,21 @@ class RowParts(Parts):
         scores = self.scores
         gallery = self.gallery
         cells = scores.cells
-        plain = isinstance(cells.mask, np.ndarray | None) and knows_people(scores)
-        if not plain or not cells.in_memory:
+        by_labels = isinstance(cells.mask, np.ndarray | None) and knows_people(scores)
+        if not by_labels or not cells.in_memory:
             return None
         row, position = self._same_subject
         is_other = position != gallery.probe_position[row]
         row, column = row[is_other], gallery.columns[0][position[is_other]]
         is_attempt = ~(excluded(scores, row, column) | cells.is_ignored(row, column))
         row, column = row[is_attempt], column[is_attempt]
-        parts = []
+        distances = []
         step = max(len(row), 1) if mapped_pages(scores) is None else TOGETHER
         for low in range(0, max(len(row), 1), step):
-            together = slice(low, low + step)
-            parts.append(distances_at(scores, row[together], column[together]))
+            cells_together = slice(low, low + step)
+            distances.append(distances_at(scores, row[cells_together], column[cells_together]))
             give_back(scores)
-        distance = np.concatenate(parts)
+        distance = np.concatenate(distances)
         failed = np.isnan(distance)
         rejected = scores.nan == "reject"
         if failed.any() and scores.nan == "raise":
@@ -163,7 +160,7 @@ class RowParts(Parts):
         return self.mates_of(self.mates_in(range(self.scores.shape[0])))
 
     def take_mates(self, mates: Mates) -> None:
-        """Set genuine attempts that were read before, so that no pass reads the attempts again."""
+        """Set genuine attempts that were read before, so that they are not read again."""
         self.mates = mates
 
     def mates_in(self, part: range) -> list[Genuine]:
@@ -195,18 +192,18 @@ class RowParts(Parts):
         if self.few or not scores.cells.in_memory:
             return []
         height, width = scores.shape
-        number = max(
+        rows_in_sample = max(
             1, min(height // 16, SAMPLE_ROWS * max(1, (1 << 14) // width), (1 << 22) // width)
         )
-        rows = np.linspace(0, height - 1, number).astype(np.int64)
-        # Rows far apart map more pages than they have, so that few of a mapped file are together.
-        step = number if mapped_pages(scores) is None else PAGED_ROWS
+        rows = np.linspace(0, height - 1, rows_in_sample).astype(np.int64)
+        # Rows far apart in a mapped file map more pages than their own: few are read together.
+        step = rows_in_sample if mapped_pages(scores) is None else PAGED_ROWS
         blocks = []
-        for low in range(0, number, step):
+        for low in range(0, rows_in_sample, step):
             sampled = rows[low : low + step]
             try:
                 block = read_rows(scores, sampled, self.gallery).impostors()
-            except DataError:  # raised again, with the right rows, when all rows are counted
+            except DataError:  # the count of all rows raises it, and names the right rows
                 return []
             groups = min(GROUPS, len(sampled))
             blocks += [block.lines(k, groups) for k in range(groups)]
@@ -228,7 +225,7 @@ class RowParts(Parts):
         return step
 
     def parts(self, number: int) -> list[range]:
-        """Return rows in about `number` parts, which begin and end with a read."""
+        """Return the rows in about `number` parts; a part has whole reads of :attr:`step` rows."""
         height = self.scores.shape[0]
         step = self.step
         rows = max(1, -(-height // (step * number))) * step
@@ -236,26 +233,26 @@ class RowParts(Parts):
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
         probes, width = self.scores.shape
-        adding: list[tuple[Add, np.ndarray]] = []
+        adders: list[tuple[Add, np.ndarray]] = []
         rows = range(probes) if part is None else part
-        lines = max(1, BLOCK_BYTES // (width * self.dtype.itemsize))
+        rows_at_once = max(1, BLOCK_BYTES // (width * self.dtype.itemsize))
         for first in range(rows.start, rows.stop, self.step):
             last = min(first + self.step, rows.stop)
-            starts = range(first, last, lines)
+            starts = range(first, last, rows_at_once)
             read = None if self._threads_can_read else self._read(first, last)
-            in_turns(partial(self._add, read, starts, take, adding), len(starts))
+            in_turns(partial(self._add, read, starts, take, adders), len(starts))
             give_back(self.scores)
             report_rows(last, probes)
 
     @cached_property
     def _threads_can_read(self) -> bool:
-        """Whether a thread can read the rows that it counts, while they are in its cache."""
-        _ = self._genuine_cells  # found once, before threads want it
+        """Whether each thread can read the rows that it counts, while they are in its cache."""
+        _ = self._genuine_cells  # cached before threads use it
         return self.scores.cells.in_memory and mapped_pages(self.scores) is None
 
     @cached_property
     def _genuine_cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where the cells of each probe's own subject begin, and their positions."""
+        """The positions of the cells of probes' own subjects, and where each probe's begin."""
         row, position = self._same_subject
         return row.searchsorted(np.arange(self.scores.shape[0] + 1)), position
 
@@ -265,9 +262,9 @@ class RowParts(Parts):
         return np.flatnonzero(np.isin(self.gallery.columns[0], columns))
 
     def _rows(self, low: int, high: int, room: np.ndarray) -> Block:
-        """Return rows of a matrix in memory, written into `room`.
+        """Return rows of a matrix in memory as a block, written into `room`.
 
-        Where an attempt failed, or there is a mask, cell by cell.
+        If an attempt failed, or there is a mask, they are read cell by cell.
         """
         scores = self.scores
         order = self.gallery.order
@@ -303,24 +300,24 @@ class RowParts(Parts):
 
     def _add(
         self,
-        read: Block | None,
+        block: Block | None,
         starts: range,
         take: Callable[[], Add],
-        adding: list[tuple[Add, np.ndarray]],
+        adders: list[tuple[Add, np.ndarray]],
         turns: Iterator[int],
     ) -> None:
         try:
-            add, room = adding.pop()
+            add, room = adders.pop()
         except IndexError:
             add = take()
             room = np.empty((starts.step, self.scores.shape[1]), self.dtype)
         for turn in turns:
             low, high = starts[turn], min(starts[turn] + starts.step, starts.stop)
-            if read is None:
+            if block is None:
                 add(self._rows(low, high, room))
             else:
-                add(read.adjacent(low, high).impostors())
-        adding.append((add, room))
+                add(block.adjacent(low, high).impostors())
+        adders.append((add, room))
 
 
 class TileParts(Parts):
@@ -342,12 +339,12 @@ class TileParts(Parts):
         return Mates(*self.squares.mates(), self.scores.shape[0])
 
     def sample(self) -> list[Block]:
-        """Return tiles from everywhere, and keep most of them for the next visit."""
+        """Return tiles from all over the product; most are kept for the next visit."""
         squares = self.squares
-        number = len(squares.rows) * len(squares.columns)
-        # Of very many tiles some more: points are then expected among fewer scores.
-        times = max(1, number // (SAMPLE_PROPORTION * SAMPLE_TILES))
-        places = squares.spread(min(times * SAMPLE_TILES, number))
+        tiles = len(squares.rows) * len(squares.columns)
+        # The sample grows with very many tiles: points are then expected among fewer scores.
+        times = max(1, tiles // (SAMPLE_PROPORTION * SAMPLE_TILES))
+        sampled_tiles = squares.spread(min(times * SAMPLE_TILES, tiles))
         blocks: dict[int, list[Block]] = {}
 
         def take() -> Callable[..., None]:
@@ -358,7 +355,7 @@ class TileParts(Parts):
 
             return visit
 
-        squares.visit(places, take, again=True)
+        squares.visit(sampled_tiles, take, again=True)
         return [block for k in sorted(blocks) for block in blocks[k]]
 
     def first(self) -> Block:
@@ -381,12 +378,12 @@ class TileParts(Parts):
 
             return visit
 
-        squares.visit(squares.places(bands), taken, progress=True)
+        squares.visit(squares.tiles_of(bands), taken, progress=True)
 
     def blocks(self, i: int, j: int, values: np.ndarray) -> list[Block]:
-        """Return a tile as a block; mates are overwritten with NaN.
+        """Return a tile as a block, with NaN in place of mates.
 
-        Two blocks where pairs and their mirror images are not left out alike.
+        There is a second block, the mirror image, if the image does not leave out the same pairs.
         """
         squares = self.squares
         lines = self._lines
@@ -401,8 +398,8 @@ class TileParts(Parts):
             ]
         blocks = [Block(values, row[:, None], column[None], i * number + j, lines[j])]
         if is_mirrored:
-            turned = np.ascontiguousarray(values[: len(row), : len(column)].T)
-            blocks.append(Block(turned, column[:, None], row[None], j * number + i, lines[i]))
+            transposed = np.ascontiguousarray(values[: len(row), : len(column)].T)
+            blocks.append(Block(transposed, column[:, None], row[None], j * number + i, lines[i]))
         for block in blocks:
             is_left_out = self.scores.exclusions.hold_for_all(block.probe, block.candidates)
             cells = block.values[: len(block.probe), : len(block.candidates)]
@@ -457,16 +454,16 @@ class PairParts(Parts):
             add(self._block(np.arange(low, high), low))
             report_rows(high, self.size)
 
-    def _block(self, place: np.ndarray, number: int) -> Block:
+    def _block(self, indices: np.ndarray, number: int) -> Block:
         scores = self.scores
-        distance = scores.pair_distances(scores.values[place])
-        distance = np.where(scores.genuine[place], distance.dtype.type(np.nan), distance)
+        distance = scores.pair_distances(scores.values[indices])
+        distance = np.where(scores.genuine[indices], distance.dtype.type(np.nan), distance)
         rejected = scores.nan == "reject"
-        return Block(distance, place, place, number, few=self.few, rejected=rejected)
+        return Block(distance, indices, indices, number, few=self.few, rejected=rejected)
 
 
 class ListParts(Parts):
-    """Pieces of lists of the nearest candidates of each probe, whose scores are their places.
+    """Pieces of lists of the nearest candidates of each probe; a score is a place in the list.
 
     An unlisted mate has not failed: its score is no better than the last listed score.
     """
@@ -501,7 +498,7 @@ class ListParts(Parts):
         return Mates(row, column, distance, queries)
 
     def sample(self) -> list[Block]:
-        """Return nothing: places say where candidates are, and no threshold is sought."""
+        """Return nothing: lists have no thresholds, for which samples are taken."""
         return []
 
     def whole(self) -> Block:
@@ -536,8 +533,9 @@ PIECE = 1 << 20
 def parts_of(scores: Scores, *, nearest: bool, grouped: bool = True) -> Parts:
     """Return the parts of scores.
 
-    Tiles of embeddings serve templates, and people by their `nearest` template alone. Unless the
-    gallery is `grouped`, rows have its templates in their own order, and no person is fused.
+    Tiles of embeddings are possible if templates of a person are not fused, or fused by the
+    `nearest` one. If the gallery is not `grouped` by person, templates keep their order, and cannot
+    be fused.
     """
     if scores.layout == "pairs":
         return PairParts(scores)
@@ -555,15 +553,18 @@ def parts_of(scores: Scores, *, nearest: bool, grouped: bool = True) -> Parts:
 def show_blocks(
     parts: Parts, reducers: Sequence[Any], part: range | None = None
 ) -> list[list[Any]]:
-    """Show all blocks, or the blocks of a part, to copies of reducers; return them by thread."""
+    """Show all blocks, or the blocks of a part, to copies of the reducers for each thread.
+
+    Return the copies of all threads.
+    """
     copies: list[list[Any]] = []
 
     def take() -> Add:
-        mine = [reducer.fresh() for reducer in reducers]
-        copies.append(mine)
+        copies_of_thread = [reducer.fresh() for reducer in reducers]
+        copies.append(copies_of_thread)
 
         def add(block: Block) -> None:
-            for reducer in mine:
+            for reducer in copies_of_thread:
                 reducer.add(block)
 
         return add

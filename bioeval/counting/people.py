@@ -1,4 +1,4 @@
-"""Attempts of each two people, and how many of them are accepted at each threshold."""
+"""The attempts of each pair of people, and how many of them each threshold accepts."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from bioeval.base.progress import report, rows_reported_to
 from bioeval.counting.floats import rounded_down
 from bioeval.counting.parts import PairParts, Parts, RowParts, TileParts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
-from bioeval.counting.thresholds import guide_to, places_among
-from bioeval.counting.verification import Verified, claimed
+from bioeval.counting.thresholds import guide_to, indices_among
+from bioeval.counting.verification import Verified, attempts_of_claims
 from bioeval.kernels.people import list_pairs
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, Mates
 from bioeval.scores.people import People
 from bioeval.scores.rows import among_distances
 
-# The largest table of counts of all pairs of people; with more pairs, only pairs with attempts are
-# listed.
+# The largest table of counts of all pairs of people; if it would be larger, only pairs with
+# attempts are listed.
 MOST_CELLS = 1 << 22
 
-# Up to this number of attempts, NumPy counts the attempts of each two people: nothing is compiled.
+# Up to this number of attempts, NumPy counts the attempts of pairs of people: nothing is compiled.
 FEW_ATTEMPTS = 1 << 18
 
-# Entries of a list of counts along many thresholds.
+# The most entries of a list of counts along many thresholds.
 _MOST_ENTRIES = 1 << 21
 
-# Entries that are kept before the counts of equal keys are added.
+# The most entries that are kept before the counts of equal keys are added.
 _MOST_KEPT = 1 << 21
 
 
 def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct keys, increasing, and the sum of the counts of every key."""
+    """Return the distinct keys, increasing, and the sum of the counts of each key."""
     if (key[1:] > key[:-1]).all():
         return key, count
-    distinct, place = np.unique(key, return_inverse=True)
-    total = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(total, place.reshape(-1), count)
-    return distinct, total
+    distinct, index = np.unique(key, return_inverse=True)
+    totals = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(totals, index.reshape(-1), count)
+    return distinct, totals
 
 
 def _genuine_scores(
     mates: Mates, person: np.ndarray, fusion: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return genuine distances, NaN of failed attempts, and the person of each, both (k,)."""
+    """Return genuine distances, NaN for failed attempts, and the person of each, both (k,)."""
     distance = mates.distance
     owner = person[mates.probe]
     if fusion is not None:
@@ -64,19 +64,20 @@ def _genuine_scores(
 class CountPeople(Reducer):
     """Impostor attempts by the person of the probe and the claimed person, and genuine attempts.
 
-    People are numbered in the order of their codes. Where nothing is left out, two people have as
-    many attempts as the product of their `sizes`; deviations from the product are listed, and so
-    are accepted attempts. The result has:
+    People are numbered in the order of their codes. If no comparison is left out, the number of
+    attempts of two people is the product of their `sizes`. Only accepted attempts, and deviations
+    from the product, are listed. The result has:
 
-    - `people` (int): how many there are; `names` (list): their labels
+    - `people` (int): the number of people; `names` (list): their labels
     - `no_person` (bool (people,)): which of them are distractors or junk
     - `listed` (bool): whether the attempts are listed pairs
-    - `sizes` (int64 (2, people)): probes of each, and templates, or claims, of each in the gallery;
-      zeros of listed pairs
-    - `probe`, `claimed`, `layer`, `number` (int64 (entries,)): in the order of the first three,
-      attempts of two people above ``thresholds[layer - 1]`` and not above ``thresholds[layer]``;
-      in the layer beyond all thresholds, by how many all attempts exceed the product
-    - `genuine` (float64), `genuine_person` (int64): distances, NaN of one that failed, and people
+    - `sizes` (int64 (2, people)): the probes of each person, and the templates, or claims, of each
+      person in the gallery; 0 for listed pairs
+    - `probe`, `claimed`, `layer`, `number` (int64 (entries,)), sorted by the first three: how many
+      attempts of two people are above ``thresholds[layer - 1]`` and not above
+      ``thresholds[layer]``; in the layer beyond all thresholds, by how many the attempts in all
+      exceed the product
+    - `genuine` (float64), `genuine_person` (int64): distances, NaN for a failed attempt, and people
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ class CountPeople(Reducer):
                 self._add_cells(claims, self._person[claims.candidates], twice=False)
 
     def _add_listed(self, block: Block) -> None:
-        """Count listed attempts: all of them are beyond the product of `sizes`, which is 0."""
+        """Count listed attempts: all deviate from the product of `sizes`, which is 0."""
         attempt = np.flatnonzero(~np.isnan(block.values))
         probe, claimed = (
             self._of_probe[block.probe[attempt]],
@@ -150,7 +151,7 @@ class CountPeople(Reducer):
         self._keep(probe, claimed, len(self.thresholds), 1)
 
     def _add_cells(self, block: Block, claimed: np.ndarray, *, twice: bool) -> None:
-        """Keep accepted attempts and missing ones: all others follow from the product of `sizes`.
+        """Keep accepted and missing attempts: all others follow from the product of `sizes`.
 
         `claimed` has the person of each gallery template of the block; a block that counts `twice`
         stands for its mirror image, too.
@@ -165,7 +166,7 @@ class CountPeople(Reducer):
         layer = self._first_accepting(value)
         is_missing = np.isnan(value)
         layer[is_missing] = len(self.thresholds)
-        # A tile may have further lines, of NaN; without thresholds, minus infinity is no entry.
+        # A tile may have more rows and columns, of NaN. Without thresholds, -inf is no entry.
         is_entry = (row < len(probe)) & (column < len(claimed))
         is_entry &= is_missing | (layer < len(self.thresholds))
         number = 1 - 2 * is_missing.astype(np.int64)  # -1: a missing attempt is in the product
@@ -177,15 +178,15 @@ class CountPeople(Reducer):
             self._keep(claimed_person, probe_person, layer, number)
 
     def _first_accepting(self, values: np.ndarray) -> np.ndarray:
-        """Return the layer of each value: the number of the first threshold that accepts it."""
+        """Return the layer of each value: the index of the first threshold that accepts it."""
         limits = rounded_down(self._limits, values.dtype)
         if len(limits) == 1:
             return (~(values <= limits)).astype(np.int64)
         return limits.searchsorted(values)
 
     def _keep(self, probe: np.ndarray, claimed: np.ndarray, layer: Any, number: Any) -> None:
-        """Add entries, (k,), to the table of all pairs, or to the list where pairs are too many."""
-        # The order of keys is by the person of the probe, then the claimed person, then layer.
+        """Add entries (k,) to the table of all pairs, or to the list if pairs are too many."""
+        # Keys are in the order of the probe's person, then the claimed person, then the layer.
         key = (probe * self.people + claimed) * (len(self.thresholds) + 1) + layer
         if len(self._table):
             np.add.at(self._table, key, number)
@@ -220,34 +221,37 @@ class CountPeople(Reducer):
         return self
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return which two people have attempts, ``probe * people + claimed``, and how many."""
+        """Return the pairs of people with attempts, ``probe * people + claimed``, and how many."""
         people = self.people
         require_memory(16 * people**2, f"a table of {people:,} people", "expected fewer people")
-        none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        pair, number = map(np.concatenate, zip(none, *self.rows(), strict=True))
-        return pair, number
+        nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        pair, counts = map(np.concatenate, zip(nothing, *self.rows(), strict=True))
+        return pair, counts
 
     def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the pairs and numbers of :meth:`pairs` for some people of probes at a time."""
+        """Yield :meth:`pairs` in parts, for some of the people of probes at a time."""
         people = self.people
         is_deviation = self.layer == len(self.thresholds)
         pair = (self.probe * people + self.claimed)[is_deviation]
         deviation = self.number[is_deviation]
-        step = max(1, MOST_CELLS // max(people, 1))
-        for low in range(0, people, step):
+        people_together = max(1, MOST_CELLS // max(people, 1))
+        for low in range(0, people, people_together):
             # (some people * people,): products of sizes, to which deviations are added.
-            attempts = np.outer(self.sizes[0, low : low + step], self.sizes[1]).reshape(-1)
-            first, last = np.searchsorted(pair, [low * people, (low + step) * people])
-            attempts[pair[first:last] - low * people] += deviation[first:last]
+            attempts = np.outer(self.sizes[0, low : low + people_together], self.sizes[1]).reshape(
+                -1
+            )
+            first, end = np.searchsorted(pair, [low * people, (low + people_together) * people])
+            attempts[pair[first:end] - low * people] += deviation[first:end]
             compared_pair = np.flatnonzero(attempts)
             yield compared_pair + low * people, attempts[compared_pair]
 
     def of_groups(
         self, of_probe: np.ndarray, of_claimed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return accepted attempts (t, g, h), and all of them (g, h), of groups of people.
+        """Return the accepted attempts (t, g, h), and all attempts (g, h), of groups of people.
 
-        `of_probe` and `of_claimed` are the groups (people,) of both roles, numbered from 0.
+        `of_probe` and `of_claimed` (people,) are the groups of people as probes and as claimed
+        people, from 0.
         """
         number_of_groups = tuple(int(x.max(initial=-1)) + 1 for x in (of_probe, of_claimed))
         thresholds = len(self.thresholds)
@@ -256,7 +260,7 @@ class CountPeople(Reducer):
         group = of_probe[self.probe] * number_of_groups[1] + of_claimed[self.claimed]
         counts = np.zeros((thresholds + 1, cells), dtype=np.int64)  # a row for each layer
         np.add.at(counts.reshape(-1), self.layer * cells + group, self.number)
-        # Probes and templates of each group: their product, with the last layer, is all attempts.
+        # All attempts are the product of a group's probes and templates, plus the last layer.
         probes, templates = (
             np.rint(np.bincount(group_of_person, size, number)).astype(np.int64)
             for group_of_person, size, number in zip(
@@ -273,14 +277,14 @@ class CountPeople(Reducer):
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Numbers of attempts of pairs of subjects in each layer, between two thresholds.
+    """Numbers of attempts of pairs of people in each layer, between two thresholds.
 
-    Entries are in the order of the people of probes, of which each is stored once, with the first
-    of its entries (compressed sparse rows).
+    Entries are sorted by the person of the probe, as compressed sparse rows: the entries of
+    ``probe_people[k]`` are ``starts[k]:starts[k + 1]``.
     """
 
     probe_people: np.ndarray  # int64 (s,): the people of probes
-    starts: np.ndarray  # int64 (s + 1,): where the entries of each begin, and the end
+    starts: np.ndarray  # int64 (s + 1,)
     claimed_person: np.ndarray  # int32 (entries,)
     layer: np.ndarray  # int32 (entries,)
     count: np.ndarray  # int64 (entries,): attempts of both people in the layer
@@ -293,7 +297,7 @@ class PairCounts:
         layer: np.ndarray,
         count: np.ndarray,
     ) -> PairCounts:
-        """Return the counts of entries in increasing order of the people of probes."""
+        """Return the counts of entries that are sorted by the person of the probe."""
         changes = np.flatnonzero(probe_person[1:] != probe_person[:-1]) + 1
         first = np.concatenate([[0] if len(probe_person) else [], changes]).astype(np.int64)
         return cls(
@@ -313,7 +317,7 @@ class PairCounts:
         thresholds: np.ndarray,
     ) -> PairCounts:
         """Count attempts, which may be in any order, between increasing thresholds."""
-        numbers = places_among(distance, thresholds), claimed_person, probe_person
+        numbers = indices_among(distance, thresholds), claimed_person, probe_person
         # Whole numbers of 16 bits are sorted several times as fast as larger ones.
         key = [x.astype(np.min_scalar_type(x.max(initial=0))) for x in numbers]
         # By the person of the probe, then the claimed person, then layer; equal keys are a run.
@@ -333,7 +337,7 @@ class PairCounts:
 
     @property
     def one_way(self) -> PairCounts:
-        """The entries of which the person of the probes has the smaller number."""
+        """The entries in which the person of the probe has the smaller number."""
         probe = self.probe_person
         entry = np.flatnonzero(probe < self.claimed_person)
         return PairCounts.from_entries(
@@ -342,7 +346,7 @@ class PairCounts:
 
 
 class Sink(Protocol):
-    """A consumer of impostor counts, in any order, with one layer between each two thresholds."""
+    """A consumer of impostor counts, which come in any order, by layers between thresholds."""
 
     def fresh(self) -> Self:
         """Return an empty copy, for a thread."""
@@ -357,11 +361,11 @@ class Sink(Protocol):
 def count_layers(
     verified: Verified, thresholds: np.ndarray, *sinks: Sink
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Count the impostor attempts of each pair of people between many thresholds into sinks.
+    """Give sinks the numbers of impostor attempts of each pair of people between thresholds.
 
-    Layer ``k`` of a sink receives the attempts above ``thresholds[k - 1]`` and not above
-    ``thresholds[k]``; the last layer, all others. Returned are the genuine scores (float64), NaN of
-    failed attempts, the people of the probes, and whether an impostor attempt failed.
+    Layer ``k`` has the attempts above ``thresholds[k - 1]`` and not above ``thresholds[k]``; the
+    last layer has all others. Return the genuine scores (float64), NaN for failed attempts, the
+    people of the genuine attempts, and whether an impostor attempt failed.
     """
     scores = verified.scores
     fused = verified.use.fused
@@ -385,7 +389,7 @@ def count_layers(
 def _count_listed(
     verified: Verified, thresholds: np.ndarray, sinks: Sequence[Sink]
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Count listed pairs or claims into sinks; returned as of :func:`count_layers`."""
+    """Count listed pairs or claims into sinks, and return what :func:`count_layers` returns."""
     scores = verified.scores
     people = verified.people
     codes = verified.scores.codes
@@ -396,7 +400,7 @@ def _count_listed(
         attempt = np.flatnonzero(~np.isnan(values))
         values = scored(values[attempt]) if scores.nan == "reject" else values[attempt]
     else:
-        values, attempt = claimed(scores, verified.use.fused, verified.claims)
+        values, attempt = attempts_of_claims(scores, verified.use.fused, verified.claims)
         probe = probe[verified.claims.probe]
         enrolled = people.of_code[scores.gallery_order.subjects]
         claimed_person = enrolled[verified.claims.group]
@@ -412,7 +416,7 @@ def _count_listed(
 
 
 class _CountLayers(Reducer):
-    """Counts the impostor attempts of each pair of people into sinks; did any fail?"""
+    """Gives sinks the impostor attempts of each pair; the result is whether any attempt failed."""
 
     def __init__(
         self, people: People, fusion: str | None, thresholds: np.ndarray, sinks: Sequence[Sink]
@@ -442,22 +446,22 @@ class _CountLayers(Reducer):
 
     def add(self, block: Block) -> None:
         self.failed |= block.rejected and bool((block.values == np.inf).any())
-        # The gallery people of the block; `place` (columns,) indexes them for each column, and
-        # `starts` (people + 1,) says where the columns of each person begin.
+        # `people` are the gallery people of the block, `person_of_column` (columns,) the index of
+        # each column's person, and `starts` (people + 1,) where the columns of each begin.
         if self.fusion is None:
             assert block.columns is not None
-            people, place, starts, _ = block.columns
+            people, person_of_column, starts, _ = block.columns
             assert starts is not None
         else:
             block = block.by_person(self.fusion)
             people = block.candidates
-            place = np.arange(len(block.candidates))
+            person_of_column = np.arange(len(block.candidates))
             starts = np.arange(len(people) + 1)
         probe_person = self._probe[block.probes]
         groups = self.person[people].astype(np.int32)
         if block.few and block.values.size <= FEW_ATTEMPTS:
             is_attempt = ~np.isnan(block.values)
-            probe, claimed = np.broadcast_arrays(probe_person[:, None], groups[place])
+            probe, claimed = np.broadcast_arrays(probe_person[:, None], groups[person_of_column])
             pairs = PairCounts.from_attempts(
                 probe[is_attempt], claimed[is_attempt], block.values[is_attempt], self._limits
             )
@@ -471,23 +475,25 @@ class _CountLayers(Reducer):
     def _listed_entries(
         self, values: np.ndarray, probe_person: np.ndarray, groups: np.ndarray, starts: np.ndarray
     ) -> Iterator[PairCounts]:
-        """Yield the attempts of a block, of some adjacent people of probes at a time.
+        """Yield the attempts of a block, for some adjacent people of probes at a time.
 
-        `probe_person` (rows,) has the person of each probe, `groups` (g,) each gallery person.
+        `probe_person` (rows,) has the person of each probe, `groups` (g,) the gallery people.
         """
         layers = len(self._limits) + 1
         # (s + 1,): where the rows of each person of probes begin, and the end.
         first = np.concatenate(
             [[0], np.nonzero(probe_person[1:] != probe_person[:-1])[0] + 1, [len(probe_person)]]
         )
-        # (s,): a pair of people has at most one entry in each layer, and one for each score.
+        # (s,): a pair of people has at most one entry for each layer, and for each score.
         longest = np.minimum(np.diff(first) * values.shape[1], len(groups) * layers)
-        part = np.cumsum(longest) // _MOST_ENTRIES
-        for together in np.split(np.arange(len(longest)), np.flatnonzero(np.diff(part)) + 1):
-            ends = first[together[0] : together[-1] + 2]
+        batch = np.cumsum(longest) // _MOST_ENTRIES
+        for people_together in np.split(
+            np.arange(len(longest)), np.flatnonzero(np.diff(batch)) + 1
+        ):
+            ends = first[people_together[0] : people_together[-1] + 2]
             # The list of each person begins after room for the longest lists before it.
-            begin = np.cumsum(longest[together]) - longest[together]
-            size = int(longest[together].sum())
+            begin = np.cumsum(longest[people_together]) - longest[people_together]
+            size = int(longest[people_together].sum())
             last = np.empty_like(begin)
             claimed_person, layer = np.empty((2, size), dtype=np.int32)
             count = np.empty(size, dtype=np.int64)
@@ -504,7 +510,7 @@ class _CountLayers(Reducer):
                 count,
                 last,
             )
-            # The lists without the room between them.
+            # Take the lists without the unused room between them.
             filled = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
             yield PairCounts(
                 probe_person[ends[:-1]],

@@ -24,8 +24,8 @@ from bioeval.kernels.hull import lower_hull
 # The FAR targets that results report by default.
 FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
 
-# FAR targets that verification under protocol="auto" also reports, where there are attempts enough
-# to expect 30 false accepts.
+# FAR targets that verification under protocol="auto" also reports, if there are so many attempts
+# that 30 false accepts are expected.
 RARE_TARGETS = (1e-5, 1e-6)
 
 
@@ -57,7 +57,7 @@ def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
 
 
 def meant_in_per_cent(rate: float, name: str, above: float = 0.5) -> str:
-    """Return a warning of a FAR or FRR that may be meant in per cent, as one half; else "".
+    """Return a warning if a FAR or FRR may be meant in per cent, such as 0.5; otherwise "".
 
     Examples
     --------
@@ -66,8 +66,8 @@ def meant_in_per_cent(rate: float, name: str, above: float = 0.5) -> str:
     """
     if not above < rate <= 1:
         return ""
-    wrong = f"{name.upper()} {rate:g} is {per_cent(rate)}"
-    return f"{wrong}; for {rate:g} % write {rate:g}% or {rate / 100:g}"
+    received_rate = f"{name.upper()} {rate:g} is {per_cent(rate)}"
+    return f"{received_rate}; for {rate:g} % write {rate:g}% or {rate / 100:g}"
 
 
 def warn_of_per_cent(rates: Iterable[float], name: str) -> None:
@@ -91,7 +91,7 @@ def check_priors(priors: Any) -> np.ndarray:
 
 
 def is_supported(target: Any, attempts: Any) -> Any:
-    """Return whether impostor attempts, perhaps of each part, support a rare FAR target."""
+    """Return whether a number of impostor attempts, or each of several, supports a FAR target."""
     return attempts >= 30 / target
 
 
@@ -110,9 +110,11 @@ def check_costs(costs: Any) -> np.ndarray:
     """Return costs as an array of rows (p, c_miss, c_fa), or raise :class:`DataError`."""
     array = np.atleast_2d(require_numbers("costs", costs))
     array = array if array.size else np.empty((0, 3))
-    good = array.ndim == 2 and array.shape[1] == 3
-    good = good and np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
-    if not good:
+    is_valid = array.ndim == 2 and array.shape[1] == 3
+    is_valid = (
+        is_valid and np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
+    )
+    if not is_valid:
         raise DataError(
             f"`costs` is {received(costs)}; expected rows of (prior, c_miss, "
             "c_fa), the prior proportion of genuine attempts in [0, 1] and costs of at least 0"
@@ -122,9 +124,9 @@ def check_costs(costs: Any) -> np.ndarray:
 
 @dataclass
 class EqualError:
-    """The equal error rate, its threshold and its bracket; NaN where undefined.
+    """The equal error rate, its threshold and its bracket: numbers, or arrays (parts,).
 
-    All are numbers, or arrays (parts,).
+    They are NaN where they are undefined.
     """
 
     eer: Any = np.nan
@@ -133,7 +135,7 @@ class EqualError:
     frr_at_eer: Any = np.nan
     eer_bracket_low: Any = np.nan
     eer_bracket_high: Any = np.nan
-    #: Where FAR and FRR cross if among equal scores genuine attempts come last, and first.
+    #: EER if genuine attempts come last among equal scores, and if they come first.
     ends: tuple[Any, Any] = (np.nan, np.nan)
 
     def values(self) -> dict[str, Any]:
@@ -153,7 +155,7 @@ class ErrorCurve:
     """Consecutive points of a ROC, from strict to loose."""
 
     threshold: np.ndarray  # float64 (p,): increasing; NaN or -inf for the point that rejects all
-    #: (p,): false accepts and false rejects: integers, or expected counts under expected ties.
+    #: (p,): false accepts and false rejects: integers, or expected numbers under expected ties.
     fa: np.ndarray
     fr: np.ndarray
     genuine: Any  # attempts of each class: a number, or (p,)
@@ -175,10 +177,10 @@ class ErrorCurve:
         return crossed(self.fa, self.fr, self.genuine, self.impostor)
 
     def corners(self) -> np.ndarray:
-        """Return the places of the corners of the lower-left convex hull of one ROC."""
-        chosen = np.empty(len(self.fa), dtype=np.int64)
-        number = lower_hull(self.fa.astype(np.float64), self.fr.astype(np.float64), chosen)
-        return chosen[:number]
+        """Return the indices of the points on the lower-left convex hull of one ROC."""
+        indices = np.empty(len(self.fa), dtype=np.int64)
+        number = lower_hull(self.fa.astype(np.float64), self.fr.astype(np.float64), indices)
+        return indices[:number]
 
     def equal_error(self) -> EqualError:
         """Return the EER where FAR and FRR cross between two neighbouring points of a ROC."""
@@ -201,37 +203,37 @@ class Corners(ErrorCurve):
     starts: np.ndarray  # int64 (parts + 1,): where parts begin, and the end
 
     def repeated(self, of_parts: np.ndarray) -> np.ndarray:
-        """Return numbers of parts, (parts,), for each point of a part; of one part (1,)."""
+        """Return numbers of parts, (parts,), repeated for each point; unchanged if of one part."""
         return of_parts if len(of_parts) == 1 else np.repeat(of_parts, np.diff(self.starts))
 
 
-#: Up to here whole numbers of float64 are exact.
+#: Up to this number, all whole numbers are float64.
 MOST_EXACT = 2**53
 
 
 def crossed(fa: np.ndarray, fr: np.ndarray, genuine: Any, impostor: Any) -> np.ndarray:
-    """Return whether FAR >= FRR at points, without rounding where the errors are whole numbers."""
+    """Return whether FAR >= FRR at points, exactly if the errors are whole numbers."""
     left = np.multiply(fa, genuine, dtype=np.float64)
     right = np.multiply(fr, impostor, dtype=np.float64)
-    whether = left >= right
+    is_crossed = left >= right
     if right.max(initial=0) > MOST_EXACT:
         unsure = np.nonzero(np.abs(left - right) <= 1e-12 * right)
         numbers = np.broadcast_arrays(fa, fr, genuine, impostor)
         fa, fr, genuine, impostor = (x[unsure].astype(object) for x in numbers)
-        whether[unsure] = fa * genuine >= fr * impostor
-    return whether
+        is_crossed[unsure] = fa * genuine >= fr * impostor
+    return is_crossed
 
 
 def without_overflow(genuine: Any, impostor: Any) -> tuple[Any, Any]:
-    """Return numbers of attempts of which errors may be multiples; perhaps as numbers of Python."""
+    """Return numbers of attempts by which errors may be multiplied: Python integers, if need be."""
     if np.multiply(genuine, impostor, dtype=np.float64).max() < MOST_EXACT:
         return genuine, impostor
     return np.asarray(genuine).astype(object), np.asarray(impostor).astype(object)
 
 
 def equal_error_between(
-    zero: Sequence[np.ndarray],
-    one: Sequence[np.ndarray],
+    before: Sequence[np.ndarray],
+    after: Sequence[np.ndarray],
     genuine: Any,
     impostor: Any,
     found: Any = True,
@@ -245,30 +247,30 @@ def equal_error_between(
     Fingerprint Verification Competition (Maio et al. 2002, FVC2000, *IEEE TPAMI* 24): the neighbour
     with the smaller FAR + FRR.
     """
-    f0 = zero[1] / impostor
-    r0 = zero[2] / genuine
-    f1 = one[1] / impostor
-    r1 = one[2] / genuine
+    f0 = before[1] / impostor
+    r0 = before[2] / genuine
+    f1 = after[1] / impostor
+    r1 = after[2] / genuine
     weight = (r0 - f0) / np.where(found, (f1 - f0) - (r1 - r0), 1.0)
     # Compare as whole numbers over a common denominator, so that ties are exact.
     genuine, impostor = without_overflow(genuine, impostor)
-    a0 = zero[1] * genuine
-    b0 = zero[2] * impostor
-    a1 = one[1] * genuine
-    b1 = one[2] * impostor
-    strict = np.maximum(a0, b0) <= np.maximum(a1, b1)
+    a0 = before[1] * genuine
+    b0 = before[2] * impostor
+    a1 = after[1] * genuine
+    b1 = after[2] * impostor
+    strict_is_better = np.maximum(a0, b0) <= np.maximum(a1, b1)
     # The loosest point with FRR >= FAR is point 1 where the two are equal there.
-    after = (a1 == b1) | (a1 + b1 <= a0 + b0)
-    side = np.where(after, f1, f0), np.where(after, r1, r0)
+    loose_is_closer = (a1 == b1) | (a1 + b1 <= a0 + b0)
+    bracket = np.where(loose_is_closer, f1, f0), np.where(loose_is_closer, r1, r0)
     eer, threshold, far, frr, low, high, last, first = np.where(
         found,
         [
             f0 + weight * (f1 - f0),
-            np.where(strict, zero[0], one[0]),
-            np.where(strict, f0, f1),
-            np.where(strict, r0, r1),
-            np.minimum(*side),
-            np.maximum(*side),
+            np.where(strict_is_better, before[0], after[0]),
+            np.where(strict_is_better, f0, f1),
+            np.where(strict_is_better, r0, r1),
+            np.minimum(*bracket),
+            np.maximum(*bracket),
             np.minimum(r0, f1),
             np.maximum(f0, r1),
         ],
@@ -280,12 +282,12 @@ def equal_error_between(
 def allowed_errors(target: Any, attempts: Any) -> np.ndarray:
     """Return the largest number of errors whose rate is at most a target in [0, 1].
 
-    The attempts are not 0.
+    The number of attempts must not be 0. Rounding of the product is corrected by one error.
     """
-    number = np.asarray(target * attempts).astype(np.int64)
-    number += (number + 1) / attempts <= target
-    number -= number / attempts > target
-    return number
+    errors = np.asarray(target * attempts).astype(np.int64)
+    errors += (errors + 1) / attempts <= target
+    errors -= errors / attempts > target
+    return errors
 
 
 # Points of ROCs that are computed together: few enough for the caches.
@@ -298,28 +300,28 @@ def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     The EER on the lower-left convex hull ("ROCCH"): Provost and Fawcett (2001), *Machine Learning*
     42; Brümmer and de Villiers (2013), arXiv:1304.2865.
 
-    FAR and FRR, (ROCs, points), are from reject-all, (0, 1), to loose. The last point accepts
-    most: it is (1, 0) unless some attempts failed.
+    FAR and FRR are (ROCs, points), the first point being reject-all, (0, 1). The last point accepts
+    most attempts: it is (1, 0) unless some attempts failed.
     """
     rates = np.empty(len(far))
     step = max(1, POINTS_TOGETHER // far.shape[1])
     for low in range(0, len(far), step):
-        together = slice(low, low + step)
-        rates[together] = _hull_equal_errors(far[together], frr[together])
+        rows = slice(low, low + step)
+        rates[rows] = _hull_equal_errors(far[rows], frr[rows])
     return rates
 
 
 def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-    """Find the edge of each hull that crosses the line, from the points on both sides of it.
+    """Find the edge of each hull that crosses the line, from a point on each side of the line.
 
-    While a point is below the edge, the lowest one takes the place of the end on its side.
+    While a point is below the edge, the lowest point replaces the end on its side.
     """
-    # Places count the points of all rows, row after row.
+    # Indices are into the points of all rows, row after row.
     is_strict = far < frr
-    row = np.arange(0, far.size, far.shape[1])
+    row_start = np.arange(0, far.size, far.shape[1])
     first = is_strict.argmin(axis=1)  # the first point that is not strict, if there is any
-    start = row + np.maximum(first - 1, 0)
-    end = row + first
+    start = row_start + np.maximum(first - 1, 0)
+    end = row_start + first
     meets = ~is_strict.take(end)
     while True:
         x0 = far.take(start)
@@ -327,7 +329,7 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
         x1 = far.take(end)
         y1 = frr.take(end)
         cost = (y0 - y1)[:, None] * far + (x1 - x0)[:, None] * frr
-        lowest = row + cost.argmin(axis=1)
+        lowest = row_start + cost.argmin(axis=1)
         is_below = cost.take(lowest) < cost.take(start) * (1 - 1e-14)  # by more than rounding
         is_below &= meets
         if not is_below.any():
@@ -341,13 +343,13 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     return np.where(meets, x0 + share * (x1 - x0), np.nan)
 
 
-# Points of nearly the same cost that are compared without rounding.
+# The largest number of points of nearly the same cost that are compared without rounding.
 EXACT_COSTS = 1000
 
 
 @lru_cache(256)
 def costs_of_rates(prior: Any, miss: Any, accept: Any) -> tuple[int, int]:
-    """Return the costs of FAR and of FRR as whole numbers of a common unit."""
+    """Return the costs of FAR and of FRR, in a common unit in which they are whole numbers."""
     of_far = (1 - Fraction(prior)) * Fraction(accept)
     of_frr = Fraction(prior) * Fraction(miss)
     return of_far.numerator * of_frr.denominator, of_frr.numerator * of_far.denominator
@@ -359,37 +361,38 @@ def weights_of_errors(
     """Return the costs of a false accept and of a false reject in each part, as Python integers.
 
     The unit may differ between parts. `costs` are (p, c_miss, c_fa), perhaps fractions; `genuine`
-    and `impostor` the attempts of each class, (parts,), not 0.
+    and `impostor` (parts,) are the numbers of attempts, which must not be 0.
     """
     of_far, of_frr = costs_of_rates(*costs)
     return of_far * genuine.astype(object), of_frr * impostor.astype(object)
 
 
 def rounded_weights(accept: np.ndarray, reject: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the costs of errors (parts,) as float64, proportions of the larger cost."""
+    """Return the costs of errors (parts,) as proportions of the larger cost, float64."""
     larger = np.maximum(np.maximum(accept, reject), 1)
     return (accept / larger).astype(np.float64), (reject / larger).astype(np.float64)
 
 
 def cheapest(curve: Corners, accept: np.ndarray, reject: np.ndarray) -> np.ndarray:
-    """Return the first point of least cost of each part, (parts,), by the cost of each error.
+    """Return the first point of least cost in each part, (parts,).
 
-    Near ties are compared without rounding.
+    `accept` and `reject` are the costs of a false accept and of a false reject. Costs that are
+    nearly equal are compared without rounding.
     """
     of_fa, of_fr = map(curve.repeated, rounded_weights(accept, reject))
     cost = of_fa * curve.fa + of_fr * curve.fr
     least = np.minimum.reduceat(cost, curve.starts[:-1])
-    place = np.flatnonzero(cost <= curve.repeated(least * (1 + 1e-12)))
-    bounds = place.searchsorted(curve.starts)
-    best = place[bounds[:-1]]
+    near_least = np.flatnonzero(cost <= curve.repeated(least * (1 + 1e-12)))
+    bounds = near_least.searchsorted(curve.starts)
+    best = near_least[bounds[:-1]]
     for part in np.flatnonzero(bounds[1:] - bounds[:-1] > 1).tolist():
-        places = place[bounds[part] : bounds[part + 1]]
-        if len(places) > EXACT_COSTS:
-            best[part] = places[cost[places].argmin()]
+        candidates = near_least[bounds[part] : bounds[part + 1]]
+        if len(candidates) > EXACT_COSTS:
+            best[part] = candidates[cost[candidates].argmin()]
             continue
-        errors = zip(curve.fa[places].tolist(), curve.fr[places].tolist(), strict=True)
+        errors = zip(curve.fa[candidates].tolist(), curve.fr[candidates].tolist(), strict=True)
         exact = [accept[part] * fa + reject[part] * fr for fa, fr in errors]
-        best[part] = places[exact.index(min(exact))]
+        best[part] = candidates[exact.index(min(exact))]
     return best
 
 
@@ -402,9 +405,9 @@ def trivial_cost(prior: Any, miss: Any, accept: Any) -> Any:
 
 
 def normalised_cost(least: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """Return costs (..., costs) over the trivial cost of each row (p, c_miss, c_fa) of `costs`.
+    """Return least costs (..., costs), divided by the trivial cost of each row of `costs`.
 
-    NaN where a trivial decision costs nothing.
+    They are NaN where a trivial decision costs nothing.
     """
     trivial = trivial_cost(*np.transpose(costs))
     return np.where(trivial > 0, least / np.where(trivial > 0, trivial, 1), np.nan)
@@ -415,8 +418,8 @@ def least_costs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the least costs of each part, (parts, costs), and their strictest points.
 
-    A cost is ``p c_miss FRR + (1 - p) c_fa FAR``; the rows of `costs` are (p, c_miss, c_fa), p the
-    proportion of genuine attempts expected in use. The attempts, (parts,), are not 0.
+    A cost is ``p c_miss FRR + (1 - p) c_fa FAR``; the rows of `costs` are (p, c_miss, c_fa), where
+    p is the proportion of genuine attempts expected in use. The attempts (parts,) must not be 0.
     """
     best = np.empty((len(genuine), len(costs)), dtype=np.int64)
     least = np.empty(best.shape)
@@ -430,9 +433,8 @@ def least_costs(
 class Moments(NamedTuple):
     """Mean and standard deviation of the finite scores of a class; NaN without scores.
 
-    The mean is ``origin + offset``, the two kept apart: where scores differ by less than the
-    spacing of floats around them can hold of a mean, their sum would lose the digits that the
-    difference of two means needs.
+    The mean is ``origin + offset``. The two are kept apart, since their sum loses digits if scores
+    are far from 0 and close together.
     """
 
     scale: float = 1.0  # a power of two by which the scores, and the other fields, are multiplied
@@ -442,9 +444,9 @@ class Moments(NamedTuple):
 
 
 def moment_scale(low: float, high: float) -> float:
-    """Return a power of two that scales differences in a range to about 1 at most."""
+    """Return a power of two by which differences in a range become about 1 at most."""
     spread = math.frexp(high / 2 - low / 2)[1] + 1
-    # Scores apart by more than their own rounding: none overflows, however narrow the range.
+    # As if the range were wider than the rounding of its ends: no scaled score overflows.
     largest = math.frexp(max(abs(low), abs(high)))[1]
     return 2.0 ** -max(spread, largest - 60, -1000)
 
@@ -469,10 +471,10 @@ def d_prime(genuine: Moments, impostor: Moments) -> float:
     The variances are over the number of scores (``ddof = 0``): Green and Swets (1966), Signal
     detection theory and psychophysics; Daugman (2000), Technical Report 482, Cambridge.
 
-    The difference of the means is the difference of the origins plus the difference of the offsets;
-    both are exact, or nearly, where scores are close together.
+    The difference of the means is the difference of the origins plus the difference of the offsets,
+    which are exact, or nearly so, if scores are close together.
     """
-    # The scale of the wider class: no score is too large in it, and the narrower may vanish.
+    # In the scale of the wider class no score overflows; scores of the other may underflow.
     scale = min(genuine.scale, impostor.scale)
     genuine_scale = scale / genuine.scale
     impostor_scale = scale / impostor.scale

@@ -14,17 +14,17 @@ from bioeval.counting.sorted_scores import SortedScores
 class RankedAttempts:
     """The best mates of enrolled probes, and the nearest non-mates of impostor probes.
 
-    At a rank, mates that are beyond it are missed.
+    At rank k, a mate beyond rank k is missed.
 
     Parameters
     ----------
     mates : SortedScores
-        The best mates; a probe may be several entries with a weight each, under expected ties.
+        The best mates; under expected ties, a probe may have several entries, each with a weight.
     ranks : ndarray of int (k,)
         The rank of each mate.
     others : SortedScores
     genuine, impostor : int or ndarray (parts,)
-        Numbers of attempts, with failed ones.
+        Numbers of attempts, including failed attempts.
     """
 
     def __init__(
@@ -48,24 +48,24 @@ class RankedAttempts:
         return AttemptsOfParts(mates, self.others, self._genuine - mates.attempts, self._failed)
 
     def dir_at_far(self, targets: np.ndarray, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest DIR with FAR at most targets at increasing ranks, and the thresholds.
+        """Return the largest DIR with FAR at most each target, and its threshold, at each rank.
 
-        Both are (parts, targets, ranks); each threshold is the loosest score of a mate at the rank
-        or better, or of a non-mate. See :meth:`AttemptsOfParts.at_far`.
+        Both are (parts, targets, ranks); ranks increase. A threshold is the loosest score of a mate
+        at the rank or better, or of a non-mate. See :meth:`AttemptsOfParts.at_far`.
         """
         order = np.argsort(targets, kind="stable")
         limits = self.every.far_limits(targets[order])
         shape = (*limits.shape, len(ranks))
-        # (k,), of each mate: the part, the strictest target at which the mate is accepted, and the
-        # first rank at which it is detected.
+        # (k,): the strictest target at which each mate is accepted, the first rank at which it is
+        # detected, and its part.
         strictest = self.mates.first_below(limits)
-        column = ranks.searchsorted(self.ranks)
+        rank_index = ranks.searchsorted(self.ranks)
         part = np.repeat(np.arange(len(limits)), self.mates.sizes)
-        is_ranked = column < len(ranks)
+        is_ranked = rank_index < len(ranks)
         is_detected = is_ranked & (strictest < len(targets))
-        # Its place in a flat table (parts, targets, ranks).
+        # The mate's index in a flat table (parts, targets, ranks).
         cell = np.ravel_multi_index(
-            (part[is_detected], strictest[is_detected], column[is_detected]), shape
+            (part[is_detected], strictest[is_detected], rank_index[is_detected]), shape
         )
         weights = None if self.mates.weights is None else self.mates.weights[is_detected]
         detected = np.bincount(cell, weights, minlength=np.prod(shape)).reshape(shape)
@@ -73,16 +73,16 @@ class RankedAttempts:
         detected = detected.cumsum(axis=1).cumsum(axis=2)
         loosest = np.full(detected.size, -np.inf)
         scores = self.mates.scores()
-        loosest[cell] = scores[is_detected]  # in increasing order: the loosest stays
+        loosest[cell] = scores[is_detected]  # scores increase: the loosest is written last
         loosest = loosest.reshape(shape)
-        accepted, last = self.others.largest_below(limits)
-        loosest[..., 0] = np.fmax(loosest[..., 0], last)
+        accepted, largest_other = self.others.largest_below(limits)
+        loosest[..., 0] = np.fmax(loosest[..., 0], largest_other)
         loosest = np.maximum.accumulate(np.maximum.accumulate(loosest, axis=1), axis=2)
-        # Rejecting all is no point of a rank of which a score has the value -inf.
+        # If a score is -inf at a rank, no threshold rejects all.
         reject_all = np.full((shape[0], shape[2]), -np.inf)
         reject_all[self.others.has_minus_infinity()] = np.nan
-        is_lowest = is_ranked & (scores == -np.inf)
-        reject_all[part[is_lowest], column[is_lowest]] = np.nan
+        is_minus_infinity = is_ranked & (scores == -np.inf)
+        reject_all[part[is_minus_infinity], rank_index[is_minus_infinity]] = np.nan
         reject_all = np.maximum.accumulate(reject_all, axis=1)
         is_point = (accepted > 0)[..., None] | (detected > 0)
         attempts = self.every.genuine_attempts[:, None, None]
@@ -90,6 +90,6 @@ class RankedAttempts:
         rates = np.stack([rates, np.where(is_point, loosest, reject_all[:, None])])
         rates[:, ~self.every.defined] = np.nan
         # From increasing targets back to the order in which the user gave them.
-        in_order = np.empty_like(rates)
-        in_order[:, :, order] = rates
-        return in_order[0], in_order[1]
+        as_requested = np.empty_like(rates)
+        as_requested[:, :, order] = rates
+        return as_requested[0], as_requested[1]

@@ -21,24 +21,23 @@ from bioeval.scores.rows import threads_for
 class Reducer:
     """A consumer that sums up blocks: attempts, ranks, people, folds.
 
-    :func:`reduce` calls :meth:`prepare` first; then :meth:`add` with every block, on copies that
-    :meth:`fresh` makes for the threads and :meth:`merge` joins; all of it again while
-    :meth:`finish_pass` asks for it; :meth:`result` at the end. Few scores are one block, for which
-    :meth:`prepare`, :meth:`add` and :meth:`result` are enough. The result must not depend on the
-    order of the blocks, nor on which thread has which.
+    :func:`reduce` calls :meth:`prepare`, then :meth:`add` for every block, on copies for threads
+    that :meth:`fresh` makes and :meth:`merge` joins, and repeats such a pass while
+    :meth:`finish_pass` asks for another; at last, it calls :meth:`result`. Few scores are one
+    block: only :meth:`prepare`, :meth:`add` and :meth:`result` are called. The result must depend
+    neither on the order of the blocks nor on the threads that count them.
     """
 
-    #: Attributes that are arrays which begin with zeros and add up.
+    #: The names of arrays that are zeros in a fresh copy, and are added when copies are merged.
     sums: ClassVar[tuple[str, ...]] = ()
-    #: The rule by which the templates of a person are fused; None where templates count by
-    #: themselves.
+    #: The rule by which the templates of a person are fused; None if they are not fused.
     fusion: str | None = None
-    #: Whether a matrix that compares one set with itself is one block only up to the size that
-    #: holds for any other scores.
+    #: Whether the limit of few scores is the same for all layouts: otherwise it is higher for a
+    #: matrix that compares one set with itself.
     lists_fewer: ClassVar[bool] = False
 
     def prepare(self, parts: Parts) -> None:
-        """Learn of the scores, of their mates, and of a sample of their blocks if it is needed."""
+        """Take what is needed of the scores, their mates, and a sample of their blocks."""
         raise NotImplementedError
 
     def fresh(self) -> Self:
@@ -73,7 +72,7 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
     Parameters
     ----------
     scores : Scores or Parts
-        Of any layout; the parts of scores where they were made before.
+        Scores of any layout, or their parts, made before.
     *reducers : Reducer
         Each block is read, or computed, once for all of them.
     """
@@ -113,31 +112,31 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
 
 
 class OfEachBlock(Reducer):
-    """The values of a function of the impostor scores of each block, in order; NaN is no score."""
+    """Calls a function with the impostor scores, without NaN, of each block; lists the values."""
 
     def __init__(self, function: Callable[[np.ndarray], Any], fusion: str | None = None):
         self.function, self.fusion = function, fusion
-        self.made: dict[tuple[int, int], Any] = {}
+        self.value_of_side: dict[tuple[int, int], Any] = {}
 
     def prepare(self, parts: Parts) -> None:
-        """Do nothing: each block is taken as it is."""
+        """Do nothing."""
 
     def fresh(self) -> Self:
         empty = copy(self)
-        empty.made = {}
+        empty.value_of_side = {}
         return empty
 
     def add(self, block: Block) -> None:
         """Call the function on each side of the block."""
         for side, values in enumerate(block.sides()):
             values = values if self.fusion is None else values.by_person(self.fusion)
-            self.made[block.number, side] = self.function(values.scores()[0])
+            self.value_of_side[block.number, side] = self.function(values.scores()[0])
 
     def merge(self, other: Self) -> None:
-        self.made |= other.made
+        self.value_of_side |= other.value_of_side
 
     def result(self) -> list[Any]:
-        return [self.made[key] for key in sorted(self.made)]
+        return [self.value_of_side[key] for key in sorted(self.value_of_side)]
 
 
 class Extent(Reducer):

@@ -23,19 +23,21 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import among_distances, blocks_of, threads_for
 
 
-def thresholds_over(scores: Scores, given: CurveThresholds, count: int | None = None) -> np.ndarray:
+def thresholds_over(
+    scores: Scores, requested_thresholds: CurveThresholds, count: int | None = None
+) -> np.ndarray:
     """Return thresholds as increasing distances.
 
-    Either the `given` thresholds, or about `count` (or a given number) from the smallest to the
-    largest finite score, which requires a pass over all scores.
+    They are the `requested_thresholds`, or a requested number of thresholds, or about `count`, from
+    the smallest to the largest finite score, which takes a pass over all scores.
     """
-    if isinstance(given, np.ndarray):
-        return to_internal(given, scores.kind)
+    if isinstance(requested_thresholds, np.ndarray):
+        return to_internal(requested_thresholds, scores.kind)
     (extent,) = reduce(scores, Extent())
-    return grid_over(*extent, number=given, count=count)
+    return grid_over(*extent, number=requested_thresholds, count=count)
 
 
-# Chances computed together, so that memory does not grow with the ranks.
+# How many chances are computed together, so that memory does not grow with the ranks.
 TILE_CHANCES = 1 << 20
 
 POLICY = {
@@ -49,55 +51,55 @@ POLICY = {
 ENROLLED, UNENROLLED, TARGET, MATE = range(4)
 
 
-# Chances are added up as multiples of 2**-60, in two whole numbers: the same in any order.
+# Chances are added as multiples of 2**-60, in two whole numbers of 30 bits each, so that a sum does
+# not depend on the order.
 BITS = 30
 
 
 def add_chances(sums: np.ndarray, chances: np.ndarray, rows: np.ndarray) -> None:
-    """Add rows of chances to rows of `sums`, int64 (2, r, k), by number; -1 for none."""
+    """Add each row of `chances` to a row of `sums`, int64 (2, r, k); row -1: to none."""
     order = np.argsort(rows, kind="stable")
     order = order[rows[order].searchsorted(0) :]
-    into, bounds = runs(rows[order])
-    if len(into):
+    numbers, bounds = runs(rows[order])
+    if len(numbers):
         chance = np.rint(chances[order] * 2.0 ** (2 * BITS)).astype(np.int64)
-        sums[0, into] += np.add.reduceat(chance >> BITS, bounds[:-1], axis=0)
-        sums[1, into] += np.add.reduceat(chance & ((1 << BITS) - 1), bounds[:-1], axis=0)
+        sums[0, numbers] += np.add.reduceat(chance >> BITS, bounds[:-1], axis=0)
+        sums[1, numbers] += np.add.reduceat(chance & ((1 << BITS) - 1), bounds[:-1], axis=0)
 
 
 def sums_of(sums: np.ndarray) -> np.ndarray:
-    """Return sums of chances in float64, rounded once."""
+    """Return the sums of chances that :func:`add_chances` wrote, as float64, rounded once."""
     carry, remainder = np.divmod(sums[1], 1 << BITS)
     return remainder * 2.0 ** (-2 * BITS) + (sums[0] + carry) * 2.0**-BITS
 
 
 @dataclass
 class SingleTemplateCounts:
-    """Expected counts over all galleries of one template of each subject, as exact sums."""
+    """Expected counts over all galleries of one template of each subject, as exact sums.
+
+    Arrays of :func:`add_chances` have a first axis of 2.
+    """
 
     about: Provenance
     ties: Ties
-    #: float64 (t,): as increasing distances; empty for closed-set identification.
-    thresholds: np.ndarray
-    #: Sums of :func:`add_chances`. (2, t + 1, k): genuine attempts by the first threshold not below
-    #: their mate, and by rank.
+    thresholds: np.ndarray  # float64 (t,): increasing distances; empty for the closed set
+    #: (2, t + 1, ranks): genuine attempts by the first threshold not below their mate, and by rank.
     di: np.ndarray
     at_ends: list[np.ndarray]  # as `di`, under pessimistic and optimistic ties; empty without ties
     tied: np.ndarray  # (2, 1, 1): genuine attempts with a non-mate exactly as close
-    #: (2, 4, t): probes with a template within each threshold: of others, the enrolled and the
-    #: unenrolled; of anyone, and of their own subject, the enrolled.
+    #: (2, 4, t): rows `ENROLLED` to `MATE`, of probes with a template within each threshold: a
+    #: template of another subject, for enrolled and for unenrolled probes; of any subject, and of
+    #: their own subject, for enrolled probes.
     within: np.ndarray
-    #: `genuine`, `unmated`, `targets`, `non_targets`: probes with a usable mate, and without;
-    #: enrolled probes, and others.
-    genuine: int = 0
-    unmated: int = 0
-    unmated_targets: int = 0
-    targets: int = 0
-    non_targets: int = 0
-    #: Enrolled probes, and other probes, with a usable template of another subject.
-    impostors_enrolled: int = 0
-    impostors_unenrolled: int = 0
-    unmated_people: int = 0  # probes of known people in `unmated`, and the first such probe
-    first_unmated: int = -1
+    genuine: int = 0  # probes with a usable mate
+    unmated: int = 0  # probes without a usable mate
+    unmated_targets: int = 0  # enrolled probes without a usable mate
+    targets: int = 0  # enrolled probes
+    non_targets: int = 0  # other probes
+    impostors_enrolled: int = 0  # enrolled probes with a usable template of another subject
+    impostors_unenrolled: int = 0  # other probes with a usable template
+    unmated_people: int = 0  # probes of known people without a usable mate
+    first_unmated: int = -1  # the first of these probes
 
     def add_probes(self, enrolled: np.ndarray) -> None:
         self.targets += int(enrolled.sum())
@@ -106,7 +108,7 @@ class SingleTemplateCounts:
     def add_mated(
         self, mated: np.ndarray, enrolled: np.ndarray, of_people: np.ndarray, low: int
     ) -> None:
-        """Add flags of probes from `low` on."""
+        """Add masks of the probes from probe `low` on."""
         self.genuine += int(mated.sum())
         self.unmated += int((~mated).sum())
         self.unmated_targets += int((~mated & enrolled).sum())
@@ -123,12 +125,12 @@ class SingleTemplateCounts:
 class CountSingleTemplates:
     """Sums over probes of the chances over all galleries of one template of each subject.
 
-    Each of a probe's mates a is enrolled with equal chance; then subject s is before a with the
-    chance ``p_s``, the proportion of its templates closer than a. So the chance of rank k is the
-    mean over a of ``PB(k - 1; p_1, p_2, ...)``, the Poisson-binomial probability; and an impostor
-    is accepted within t with the chance ``1 - prod_s (1 - F_s(t))``, with ``F_s(t)`` the proportion
-    of the templates of s within t. Without thresholds (increasing distances), only ranks are
-    counted.
+    Each of a probe's mates a is enrolled with equal chance. Then subject s is before a with the
+    chance ``p_s``, the proportion of its templates closer than a, and the chance of rank k is the
+    mean over a of the Poisson-binomial probability ``PB(k - 1; p_1, p_2, ...)``. An impostor is
+    accepted at threshold t with the chance ``1 - prod_s (1 - F_s(t))``, where ``F_s(t)`` is the
+    proportion of the templates of s within t. Without `thresholds` (increasing distances), only
+    ranks are counted.
     """
 
     def __init__(self, scores: Scores, *, ties: Ties, thresholds: np.ndarray, ranks: int):
@@ -137,15 +139,15 @@ class CountSingleTemplates:
         self.enrolled = are_enrolled(scores)
         self.of_people = people_of_probes(scores) >= 0
         self.thresholds = among_distances(scores, thresholds)
-        count = len(thresholds)
+        number_of_thresholds = len(thresholds)
         self.counts = SingleTemplateCounts(
             about=Provenance.from_scores(scores).searching(scores),
             ties=ties,
             thresholds=thresholds,
-            di=np.zeros((2, count + 1, ranks), dtype=np.int64),
+            di=np.zeros((2, number_of_thresholds + 1, ranks), dtype=np.int64),
             at_ends=[],
             tied=np.zeros((2, 1, 1), dtype=np.int64),
-            within=np.zeros((2, 4, count), dtype=np.int64),
+            within=np.zeros((2, 4, number_of_thresholds), dtype=np.int64),
         )
         self.grid = Grid(self.thresholds, *guide_to(self.thresholds))
         most_tied = len(scores.gallery_order.subjects) if ties == "expected" else 0
@@ -160,15 +162,15 @@ class CountSingleTemplates:
 
     def add(self, block: Block) -> None:
         """Add the rows of a block."""
-        mate_counts = _mates(self.scores, block)
+        mate_counts = mates_of_probes(self.scores, block)
         counts = self.counts
         enrolled = self.enrolled[block.probes]
         counts.add_probes(enrolled)
-        for low, high in _tiles(mate_counts, self.ranks, len(self.thresholds)):
-            probes = _grouped(self.scores, block, slice(low, high))
-            usable = _usable(probes)
-            is_enrolled = enrolled[low:high]
-            self._rank(probes, usable, is_enrolled, block.number + low, mate_counts[low:high])
+        for first, end in _row_ranges(mate_counts, self.ranks, len(self.thresholds)):
+            probes = _grouped_block(self.scores, block, slice(first, end))
+            usable = _usable_templates(probes)
+            is_enrolled = enrolled[first:end]
+            self._rank(probes, usable, is_enrolled, block.number + first, mate_counts[first:end])
             if len(self.thresholds):
                 self._within(probes, usable, is_enrolled)
 
@@ -177,30 +179,35 @@ class CountSingleTemplates:
         probes: kernel.GroupedBlock,
         usable: np.ndarray,
         enrolled: np.ndarray,
-        low: int,
+        first_probe: int,
         mate_counts: np.ndarray,
     ) -> None:
-        ranks = _no_ranks(mate_counts, self.ranks)
+        ranks = _unwritten_ranks(mate_counts, self.ranks)
         kernel.rank_chances(probes, usable, POLICY[self.counts.ties], self.rules, ranks)
-        # A mate of which the comparison failed is at no rank.
+        # A mate whose comparison failed is at no rank.
         failed = (ranks.distance == np.inf) & (self.scores.nan == "reject")
         counts = self.counts
-        counted = ~np.isnan(ranks.distance)
-        bins = np.where(counted, np.searchsorted(self.thresholds, ranks.distance), -1)
-        tied = bool(ranks.tied[counted].any())
+        is_mate = ~np.isnan(ranks.distance)
+        threshold_index = np.where(is_mate, np.searchsorted(self.thresholds, ranks.distance), -1)
+        has_ties = bool(ranks.tied[is_mate].any())
         ranks.chance[failed] = 0.0
-        if tied and not counts.at_ends:
+        if has_ties and not counts.at_ends:
             counts.at_ends.extend(counts.di.copy() for _ in ENDS)
-        add_chances(counts.di, ranks.chance, bins)
+        add_chances(counts.di, ranks.chance, threshold_index)
         for ties, sums in zip(ENDS, counts.at_ends, strict=False):
-            if tied:
+            if has_ties:
                 kernel.rank_chances(probes, usable, POLICY[ties], self.rules, ranks)
                 ranks.chance[failed] = 0.0
-            add_chances(sums, ranks.chance, bins)
-        add_chances(counts.tied, ranks.tied[:, None], np.where(counted, 0, -1))
-        mated = np.zeros(len(mate_counts), dtype=bool)
-        mated[np.repeat(np.arange(len(mate_counts)), mate_counts)[counted]] = True
-        counts.add_mated(mated, enrolled, self.of_people[low : low + len(mated)], low)
+            add_chances(sums, ranks.chance, threshold_index)
+        add_chances(counts.tied, ranks.tied[:, None], np.where(is_mate, 0, -1))
+        is_mated = np.zeros(len(mate_counts), dtype=bool)
+        is_mated[np.repeat(np.arange(len(mate_counts)), mate_counts)[is_mate]] = True
+        counts.add_mated(
+            is_mated,
+            enrolled,
+            self.of_people[first_probe : first_probe + len(is_mated)],
+            first_probe,
+        )
 
     def _within(
         self, probes: kernel.GroupedBlock, usable: np.ndarray, enrolled: np.ndarray
@@ -215,17 +222,17 @@ class CountSingleTemplates:
         anyone, oneself, competitors = chances
         counts = self.counts
         counts.add_impostors(competitors > 0, enrolled)
-        anyones = anyone + (1.0 - anyone) * oneself
+        of_anyone = anyone + (1.0 - anyone) * oneself
         add_chances(counts.within, anyone, np.where(enrolled, ENROLLED, UNENROLLED))
-        add_chances(counts.within, anyones, np.where(enrolled, TARGET, -1))
+        add_chances(counts.within, of_anyone, np.where(enrolled, TARGET, -1))
         add_chances(counts.within, oneself, np.where(enrolled, MATE, -1))
 
 
 @dataclass
 class SingleShots:
-    """The chances of each probe's mate at ranks 1, 2, ... over galleries with a template a subject.
+    """The chance of each rank of a probe's mate, over galleries of one template of each subject.
 
-    - `at_rank` (float64 (m, ranks)): under a policy of ties
+    - `at_rank` (float64 (m, ranks)): under the policy of ties
     - `at_ends` (float64 (m, 2, ranks)): under pessimistic and optimistic ties
     """
 
@@ -242,46 +249,48 @@ class SingleShots:
         )
         with threads_for(scores):
             for block in blocks_of(scores, reported=False):
-                mate_counts = _mates(scores, block)
-                for low, high in _tiles(mate_counts, ranks, 0):
-                    probes = _grouped(scores, block, slice(low, high))
-                    mates = mate_counts[low:high]
-                    usable = _usable(probes)
-                    ranked = _no_ranks(mates, ranks)
-                    row = np.repeat(block.probes[low:high], mates)
-                    kernel.rank_chances(probes, usable, POLICY[ties], rules, ranked)
-                    tied = ranked.tied.any()
-                    np.add.at(shots.at_rank, row, ranked.chance)
+                mate_counts = mates_of_probes(scores, block)
+                for first, stop in _row_ranges(mate_counts, ranks, 0):
+                    probes = _grouped_block(scores, block, slice(first, stop))
+                    mates = mate_counts[first:stop]
+                    usable = _usable_templates(probes)
+                    ranks_of_mates = _unwritten_ranks(mates, ranks)
+                    probe = np.repeat(block.probes[first:stop], mates)
+                    kernel.rank_chances(probes, usable, POLICY[ties], rules, ranks_of_mates)
+                    has_ties = ranks_of_mates.tied.any()
+                    np.add.at(shots.at_rank, probe, ranks_of_mates.chance)
                     for end, policy in enumerate(ENDS):
-                        if tied:
-                            kernel.rank_chances(probes, usable, POLICY[policy], rules, ranked)
-                        np.add.at(shots.at_ends[:, end], row, ranked.chance)
+                        if has_ties:
+                            kernel.rank_chances(
+                                probes, usable, POLICY[policy], rules, ranks_of_mates
+                            )
+                        np.add.at(shots.at_ends[:, end], probe, ranks_of_mates.chance)
         return shots
 
 
-def _no_ranks(mates: np.ndarray, ranks: int) -> kernel.ExpectedRanks:
+def _unwritten_ranks(mates: np.ndarray, ranks: int) -> kernel.ExpectedRanks:
     first = np.concatenate([[0], np.cumsum(mates)])
     chance = np.empty((first[-1], ranks))
     return kernel.ExpectedRanks(first, np.empty(first[-1]), np.empty(first[-1]), chance)
 
 
-def _mates(scores: Scores, block: Block) -> np.ndarray:
+def mates_of_probes(scores: Scores, block: Block) -> np.ndarray:
     gallery = scores.gallery_order
     return gallery.mate_stop[block.probes] - gallery.mate_start[block.probes]
 
 
-def _grouped(scores: Scores, block: Block, rows: slice) -> kernel.GroupedBlock:
+def _grouped_block(scores: Scores, block: Block, rows: slice) -> kernel.GroupedBlock:
     values = block.values[rows].astype(np.float64, copy=False)
     gallery = scores.gallery_order
     group = gallery.probe_group[block.probes[rows]]
     return kernel.GroupedBlock(values, block.candidates, gallery.starts, group)
 
 
-def _usable(probes: kernel.GroupedBlock) -> np.ndarray:
+def _usable_templates(probes: kernel.GroupedBlock) -> np.ndarray:
     return np.add.reduceat(~np.isnan(probes.values), probes.starts[:-1], axis=1, dtype=np.int64)
 
 
-def _tiles(mate_counts: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
+def _row_ranges(mate_counts: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
     low = 0
     chances = 0
     for i, mates in enumerate(mate_counts):
@@ -312,7 +321,7 @@ def _gauss_legendre_rules(subjects: int) -> kernel.Rules:
 
 
 def _steps(largest: int) -> np.ndarray:
-    left = np.arange(largest + 1)
+    templates_left = np.arange(largest + 1)
     steps = np.full(largest + 1, -np.inf)
-    steps[2:] = np.log1p(-1.0 / left[2:])
+    steps[2:] = np.log1p(-1.0 / templates_left[2:])
     return steps

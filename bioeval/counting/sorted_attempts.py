@@ -1,4 +1,4 @@
-"""The attempts of one evaluation, listed or counted. Everything here is a distance."""
+"""The attempts of one evaluation, listed or counted. All scores are distances."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bioeval.counting.thresholds import DEFAULT_COUNT, default_grid, grid_over, 
 
 
 class Attempts:
-    """Genuine and impostor scores in order, all of them or, of :class:`CountedAttempts`, some.
+    """Genuine and impostor scores in order; :class:`CountedAttempts` lists only some impostors.
 
     The attempts are a single part; `points` finds their operating points.
 
@@ -29,8 +29,8 @@ class Attempts:
         In increasing order, without NaN.
     impostor : SortedScores
     missed, missed_impostors : int
-        Attempts that no threshold accepts: failed attempts; in open set also genuine attempts whose
-        mate is not first.
+        Attempts that no threshold accepts: failed attempts and, in the open set, genuine attempts
+        whose mate is not first.
     """
 
     #: Whether every impostor score is known.
@@ -43,10 +43,10 @@ class Attempts:
         missed: int = 0,
         missed_impostors: int = 0,
     ):
-        of_genuine = SortedScores.of_scores(genuine)
-        self.genuine, self.impostor = of_genuine.keys, impostor
-        self.points = AttemptsOfParts(of_genuine, impostor, missed, missed_impostors)
-        self.impostors = int(impostor.attempts[0])  # number of impostor scores
+        genuine_scores = SortedScores.of_scores(genuine)
+        self.genuine, self.impostor = genuine_scores.keys, impostor
+        self.points = AttemptsOfParts(genuine_scores, impostor, missed, missed_impostors)
+        self.impostors = int(impostor.attempts[0])  # the number of impostor scores
         self.missed, self.missed_impostors = missed, missed_impostors
         self.genuine_attempts = len(genuine) + missed
         self.impostor_attempts = self.impostors + missed_impostors
@@ -64,7 +64,7 @@ class Attempts:
     def from_ordered(
         cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
     ) -> Attempts:
-        """Return attempts of scores that are increasing and have no NaN."""
+        """Return attempts whose scores are all known, increasing, and not NaN."""
         return cls(genuine, SortedScores.of_scores(impostor), missed, missed_impostors)
 
     @classmethod
@@ -90,9 +90,9 @@ class Attempts:
         return int(accepted[0]), int(rejected[0])
 
     def next_scores(self, thresholds: Any) -> np.ndarray:
-        """Return the nearest score that each threshold rejects; infinity where there is none.
+        """Return the nearest score that each threshold rejects.
 
-        NaN of NaN.
+        It is infinity if there is none, and NaN for NaN.
         """
         return self.points.next_scores(np.asarray(thresholds, dtype=np.float64)[None])[0]
 
@@ -131,25 +131,25 @@ class Attempts:
 
 
 class CountedScores(SortedScores):
-    """Counted impostor scores: only scores that points may need are known as such.
+    """Impostor scores of which only some are listed, and the others counted.
 
     Parameters
     ----------
     values : ndarray of float64 (v,)
-        The distinct scores that are known, increasing.
+        The distinct scores that are listed, increasing.
     below, accepted : ndarray of int64 (v,)
-        The numbers of scores below each known score, and up to it.
+        The numbers of scores below each listed score, and up to it.
     number : int
-        How many scores there are.
+        The number of all scores.
     at : ndarray of float64 (k,), increasing; counts : ndarray of int64 (2, k)
-        Thresholds whose scores below, and up to them, were counted: all distinct genuine scores are
-        among them.
+        Thresholds, among them all distinct genuine scores, and the numbers of scores below and up
+        to each.
     dtype : dtype
         The type of the scores.
     is_exact : ndarray of bool (k,), optional
-        Where `counts` holds exact numbers; None is everywhere.
+        Where `counts` has exact numbers; None: everywhere.
     count_upto : callable, optional
-        Returns the scores up to thresholds in a part of which all scores are kept.
+        Returns the numbers of scores up to any thresholds whose cells have all scores listed.
     """
 
     def __init__(
@@ -168,63 +168,62 @@ class CountedScores(SortedScores):
     ):
         super().__init__(values, np.array([0, number]))
         self._values = (values, below, accepted)
-        self._at = (at, *counts)
+        self._at_thresholds = (at, *counts)
         self._dtype, self._is_exact, self._count_upto = dtype, is_exact, count_upto
         self._moments = moments
 
     def _counted(self, thresholds: np.ndarray, row: int, *, exact: bool = False) -> np.ndarray:
-        """Return the numbers below thresholds (row 1) or up to them (row 2); -1 if not counted."""
-        numbers = np.where(thresholds < np.inf, -1, self.attempts[0])  # infinity and NaN
+        """Return the numbers below thresholds (`row` 1) or up to them (2); -1 if not counted."""
+        counts = np.where(thresholds < np.inf, -1, self.attempts[0])  # infinity and NaN
         # Tables of increasing scores, numbers below and numbers up to each score.
-        at_thresholds = self._at
+        at_thresholds = self._at_thresholds
         if exact and self._is_exact is not None:
             at_thresholds = tuple(x[self._is_exact] for x in at_thresholds)
         for table in (self._values, at_thresholds):
             if len(table[0]):
-                place = np.minimum(table[0].searchsorted(thresholds), len(table[0]) - 1)
-                numbers = np.where(table[0][place] == thresholds, table[row][place], numbers)
-        return numbers
+                index = np.minimum(table[0].searchsorted(thresholds), len(table[0]) - 1)
+                counts = np.where(table[0][index] == thresholds, table[row][index], counts)
+        return counts
 
     def below(self, thresholds: Any) -> np.ndarray:
-        """As of the base class, at known scores and counted thresholds."""
+        """Return the number below each threshold: a listed score, or a counted threshold."""
         limits = np.asarray(thresholds)
         return np.where(limits == -np.inf, 0, self._counted(limits, 1))
 
     def upto(self, thresholds: Any) -> np.ndarray:
-        """As of the base class, at counted thresholds, or in a part with all scores."""
+        """Return the number up to each threshold: a counted one, or any with `count_upto`."""
         limits = np.asarray(thresholds, dtype=np.float64)
-        numbers = self._counted(limits, 2)
-        if (numbers >= 0).all():
-            return numbers
+        counts = self._counted(limits, 2)
+        if (counts >= 0).all():
+            return counts
         if self._count_upto is None:
             raise DataError("false accepts are known only at the thresholds that were counted")
         return self._count_upto(limits.ravel()).reshape(limits.shape)
 
     def nth(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the first known score with so many up to it; NaN where there is none."""
+        """Return the first listed score with at least n scores up to it; NaN if there is none."""
         values, _, accepted = self._values
-        places = accepted.searchsorted(numbers)
-        return self._scores_at(places, (numbers > 0) & (places < len(values)))
+        index = accepted.searchsorted(numbers)
+        return self._scores_at(index, (numbers > 0) & (index < len(values)))
 
     def largest_below(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:
-        """As of the base class; raise where the largest score is not known."""
+        """Return the number of scores below thresholds, and the largest; raise if it is unknown."""
         values, _, accepted = self._values
-        numbers = self.below(thresholds)
-        places = values.searchsorted(thresholds)
-        if (np.append(0, accepted)[places] != numbers).any():
+        counts = self.below(thresholds)
+        index = values.searchsorted(thresholds)
+        if (np.append(0, accepted)[index] != counts).any():
             raise DataError("the scores around a threshold were not kept")
-        return numbers, self._scores_at(places - 1, places > 0)
+        return counts, self._scores_at(index - 1, index > 0)
 
     def following(self, thresholds: Any, nearest: Any = np.inf) -> np.ndarray:
-        """As of the base class.
+        """Return the smallest score above each threshold, unless `nearest` is smaller.
 
-        Where an unknown score may lie before it, the next number of the type of the scores,
-        below which no score is.
+        If an unlisted score may be smaller, return the next number of the dtype: no score is below.
         """
         values = self._values[0]
         limits = np.asarray(thresholds, dtype=np.float64)
-        places = values.searchsorted(limits, side="right")
-        following = np.fmin(self._scores_at(places, places < len(values)), nearest)
+        index = values.searchsorted(limits, side="right")
+        following = np.fmin(self._scores_at(index, index < len(values)), nearest)
         accepted = self._counted(limits, 2, exact=True)
         before = self._counted(following, 1, exact=True)
         # No score is between the threshold and the known score where both numbers are equal.
@@ -232,10 +231,10 @@ class CountedScores(SortedScores):
         return np.where(is_known, following, next_number(limits, self._dtype))
 
     def counts_at(self, other: SortedScores) -> tuple[np.ndarray, np.ndarray]:
-        """As of the base class: at the genuine scores, which were all counted."""
-        thresholds, below, upto = self._at
-        places = thresholds.searchsorted(other.distinct())
-        return below[places], upto[places]
+        """Return the numbers below, and up to, the genuine scores, which were all counted."""
+        thresholds, below, upto = self._at_thresholds
+        index = thresholds.searchsorted(other.distinct())
+        return below[index], upto[index]
 
     def moments(self) -> Iterator[Moments]:
         assert self._moments is not None
@@ -243,14 +242,14 @@ class CountedScores(SortedScores):
 
 
 class CountedAttempts(Attempts):
-    """Attempts whose impostor scores are counted, see :class:`CountedScores`.
+    """Attempts whose impostor scores are counted: :class:`CountedScores`.
 
     Parameters
     ----------
     count_cells : callable, optional
-        Returns the counts in cells of all impostor scores.
+        Returns the counts of all impostor scores in cells.
     near : callable, optional
-        Returns thresholds next to given ones, and the false accepts there.
+        Returns thresholds next to its argument, and the false accepts there.
     """
 
     listed = False

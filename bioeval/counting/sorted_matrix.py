@@ -1,8 +1,8 @@
-"""A matrix whose attempts are sorted once, for thousands of parts of it.
+"""A matrix whose attempts are sorted once, for thousands of its parts.
 
-Equal distances have equal codes, which increase with the distance; a failed comparison has the
-largest code. Attempts that are picked from a sorted list are in order, so that no part is sorted
-again.
+Distances have codes: whole numbers in the same order, equal for equal distances; a failed
+comparison has the largest code. Attempts that are picked from the sorted list are in order, so that
+no part is sorted again.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import columns_of_probes, knows_people
 from bioeval.scores.rows import read_rows, stated_memory_limit
 
-#: The largest matrix that is sorted: about 85 bytes a cell are in use then.
+#: The most cells of a matrix that is sorted, which takes about 85 bytes a cell.
 MOST_CELLS = 1 << 23
 
-#: Rows, columns and people are numbers of 16 bits.
+#: The most rows, columns and people: their numbers have 16 bits.
 MOST_TEMPLATES = 1 << 16
 
 
@@ -34,37 +34,37 @@ class SortedCells(NamedTuple):
     """
 
     row: np.ndarray  # uint16: probe
-    target: np.ndarray  # uint16: column or, of claims, place in `SortedMatrix.claimed`
-    code: np.ndarray  # int32: number of the distance among the distinct distances
-    scored: int  # number of attempts that did not fail
+    target: np.ndarray  # uint16: column; of claims, index into `SortedMatrix.claimed`
+    code: np.ndarray  # int32: index of the distance among the distinct distances
+    scored: int  # the number of attempts that did not fail
 
     @classmethod
     def sort(cls, attempts: np.ndarray, *, rejected: bool) -> tuple[SortedCells, np.ndarray]:
-        """Sort the cells of a matrix that are not NaN; return them and the table of distances.
+        """Sort the cells of a matrix that are not NaN; return them, and the distance of each code.
 
-        With `rejected` failures, failed comparisons are +inf, as of :func:`with_failures`.
+        With `rejected` failures, failed comparisons are +inf in the matrix.
         """
-        place = np.flatnonzero(~np.isnan(attempts))
-        values = attempts.reshape(-1)[place]
+        cell_index = np.flatnonzero(~np.isnan(attempts))
+        values = attempts.reshape(-1)[cell_index]
         order = np.argsort(values)
-        place = place[order]
+        cell_index = cell_index[order]
         values = values[order]
-        # A code is the number of distinct distances before: each run of equal values has one.
+        # A code is the number of distinct distances before.
         is_first = np.ones(len(values), dtype=bool)
         np.not_equal(values[1:], values[:-1], out=is_first[1:])
         code = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
         distances = values[is_first]
-        number = len(values)
+        scored_attempts = len(values)
         if rejected:
-            number = int(values.searchsorted(np.inf))
+            scored_attempts = int(values.searchsorted(np.inf))
             distances = np.append(scored(distances[distances < np.inf]), np.nan)
-        # Places in the flat matrix are rows and columns again.
-        row, target = np.divmod(place.astype(np.uint32), np.uint32(attempts.shape[1]))
-        cells = cls(row.astype(np.uint16), target.astype(np.uint16), code, number)
+        # Indices of the flat matrix become rows and columns.
+        row, target = np.divmod(cell_index.astype(np.uint32), np.uint32(attempts.shape[1]))
+        cells = cls(row.astype(np.uint16), target.astype(np.uint16), code, scored_attempts)
         return cells, distances.astype(np.float64)
 
     def select(self, flags: np.ndarray) -> SortedCells:
-        """Return the cells of a mask, (k,)."""
+        """Return the cells that are flagged, (k,)."""
         scored = int(np.count_nonzero(flags[: self.scored]))
         return SortedCells(self.row[flags], self.target[flags], self.code[flags], scored)
 
@@ -85,7 +85,7 @@ class SortedCells(NamedTuple):
 class SortedClasses(NamedTuple):
     """Genuine and impostor attempts in order, and the distance of each code.
 
-    If failures are attempts, the last code is theirs, and has no distance.
+    If failures are attempts, the last code is their code, and its distance is NaN.
     """
 
     genuine: SortedCells
@@ -94,12 +94,12 @@ class SortedClasses(NamedTuple):
 
     @classmethod
     def divide(cls, cells: SortedCells, distances: np.ndarray, mate: np.ndarray) -> SortedClasses:
-        """Divide cells by `mate`, a flag of each cell."""
+        """Divide cells into mates, which `mate` flags, and others."""
         return cls(cells.select(mate), cells.select(~mate), distances)
 
 
 class Candidates(NamedTuple):
-    """The candidates of each probe from near to far; of probe ``i`` from ``starts[i]``."""
+    """The candidates of probes, from near to far; probe ``i`` has ``starts[i]:starts[i + 1]``."""
 
     starts: np.ndarray  # int64 (m + 1,)
     column: np.ndarray  # uint16
@@ -115,12 +115,12 @@ class Candidates(NamedTuple):
 
 @dataclass(eq=False)
 class SortedMatrix:
-    """The attempts of a matrix with labels, in order.
+    """The attempts of a matrix with labels, which are sorted when first used.
 
-    - `attempts` (float (m, n)): distances, NaN where there is no attempt, +inf where it failed and
-      failures are `rejected`
-    - `probe`, `gallery` (int64 (m,), (n,)): the person of each template, by code
-    - `is_person` (bool (people,)): which codes are of people; distractors and junk are none
+    - `attempts` (float (m, n)): distances; NaN where there is no attempt, +inf for a failed attempt
+      if failures are `rejected`
+    - `probe`, `gallery` (int64 (m,), (n,)): the code of each template's person
+    - `is_person` (bool (people,)): whether each code is a person; distractors and junk are not
     - `own_column` (int64 (m,)): the column of the probe itself, -1 if it is not in the gallery
     """
 
@@ -133,9 +133,9 @@ class SortedMatrix:
 
     @classmethod
     def from_scores(cls, scores: Scores) -> SortedMatrix:
-        """Read the attempts; raise :class:`DataError` for NaN that is to raise."""
+        """Read the attempts; raise :class:`DataError` for NaN under ``nan="raise"``."""
         block = read_rows(scores, slice(0, scores.shape[0]))
-        # The columns of a block are sorted by person; a matrix has the order of the gallery.
+        # The columns of a block are sorted by person; here they are in the order of the gallery.
         attempts = np.empty_like(block.values)
         attempts[:, block.candidates] = block.values
         codes = scores.codes
@@ -145,12 +145,12 @@ class SortedMatrix:
 
     @property
     def people(self) -> int:
-        """The number of codes of people."""
+        """The number of codes."""
         return len(self.is_person)
 
     @cached_property
     def is_mate(self) -> np.ndarray:
-        """Which cells are of one person, bool (m, n)."""
+        """Whether both templates of each cell are of the same person, bool (m, n)."""
         return self.probe[:, None] == self.gallery
 
     @cached_property
@@ -163,7 +163,7 @@ class SortedMatrix:
 
     @cached_property
     def is_complete(self) -> bool:
-        """Whether all comparisons of two templates are attempts."""
+        """Whether all comparisons of two different templates are attempts."""
         is_attempt = ~np.isnan(self.attempts)
         # A template is not compared with itself.
         probe = np.flatnonzero(self.own_column >= 0)
@@ -173,7 +173,7 @@ class SortedMatrix:
     @cached_property
     def _sorted_cells(self) -> tuple[SortedCells, np.ndarray]:
         attempts = self.attempts
-        if self.is_mirrored:  # without the diagonal, and the mirror images below
+        if self.is_mirrored:  # leave out the diagonal, and the mirror images below
             attempts = np.where(np.tri(len(attempts), dtype=bool), np.nan, attempts)
         return SortedCells.sort(attempts, rejected=self.rejected)
 
@@ -199,7 +199,7 @@ class SortedMatrix:
 
     @cached_property
     def non_mates(self) -> Candidates:
-        """The candidates of other people of each probe."""
+        """The candidates of each probe who are other people."""
         return Candidates.from_cells(self.templates.impostor, len(self.probe))
 
     @cached_property
@@ -210,9 +210,9 @@ class SortedMatrix:
     def claims(self, fusion: str) -> SortedClasses:
         """Return the claims of each probe in the whole gallery, fused by a rule of distances.
 
-        Their targets are places in `claimed`.
+        Their targets are indices into `claimed`.
         """
-        # The columns of each person side by side, and where each person's begin.
+        # Put the columns of each person side by side.
         order = np.argsort(self.gallery, kind="stable")
         starts = self.gallery[order].searchsorted(self.claimed)
         claims = self.fused(order, np.append(starts, len(order)), fusion)
@@ -228,10 +228,10 @@ class SortedMatrix:
         fusion: str,
         rows: np.ndarray | slice = slice(None),
     ) -> np.ndarray:
-        """Return claims (rows, people), of people whose `columns` are between `starts`."""
+        """Return the claims (rows, people); person k has ``columns[starts[k]:starts[k + 1]]``."""
         values = np.ascontiguousarray(self.attempts[rows][:, columns])
         claims = fused(values, starts.astype(np.int64), fusion, rejected=self.rejected)
-        if self.rejected and claims.dtype != np.float64:  # a score of +inf is the largest number
+        if self.rejected and claims.dtype != np.float64:  # the largest number stands for +inf
             largest = np.finfo(claims.dtype).max, np.finfo(np.float64).max
             claims = np.where(claims == largest[0], largest[1], claims.astype(np.float64))
         return claims

@@ -21,9 +21,9 @@ FINITE = np.array([np.finfo(np.float64).min, np.inf])
 class SortedScores:
     """Scores in increasing order, without NaN, part after part.
 
-    One search finds the places of thresholds in all parts: of several parts the keys are int64,
-    ``part * codes + code``, with `code` the place of the score in a table of `codes` distinct
-    distances. Of one part the keys are the scores themselves.
+    The keys of one part are the scores themselves. The keys of several parts are int64, ``part *
+    codes + code``, where `code` is the index of the score in a table of distinct distances, and
+    `codes` their number: thus one search finds thresholds in all parts.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class SortedScores:
     starts : ndarray of int64 (parts + 1,)
         Where each part begins, and the end.
     distances : ndarray of float64 (codes,), optional
-        The table, increasing, which both classes of attempts share; None where the keys are the
-        scores of one part.
+        The table, increasing, which both classes of attempts share; None if the keys are the scores
+        of one part.
     weights : ndarray (k,), optional
         How many attempts each score stands for; one by default. Counts are of attempts.
     """
@@ -47,7 +47,7 @@ class SortedScores:
     ):
         self.keys, self.starts, self.distances, self.weights = keys, starts, distances, weights
         self.sizes = starts[1:] - starts[:-1]  # int64 (parts,): number of scores
-        #: (k + 1,): attempts of so many scores; None where each score is one attempt.
+        #: (k + 1,): the number of attempts before each score; None if each score is one attempt.
         self.summed = None if weights is None else np.append(0, np.cumsum(weights))
         #: (parts,): the number of attempts.
         self.attempts = self.sizes if self.summed is None else np.diff(self.summed[starts])
@@ -66,15 +66,14 @@ class SortedScores:
         parts: int,
         weights: np.ndarray | None = None,
     ) -> Self:
-        """Return scores by increasing keys ``part * len(distances) + code`` (int64)."""
+        """Return scores from increasing keys ``part * len(distances) + code`` (int64)."""
         # (parts + 1,): each part begins at the smallest key that it may have.
         starts = keys.searchsorted(np.arange(parts + 1) * len(distances))
         return cls(keys, starts, distances, weights)
 
     @classmethod
     def of_parts(cls, scores: Sequence[np.ndarray], distances: np.ndarray) -> Self:
-        """Return the increasing scores of several parts, by a table of all distances."""
-        # Both (k,): the part of each score, and its place in the table.
+        """Return the increasing scores of several parts, with a table of all distances."""
         part = np.repeat(np.arange(len(scores)), [len(x) for x in scores])
         codes = distances.searchsorted(np.concatenate([np.empty(0), *scores]))
         return cls.of_keys(part * len(distances) + codes, distances, len(scores))
@@ -83,53 +82,55 @@ class SortedScores:
 
     def below(self, thresholds: Any) -> np.ndarray:
         """Return the number below each threshold (parts, ...); every score counts as below NaN."""
-        return self._number(self._places_of(thresholds, "left"))
+        return self._attempts_before(self._indices_of(thresholds, "left"))
 
     def upto(self, thresholds: Any) -> np.ndarray:
         """Return the number up to each threshold (parts, ...); every score counts as below NaN."""
-        return self._number(self._places_of(thresholds, "right"))
+        return self._attempts_before(self._indices_of(thresholds, "right"))
 
     def largest_below(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of scores below each threshold, and the largest; NaN without any."""
-        places = self._places_of(thresholds, "left")
-        has_score = places > along_points(self.starts[:-1], places)
-        return self._number(places), self._scores_at(places - 1, has_score)
+        indices = self._indices_of(thresholds, "left")
+        has_score = indices > along_points(self.starts[:-1], indices)
+        return self._attempts_before(indices), self._scores_at(indices - 1, has_score)
 
     def following(self, thresholds: Any, nearest: Any = np.inf) -> np.ndarray:
-        """Return the smallest score above each threshold, unless the given `nearest` is smaller."""
-        places = self._places_of(thresholds, "right")
-        has_score = places < along_points(self.starts[1:], places)
-        return np.fmin(self._scores_at(places, has_score), nearest)
+        """Return the smallest score above each threshold, unless `nearest` is smaller."""
+        indices = self._indices_of(thresholds, "right")
+        has_score = indices < along_points(self.starts[1:], indices)
+        return np.fmin(self._scores_at(indices, has_score), nearest)
 
     def nth(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the n-th smallest score, from 1; NaN of 0 and of more scores than there are."""
+        """Return the n-th smallest scores, from 1; NaN for 0 and beyond the number of scores."""
         has_score = (numbers > 0) & (numbers <= along_points(self.sizes, numbers))
         return self._scores_at(along_points(self.starts[:-1], numbers) + numbers - 1, has_score)
 
-    def _number(self, places: np.ndarray) -> np.ndarray:
-        """Return how many attempts each part has before `places` (parts, ...) in `keys`."""
+    def _attempts_before(self, indices: np.ndarray) -> np.ndarray:
+        """Return how many attempts each part has before `indices` (parts, ...) of `keys`."""
         if self.summed is not None:
-            return self.summed[places] - along_points(self.summed[self.starts[:-1]], places)
-        return places if self.distances is None else places - along_points(self.starts[:-1], places)
+            return self.summed[indices] - along_points(self.summed[self.starts[:-1]], indices)
+        return (
+            indices if self.distances is None else indices - along_points(self.starts[:-1], indices)
+        )
 
-    def _places_of(self, thresholds: Any, side: Any) -> np.ndarray:
-        """Return the place in `keys` of each threshold (parts, ...)."""
+    def _indices_of(self, thresholds: Any, side: Any) -> np.ndarray:
+        """Return the index in `keys` of each threshold (parts, ...)."""
         if self.distances is None:
             return self.keys.searchsorted(thresholds, side)
-        # A threshold becomes a code, and with the first key of its part a key.
+        # The key of a threshold is its code plus the first key of the part.
         codes = self.distances.searchsorted(thresholds, side)
         return self.keys.searchsorted(codes + along_points(self._first_keys, codes))
 
     @cached_property
     def _first_keys(self) -> np.ndarray:
-        """int64 (parts,): the smallest key that each part may have; 0 of a single part."""
+        """The smallest key that each part may have, int64 (parts,); 0 for a single part."""
         return np.arange(len(self.sizes)) * (0 if self.distances is None else len(self.distances))
 
-    def _scores_at(self, places: np.ndarray, has_score: np.ndarray) -> np.ndarray:
-        """Return the scores at `places` (parts, ...) in `keys`; NaN where not `has_score`."""
+    def _scores_at(self, indices: np.ndarray, has_score: np.ndarray) -> np.ndarray:
+        """Return the scores at `indices` (parts, ...) of `keys`; NaN where not `has_score`."""
         if not len(self.keys):
             return np.full(has_score.shape, np.nan)
-        keys = self.keys[np.where(has_score, places, 0)]
+        keys = self.keys[np.where(has_score, indices, 0)]
         if self.distances is not None:
             keys = self.distances[
                 np.where(has_score, keys - along_points(self._first_keys, keys), 0)
@@ -137,26 +138,26 @@ class SortedScores:
         return np.where(has_score, keys, np.nan)
 
     def first_below(self, limits: np.ndarray) -> np.ndarray:
-        """Return, for each score, the number of the first limit that is above the score, (k,).
+        """Return, for each score, the index of the first limit above it, (k,).
 
-        The limits of each part, (parts, limits), are increasing. Scores below none of them have
-        the number of limits.
+        The limits of each part, (parts, limits), are increasing. The index is the number of limits
+        if none is above the score.
         """
-        bounds = self.starts[:-1, None], self._places_of(limits, "left"), self.starts[1:, None]
-        # (parts, limits + 1): scores before the first limit, between limits, after the last one.
-        # Scores are in order, so that repeating each number as often gives the number of each.
+        bounds = self.starts[:-1, None], self._indices_of(limits, "left"), self.starts[1:, None]
+        # (parts, limits + 1): numbers of scores before, between and after the limits. Scores are in
+        # order: repeating the index of each limit so often gives the index of each score.
         sizes = np.diff(np.concatenate(bounds, axis=1), axis=1)
-        number = np.arange(sizes.shape[1])
-        return np.repeat(np.broadcast_to(number, sizes.shape).ravel(), sizes.ravel())
+        limit_number = np.arange(sizes.shape[1])
+        return np.repeat(np.broadcast_to(limit_number, sizes.shape).ravel(), sizes.ravel())
 
     # -- all scores
 
-    def select(self, chosen: np.ndarray) -> SortedScores:
-        """Return the scores of a mask, (k,)."""
-        # (parts + 1,): the chosen scores before each part.
-        starts = np.append(0, np.cumsum(chosen))[self.starts]
-        weights = None if self.weights is None else self.weights[chosen]
-        return SortedScores(self.keys[chosen], starts, self.distances, weights)
+    def select(self, flags: np.ndarray) -> SortedScores:
+        """Return the scores that are flagged, (k,)."""
+        # (parts + 1,): the number of flagged scores before each part.
+        starts = np.append(0, np.cumsum(flags))[self.starts]
+        weights = None if self.weights is None else self.weights[flags]
+        return SortedScores(self.keys[flags], starts, self.distances, weights)
 
     def scores(self) -> np.ndarray:
         """Return all scores, float64 (k,)."""
@@ -173,12 +174,12 @@ class SortedScores:
 
     @cached_property
     def runs(self) -> np.ndarray:
-        """Where each run of equal scores of a part begins, and the end (run-length encoding)."""
+        """The index where each run of equal scores of a part begins, and the end."""
         return run_bounds(self.keys)
 
     @property
     def run_starts(self) -> np.ndarray:
-        """int64 (parts + 1,): the number of distinct scores in all parts before each part."""
+        """The number of distinct scores in all parts before each part, int64 (parts + 1,)."""
         if self.distances is None:
             return np.array([0, len(self.runs) - 1])
         return self.runs.searchsorted(self.starts)
@@ -186,7 +187,7 @@ class SortedScores:
     def has_minus_infinity(self) -> np.ndarray:
         """Return whether -inf is a score, (parts,)."""
         starts = self.starts[:-1]
-        return self._places_of(np.full(len(starts), -np.inf), "right") > starts
+        return self._indices_of(np.full(len(starts), -np.inf), "right") > starts
 
     def distinct(self) -> np.ndarray:
         """Return the distinct scores of all parts, part by part."""
@@ -204,12 +205,12 @@ class SortedScores:
         below = self.keys.searchsorted(keys)
         upto = below.copy()
         if len(self.keys):
-            # The two numbers differ only at scores that both classes have: few are searched twice.
+            # The two numbers differ only at scores of both classes, which are few.
             tied = np.flatnonzero(self.keys[np.minimum(below, len(self.keys) - 1)] == keys)
             upto[tied] = self.keys.searchsorted(keys[tied], "right")
         if self.distances is None:
             return below, upto
-        # Places count from the first part, numbers from the part of each distinct score.
+        # Indices count from the first part, numbers from the part of each distinct score.
         starts = np.repeat(self.starts[:-1], np.diff(other.run_starts))
         return below - starts, upto - starts
 
@@ -221,6 +222,6 @@ class SortedScores:
             yield moments_of(scores[low:high])
 
 
-def along_points(of_parts: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return numbers (parts,) in a shape that broadcasts with arrays (parts, ...)."""
-    return of_parts.reshape(-1, *(1,) * (points.ndim - 1))
+def along_points(numbers: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return numbers (parts,) in a shape that broadcasts with `points` (parts, ...)."""
+    return numbers.reshape(-1, *(1,) * (points.ndim - 1))

@@ -1,7 +1,7 @@
-"""Scores computed from embeddings as tiles, each of which serves two sides, and their mates.
+"""Scores computed from embeddings, as tiles, and their mates.
 
-Mates come first: few tiles hold comparisons of a probe with its own subject. All other passes leave
-these out, and count the rest while a tile is in the cache of a core.
+Mates are found first: few tiles have comparisons of a probe with its own subject. All other passes
+leave out these comparisons, and count the rest while a tile is in the cache of a core.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from bioeval.scores.excluded import excluded
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 
-# Bytes of the tiles that are kept for the next visit.
+# The most bytes of tiles that are kept for the next visit.
 MOST_KEPT = 64 << 20
 
-#: Takes a tile: its number among those visited, its band of rows and its columns, and the scores.
+#: Takes a tile: the number of the visit, the tile's band of rows, its columns, and its scores.
 Visit = Callable[[int, int, int, np.ndarray], None]
 
 
@@ -47,9 +47,9 @@ def source_of_tiles(scores: Any) -> EmbeddingSource | None:
 
 
 def begin_tiles(scores: Any) -> bool:
-    """Begin to compute scores by tiles; return False where a matrix is computed instead.
+    """Begin to compute scores by tiles; return False if a matrix is to be computed instead.
 
-    If the matrix would be kept, tiles are counted once: the second time the matrix is computed.
+    If the matrix could be kept, scores are computed by tiles once, and the second time as a matrix.
     """
     return scores.streams or scores.cells.source.begin_count()
 
@@ -57,7 +57,7 @@ def begin_tiles(scores: Any) -> bool:
 class Squares:
     """The tiles of scores that are computed from embeddings, and the mates of their probes.
 
-    The layout is computed once for several passes.
+    The layout of the tiles is the same in all passes.
     """
 
     def __init__(self, scores: Scores, source: EmbeddingSource, *, fused: bool):
@@ -66,7 +66,7 @@ class Squares:
         self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
         largest = LARGEST[source.dtype.itemsize]
         columns = TemplateTiles.of_subjects(gallery.starts, largest, *([] if fused else [1]))
-        #: The column of the scores, and the row, at each place of the tiles.
+        #: The column, and the row, of the scores at each position of the tiles.
         self.column = gallery.columns[0][columns.order]
         rows = columns
         self.row = self.column
@@ -75,19 +75,19 @@ class Squares:
             self.row = rows.order
         self.rows, self.columns = rows, columns
         self.shape = len(self.row), len(self.column)
-        #: The place of the probe itself among the columns, -1 for none.
-        place = np.empty(len(self.column), dtype=np.int64)
-        place[columns.order] = np.arange(len(self.column))
+        #: The position of the probe itself among the columns, -1 for none.
+        position_in_tiles = np.empty(len(self.column), dtype=np.int64)
+        position_in_tiles[columns.order] = np.arange(len(self.column))
         position = gallery.probe_position[self.row]
-        self.itself = np.where(position >= 0, place[position], -1)
-        #: Tiles that were computed and not yet counted, with NaN for pairs of one subject.
+        self.itself = np.where(position >= 0, position_in_tiles[position], -1)
+        #: Tiles that were computed and not yet counted.
         self.kept: dict[tuple[int, int], np.ndarray] = {}
 
     @classmethod
     def from_scores(cls, scores: Scores, *, fused: bool = True) -> Squares | None:
         """Return the tiles of scores; None if they cannot be counted by tiles.
 
-        Where templates of a subject are `fused`, subjects are laid out for it.
+        If templates of a subject are `fused`, they are laid out in layers.
         """
         source = source_of_tiles(scores)
         if source is None:
@@ -122,15 +122,15 @@ class Squares:
 
     def visit(
         self,
-        places: Sequence[tuple[int, int]],
+        tiles: Sequence[tuple[int, int]],
         take: Callable[[], Visit],
         *,
         progress: bool = False,
         again: bool = False,
     ) -> None:
-        """Compute tiles side by side, or take kept tiles, which are kept further if `again`.
+        """Show tiles to functions that `take` makes for threads.
 
-        `take` returns a function that takes the tiles of one thread.
+        Tiles are computed, or taken from the kept tiles, which stay for the next visit if `again`.
         """
         caller = threading.get_ident()
         kept_tile = self.kept.get if again else self.kept.pop
@@ -139,51 +139,52 @@ class Squares:
             buffer = np.empty(self.tiles.size, dtype=self.source.dtype)
             visit = take()
             for turn in turns:
-                i, j = places[turn]
+                i, j = tiles[turn]
                 tile = kept_tile((i, j), None)
                 visit(turn, i, j, self.tiles.compute(i, j, buffer) if tile is None else tile)
                 if progress and threading.get_ident() == caller:
-                    report_rows(len(self.row) * turn // len(places), self.scores.shape[0])
+                    report_rows(len(self.row) * turn // len(tiles), self.scores.shape[0])
 
-        if places:
-            _ = self.tiles  # made once, before threads want it
-            on_all_threads(compute, len(places))
+        if tiles:
+            _ = self.tiles  # cached before threads use it
+            on_all_threads(compute, len(tiles))
         if progress:
             report_rows(self.scores.shape[0], self.scores.shape[0])
 
-    def places(self, bands: range) -> list[tuple[int, int]]:
+    def tiles_of(self, bands: range) -> list[tuple[int, int]]:
         """Return the tiles of bands of rows."""
         return [(i, j) for i in bands for j in self.tiles.of_band(i)]
 
     def bands(self, number: int) -> list[range]:
-        """Return bands of rows in about `number` parts."""
+        """Return the bands of rows in about `number` parts."""
         ends = np.linspace(0, len(self.rows), number + 1).astype(int).tolist()
         return [range(low, high) for low, high in itertools.pairwise(ends) if low < high]
 
-    def spread(self, number: int) -> list[tuple[int, int]]:
-        """Return tiles from all over the scores, off the diagonal if there are more."""
+    def spread(self, count: int) -> list[tuple[int, int]]:
+        """Return `count` tiles from all over the scores, off the diagonal if there are others."""
         rows, columns = len(self.rows), len(self.columns)
-        number = min(number, rows * columns)
-        bands = np.linspace(0, rows - 1, number).astype(int).tolist()
-        steps = (np.arange(number) * 0.6180339887 % 1).tolist()  # spread, whatever their number
+        count = min(count, rows * columns)
+        bands = np.linspace(0, rows - 1, count).astype(int).tolist()
+        # Multiples of the golden ratio are spread evenly, whatever their number.
+        steps = (np.arange(count) * 0.6180339887 % 1).tolist()
         if self.symmetric and rows > 1:
-            half = max((rows - 1) // 2, 1)  # as the tiles of a band go round
-            places = [
+            half = max((rows - 1) // 2, 1)  # a band has the tiles of half of all columns
+            tiles = [
                 (i, (i + 1 + int(step * half)) % rows) for i, step in zip(bands, steps, strict=True)
             ]
         else:
-            places = [(i, int(step * columns)) for i, step in zip(bands, steps, strict=True)]
-        return [places[k] for k in np.random.default_rng(0).permutation(number)]
+            tiles = [(i, int(step * columns)) for i, step in zip(bands, steps, strict=True)]
+        return [tiles[k] for k in np.random.default_rng(0).permutation(count)]
 
     def complete(self, i: int, j: int, tile: np.ndarray) -> None:
-        """Write the cells below the diagonal of a tile of one set with itself."""
+        """Write the cells below the diagonal of a tile that compares templates with themselves."""
         if self.symmetric and i == j:
             size = self.rows[i].stop - self.rows[i].start
             square = tile[:size, :size]
             np.copyto(square, square.T, where=np.tri(size, k=-1, dtype=bool))
 
-    def holds_mates(self, i: int, j: int) -> bool:
-        """Whether a tile may hold comparisons of a probe with its own subject."""
+    def may_hold_mates(self, i: int, j: int) -> bool:
+        """Whether a tile may have comparisons of a probe with its own subject."""
         if self.symmetric:
             return i == j
         (first, last) = self._ends[0][i]
@@ -198,8 +199,8 @@ class Squares:
         ]
 
     def without_mates(self, i: int, j: int, tile: np.ndarray) -> None:
-        """Write NaN for pairs of one subject."""
-        if self.holds_mates(i, j):
+        """Write NaN for pairs of the same subject."""
+        if self.may_hold_mates(i, j):
             self.complete(i, j, tile)
             tile[self._same_subject(i, j)] = np.nan
 
@@ -210,32 +211,38 @@ class Squares:
         def take() -> Visit:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
                 rows = self.rows[i]
-                across = self.columns[j]
+                columns = self.columns[j]
                 self.complete(i, j, tile)
-                line, place = self._same_subject(i, j)
-                row, column = self.row[rows][line], self.column[across][place]
-                is_attempt = self.itself[rows][line] != across.start + place
-                is_attempt &= ~excluded(self.scores, row, column) & ~np.isnan(tile[line, place])
-                mates.append(
-                    (row[is_attempt], column[is_attempt], tile[line[is_attempt], place[is_attempt]])
+                row_in_tile, column_in_tile = self._same_subject(i, j)
+                row, column = self.row[rows][row_in_tile], self.column[columns][column_in_tile]
+                is_attempt = self.itself[rows][row_in_tile] != columns.start + column_in_tile
+                is_attempt &= ~excluded(self.scores, row, column) & ~np.isnan(
+                    tile[row_in_tile, column_in_tile]
                 )
-                # Of many tiles the tiles with mates are a small part.
-                if len(pairs) * tile.nbytes <= MOST_KEPT:
+                mates.append(
+                    (
+                        row[is_attempt],
+                        column[is_attempt],
+                        tile[row_in_tile[is_attempt], column_in_tile[is_attempt]],
+                    )
+                )
+                # Tiles with mates are kept if they are few.
+                if len(tiles_with_mates) * tile.nbytes <= MOST_KEPT:
                     self.kept[i, j] = tile.copy()
 
             return visit
 
-        pairs = [(i, i) for i in range(len(self.rows))]
+        tiles_with_mates = [(i, i) for i in range(len(self.rows))]
         if not self.symmetric:
-            pairs = [
+            tiles_with_mates = [
                 (i, j)
                 for i in range(len(self.rows))
                 for j in range(len(self.columns))
-                if self.holds_mates(i, j)
+                if self.may_hold_mates(i, j)
             ]
-        self.visit(pairs, take)
-        none = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.source.dtype)
-        row, column, distance = map(np.concatenate, zip(none, *mates, strict=True))
+        self.visit(tiles_with_mates, take)
+        nothing = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.source.dtype)
+        row, column, distance = map(np.concatenate, zip(nothing, *mates, strict=True))
         order = np.lexsort((column, row))
         return row[order], column[order], distance[order]
 

@@ -38,7 +38,7 @@ from bioeval.counting.thresholds import to_user
 #: The rules that choose a threshold.
 RuleName = Literal["eer", "far", "frr", "cost", "accuracy", "fixed", "none"]
 
-#: How many numbers each rule has after its name, as a user writes it; ``"hter"`` is a cost.
+#: How many numbers follow the name of each rule, as a user writes it; ``"hter"`` is a cost.
 RULES = {"eer": 0, "far": 1, "frr": 1, "cost": 3, "hter": 0, "accuracy": 0}
 
 _EXPECTED = (
@@ -47,10 +47,10 @@ _EXPECTED = (
 )
 
 
-#: Rules by the rate that is not to be exceeded.
+#: Rules whose number is the largest rate.
 TARGETS = ("far", "frr")
 
-# Names of minDCF, whose threshold is the threshold of the least cost.
+# Names of minDCF, whose threshold is the threshold of least cost.
 _MIN_DCF = ("min-dcf", "min_dcf", "mindcf")
 
 _POINTS = {
@@ -68,8 +68,8 @@ _POINTS = {
 class Rule:
     """A rule that chooses a threshold.
 
-    ``"fixed"`` is a given threshold, ``"none"`` no threshold. The values are the FAR or FRR target;
-    prior, c_miss and c_fa; or the threshold, in the user's units.
+    ``"fixed"`` is a threshold given by the user, ``"none"`` no threshold. The values are the FAR or
+    FRR target; prior, c_miss and c_fa; or the threshold, in the user's units.
     """
 
     name: RuleName
@@ -82,13 +82,13 @@ class Rule:
 
     @classmethod
     def written(cls, text: str) -> Rule:
-        """Return the rule that :meth:`__str__` wrote, such as an attribute of a result."""
+        """Return the rule from a text that :meth:`__str__` wrote, such as a result's attribute."""
         name, _, values = text.partition("=")
         return cls(cast("RuleName", name), tuple(map(float, filter(None, values.split(",")))))
 
     @classmethod
     def parse(cls, threshold: Any, input_name: str = "threshold") -> Rule:
-        """Return the rule that `threshold` is; `input_name` is its name in messages.
+        """Return the rule that a user gave as `threshold`; `input_name` is its name in messages.
 
         A number is a given threshold, in the units of the scores. A rule is a text: its name, in
         any case, with its numbers, ``"far=0.001"``; a rate may be written ``0.1%`` or ``1/1000``.
@@ -97,7 +97,7 @@ class Rule:
         if isinstance(threshold, cls):
             return threshold
 
-        def wrong(expected: str = "") -> DataError:
+        def refused(expected: str = "") -> DataError:
             if not expected:
                 expected = _EXPECTED
                 if suggestion := nearest_name(str(threshold).partition("=")[0].strip(), RULES):
@@ -112,21 +112,21 @@ class Rule:
             parts = numbers_text.split(",") if equals else []
             if name in _MIN_DCF:
                 if not parts:
-                    raise wrong("expected its prior, such as min-dcf=0.01")
+                    raise refused("expected its prior, such as min-dcf=0.01")
                 name = "cost"
                 if len(parts) == 1:
                     parts = [*parts, "1", "1"]
             if RULES.get(name) != len(parts):
-                raise wrong()
+                raise refused()
         elif not isinstance(threshold, str) and not is_real(threshold):
-            raise wrong()
+            raise refused()
         read = rate_in if name in TARGETS else number_in
         try:
             values = tuple(read(x) if isinstance(x, str) else float(x) for x in parts)
         except (ValueError, ArithmeticError):
-            raise wrong() from None
+            raise refused() from None
         if name in TARGETS and not 0 <= values[0] <= 1:
-            raise wrong("expected a rate in [0, 1]")
+            raise refused("expected a rate in [0, 1]")
         if name in TARGETS and "%" not in parts[0]:
             warn_of_per_cent(values, name)
         if name == "cost":
@@ -142,7 +142,7 @@ class Rule:
         return cls(cast("RuleName", name), values)
 
     def as_distance(self, kind: Kind) -> Rule:
-        """Return the rule with its given threshold, if any, as a distance."""
+        """Return the rule with its fixed threshold, if any, as a distance."""
         if self.name != "fixed" or kind not in LARGER_IS_CLOSER:
             return self
         return replace(self, values=(-self.values[0],))
@@ -154,7 +154,7 @@ class Rule:
         return _POINTS[self.name].format(*map(written, self.values))
 
     def attrs(self, data: str = "the same data; errors there are optimistic") -> dict[str, str]:
-        """Return the rule as attributes of a result, and the `data` that it chooses on."""
+        """Return attributes of a result: the rule, and the `data` on which it chooses."""
         return {
             "threshold_rule": str(self),
             "threshold_rule_in_words": self.words,
@@ -168,14 +168,14 @@ def _exact_text(value: float) -> str:
 
 
 def is_real(value: Any) -> bool:
-    """Say whether a value is a real number, such as an array without dimensions."""
+    """Return whether a value is a real number; an array without dimensions may be one."""
     if getattr(value, "ndim", None) == 0:
         return require_array("threshold", value).dtype.kind in "iuf"
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def is_number(text: str) -> bool:
-    """Say whether a text is a number, and no rule."""
+    """Return whether a text is a number, and not a rule."""
     try:
         float(text)
     except ValueError:
@@ -185,11 +185,11 @@ def is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class ChosenThreshold:
-    """A threshold chosen by a rule, and whether there were attempts to choose it on; or arrays.
+    """A threshold chosen by a rule, or arrays of thresholds.
 
-    A threshold is NaN without them, and where everything is rejected although a score is -inf. The
-    nearest score that it rejects is `next`, infinity where there is none, and NaN where it is not
-    known, as of a threshold that was given.
+    A threshold is NaN if it is not `defined`, for lack of attempts, and if all attempts must be
+    rejected but a score is -inf. `next` is the nearest score that the threshold rejects: infinity
+    if there is none, NaN if it is unknown, as for a fixed threshold.
     """
 
     threshold: Any = np.nan
@@ -202,7 +202,7 @@ class ChosenThreshold:
 
 
 def choose(rule: Rule, attempts: Attempts) -> ChosenThreshold:
-    """Return the threshold of a rule; a given threshold is a distance."""
+    """Return the threshold of a rule; a fixed threshold is a distance."""
     chosen = choose_of_parts(rule, attempts.points)
     return ChosenThreshold(
         float(chosen.threshold[0]), bool(chosen.defined[0]), float(chosen.next[0])
@@ -224,7 +224,7 @@ def choose_of_parts(rule: Rule, attempts: AttemptsOfParts) -> ChosenThreshold:
 _Chosen = tuple[np.ndarray, np.ndarray]
 
 
-def _nowhere(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
+def _no_threshold(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
     defined = np.zeros(len(attempts.defined), dtype=bool)
     return np.full(len(defined), np.nan), defined
 
@@ -256,7 +256,7 @@ _CHOOSERS: dict[RuleName, Callable[[Rule, AttemptsOfParts], _Chosen]] = {
     "frr": _at_frr,
     "cost": _at_least_cost,
     "accuracy": _at_least_cost,
-    "none": _nowhere,
+    "none": _no_threshold,
 }
 
 
@@ -269,17 +269,17 @@ def no_such_threshold(rule: Rule, attempts: Attempts) -> str:
 
 
 def wanted_cells(
-    rule: Rule, cells: np.ndarray, counts: np.ndarray, given: int, failed: tuple[int, int]
+    rule: Rule, cells: np.ndarray, counts: np.ndarray, fixed_cell: int, failed: tuple[int, int]
 ) -> np.ndarray:
-    """Return, as flags, the cells whose impostor scores the choice of a threshold needs.
+    """Return whether each cell's impostor scores are needed to choose a threshold.
 
-    `cells` are the cells of genuine scores, increasing; `counts` the impostor scores by cell;
-    `given` the cell of a given threshold, and `failed` the attempts of each class without a score.
-    Where all may be rejected, the first cell says what is at -inf.
+    `cells` are the increasing cells of genuine scores, `counts` the numbers of impostor scores by
+    cell, `fixed_cell` the cell of a fixed threshold, and `failed` the numbers of failed attempts of
+    each class. If all may be rejected, the first cell is needed, for scores of -inf.
     """
     is_needed = np.zeros(len(counts), dtype=bool)
     if rule.name == "fixed":
-        is_needed[given] = True
+        is_needed[fixed_cell] = True
         return is_needed
     curve = _CountedCurve(cells, counts, len(cells) + failed[0], int(counts.sum()) + failed[1])
     if rule.name in _NEEDED and curve.attempts and curve.impostors:
@@ -288,12 +288,12 @@ def wanted_cells(
 
 
 class _CountedCurve(NamedTuple):
-    """Errors at the ends of cells: `cells` of genuine scores, `counts` of impostor scores."""
+    """Errors at the ends of cells."""
 
-    cells: np.ndarray
-    counts: np.ndarray
-    attempts: int  # genuine
-    impostors: int
+    cells: np.ndarray  # of genuine scores, increasing
+    counts: np.ndarray  # impostor scores by cell
+    attempts: int  # genuine attempts
+    impostors: int  # impostor attempts
 
     @property
     def accepted(self) -> np.ndarray:
@@ -301,14 +301,14 @@ class _CountedCurve(NamedTuple):
 
     @property
     def rejected(self) -> np.ndarray:
-        upto = np.cumsum(np.bincount(self.cells, minlength=len(self.counts)))
-        return self.attempts - upto
+        accepted_genuine = np.cumsum(np.bincount(self.cells, minlength=len(self.counts)))
+        return self.attempts - accepted_genuine
 
     def around(self, cell: int) -> np.ndarray:
-        """Return the cell and the cells with the largest score of each class before it.
+        """Return the cell, and the cells with the largest score of each class before it.
 
-        The score before may be of either class: impostor scores lie in the cell of a genuine score
-        in other parts, to which the threshold is applied.
+        The threshold may be a score of either class. The cell of a genuine score is needed because
+        the threshold is applied to other parts, which may have impostor scores in that cell.
         """
         genuine_before = self.cells[: self.cells.searchsorted(cell)][-1:]
         impostor_before = np.flatnonzero(self.counts[:cell])[-1:]
@@ -344,9 +344,9 @@ def _may_have_least_cost(rule: Rule, curve: _CountedCurve) -> np.ndarray:
     largest = of_fa * accepted + of_fr * rejected
     reject_all = float(of_fr[0] * curve.attempts)
     may_be_least = np.diff(rejected, prepend=curve.attempts) < 0
-    best = min(reject_all, largest[may_be_least].min(initial=np.inf)) * (1 + 1e-9)
-    may_be_least &= smallest <= best
-    may_be_least[0] |= reject_all <= best
+    least_possible = min(reject_all, largest[may_be_least].min(initial=np.inf)) * (1 + 1e-9)
+    may_be_least &= smallest <= least_possible
+    may_be_least[0] |= reject_all <= least_possible
     return may_be_least
 
 

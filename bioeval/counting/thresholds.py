@@ -1,7 +1,7 @@
-"""Thresholds: given by a user, of the default grid, and how scores lie among them.
+"""Thresholds of the user and of the default grid, and the positions of scores among them.
 
-Inside bioeval everything is a distance: similarities are negated when they are read, and their
-thresholds with them. Only :func:`to_internal` and :func:`to_user` convert them.
+Inside bioeval all scores are distances: similarities are negated when they are read, and so are
+their thresholds. Only :func:`to_internal` and :func:`to_user` convert them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def curve_thresholds(thresholds: Any, n_thresholds: Any) -> CurveThresholds:
 
 
 def check_thresholds(thresholds: Any, name: str = "thresholds") -> np.ndarray:
-    """Return thresholds, a number or several, as an increasing float64 array."""
+    """Return one threshold or several as an increasing float64 array, or raise DataError."""
     thresholds = as_numpy(thresholds, name)
     argument = f"`{name}`"
     try:
@@ -59,19 +59,19 @@ def check_thresholds(thresholds: Any, name: str = "thresholds") -> np.ndarray:
     array = np.atleast_1d(as_float64(name, thresholds))
     if np.isnan(array).any():
         raise DataError(f"{argument}[{int(np.argmax(np.isnan(array)))}] is NaN")
-    falls = np.nonzero(~(array[1:] > array[:-1]))[0]
-    if len(falls):
-        i = int(falls[0])
+    not_increasing = np.nonzero(~(array[1:] > array[:-1]))[0]
+    if len(not_increasing):
+        i = int(not_increasing[0])
         raise DataError(
             f"{argument} do not increase: {argument}[{i + 1}] = {array[i + 1]:g} after "
-            f"{array[i]:g} ({len(falls)} such places); sort them and drop repeats. They increase "
-            "for similarities too"
+            f"{array[i]:g} ({len(not_increasing)} such places); sort them and drop repeats. They "
+            "increase for similarities too"
         )
     return array
 
 
 def check_extra(thresholds: Any) -> np.ndarray | None:
-    """Return thresholds in addition to a grid as an increasing float64 array, or None."""
+    """Return thresholds to be added to a grid, as an increasing float64 array, or None."""
     if thresholds is None:
         return None
     name = "`extra_thresholds`"
@@ -85,7 +85,7 @@ def check_extra(thresholds: Any) -> np.ndarray | None:
 
 
 def require_values(scores: Scores, task: str) -> None:
-    """Raise :class:`ProtocolError` where one threshold for all rows is meaningless."""
+    """Raise :class:`ProtocolError` if one threshold for all rows has no meaning."""
     if scores.kind == "order":
         raise ProtocolError(
             f"{task} compares scores of different rows with one threshold, but these scores hold "
@@ -111,25 +111,25 @@ def to_internal(thresholds: np.ndarray, kind: Kind) -> np.ndarray:
 
 
 def to_user(values: Any, kind: Kind) -> Any:
-    """Convert a distance to the user's units (a scalar or an array, order kept)."""
-    # Adding 0.0 turns the other zero into plain 0.
+    """Convert distances, a number or an array, to the user's units; the order is kept."""
+    # Adding 0.0 makes -0.0 a plain 0.
     return 0.0 - values if kind in LARGER_IS_CLOSER else 0.0 + values
 
 
 def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarray:
-    """Return about `count` evenly spaced thresholds that lie on cell edges of an exponent.
+    """Return about `count` evenly spaced thresholds, which are edges of cells of the exponent.
 
-    The first lies just below the smallest finite score, so that nothing is accepted there; the last
-    is not below the largest, so that everything finite is. There are none if ``low > high``.
+    The first is just below the smallest finite score, and accepts nothing; the last is not below
+    the largest finite score, and accepts all finite scores. There are none if ``low > high``.
     """
     if not low <= high:
         return np.empty(0)
     first, last = cell_of(low, exponent) - 1, cell_of(high, exponent)
     step = max(1, round((last - first) / (count - 1)))
-    number = -(-(last - first) // step) + 1
+    count_of_thresholds = -(-(last - first) // step) + 1
     with np.errstate(over="ignore"):
-        grid = np.ldexp(first + step * np.arange(number, dtype=np.float64), exponent)
-    # Past the largest float there is no finite edge, nor a finite score.
+        grid = np.ldexp(first + step * np.arange(count_of_thresholds, dtype=np.float64), exponent)
+    # Beyond the largest float, there is no finite edge and no finite score.
     return np.minimum(grid, sys.float_info.max)
 
 
@@ -139,7 +139,7 @@ def linear_grid(low: float, high: float, count: int | None) -> np.ndarray:
         count = DEFAULT_COUNT
     if not low <= high:
         return np.empty(0)
-    # Halves, whose difference is finite, only where the range is not.
+    # If the range is infinite, halves are used, whose difference is finite.
     half = 1.0 if math.isfinite(high - low) else 0.5
     grid = np.linspace(half * low, half * high, count) / half
     grid[-1] = high
@@ -149,7 +149,7 @@ def linear_grid(low: float, high: float, count: int | None) -> np.ndarray:
 def grid_over(
     low: float, high: float, *infinite: bool, number: int | None = None, count: int | None = None
 ) -> np.ndarray:
-    """Return a given number of evenly spaced thresholds over a range, or about `count` of a grid.
+    """Return `number` thresholds over a range or, if it is None, about `count` edges of cells.
 
     `infinite` says whether -inf and +inf are scores.
     """
@@ -162,20 +162,20 @@ def grid_over(
 
 
 def with_infinities(grid: np.ndarray, negative: bool, positive: bool) -> np.ndarray:
-    """Add infinite thresholds where scores are infinite, or where there are no thresholds."""
-    parts = [grid]
+    """Add infinite thresholds if scores are infinite, or if there are no thresholds."""
+    grids = [grid]
     if negative and not (len(grid) and grid[0] == -np.inf):
-        parts.insert(0, np.array([-np.inf]))
+        grids.insert(0, np.array([-np.inf]))
     if positive or (not negative and len(grid) == 0):
-        parts.append(np.array([np.inf]))
-    return np.concatenate(parts)
+        grids.append(np.array([np.inf]))
+    return np.concatenate(grids)
 
 
 def is_accepted(distances: np.ndarray, threshold: float) -> np.ndarray:
     """Return which distances a threshold accepts, compared without rounding; NaN accepts none.
 
-    A plain ``distances <= threshold`` rounds a threshold that is no array to the dtype of the
-    distances: 5e-324 becomes 0 beside float32.
+    A plain ``distances <= threshold`` rounds a Python number to the dtype of the distances: 5e-324
+    becomes 0 in float32.
     """
     return distances <= rounded_down(np.array([threshold]), distances.dtype)
 
@@ -188,42 +188,47 @@ def extent_of(scores: np.ndarray) -> tuple[float, float, bool, bool]:
     return float(low), float(high), *infinite
 
 
-# Places of the guide into thresholds: at least this many, and about four a threshold.
+# The smallest and the largest number of cells of a guide, which has about four for each threshold.
 LEAST_GUIDE = 1 << 12
 LARGEST_GUIDE = 1 << 20
 
 
-def places_among(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Return ``thresholds.searchsorted(values)``, sooner where many values are in no order.
+def indices_among(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return ``thresholds.searchsorted(values)``, faster for many values in no order.
 
-    No value is NaN.
+    No value may be NaN.
     """
     values = values.astype(np.float64, copy=False)
     base, scale, guide = guide_to(thresholds)
-    with np.errstate(all="ignore"):  # without a scale an infinite value is in cell 0, as all are
+    with np.errstate(all="ignore"):  # if the scale is 0, all values are in cell 0
         cell = np.fmin(np.fmax((values - base) * scale, 0), len(guide) - 2)
-    place = guide[cell.astype(np.int64)]
+    index = guide[cell.astype(np.int64)]
     ends = np.append(thresholds, np.inf)
-    later = np.flatnonzero(ends[place] < values)
+    too_early = np.flatnonzero(ends[index] < values)
     for _ in range(3):
-        place[later] += 1
-        later = later[ends[place[later]] < values[later]]
-    place[later] = thresholds.searchsorted(values[later])
-    return place
+        index[too_early] += 1
+        too_early = too_early[ends[index[too_early]] < values[too_early]]
+    index[too_early] = thresholds.searchsorted(values[too_early])
+    return index
 
 
 def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """Return base, scale and first threshold of each place; see `threshold_of`."""
-    places = min(LARGEST_GUIDE, max(LEAST_GUIDE, 1 << (4 * len(thresholds)).bit_length()))
+    """Return the base, scale and guide that the kernel `threshold_of` takes.
+
+    The guide has the index of the first threshold in each cell.
+    """
+    cells = min(LARGEST_GUIDE, max(LEAST_GUIDE, 1 << (4 * len(thresholds)).bit_length()))
     finite = thresholds[np.isfinite(thresholds)]
     base = float(finite[0]) if len(finite) else 0.0
     with np.errstate(all="ignore"):
         scale = 1.0
         if len(finite) > 1:
-            scale = float(np.float64(places - 1) / (finite[-1] - base))
-        place = (thresholds - base) * scale
+            scale = float(np.float64(cells - 1) / (finite[-1] - base))
+        cell_of_threshold = (thresholds - base) * scale
     if not np.isfinite(scale):
         scale = 0.0
-        place = np.zeros(len(thresholds))
-    place = np.where(place > 0, np.minimum(place, places - 1), 0).astype(np.int64)
-    return base, scale, np.searchsorted(place, np.arange(places + 1))
+        cell_of_threshold = np.zeros(len(thresholds))
+    cell_of_threshold = np.where(
+        cell_of_threshold > 0, np.minimum(cell_of_threshold, cells - 1), 0
+    ).astype(np.int64)
+    return base, scale, np.searchsorted(cell_of_threshold, np.arange(cells + 1))

@@ -1,4 +1,4 @@
-"""Claims of people with too few templates for a rule of fusion, ``"kth:K"``: no attempts."""
+"""Claims of people with too few templates for the fusion rule ``"kth:K"``: they are no attempts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class ClaimsLost(NamedTuple):
     needed: int
 
 
-#: Of a rule of fusion that loses no claim.
+#: For a fusion rule that loses no claim.
 NO_CLAIMS_LOST = ClaimsLost(0, 0, 0)
 
 
 class TooFewTemplates(Reducer):
-    """Genuine and impostor claims that have comparisons, but fewer than the rule needs.
+    """Numbers of genuine and impostor claims with fewer comparisons than the rule needs.
 
     `needed` is the K of ``"kth:K"``.
     """
@@ -34,8 +34,8 @@ class TooFewTemplates(Reducer):
     sums = ("impostor",)
 
     def __init__(self, fusion: str):
-        self.fusion = fusion  # read by the passes, which take None as no fusion
-        self.rule = fusion  # never None
+        self.fusion = fusion  # read by `reduce`, for which it may be None
+        self.rule = fusion  # the same, never None
         self.needed = order_of(fusion)
 
     @classmethod

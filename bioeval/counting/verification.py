@@ -35,7 +35,7 @@ UnenrolledClaims = Literal["raise", "skip"]
 
 @dataclass(frozen=True)
 class Use:
-    """What a claim is compared with: single templates, or all of the subject, fused."""
+    """Whether a claim is compared with single templates, or with all of the subject, fused."""
 
     templates: Templates = "single"
     fusion: str = "best"
@@ -43,7 +43,7 @@ class Use:
     fused: str | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse other words."""
+        """Check both words."""
         require_choice("templates", self.templates, Templates)
         parse_fusion(self.fusion)
         object.__setattr__(self, "fused", self.fusion if self.templates == "multi" else None)
@@ -59,13 +59,10 @@ class Use:
 
 
 class Claims(NamedTuple):
-    """Claims that are made, in the order of their probes: the probe, and the subject claimed.
-
-    Subjects are numbered as the groups of the gallery.
-    """
+    """Claims in the order of their probes."""
 
     probe: np.ndarray
-    group: np.ndarray
+    group: np.ndarray  # the claimed subject, as a group of the gallery's order
 
 
 class CollectAttempts(Reducer):
@@ -76,9 +73,9 @@ class CollectAttempts(Reducer):
     fusion : str, optional
         The rule by which the templates of a person are fused; None: each comparison is an attempt.
     wanted : PointsWanted, optional
-        The operating points that will be asked for; few attempts answer all.
+        The operating points that will be sought; few attempts have all points.
     thresholds : ndarray of float64
-        Distances, increasing, at which false accepts will be asked for.
+        Increasing distances at which false accepts will be sought.
     further : ndarray
         Further impostor scores, such as scores of attacks; NaN is a failed attempt.
     """
@@ -110,7 +107,7 @@ class CollectAttempts(Reducer):
             dtype, self.wanted, self.thresholds, self.genuine, self.missed
         )
         sample = [x.ravel() for block in parts.sample() for x, _, _ in self._scores(block)]
-        self.counter.place(sample, parts.size)
+        self.counter.choose_cells(sample, parts.size)
         self.counter.prepare()
         self.counts = self._count_further()
 
@@ -138,11 +135,11 @@ class CollectAttempts(Reducer):
                     values = values[~np.tri(len(values), dtype=bool)]
                 self.kept.append(values.ravel())
             else:
-                number = 2 * block.number + side
-                self.counter.count(self.counts[0], np.atleast_2d(values), number, weight)
+                order = 2 * block.number + side
+                self.counter.count(self.counts[0], np.atleast_2d(values), order, weight)
 
     def _scores(self, block: Block) -> list[tuple[np.ndarray, int, int]]:
-        """Return scores of a block, how many attempts each stands for, and how many failed."""
+        """Return the scores of a block, how many attempts each stands for, and how many failed."""
         if self.fusion is None:
             scores, failed = block.scores()
             return [(scores, block.weight, failed)]
@@ -171,7 +168,7 @@ class CollectAttempts(Reducer):
 
 
 def is_mirrored(block: Block, values: np.ndarray) -> bool:
-    """Whether few scores are the same both ways, to the last bit, and the diagonal has none."""
+    """Whether a block is symmetric to the last bit, without attempts on its diagonal."""
     if values.ndim < 2 or not np.array_equal(block.probes, block.candidates):
         return False
     bits = values.view(np.dtype(f"u{values.itemsize}"))
@@ -183,8 +180,8 @@ def is_mirrored(block: Block, values: np.ndarray) -> bool:
 class Verified:
     """One verification: its options and, after :func:`count`, its attempts.
 
-    Thresholds and claims are as the user gives them; see :func:`bioeval.verification`. `further`
-    are impostor scores besides, such as scores of attacks.
+    Thresholds and claims are arguments of :func:`bioeval.verification`. `further` are further
+    impostor scores, such as scores of attacks.
     """
 
     #: After :func:`count`: the attempts, and the scores (increasing) of drawn claims by probes who
@@ -200,7 +197,7 @@ class Verified:
         use: Use | None = None,
         *,
         wanted: PointsWanted | None = None,
-        given: CurveThresholds = None,
+        thresholds: CurveThresholds = None,
         claims: Any = None,
         unenrolled_claims: UnenrolledClaims = "raise",
         further: np.ndarray | None = None,
@@ -216,17 +213,17 @@ class Verified:
         if about is not None:
             self.about = about
         self.claims: Claims | None = None
-        self.not_enrolled: Claims | None = None  # claims of probes who are not enrolled, drawn
+        self.not_enrolled: Claims | None = None  # drawn claims by probes who are not enrolled
         self.claims_of = "all" if claims is None else "explicit"
         self.skipped_claims = 0
         if claims is not None:
             self._take_claims(claims, unenrolled_claims)
-        #: The user's thresholds, as distances, or their number; None is a default. And the
-        #: thresholds of the curve, if they are known before.
-        self.given = given
+        #: The user's thresholds, as distances, or their number; None: the default.
+        self.requested_thresholds = thresholds
+        #: The thresholds of the curve, if they are known before the count.
         self.grid: np.ndarray | None = None
-        if isinstance(given, np.ndarray):
-            self.given = self.grid = to_internal(given, scores.kind)
+        if isinstance(thresholds, np.ndarray):
+            self.requested_thresholds = self.grid = to_internal(thresholds, scores.kind)
 
     def _take_claims(self, claims: Any, unenrolled: UnenrolledClaims) -> None:
         from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
@@ -243,51 +240,53 @@ class Verified:
             ordered = in_order(claims, self.scores.probe_names, "`claims`")
             self.scores = self.scores.with_remarks(*ordered.remarks)
             claims = ordered.values
-        listed, self.skipped_claims = parse_claims(self.scores, claims, unenrolled)
-        self.claims = Claims(*listed)
+        parsed, self.skipped_claims = parse_claims(self.scores, claims, unenrolled)
+        self.claims = Claims(*parsed)
 
     # -- attempts
 
     def reducer_for(self, parts: Parts) -> CollectAttempts:
-        """Return the reducer that counts the attempts, unless claims are listed."""
-        if isinstance(self.given, int) and not parts.few:
+        """Return the reducer that counts the attempts, if claims are not listed."""
+        if isinstance(self.requested_thresholds, int) and not parts.few:
             (extent,) = reduce(parts, Extent(self.use.fused))
-            self.grid = grid_over(*extent, number=self.given)
+            self.grid = grid_over(*extent, number=self.requested_thresholds)
         thresholds = np.empty(0) if self.grid is None else self.grid
-        if self.wanted is not None and self.wanted.rows is not None:
-            thresholds = np.union1d(thresholds, self.wanted.rows)
+        if self.wanted is not None and self.wanted.thresholds is not None:
+            thresholds = np.union1d(thresholds, self.wanted.thresholds)
         return CollectAttempts(self.use.fused, self.wanted, thresholds, self.further)
 
     def take(self, attempts: Attempts, lost: ClaimsLost) -> None:
-        """Take the result of :meth:`reducer_for`, and the claims that a fusion rule loses."""
+        """Set the result of :meth:`reducer_for`, and the claims that the fusion rule loses."""
         self.attempts = attempts
         self.about = self.about.without_claims(*lost)
 
     def read_claims(self, claims: Claims) -> None:
         """Read the attempts of listed claims."""
-        values, claim = claimed(self.scores, self.use.fused, claims)
+        values, claim = attempts_of_claims(self.scores, self.use.fused, claims)
         is_own = self.scores.gallery_order.probe_group[claims.probe] == claims.group
         is_genuine = is_own[claim]
         self.attempts = Attempts.with_failures(values[is_genuine], values[~is_genuine])
         if (needed := order_of(self.use.fused)) > 1:
-            lost = np.setdiff1d(claimed(self.scores, "best", claims)[1], claim)
+            lost = np.setdiff1d(attempts_of_claims(self.scores, "best", claims)[1], claim)
             lost_genuine = int(np.count_nonzero(is_own[lost]))
             lost_impostor = len(lost) - lost_genuine
             self.about = self.about.without_claims(lost_genuine, lost_impostor, needed)
         if self.not_enrolled is not None:
-            self.unenrolled = np.sort(claimed(self.scores, self.use.fused, self.not_enrolled)[0])
+            self.unenrolled = np.sort(
+                attempts_of_claims(self.scores, self.use.fused, self.not_enrolled)[0]
+            )
 
     @cached_property
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Thresholds (float64, increasing) of the curve, and the false accepts (int64) there."""
         attempts = self.attempts
         thresholds = self.grid
-        if self.given is None:
+        if self.requested_thresholds is None:
             thresholds, accepted = attempts.default_curve()
             return thresholds, accepted.astype(np.int64)
         if thresholds is None:
-            assert not isinstance(self.given, np.ndarray)
-            thresholds = grid_over(*attempts.extent(), number=self.given)
+            assert not isinstance(self.requested_thresholds, np.ndarray)
+            thresholds = grid_over(*attempts.extent(), number=self.requested_thresholds)
         return thresholds, attempts.false_accepts(thresholds).astype(np.int64)
 
     # -- operating points
@@ -297,16 +296,18 @@ class Verified:
         points: PointsWanted | None = None,
         *,
         symmetric: bool | None,
-        with_rows: bool,
+        with_thresholds: bool,
     ) -> None:
         """Find the operating points, by default all wanted points; see :func:`points_of`."""
         points = self.wanted if points is None else points
         assert points is not None
-        self.points = points_of(self.attempts, points, symmetric=symmetric, with_rows=with_rows)
+        self.points = points_of(
+            self.attempts, points, symmetric=symmetric, with_thresholds=with_thresholds
+        )
 
-    def replace_rows(self, rows: np.ndarray, attempts: Attempts) -> None:
-        """Take thresholds as rows of the result; `attempts` know the false accepts there."""
-        self.points = self.points.with_rows(rows, attempts)
+    def replace_thresholds(self, rows: np.ndarray, attempts: Attempts) -> None:
+        """Set further thresholds of the curve; `attempts` know the false accepts there."""
+        self.points = self.points.with_thresholds(rows, attempts)
 
     # -- data and people
 
@@ -330,7 +331,7 @@ class Verified:
 
     @cached_property
     def compared(self) -> ComparedPeople | None:
-        """How many people are compared; None where nobody is a person."""
+        """How many people are compared; None if no template is of a person."""
         if self.claims is not None:
             return ComparedPeople.from_list(self.scores.codes, *self._sides, disjoint=True)
         if self.scores.layout != "pairs" and self.about.people is None:
@@ -354,14 +355,16 @@ def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> l
     by_blocks = [x for x in verifying if x.claims is None]  # listed claims are read by themselves
     fusions = {*(x.use.fused for x in by_blocks), *(x.fusion for x in further)}
     parts = parts_of(scores, nearest=fusions <= {None, "best"})
-    too_few = {fusion: y for fusion in fusions for y in TooFewTemplates.counters(fusion)}
+    too_few = {
+        fusion: counter for fusion in fusions for counter in TooFewTemplates.counters(fusion)
+    }
     reducers = [x.reducer_for(parts) for x in by_blocks]
     results = reduce(parts, *reducers, *too_few.values(), *further)
     attempts = results[: len(reducers)]
     results = results[len(reducers) :]
-    lost = dict(zip(too_few, results, strict=False))
-    for verified, attempts_of in zip(by_blocks, attempts, strict=True):
-        verified.take(attempts_of, lost.get(verified.use.fused, NO_CLAIMS_LOST))
+    lost_by_fusion = dict(zip(too_few, results, strict=False))
+    for verified, attempts_of_one in zip(by_blocks, attempts, strict=True):
+        verified.take(attempts_of_one, lost_by_fusion.get(verified.use.fused, NO_CLAIMS_LOST))
     for verified in verifying:
         if verified.claims is not None:
             verified.read_claims(verified.claims)
@@ -375,13 +378,16 @@ def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:
     return verified
 
 
-def claimed(scores: Scores, fusion: str | None, claims: Claims) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of attempts of listed claims, NaN of failed attempts, and their claims.
+def attempts_of_claims(
+    scores: Scores, fusion: str | None, claims: Claims
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of the attempts of listed claims, and the claim of each attempt.
 
-    Each template of the claimed person makes one attempt, unless they are fused.
+    A failed attempt has the score NaN. Each template of the claimed person makes one attempt,
+    unless templates are fused.
     """
     values = [np.empty(0)]
-    claim_of_each = [np.empty(0, dtype=np.int64)]
+    claims_of_attempts = [np.empty(0, dtype=np.int64)]
     with threads_for(scores):
         for block in blocks_of(scores):
             low, high = np.searchsorted(
@@ -400,5 +406,5 @@ def claimed(scores: Scores, fusion: str | None, claims: Claims) -> tuple[np.ndar
             is_attempt = ~np.isnan(value)
             attempt = value[is_attempt]
             values.append(scored(attempt) if block.rejected else attempt)
-            claim_of_each.append(claim[is_attempt] + low)
-    return np.concatenate(values), np.concatenate(claim_of_each)
+            claims_of_attempts.append(claim[is_attempt] + low)
+    return np.concatenate(values), np.concatenate(claims_of_attempts)

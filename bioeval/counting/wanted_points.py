@@ -18,18 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PointsWanted:
-    """The operating points that are wanted: at FAR and FRR targets, and of every score.
+    """The operating points that are wanted of attempts."""
 
-    Points that need every score are AUC, d', the hull's EER, `optima`, and the least of each
-    row of `costs`. The false accepts at the thresholds `rows`, if given, are wanted as well.
-    """
-
-    targets: np.ndarray
-    costs: np.ndarray
+    targets: np.ndarray  # of FAR
+    costs: np.ndarray  # rows (prior, c_miss, c_fa), whose least costs are wanted
+    #: Whether points that need every score are wanted: AUC, d', the EER on the hull, the least
+    #: costs and `optima`.
     every_score: bool
-    rows: np.ndarray | None = None
+    thresholds: np.ndarray | None = None  # at which false accepts are wanted
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
-    optima: Sequence[Variable] = ()
+    optima: Sequence[Variable] = ()  # functions of FAR and FRR, whose best values are wanted
 
     #: Prior proportion of genuine attempts, cost of a false reject, cost of a false accept, for
     #: half the total error rate.
@@ -37,10 +35,10 @@ class PointsWanted:
 
     @classmethod
     def of_rule(cls, rule: Any) -> PointsWanted:
-        """Return the point that a rule chooses a threshold at, or is given."""
+        """Return the point at which a rule chooses a threshold, or its fixed threshold."""
         targets = np.array(rule.values if rule.name == "far" else ())
-        rows = np.array(rule.values) if rule.name == "fixed" else None
-        return cls(targets, np.empty((0, 3)), False, rows)
+        thresholds = np.array(rule.values) if rule.name == "fixed" else None
+        return cls(targets, np.empty((0, 3)), False, thresholds)
 
 
 @dataclass
@@ -49,27 +47,30 @@ class VerificationPoints:
 
     wanted: PointsWanted
     equal_error: EqualError
-    #: Numbers, and arrays over targets and costs, by the names of a result: in internal distances,
-    #: NaN where not defined. Values that need every score are there if such points were wanted.
+    #: Numbers, and arrays over targets and costs, by the names of a result; thresholds are
+    #: distances, and undefined values NaN.
     values: dict[str, Any]
     symmetric: bool | None  # whether each pair was counted in both directions; None if unknown
     independent: float  # impostor attempts, each pair of a symmetric matrix once
-    #: Finite thresholds that are rows of a result besides its grid, and the false accepts there.
-    rows: np.ndarray = field(default_factory=lambda: np.empty(0))
-    rows_fa: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    #: Finite thresholds of the curve besides its grid, and the false accepts there.
+    extra_thresholds: np.ndarray = field(default_factory=lambda: np.empty(0))
+    extra_accepted: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
-    def with_rows(self, rows: np.ndarray, attempts: Attempts) -> Self:
-        """Return the points with other thresholds as rows, and the false accepts there."""
-        return replace(self, rows=rows, rows_fa=attempts.false_accepts(rows))
+    def with_thresholds(self, thresholds: np.ndarray, attempts: Attempts) -> Self:
+        """Return the points with other extra thresholds, and the false accepts there."""
+        accepted = attempts.false_accepts(thresholds)
+        return replace(self, extra_thresholds=thresholds, extra_accepted=accepted)
 
     def thresholds(self, *names: str) -> np.ndarray:
-        """Return the finite thresholds of some points, by their names; else of all but costs."""
-        chosen = names or THRESHOLDS
-        thresholds = np.concatenate([np.atleast_1d(self.values.get(x, np.nan)) for x in chosen])
+        """Return the finite thresholds by their names, by default of all points but least costs."""
+        point_names = names or THRESHOLDS
+        thresholds = np.concatenate(
+            [np.atleast_1d(self.values.get(x, np.nan)) for x in point_names]
+        )
         return thresholds[np.isfinite(thresholds)]
 
 
-#: The names of thresholds of points, around which scores are kept, and of the least costs.
+#: The names of the thresholds around which scores are kept.
 THRESHOLDS = (
     *("eer_threshold", "zero_far_threshold", "zero_frr_threshold"),
     *("threshold_at_far", "threshold_at_frr"),
@@ -78,24 +79,24 @@ OF_COSTS = "min_cost_threshold"
 
 
 def points_of(
-    attempts: Attempts, wanted: PointsWanted, *, symmetric: bool | None, with_rows: bool
+    attempts: Attempts, wanted: PointsWanted, *, symmetric: bool | None, with_thresholds: bool
 ) -> VerificationPoints:
-    """Return the points of attempts; `with_rows`, also false accepts at their thresholds.
+    """Return the points of attempts; `with_thresholds`, they are extra thresholds of the curve.
 
     `symmetric` says whether each pair was counted in both directions, None if unknown.
     """
-    error, of_parts = point_values(attempts.points, wanted, symmetric)
-    values: dict[str, Any] = {name: x[0] for name, x in of_parts.items()}
+    error, values_of_parts = point_values(attempts.points, wanted, symmetric)
+    values: dict[str, Any] = {name: x[0] for name, x in values_of_parts.items()}
     if wanted.every_score and len(wanted.costs):
         values |= dict(zip(COSTS, wanted.costs.T, strict=True))
     independent = attempts.impostor_attempts / (2 if symmetric else 1)
     points = VerificationPoints(wanted, error.of_part(0), values, symmetric, independent)
-    if not (attempts.defined and with_rows):
+    if not (attempts.defined and with_thresholds):
         return points
     rows = points.thresholds(*THRESHOLDS, OF_COSTS)
-    if wanted.rows is not None:
-        rows = np.append(rows, wanted.rows[np.isfinite(wanted.rows)])
-    return points.with_rows(rows, attempts)
+    if wanted.thresholds is not None:
+        rows = np.append(rows, wanted.thresholds[np.isfinite(wanted.thresholds)])
+    return points.with_thresholds(rows, attempts)
 
 
 def point_values(
@@ -103,8 +104,8 @@ def point_values(
 ) -> tuple[EqualError, dict[str, np.ndarray]]:
     """Return the EER, and the points of parts by name: (parts,), (parts, targets), (parts, costs).
 
-    The names are the names of :class:`VerificationPoints`, but for the labels of costs.
-    `symmetric`, perhaps (parts,), says whether each pair was counted in both directions, None if
+    The names are the names of :class:`VerificationPoints`, except for the labels of costs.
+    `symmetric`, perhaps (parts,), says whether each pair was counted in both directions; None if
     unknown.
     """
     error = attempts.equal_error()
@@ -135,9 +136,9 @@ def point_values(
     names = [*THRESHOLDS, OF_COSTS, *(x.threshold for x in wanted.optima)]
     names = [name for name in names if name in values]
     columns = [values[name].reshape(len(independent), -1) for name in names]
-    after = attempts.next_scores(np.concatenate(columns, axis=1))
-    end = 0
+    next_scores = attempts.next_scores(np.concatenate(columns, axis=1))
+    stop = 0
     for name, column in zip(names, columns, strict=True):
-        begin, end = end, end + column.shape[1]
-        values[f"{name}_next"] = after[:, begin:end].reshape(values[name].shape)
+        begin, stop = stop, stop + column.shape[1]
+        values[f"{name}_next"] = next_scores[:, begin:stop].reshape(values[name].shape)
     return error, values

@@ -74,8 +74,8 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     attempts = verified.attempts
     about = verified.about
     thresholds, fa = verified.curve
-    thresholds, first = np.unique(np.append(thresholds, points.rows), return_index=True)
-    fa = np.append(fa, points.rows_fa)[first]
+    thresholds, first = np.unique(np.append(thresholds, points.extra_thresholds), return_index=True)
+    fa = np.append(fa, points.extra_accepted)[first]
     ga = attempts.genuine.searchsorted(thresholds, side="right")
     order = slice(None, None, -1) if about.kind in LARGER_IS_CLOSER else slice(None)
     values, labels = _variables_and_labels(verified)
@@ -97,8 +97,10 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
         attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
     coordinates = {"threshold": to_user(thresholds, about.kind)[order], **labels}
     result = dataset(variables, VERIFICATION, coordinates, attrs)
-    if isinstance(verified.given, np.ndarray):
-        note_thresholds_beyond_scores(result, to_user(verified.given, about.kind).tolist())
+    if isinstance(verified.requested_thresholds, np.ndarray):
+        note_thresholds_beyond_scores(
+            result, to_user(verified.requested_thresholds, about.kind).tolist()
+        )
     return result
 
 

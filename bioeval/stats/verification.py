@@ -441,6 +441,8 @@ def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def _marked_thresholds(verified: Verified) -> np.ndarray:
-    given_thresholds = verified.curve[0] if verified.given is not None else np.empty(0)
+    given_thresholds = (
+        verified.curve[0] if verified.requested_thresholds is not None else np.empty(0)
+    )
     chosen = verified.points.thresholds("threshold_at_far", "threshold_at_frr", "eer_threshold")
     return np.append(chosen, given_thresholds if len(given_thresholds) <= 64 else [])

@@ -135,7 +135,7 @@ class CardTasks:
                 scores,
                 Use(templates, task.fusion),
                 wanted=self.wanted,
-                given=self.curve,
+                thresholds=self.curve,
                 claims=claims,
                 about=self.about,
             )
@@ -203,7 +203,8 @@ class CardTasks:
             verification.find_points(
                 replace(self.wanted, targets=targets),
                 symmetric=symmetric,
-                with_rows=curves and (verification.given is None or extra_thresholds is not None),
+                with_thresholds=curves
+                and (verification.requested_thresholds is None or extra_thresholds is not None),
             )
         if extra_thresholds is not None:
             self._add_thresholds(counted, to_internal(extra_thresholds, self.scores.kind))
@@ -211,7 +212,10 @@ class CardTasks:
     def _add_thresholds(self, counted: dict[str, CountedTask], extra: np.ndarray) -> None:
         """Add the distances `extra` and the operating points of all tasks to the curve of each."""
         verified = [*self.verifying.values()]
-        distances_of_points = [extra, *(verification.points.rows for verification in verified)]
+        distances_of_points = [
+            extra,
+            *(verification.points.extra_thresholds for verification in verified),
+        ]
         searches = counted.get("open_set")
         if isinstance(searches, SearchCounted):
             task = searches.task
@@ -227,10 +231,12 @@ class CardTasks:
         if any(not x.attempts.listed for x in verified):  # by another pass
             # In the units of the user, increasing: to_internal is its own inverse.
             thresholds = to_internal(distances, self.scores.kind)
-            recounts = [VerificationTask(self.scores, x.use, given=thresholds) for x in verified]
+            recounts = [
+                VerificationTask(self.scores, x.use, thresholds=thresholds) for x in verified
+            ]
             count(self.scores, recounts)
         for verification, recounted in zip(verified, recounts, strict=True):
-            verification.replace_rows(distances, recounted.attempts)
+            verification.replace_thresholds(distances, recounted.attempts)
 
 
 def _provenance(
@@ -281,7 +287,7 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
 
 def thresholds_over(scores: Scores, number: int | None = None) -> np.ndarray:
     """Return about `number` increasing thresholds over the range of the scores, in their units."""
-    return np.sort(to_user(verify(scores, given=number).curve[0], scores.kind))
+    return np.sort(to_user(verify(scores, thresholds=number).curve[0], scores.kind))
 
 
 def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:

@@ -178,14 +178,14 @@ def verification(
         scores,
         Use(templates, fusion),
         wanted=points,
-        given=curve_thresholds(thresholds, n_thresholds),
+        thresholds=curve_thresholds(thresholds, n_thresholds),
         claims=claims,
         unenrolled_claims=unenrolled_claims,
     )
     with rows_reported():
         count(scores, [task])
         symmetric = templates == "single" and is_symmetric(scores)
-        task.find_points(symmetric=symmetric, with_rows=task.given is None)
+        task.find_points(symmetric=symmetric, with_thresholds=task.requested_thresholds is None)
         dataset = task.dataset()
     if limits is None:
         return dataset

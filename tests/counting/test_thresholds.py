@@ -8,7 +8,7 @@ from limits import blocks_of
 from reference import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.counting.thresholds import places_among
+from bioeval.counting.thresholds import indices_among
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)
@@ -288,7 +288,7 @@ def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("seed", range(8))
-def test_places_among_thresholds_are_those_of_a_search(seed, dtype):
+def test_indices_among_thresholds_are_those_of_a_search(seed, dtype):
     """Thresholds may be close together, infinite or the largest number."""
     rng = np.random.default_rng(seed)
     wide = np.array([0, TINY, 1e-30, 1e30, LARGEST, -LARGEST, INF, -INF])
@@ -299,7 +299,7 @@ def test_places_among_thresholds_are_those_of_a_search(seed, dtype):
             with np.errstate(over="ignore"):
                 values = np.append(rng.choice(numbers, 99), [INF, -INF, 0.0]).astype(dtype)
             expected = [sum(t < x for t in thresholds.tolist()) for x in values.tolist()]
-            assert places_among(values, thresholds).tolist() == expected
+            assert indices_among(values, thresholds).tolist() == expected
 
 
 # ------------------------------------------------------------------------------- infinite scores

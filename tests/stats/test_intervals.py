@@ -35,7 +35,7 @@ def drawn_by(scores, interval, **options):
         frr_targets=np.array(TARGETS),
     )
     verified = verify(scores, use, wanted=points_wanted, **options)
-    verified.find_points(symmetric=False, with_rows=False)
+    verified.find_points(symmetric=False, with_thresholds=False)
     return VerificationColumns.count(verified, interval)
 
 

@@ -67,8 +67,8 @@ class JudgedAttempts:
     def __init__(self, scores: Scores, confidence: float, thresholds: np.ndarray | None = None):
         """Count the attempts without each person, also at the user's `thresholds`."""
         self.confidence = confidence
-        self.verified = verify(scores, wanted=_no_points(), given=thresholds)
-        self.verified.find_points(symmetric=None, with_rows=False)
+        self.verified = verify(scores, wanted=_no_points(), thresholds=thresholds)
+        self.verified.find_points(symmetric=None, with_thresholds=False)
         method = IntervalMethod(PEOPLE)
         columns = VerificationColumns.count(self.verified, method, [EER])
         self.curve = columns.one_sided(confidence)

@@ -80,7 +80,7 @@ def by_attempts(
     searching: list[Searching] = []
     if scores.kind != "order" and wanted.asks(*of_curves):
         fixed = thresholds if len(thresholds) else None
-        verifying = [Verified(scores, wanted=points, given=fixed)]
+        verifying = [Verified(scores, wanted=points, thresholds=fixed)]
     if not (scores.layout == "pairs" or scores.claims) and wanted.asks(*IDENTIFICATION):
         searching = [Searching(scores, search)]
     if not verifying and not searching and not wanted.functions:
@@ -95,7 +95,9 @@ def by_attempts(
     messages: list[Message] = []
     with threads_for(scores):
         for verified in verifying:
-            verified.find_points(symmetric=False, with_rows=verified.given is None)
+            verified.find_points(
+                symmetric=False, with_thresholds=verified.requested_thresholds is None
+            )
             people = int((~verified.people.no_person).sum())
             attempts += [verified.attempts.genuine_attempts, verified.attempts.impostor_attempts]
             measured, notes = _measured_verification(verified, wanted, interval)

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import numpy as np
 
 from bioeval.base.progress import Tell
-from bioeval.counting.masks import MaskedParts, Places, SearchedParts, batches, masks_pay
+from bioeval.counting.masks import MaskedParts, PartTemplates, SearchedParts, batches, masks_pay
 from bioeval.counting.points import COSTS, is_supported, with_rare_targets
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.thresholds import to_user
@@ -67,7 +67,7 @@ def _are_increasing(places: Any, size: int) -> bool:
 
 
 def numbers_by_masks(
-    tasks: CardTasks, scores: Scores, places: Sequence[Places], tell: Tell
+    tasks: CardTasks, scores: Scores, places: Sequence[PartTemplates], tell: Tell
 ) -> dict[str, Scalars] | None:
     """Return the numbers of tasks by node, the parts in front; None where masks do not serve.
 
@@ -92,7 +92,11 @@ class MaskedTasks:
     """The tasks of a card in parts of one layout, whose numbers are counted by masks."""
 
     def __init__(
-        self, tasks: CardTasks, scores: Scores, matrix: SortedMatrix, places: Sequence[Places]
+        self,
+        tasks: CardTasks,
+        scores: Scores,
+        matrix: SortedMatrix,
+        places: Sequence[PartTemplates],
     ):
         self.tasks, self.scores, self.matrix, self.places = tasks, scores, matrix, places
         #: The FAR targets of all parts; rare targets, which few parts support, are at the end.
@@ -117,7 +121,7 @@ class MaskedTasks:
             tell(batch.stop, len(self.places))
         return {node: self._scalars(node, numbers) for node, numbers in nodes.items()}
 
-    def _of_batch(self, places: Sequence[Places]) -> dict[str, Numbers] | None:
+    def _of_batch(self, places: Sequence[PartTemplates]) -> dict[str, Numbers] | None:
         """Return the numbers of some parts by node; None as from :meth:`numbers`."""
         parts = MaskedParts(self.matrix, places)
         layout = self.tasks.scores.layout
@@ -135,7 +139,7 @@ class MaskedTasks:
     # -- verification
 
     def _verification(
-        self, parts: MaskedParts, places: Sequence[Places], verification: VerificationTask
+        self, parts: MaskedParts, places: Sequence[PartTemplates], verification: VerificationTask
     ) -> Numbers:
         """Return the numbers of each part, (parts, ...), by the name of the variable."""
         fusion = verification.use.fused
@@ -168,7 +172,7 @@ class MaskedTasks:
         return numbers
 
     def _people_and_pairs(
-        self, parts: MaskedParts, places: Sequence[Places]
+        self, parts: MaskedParts, places: Sequence[PartTemplates]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the numbers of subjects, compared pairs and disjoint pairs of each part.
 
