@@ -237,7 +237,7 @@ class FoldAttempts(Reducer):
         self, values: np.ndarray, block: Block, folds: Folds, row: np.ndarray, column: np.ndarray
     ) -> None:
         """Keep the scores of a block at rows and columns, with the folds of both templates."""
-        if block.turned:
+        if block.transposed:
             row, column = column, row
         sides = folds[0][:, row], folds[1][:, column]
         self.kept.append(ScoresByFold(values, *sides))
@@ -248,14 +248,14 @@ class FoldAttempts(Reducer):
         """Count the scores of a block by fold and cell, and keep the scores of wanted cells."""
         room = np.empty(values.size + 1, self.dtype)
         places = np.empty((2, len(room)), dtype=np.int32)
-        rows, columns = folds[::-1] if block.turned else folds
+        rows, columns = folds[::-1] if block.transposed else folds
         cells = self.counter.cells.centre, self.counter.cells.window
         if self.counting:
             self.number_in_table += values.size
             if self.number_in_table > MOST_COUNTED:
                 self.recent.append(np.zeros((self.sides, *self.tables.shape), dtype=np.int32))
                 self.number_in_table = values.size
-            table = self.recent[-1][int(block.turned or block.twice)]
+            table = self.recent[-1][int(block.transposed or block.twice)]
             number = kernel.count_by_fold(
                 values, *cells, rows, columns, table, self.wanted, room, *places
             )

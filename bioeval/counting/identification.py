@@ -219,7 +219,7 @@ class RankFacts(Reducer):
     def prepare(self, parts: Parts) -> None:
         mates = parts.mates
         probes = parts.scores.shape[0]
-        self.mates = mates.number
+        self.mates = mates.counts
         self.mates_tied = mates.tied
         self.place = mates.place
         self.best = mates.fused(self.fusion or "best")
@@ -288,7 +288,7 @@ def _facts(block: Block, best: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
         )
     closer, within, candidates = np.zeros((3, len(best)), dtype=np.int32)
     nearest = np.full(len(best), np.inf, dtype=values.dtype)
-    rank = kernel.rank_columns if block.turned else kernel.rank_rows
+    rank = kernel.rank_columns if block.transposed else kernel.rank_rows
     rank(values, best.astype(values.dtype, copy=False), closer, within, candidates, nearest)
     return closer, within, candidates, nearest
 

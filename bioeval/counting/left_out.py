@@ -106,7 +106,7 @@ def _count(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> dict[s
     arrays_of_blocks = []
     for block_of_rows in blocks_of(scores, reported=False):
         row, column, distance = block_of_rows.genuine()
-        first_row = block_of_rows.number
+        first_row = block_of_rows.order
         rows = len(block_of_rows.probes)
         mates = Mates(row - first_row, column, distance, rows, rejected=block_of_rows.rejected)
         block = block_of_rows.impostors()

@@ -76,14 +76,14 @@ class MateRanks(Reducer):
         self.query = mates.probe[order]
         self.gallery = mates.gallery[order]
         self.distance = self.distance[order]
-        self.starts = self.query.searchsorted(np.arange(mates.probes + 1))
+        self.starts = self.query.searchsorted(np.arange(mates.probe_count + 1))
         self.complete = len(order) == len(mates.probe)
-        self.positives = mates.number
+        self.positives = mates.counts
         shape: tuple[int, ...] = (len(order),)
         if self.group is not None:
             shape = (self.groups, len(order))
         self.closer, self.tied, self.before = np.zeros((3, *shape), np.int64)
-        self.others = np.zeros(mates.probes, np.int64)
+        self.others = np.zeros(mates.probe_count, np.int64)
 
     def add(self, block: Block) -> None:
         for side in block.sides():
@@ -152,7 +152,7 @@ def by_distance(probe: np.ndarray, distance: np.ndarray) -> np.ndarray:
 
 def lines_of(side: Block) -> np.ndarray:
     """Return the values of one side of a block with a line for each probe, in C order."""
-    return np.ascontiguousarray(side.by_probe) if side.turned else side.values
+    return np.ascontiguousarray(side.by_probe) if side.transposed else side.values
 
 
 class Within(Reducer):
@@ -175,7 +175,7 @@ class Within(Reducer):
         mates = parts.mates
         if mates.rejected:  # no threshold accepts a failed comparison
             self.thresholds = np.minimum(self.thresholds, np.finfo(parts.dtype).max)
-        self.counts = np.zeros((mates.probes, len(self.thresholds) + 1), np.int64)
+        self.counts = np.zeros((mates.probe_count, len(self.thresholds) + 1), np.int64)
         place = np.searchsorted(self.thresholds, mates.distance.astype(np.float64))
         np.add.at(self.counts, (mates.probe, place), 1)
 

@@ -161,7 +161,7 @@ class CountPeople(Reducer):
         loosest = rounded_down(np.append(-np.inf, self._limits)[-1:], values.dtype)
         row, column = np.divmod(np.flatnonzero(~(values > loosest)), values.shape[1])
         value = values[row, column]
-        if block.turned:
+        if block.transposed:
             row, column = column, row
         layer = self._first_accepting(value)
         is_missing = np.isnan(value)

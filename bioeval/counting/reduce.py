@@ -130,7 +130,7 @@ class OfEachBlock(Reducer):
         """Call the function on each side of the block."""
         for side, values in enumerate(block.sides()):
             values = values if self.fusion is None else values.by_person(self.fusion)
-            self.value_of_side[block.number, side] = self.function(values.scores()[0])
+            self.value_of_side[block.order, side] = self.function(values.scores()[0])
 
     def merge(self, other: Self) -> None:
         self.value_of_side |= other.value_of_side

@@ -170,7 +170,7 @@ class CountSingleTemplates:
             probes = _grouped_block(self.scores, block, slice(first, end))
             usable = _usable_templates(probes)
             is_enrolled = enrolled[first:end]
-            self._rank(probes, usable, is_enrolled, block.number + first, mate_counts[first:end])
+            self._rank(probes, usable, is_enrolled, block.order + first, mate_counts[first:end])
             if len(self.thresholds):
                 self._within(probes, usable, is_enrolled)
 

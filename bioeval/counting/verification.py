@@ -135,7 +135,7 @@ class CollectAttempts(Reducer):
                     values = values[~np.tri(len(values), dtype=bool)]
                 self.kept.append(values.ravel())
             else:
-                order = 2 * block.number + side
+                order = 2 * block.order + side
                 self.counter.count(self.counts[0], np.atleast_2d(values), order, weight)
 
     def _scores(self, block: Block) -> list[tuple[np.ndarray, int, int]]:
@@ -391,7 +391,7 @@ def attempts_of_claims(
     with threads_for(scores):
         for block in blocks_of(scores):
             low, high = np.searchsorted(
-                claims.probe, [block.number, block.number + len(block.values)]
+                claims.probe, [block.order, block.order + len(block.values)]
             )
             claim = np.arange(high - low)
             position = claims.group[low:high]
@@ -402,7 +402,7 @@ def attempts_of_claims(
                 claim, position = cells_between(starts[position], starts[position + 1])
             else:
                 block = block.by_person(fusion)
-            value = block.values[claims.probe[low:high][claim] - block.number, position]
+            value = block.values[claims.probe[low:high][claim] - block.order, position]
             is_attempt = ~np.isnan(value)
             attempt = value[is_attempt]
             values.append(scored(attempt) if block.rejected else attempt)

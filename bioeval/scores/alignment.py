@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 #: Nouns of a row and of a column in errors.
 SIDES = ("probe", "gallery template")
 
-# Cells that are looked at together.
-_CELLS = 1 << 20
+# Cells that are read together.
+_CELLS_AT_ONCE = 1 << 20
 
 
 def aligned(first: Any, second: Any, systems: Sequence[str]) -> tuple[Any, Any, list[Message]]:
     """Return the common part of two systems, in the order of the first, and remarks.
 
-    Templates are found by their names, pairs also by their subjects where no two pairs have the
-    same; systems without names are taken in the order given. Attempts that one system lacks are
-    left out of both.
+    Templates are joined by their names, and pairs also by their subjects, if no two pairs have the
+    same subjects. Systems without names are taken in the order given. Attempts that one system
+    lacks are left out of both.
 
     Raises
     ------
@@ -67,15 +67,15 @@ def _common_templates(
             chosen.append((None, None))
             notes |= dict.fromkeys(without_names(names, other_names, systems))
             continue
-        rows, other_rows_of_side, remarks = _common(names, other_names, noun, systems)
-        chosen.append((rows, other_rows_of_side))
+        common, other_common, remarks = _common(names, other_names, noun, systems)
+        chosen.append((common, other_common))
         notes |= dict.fromkeys(remarks)
     (rows, other_rows), (columns, other_columns) = chosen
     return _part(first, rows, columns), _part(second, other_rows, other_columns), [*notes]
 
 
 def _names_of(scores: Scores, side: int) -> pd.Index | None:
-    """Return the names of a side, or a column `template` that merely counts, or None."""
+    """Return the names of a side, else its column `template`, which may merely count; or None."""
     names = (scores.probe_names, scores.gallery_names)[side]
     meta = (scores.probe_meta, scores.gallery_meta)[side]
     return as_names(meta["template"]) if names is None and "template" in meta else names
@@ -97,45 +97,45 @@ def _common_pairs(
         if (
             templates is None
             or other_templates is None
-            or not (_are_different(templates) and _are_different(other_templates))
+            or not (_are_distinct(templates) and _are_distinct(other_templates))
         ):
-            return (
-                first,
-                second,
-                without_names(_names_of_pairs(first), _names_of_pairs(second), systems),
-            )
-    keys, other_keys = _name_keys(templates, other_templates, unordered)
+            names = _names_of_pairs(first), _names_of_pairs(second)
+            return first, second, without_names(*names, systems)
+    keys, other_keys = _keys_of_pairs(templates, other_templates, unordered)
     rows, other_rows, notes = _common(
         keys, other_keys, "pairs", systems, (templates, other_templates)
     )
     first = _part(first, rows, None)
     second = _part(second, other_rows, None)
-    return first, _turned_as(first, second) if unordered else second, notes
+    return first, _in_order_of_sides(first, second) if unordered else second, notes
 
 
 def _names_of_pairs(scores: Scores) -> pd.Index | None:
     return scores.probe_names if scores.pair_names is None else scores.pair_names
 
 
-def _are_different(sides: CodedSides) -> bool:
+def _are_distinct(sides: CodedSides) -> bool:
     return len(np.unique(np.column_stack([sides.a, sides.b]), axis=0)) == len(sides)
 
 
-def _name_keys(
+def _keys_of_pairs(
     sides: CodedSides, other_sides: CodedSides, unordered: bool
 ) -> tuple[pd.Index, pd.Index]:
+    """Return a key for each pair of both systems; pairs of the same names have the same key."""
     import pandas as pd
 
-    place = places(as_names(other_sides.values), as_names(sides.values))
-    new = place < 0
-    place[new] = len(sides.values) + np.arange(np.count_nonzero(new))
-    number = len(sides.values) + len(other_sides.values)
+    number = np.arange(len(sides.values))
+    other_number = places(as_names(other_sides.values), as_names(sides.values))
+    is_new = other_number < 0
+    other_number[is_new] = len(sides.values) + np.arange(np.count_nonzero(is_new))
+    name_count = len(sides.values) + len(other_sides.values)
     keys = []
-    for codes, coded in ((np.arange(len(sides.values)), sides), (place, other_sides)):
-        low, high = codes[coded.a].astype(np.int64), codes[coded.b].astype(np.int64)
+    for number_of_name, coded in ((number, sides), (other_number, other_sides)):
+        a = number_of_name[coded.a].astype(np.int64)
+        b = number_of_name[coded.b].astype(np.int64)
         if unordered:
-            low, high = np.minimum(low, high), np.maximum(low, high)
-        keys.append(pd.Index(low * number + high))
+            a, b = np.minimum(a, b), np.maximum(a, b)
+        keys.append(pd.Index(a * name_count + b))
     return keys[0], keys[1]
 
 
@@ -146,6 +146,10 @@ def _common(
     systems: Sequence[str],
     pairs: tuple[CodedSides, CodedSides] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, list[Message]]:
+    """Return the places of common names in both systems, and the remark on names left out.
+
+    If names are keys of pairs, `pairs` has the pairs of both systems, for messages.
+    """
     if pairs is not None and (names.has_duplicates or other_names.has_duplicates):
         if np.array_equal(names, other_names):
             return np.arange(len(names)), np.arange(len(other_names)), []
@@ -156,15 +160,13 @@ def _common(
     other_place = places(names, other_names)
     common = np.flatnonzero(other_place >= 0)
     if not len(common):
-        first_example, other_example = (example(x) for x in (names, other_names))
+        examples = [example(names), example(other_names)]
         if pairs is not None:
-            first_example, other_example = (
-                f"{x.values[x.a[0]]!r} with {x.values[x.b[0]]!r}" for x in pairs
-            )
+            examples = [f"{x.values[x.a[0]]!r} with {x.values[x.b[0]]!r}" for x in pairs]
         raise DataError(
             f"the systems have different data: none of the {counted(len(names), noun)} of "
-            f"{systems[0]} is among those of {systems[1]}, such as {first_example} and "
-            f"{other_example}; expected the same names"
+            f"{systems[0]} is among those of {systems[1]}, such as {examples[0]} and "
+            f"{examples[1]}; expected the same names"
         )
     left_out = {systems[0]: len(names) - len(common), systems[1]: len(other_names) - len(common)}
     notes = []
@@ -174,6 +176,7 @@ def _common(
 
 
 def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None) -> Scores:
+    """Return the scores of some rows and columns; the same object if these are all."""
     chosen = [
         None if index is None or np.array_equal(index, np.arange(size)) else index
         for index, size in zip((rows, columns), (scores.shape[0], scores.shape[-1]), strict=True)
@@ -183,13 +186,16 @@ def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None) -
     return scores.select(probes=chosen[0], gallery=chosen[1])
 
 
-def _turned_as(reference: Scores, scores: Scores) -> Scores:
+def _in_order_of_sides(reference: Scores, scores: Scores) -> Scores:
+    """Return the pairs of `scores` with the sides exchanged where `reference` has another order."""
     templates = reference.pairs.templates
-    turned_templates = scores.pairs.templates
-    assert templates is not None and turned_templates is not None
-    place = places(as_names(turned_templates.values), as_names(templates.values))
-    turned = templates.a != place[turned_templates.a]
-    return scores.with_pairs(scores.pairs.exchanged(turned)) if turned.any() else scores
+    other_templates = scores.pairs.templates
+    assert templates is not None and other_templates is not None
+    place = places(as_names(other_templates.values), as_names(templates.values))
+    is_exchanged = templates.a != place[other_templates.a]
+    if not is_exchanged.any():
+        return scores
+    return scores.with_pairs(scores.pairs.exchanged(is_exchanged))
 
 
 # ---------------------------------------------------------------- common attempts
@@ -198,9 +204,9 @@ def _turned_as(reference: Scores, scores: Scores) -> Scores:
 def _common_attempts(
     first: Scores, second: Scores, systems: Sequence[str]
 ) -> tuple[Scores, Scores, list[Message]]:
-    """Leave out of both systems each attempt that either system lacks.
+    """Leave out of both systems each attempt that either system lacks, and return remarks.
 
-    Masks, exclusions and excluded failures take attempts away; a rejected failure is an attempt.
+    Masks, exclusions and excluded failures leave out attempts; a rejected failure is an attempt.
     """
     if first.layout == "pairs":
         is_attempt = [_attempted_pairs(system) for system in (first, second)]
@@ -214,7 +220,7 @@ def _common_attempts(
     probe_count, gallery_count = first.shape
     masks = [np.empty((probe_count, gallery_count), dtype=np.uint8) for _ in range(2)]
     lacking = [0, 0]
-    step = max(1, _CELLS // gallery_count)
+    step = max(1, _CELLS_AT_ONCE // gallery_count)
     for low in range(0, probe_count, step):
         high = min(low + step, probe_count)
         itself = first.probe_ids[low:high, None] == first.gallery_ids
@@ -258,6 +264,7 @@ def _attempted(scores: Scores, low: int, high: int) -> np.ndarray:
 
 
 def _classes(scores: Scores, low: int, high: int) -> np.ndarray:
+    """Return the classes of rows ``low:high``, as values of :class:`Mask`."""
     if not knows_people(scores):
         return scores.cells.read_mask(low, high)
     genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
@@ -292,28 +299,25 @@ def require_same(first: Scores, second: Scores) -> None:
 
 
 def require_equal(first: np.ndarray, second: np.ndarray, column: str, noun: str) -> None:
-    """Raise :class:`DataError` with the first place, of a `noun`, where two columns differ."""
-    left, right = first.tolist(), second.tolist()
-    if left == right:
+    """Raise :class:`DataError` where two columns differ; messages call a row a `noun`."""
+    values = first.tolist()
+    other_values = second.tolist()
+    if values == other_values:
         return
-    differ = [
-        i
-        for i, (value, other_value) in enumerate(zip(left, right, strict=True))
-        if value != other_value
-    ]
-    i = differ[0]
+    differing = [i for i, (x, y) in enumerate(zip(values, other_values, strict=True)) if x != y]
+    i = differing[0]
     raise DataError(
-        f"the systems are not over the same data: {column} differ at {len(differ)} of {len(left)} "
-        f"places, the first is {noun} {i} ({left[i]!r} and {right[i]!r}); expected the same "
-        "templates in the same order"
+        f"the systems are not over the same data: {column} differ at {len(differing)} of "
+        f"{len(values)} places, the first is {noun} {i} ({values[i]!r} and {other_values[i]!r}); "
+        "expected the same templates in the same order"
     )
 
 
 def numbered_as(reference: Scores, scores: Scores) -> Scores:
-    """Return `scores` with the numbers that `reference` gives its subjects; labels are equal.
+    """Return `scores` with the codes of subjects in `reference`, which has equal labels.
 
-    The numbers depend on the dtype of the labels and on the order of a whole file; people who are
-    left out together have the same numbers.
+    Codes depend on the dtype of the labels and on the order of a whole file. With equal codes, the
+    same people are left out together of both systems, as in a jackknife.
     """
     if reference.layout == "top-k" or scores.layout == "top-k":
         return scores
@@ -325,7 +329,10 @@ def numbered_as(reference: Scores, scores: Scores) -> Scores:
 
 
 def differences(systems: Mapping[str, Scores]) -> dict[str, str]:
-    """Return a sentence on the templates that a system lacks and adds, by the system's name."""
+    """Return a sentence on the templates that a system lacks and has besides, by its name.
+
+    Systems are compared with the first; those with the same templates have no sentence.
+    """
     (first, reference), *further_systems = systems.items()
     sentences = {}
     for name, scores in further_systems:

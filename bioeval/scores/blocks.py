@@ -1,11 +1,12 @@
 """Blocks and mates: the attempts of a part of the comparisons, and all genuine attempts.
 
-A block holds distances, in C order, float32 or float64, and NaN where there is no attempt: for a
-template against itself, and for comparisons that are left out. Reducers get blocks of impostor
-attempts, with NaN in place of mates: genuine attempts, :class:`Mates`, are few and read first, and
-decide how impostor attempts are counted. A block of rows that were read holds the attempts of both
-classes. An attempt that failed is +inf, after every score, where failures are rejected; an infinite
-score is then the largest number of the dtype (:func:`bioeval.scores.arrays.with_failures`).
+A block holds distances, in C order, float32 or float64, with NaN where there is no attempt: for a
+template against itself, and for comparisons that are left out. Genuine attempts, :class:`Mates`,
+are few; they are read first, and decide how impostor attempts are counted. Reducers then get blocks
+of impostor attempts, with NaN in place of mates. Blocks of :func:`bioeval.scores.rows.blocks_of`
+have whole rows, with the attempts of both classes. Where failures are rejected, a failed attempt is
++inf, after every score, and an infinite score is the largest number of the dtype
+(:func:`bioeval.scores.arrays.with_failures`).
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ from bioeval.scores.arrays import scored, with_failures
 from bioeval.scores.fusion_rules import parse_fusion
 from bioeval.scores.gallery_order import BlockLines
 
-# So many scores are read once, and their attempts are listed and sorted.
+#: The most scores that are read at once: their attempts are listed and sorted, without compiling.
 LISTED = 1 << 18
 
-# Up to so many templates of each person, NumPy fuses first templates, second templates and so on.
-ALIKE = 16
+# If every person has the same number of templates, up to this number, NumPy compares the first
+# templates with the second, the third and so on, for all people together.
+MOST_LAYERS = 16
 
 
 def is_few(cells: int) -> bool:
@@ -42,12 +44,12 @@ def is_few(cells: int) -> bool:
     return cells <= LISTED
 
 
-#: Probe, gallery template and distance of genuine attempts, each (g,).
+#: The probe, the gallery template and the distance of genuine attempts, each (g,).
 Genuine = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Block(NamedTuple):
-    """Attempts of a part of the comparisons: of impostors, but for rows that were read.
+    """Attempts of a part of the comparisons; only whole rows hold genuine attempts, too.
 
     - rows and tiles: `values` (h, w), `probe` (h, 1), `gallery` (1, w)
     - pairs: all three (k,); the probe and the gallery template are places in the list
@@ -60,25 +62,25 @@ class Block(NamedTuple):
     values: np.ndarray
     probe: np.ndarray
     gallery: np.ndarray
-    #: The order of the block, in which floats are summed; of rows that were read, their first row.
-    number: int
+    #: The order of the block, in which floats are summed; of whole rows, their first row.
+    order: int
     columns: BlockLines | None = None  # the people of the gallery templates
-    #: The people of the probes, for a tile that stands for its mirror image, too.
+    #: The people of the probes, if the block is a tile that stands for its mirror image, too.
     rows: BlockLines | None = None
     rejected: bool = False  # whether failures are attempts
-    turned: bool = False  # whether the probes are along the columns
+    transposed: bool = False  # whether the probes are along the columns
     few: bool = False  # whether NumPy alone works on the block, so that nothing is compiled
-    #: Line and position of the cells of mates, in order, if the values hold mates.
+    #: Row and column in `values` of the cells of mates, in order; None if there are no mates.
     mated: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def twice(self) -> bool:
         """Whether the block stands for its mirror image, too."""
-        return self.rows is not None and not self.turned
+        return self.rows is not None and not self.transposed
 
     @property
     def weight(self) -> int:
-        """How many attempts each value stands for."""
+        """The number of attempts that each value stands for."""
         return 1 + self.twice
 
     def sides(self) -> Iterator[Block]:
@@ -86,7 +88,7 @@ class Block(NamedTuple):
         yield self._replace(rows=None)
         if self.twice:
             yield self._replace(
-                probe=self.gallery, gallery=self.probe, columns=self.rows, turned=True
+                probe=self.gallery, gallery=self.probe, columns=self.rows, transposed=True
             )
 
     def lines(self, first: int, step: int) -> Block:
@@ -96,79 +98,81 @@ class Block(NamedTuple):
         return self._replace(values=values, probe=self.probe[rows])
 
     def adjacent(self, low: int, high: int) -> Block:
-        """Return the probes ``low:high`` of adjacent rows that were read."""
+        """Return the rows ``low:high`` of the scores, from a block of whole rows."""
         assert self.mated is not None
-        rows = slice(low - self.number, high - self.number)
-        line, position = self.mated
-        cells = slice(*line.searchsorted([rows.start, rows.stop]))
-        mated = line[cells] - rows.start, position[cells]
-        values, probe = self.values[rows], self.probe[rows]
-        return self._replace(values=values, probe=probe, number=low, mated=mated)
+        rows = slice(low - self.order, high - self.order)
+        row, column = self.mated
+        cells = slice(*row.searchsorted([rows.start, rows.stop]))
+        mated = row[cells] - rows.start, column[cells]
+        return self._replace(
+            values=self.values[rows], probe=self.probe[rows], order=low, mated=mated
+        )
 
     def genuine(self) -> Genuine:
-        """Return probe, gallery template and distance of the genuine attempts among the values."""
+        """Return the genuine attempts of a block of whole rows."""
         assert self.mated is not None
-        line, position = self.mated
-        distance = self.values[line, position]
+        row, column = self.mated
+        distance = self.values[row, column]
         is_attempt = ~np.isnan(distance)
         return (
-            self.probe[line[is_attempt], 0],
-            self.gallery[0, position[is_attempt]],
+            self.probe[row[is_attempt], 0],
+            self.gallery[0, column[is_attempt]],
             distance[is_attempt],
         )
 
     def impostors(self) -> Block:
-        """Return a copy without mates: NaN in their place."""
+        """Return a copy with NaN in place of the mates."""
         values = self.values.copy()
         values[self.mated] = np.nan
         return self._replace(values=values, mated=None)
 
     @property
     def probes(self) -> np.ndarray:
-        """The probe of each line, as a row of the scores."""
+        """The probes of the block, as rows of the scores."""
         return self.probe.reshape(-1)
 
     @property
     def candidates(self) -> np.ndarray:
-        """The gallery templates, as columns of the scores, or the people claimed."""
+        """The gallery templates of the block, as columns of the scores, or the people claimed."""
         return self.gallery.reshape(-1)
 
     @property
     def by_probe(self) -> np.ndarray:
-        """The values of rows or of a tile with a line for each probe, as a view, and no more."""
-        values = self.values.T if self.turned else self.values
+        """A view of the values of rows or of a tile: a row for each probe, without padding."""
+        values = self.values.T if self.transposed else self.values
         return values[: len(self.probes), : len(self.candidates)]
 
     def scores(self) -> tuple[np.ndarray, int]:
-        """Return the scores, NaN where there is none, and how many attempts failed."""
+        """Return the scores, with NaN where there is none, and the number of failed attempts."""
         if not self.rejected:
             return self.values, 0
         failed = int(np.count_nonzero(self.values == np.inf))
         return scored(self.values), failed
 
     def by_person(self, fusion: str = "best") -> Block:
-        """Return the claims of each probe: one fused distance a person, NaN where there is none.
+        """Return the claims of each probe, with one distance for each person, NaN for no attempt.
 
-        A claim fails only if all its comparisons failed.
+        The distance is fused over the person's templates. A claim fails only if all its comparisons
+        failed.
         """
         assert self.columns is not None
         people = self.columns.people
-        gallery = people[:, None] if self.turned else people[None]
+        gallery = people[:, None] if self.transposed else people[None]
         return self._replace(values=self._fused(fusion), gallery=gallery, columns=None)
 
     def _fused(self, fusion: str) -> np.ndarray:
         columns = self.columns
         assert columns is not None
-        if columns.layers is not None:  # of tiles, which are laid out for the nearest template
+        if columns.layers is not None:  # tiles are laid out in layers, for the nearest template
             people = int(columns.layers[0])
             probes = len(self.probes)
             values = self.values[:probes]
             shape = (probes, people)
-            if self.turned:
+            if self.transposed:
                 values = self.values[:, :probes]
                 shape = (people, probes)
             nearest = np.empty(shape, dtype=values.dtype)
-            loop = nearest_of_row_layers if self.turned else nearest_in_layers
+            loop = nearest_of_row_layers if self.transposed else nearest_in_layers
             loop(values, columns.layers, nearest)
             return nearest
         assert columns.starts is not None
@@ -180,15 +184,15 @@ class Block(NamedTuple):
 
 
 def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool) -> np.ndarray:
-    """Return the distances of claims (h, g), NaN where there is none, by a rule of distances.
+    """Return the distances of claims, (h, g), fused by a rule, with NaN for no attempt.
 
-    Claim ``k`` of a row of `values` (h, n) has the templates ``starts[k]:starts[k + 1]``, of which
-    there is at least one for the rule ``"best"``.
+    Claim ``k`` of a row of `values` (h, n) has the templates ``starts[k]:starts[k + 1]``; for the
+    rule ``"best"`` at least one.
     """
     method, kth = parse_fusion(fusion)
     if method == "best":
         size = int(starts[1] - starts[0]) if len(starts) > 1 else 0
-        if 0 < size <= ALIKE and (np.diff(starts) == size).all():
+        if 0 < size <= MOST_LAYERS and (np.diff(starts) == size).all():
             return functools.reduce(np.fmin, (values[:, k::size] for k in range(size)))
         return np.fmin.reduceat(values, starts[:-1], axis=1)
     rule = {"worst": WORST, "mean": MEAN}.get(method, kth)
@@ -202,44 +206,49 @@ def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool
     claims = by_rule(values)
     if not rejected:
         return claims
-    scores = scored(values)  # of a claim that has scores, these are fused
-    of_scores = by_rule(scores)
-    failed = np.isnan(of_scores) & ~np.isnan(claims)
-    if (of_scores == np.inf).any() and (scores == -np.inf).any():  # of both signs: undefined
+    # A claim with failures and scores is fused of its scores alone.
+    scores = scored(values)
+    fused_scores = by_rule(scores)
+    failed = np.isnan(fused_scores) & ~np.isnan(claims)
+    # The mean of infinite scores of both signs is not defined: the claim failed.
+    if (fused_scores == np.inf).any() and (scores == -np.inf).any():
         finite = by_rule(np.minimum(scores, np.finfo(scores.dtype).max))
-        failed |= (of_scores == np.inf) & (finite == -np.inf)
-    return with_failures(of_scores, failed)
+        failed |= (fused_scores == np.inf) & (finite == -np.inf)
+    return with_failures(fused_scores, failed)
 
 
 @dataclass(eq=False)
 class Mates:
-    """Genuine attempts in the order of their probes, then of the gallery."""
+    """All genuine attempts, in the order of their probes, then of the gallery."""
 
     #: int64 (g,): rows and columns of the scores; of pairs, places in the list.
     probe: np.ndarray
     gallery: np.ndarray
-    distance: np.ndarray  # float (g,): without NaN; as of a block, +inf where an attempt failed
-    probes: int  # how many there are, with and without mates
+    distance: np.ndarray  # float (g,): no NaN; +inf where an attempt failed
+    probe_count: int  # all probes, with and without mates
     rejected: bool = False  # whether failures are attempts
 
     @cached_property
     def first(self) -> np.ndarray:
-        """Where the mates of each probe begin, and the end: int64 (probes + 1,)."""
-        return self.probe.searchsorted(np.arange(self.probes + 1))
+        """The place of the first mate of each probe, and the end: int64 (probes + 1,)."""
+        return self.probe.searchsorted(np.arange(self.probe_count + 1))
 
     @property
-    def number(self) -> np.ndarray:
+    def counts(self) -> np.ndarray:
         """The number of mates of each probe, int64 (probes,)."""
         return np.diff(self.first)
 
     def fused(self, fusion: str = "best") -> np.ndarray:
-        """Return the claim of each probe of its own person (probes,); NaN where there is none."""
+        """Return the distance of each probe to its own person, (probes,), NaN without mates."""
         if fusion == "best":
             return self._nearest
         return fused(self.distance[None], self.first, fusion, rejected=self.rejected)[0]
 
     def scores(self, fusion: str | None = None) -> tuple[np.ndarray, int]:
-        """Return the scores of genuine attempts, and how many failed; claims of people if fused."""
+        """Return the scores of genuine attempts and the number of failed ones.
+
+        With `fusion`, an attempt is the claim of a probe of its own person.
+        """
         attempts = self.distance if fusion is None else self.fused(fusion)
         attempts = attempts[~np.isnan(attempts)]
         if not self.rejected:
@@ -250,22 +259,25 @@ class Mates:
 
     @cached_property
     def _nearest(self) -> np.ndarray:
-        nearest = np.full(self.probes, np.nan, dtype=self.distance.dtype)
-        probe = np.flatnonzero(self.number)
+        nearest = np.full(self.probe_count, np.nan, dtype=self.distance.dtype)
+        probe = np.flatnonzero(self.counts)
         if len(probe):
             nearest[probe] = np.minimum.reduceat(self.distance, self.first[probe])
         return nearest
 
     @cached_property
     def tied(self) -> np.ndarray:
-        """How many mates of each probe are as close as its nearest, itself among them."""
-        nearest = self.distance == self._nearest[self.probe]
-        return np.bincount(self.probe[nearest], minlength=self.probes)
+        """The number of each probe's mates at the distance of the nearest mate, int64 (probes,)."""
+        is_nearest = self.distance == self._nearest[self.probe]
+        return np.bincount(self.probe[is_nearest], minlength=self.probe_count)
 
     @cached_property
     def place(self) -> np.ndarray:
-        """The first nearest mate in the gallery's own order; beyond all without mates."""
-        place = np.full(self.probes, np.iinfo(np.int64).max)
-        nearest = self.distance == self._nearest[self.probe]
-        np.minimum.at(place, self.probe[nearest], self.gallery[nearest])
+        """The first column of each probe's nearest mates, int64 (probes,).
+
+        The largest int64 for probes without mates.
+        """
+        place = np.full(self.probe_count, np.iinfo(np.int64).max)
+        is_nearest = self.distance == self._nearest[self.probe]
+        np.minimum.at(place, self.probe[is_nearest], self.gallery[is_nearest])
         return place

@@ -33,12 +33,17 @@ from bioeval.scores.requirements import require_all_scores, require_subjects
 from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.tries import Tries
 
-# Mean numbers of tries with a smaller relative difference are alike. Visits end when accepted if
-# the tries that end visits, all but a share of at least so many, are nearer than the other tries.
-_ALIKE, _LEAST_TRIES, _UNLIKE = 0.02, 10, 0.05
+# Genuine and impostor attempts have unequal numbers of tries if their means differ by more than
+# this share.
+_ALIKE = 0.02
 
-# Tries of a visit beyond which a visit may be several.
-_MANY = 10
+# Visits seem to end when a try is accepted if a threshold accepts all but this share of the last
+# tries, and at most this share of the earlier tries. There are at least `_LEAST_TRIES` of each.
+_EXCEPTIONS = 0.05
+_LEAST_TRIES = 10
+
+# A visit of more tries than this may be several visits.
+_MOST_TRIES = 10
 
 
 @leaves_out_attacks
@@ -122,14 +127,14 @@ def claim_scores(
     parse_fusion(fusion)
     rule = _ClaimRule(attempts, templates, by_closeness(fusion, scores.kind), enrol)
     tried = _tries_against_enrolled(scores, rule)
-    first = number = np.arange(tried.shape[0])
+    first_try = attempt = np.arange(tried.shape[0])
     if attempts is not None:
-        first, number = _attempts_of(tried, attempts)
-    tries = int(np.bincount(number).max())
-    claimed = _distances(tried, number, rule)
-    claims = _matrix_of_claims(tried, claimed, first, _kind(tried, tries, templates), rule)
-    is_attempt = claimed.is_attempt
-    is_genuine = tried.codes.probe[first][:, None] == tried.codes.gallery[claimed.column]
+        first_try, attempt = _attempts_of(tried, attempts)
+    most_tries = int(np.bincount(attempt).max())
+    claimed = _distances(tried, attempt, rule)
+    kind = _kind(tried, most_tries, templates)
+    claims = _matrix_of_claims(tried, claimed, first_try, kind, rule)
+    is_genuine = tried.codes.probe[first_try][:, None] == tried.codes.gallery[claimed.column]
     lacks_tries = _ids_of_claims(claims, claimed.lacks_tries)
     lacks_templates = _ids_of_claims(claims, claimed.lacks_templates)
     return marking(claims, tried.distractor_ids, tried.junk_ids)._with(
@@ -139,34 +144,34 @@ def claim_scores(
         remarks=(
             *tried.remarks,
             *_about_enrolled(tried, enrol),
-            *_joined_visits(tried, number, attempts),
+            *_joined_visits(tried, attempt, attempts),
         ),
         _attacks_left_out=tried._attacks_left_out,
         _excluded_before=tuple(left_out(scores)),
-        claims=rule.in_words(tries)
-        + _unequal_tries(number, is_attempt, is_genuine)
-        + _end_of_visits(claimed.own, number),
+        claims=rule.in_words(most_tries)
+        + _unequal_tries(attempt, claimed.is_attempt, is_genuine)
+        + _end_of_visits(claimed.own, attempt),
         claims_title=rule.title(),
-        tries=tries,
+        tries=most_tries,
         _incomplete=lacks_tries if len(lacks_tries) else None,
         _too_few=FewTemplates(lacks_templates, order_of(rule.fusion))
         if len(lacks_templates)
         else None,
-        _tries=Tries(scores, tried, number, claims.shape[1], templates, rule.fusion)
-        if tries > 1
+        _tries=Tries(scores, tried, attempt, claims.shape[1], templates, rule.fusion)
+        if most_tries > 1
         else None,
     )
 
 
 class _ClaimRule(NamedTuple):
-    """The arguments of :func:`claim_scores`; `fusion` is of distances, whatever the kind."""
+    """The arguments of :func:`claim_scores`, with a rule of fusion that holds for distances."""
 
     attempts: str | None = None
     templates: Templates = "multi"
     fusion: str = "best"
     enrol: str | None = None
 
-    def in_words(self, tries: int) -> str:
+    def in_words(self, most_tries: int) -> str:
         enrolled = "all templates of the claimed subject"
         if self.enrol is not None:
             number, column = _parse_enrol(self.enrol)
@@ -181,8 +186,8 @@ class _ClaimRule(NamedTuple):
             return f"each attempt compares a probe with {compared}"
         return (
             f"each try compares a probe with {compared}; an attempt consists of all tries of a "
-            f"subject with the same {self.attempts} (at most {tries}), and is accepted if any of "
-            "them is accepted"
+            f"subject with the same {self.attempts} (at most {most_tries}), and is accepted if any "
+            "of them is accepted"
         )
 
     def title(self) -> str:
@@ -198,8 +203,12 @@ class _ClaimRule(NamedTuple):
 
 
 def _tries_against_enrolled(scores: Scores, rule: _ClaimRule) -> Scores:
+    """Return the tries as probes against the enrolled templates.
+
+    An attempt is not compared with its own templates.
+    """
     if rule.attempts is not None:
-        _attempts_of(scores, rule.attempts)  # the column is there
+        _attempts_of(scores, rule.attempts)  # raises if the column is missing
         if np.isin(scores.probe_ids, scores.gallery_ids).any():
             scores = scores.excluding(*scores.exclude, rule.attempts)
     if rule.enrol is not None:
@@ -208,39 +217,39 @@ def _tries_against_enrolled(scores: Scores, rule: _ClaimRule) -> Scores:
 
 
 def _matrix_of_claims(
-    scores: Scores, claimed: _ClaimDistances, first: np.ndarray, kind: Kind, rule: _ClaimRule
+    scores: Scores, claimed: _ClaimDistances, first_try: np.ndarray, kind: Kind, rule: _ClaimRule
 ) -> Scores:
     """Return a row for each attempt, and a column for each claimed subject or template.
 
-    `first` (attempts,) has the row of `scores` with the first try of each attempt. A claim that no
-    template is left for is masked, or NaN.
+    `first_try` (attempts,) is the row of `scores` with the first try of each attempt. Claims that
+    are no attempts are masked, or NaN.
     """
     distances = claimed.distance
     is_attempt = claimed.is_attempt
     nan = scores.nan
     mask = None
-    if nan == "reject" and is_attempt.any():  # a claim that failed is NaN as well
+    if nan == "reject" and is_attempt.any():  # failed claims are NaN, so that others need a mask
         distances = scored(distances)
         mask = None if is_attempt.all() else is_attempt
     elif not is_attempt.all():
         nan = "exclude"
     meta = dict(scores.gallery_meta)
     if rule.templates == "multi":
-        meta = {name: x for name, x in meta.items() if _is_of_subjects(x, scores)}
+        meta = {name: x for name, x in meta.items() if _is_constant_by_subject(x, scores)}
     claims = Scores(
         0.0 - distances if scores.kind in LARGER_IS_CLOSER else distances,
-        scores.probe_labels[first],
+        scores.probe_labels[first_try],
         scores.gallery_labels[claimed.column],
         kind=kind,
         nan=nan,
         mask=mask,
-        probe_meta={name: values[first] for name, values in scores.probe_meta.items()},
+        probe_meta={name: values[first_try] for name, values in scores.probe_meta.items()},
         gallery_meta={name: values[claimed.column] for name, values in meta.items()},
         name=scores.name,
         distractor_ids=scores.distractor_ids,
     )
     attempts, subjects = claims.shape
-    # A row is an attempt and no template, though it has the name of its first try.
+    # A row is an attempt and no template, so that its identity is new.
     return claims._with(probe_ids=np.arange(subjects, subjects + attempts, dtype=np.int64))
 
 
@@ -251,55 +260,56 @@ def _ids_of_claims(claims: Scores, is_claim: np.ndarray) -> np.ndarray:
 
 
 def tries_of(scores: Scores) -> tuple[Scores, np.ndarray]:
-    """Return each try at a claim, its scores fused over the templates, and the visit of the try.
+    """Return the scores of single tries, fused over templates, and the visit of each try, (tries,).
 
-    A visit of claims may have several tries; each probe of other scores is a visit of one try.
+    The attempts of claims are visits; in other scores, each probe is a visit of one try.
     """
     tries: Tries | None = scores._tries
     if tries is None:
         if not scores.claims:
             scores = claim_scores(scores)
         return scores, np.arange(scores.shape[0])
-    fusion: Any = tries.fusion  # one of distances: the same of any kind
-    alone = claim_scores(tries.enrolled, templates=tries.templates, fusion=fusion)
-    probes = np.flatnonzero(np.isin(tries.number, scores.probe_ids - tries.first_id))
-    visit = np.unique(tries.number[probes], return_inverse=True)[1].reshape(-1)
-    return alone.select(probes, scores.gallery_ids), visit
+    fusion: Any = tries.fusion  # a rule of distances means the same for any kind
+    single_tries = claim_scores(tries.enrolled, templates=tries.templates, fusion=fusion)
+    probes = np.flatnonzero(np.isin(tries.attempt, scores.probe_ids - tries.first_id))
+    visit = np.unique(tries.attempt[probes], return_inverse=True)[1].reshape(-1)
+    return single_tries.select(probes, scores.gallery_ids), visit
 
 
 def deciding_tries(
     claims: Scores, row: np.ndarray, column: np.ndarray
 ) -> tuple[np.ndarray, Mapping[str, np.ndarray]] | None:
-    """Return the deciding try of each claim, and the metadata of all tries; None of single tries.
+    """Return the deciding try of each claim, and the metadata of all tries.
 
-    `row` and `column` are the places of claims with a score. A try is a row of the scores that the
-    claims were made of; among equal tries the first decides.
+    None where attempts have no tries. `row` and `column` are the cells of claims with a score. A
+    try is a row of the scores of which the claims were made; among equal tries the first decides.
     """
-    tries_of_claims: Tries | None = claims._tries
-    if tries_of_claims is None:
+    tries: Tries | None = claims._tries
+    if tries is None:
         return None
-    attempt = claims.probe_ids[row] - tries_of_claims.first_id
-    candidates = np.flatnonzero(np.isin(tries_of_claims.number, attempt))
-    tries = tries_of_claims.enrolled.select(probes=candidates)
-    fusion: Any = tries_of_claims.fusion  # one of distances: the same of any kind
-    alone = claim_scores(tries, templates=tries_of_claims.templates, fusion=fusion)
-    sign = -1 if alone.kind in LARGER_IS_CLOSER else 1
-    distance = sign * alone.values[:, claims.gallery_ids[column]]
-    distance = np.where(tries_of_claims.number[candidates, None] == attempt, distance, np.nan)
+    attempt = claims.probe_ids[row] - tries.first_id  # (claims,)
+    candidates = np.flatnonzero(np.isin(tries.attempt, attempt))
+    fusion: Any = tries.fusion  # a rule of distances means the same for any kind
+    single_tries = claim_scores(
+        tries.enrolled.select(probes=candidates), templates=tries.templates, fusion=fusion
+    )
+    sign = -1 if single_tries.kind in LARGER_IS_CLOSER else 1
+    # (candidates, claims): NaN where the candidate belongs to another attempt.
+    distance = sign * single_tries.values[:, claims.gallery_ids[column]]
+    distance = np.where(tries.attempt[candidates, None] == attempt, distance, np.nan)
     nearest = candidates[np.nanargmin(distance, axis=0)]
-    unselected = tries_of_claims.scores
-    ids = tries_of_claims.enrolled.probe_ids[nearest]
-    order = np.argsort(unselected.probe_ids, kind="stable")
-    return order[np.searchsorted(unselected.probe_ids[order], ids)], unselected.probe_meta
+    ids = tries.enrolled.probe_ids[nearest]
+    order = np.argsort(tries.scores.probe_ids, kind="stable")
+    return order[np.searchsorted(tries.scores.probe_ids[order], ids)], tries.scores.probe_meta
 
 
-def _kind(scores: Scores, tries: int, templates: str) -> Kind:
-    """Return the kind of claims: ratios where a claim is made of one log-likelihood ratio.
+def _kind(scores: Scores, most_tries: int, templates: str) -> Kind:
+    """Return the kind of the scores of claims.
 
-    The maximum, mean or median of several ratios is no likelihood ratio.
+    The maximum, mean or median of several log-likelihood ratios is none: it is a similarity.
     """
-    of_several = templates == "multi" and int(np.bincount(scores.codes.gallery).max()) > 1
-    if scores.kind == "llr" and (tries > 1 or of_several):
+    fuses_several = templates == "multi" and int(np.bincount(scores.codes.gallery).max()) > 1
+    if scores.kind == "llr" and (most_tries > 1 or fuses_several):
         return "similarity"
     return scores.kind
 
@@ -309,77 +319,80 @@ class _ClaimDistances(NamedTuple):
 
     distance: np.ndarray  # NaN where the claim is no attempt
     column: np.ndarray  # (claimed,): a column of the scores for each claimed subject or template
-    own: np.ndarray  # (tries,): distance of each try to its own subject; NaN where there is none
-    lacks_tries: np.ndarray  # bool (attempts, claimed): some tries of the claim are lacking
-    lacks_templates: np.ndarray  # bool: every try has too few templates for the rule of fusion
+    own: np.ndarray  # (tries,): the distance of each try to its own subject; NaN if not compared
+    lacks_tries: np.ndarray  # bool (attempts, claimed): whether tries of the claim are missing
+    #: bool (attempts, claimed): whether every try has too few templates for the rule of fusion.
+    lacks_templates: np.ndarray
 
     @property
     def is_attempt(self) -> np.ndarray:
         return ~np.isnan(self.distance)
 
 
-def _distances(scores: Scores, number: np.ndarray, rule: _ClaimRule) -> _ClaimDistances:
-    """Return the distances of claims; `number` (tries,) is the attempt of each probe."""
+def _distances(scores: Scores, attempt_of_try: np.ndarray, rule: _ClaimRule) -> _ClaimDistances:
+    """Return the distances of claims; a try is a row of the scores."""
     column = scores.gallery_order.columns[0]
     fuses = rule.templates == "multi"
     may_be_few = fuses and order_of(rule.fusion) > 1
     if fuses:
         column = column[scores.gallery_order.starts[:-1]]
-    attempts = int(number.max()) + 1
+    attempts = int(attempt_of_try.max()) + 1
     require_memory(
         8 * attempts * len(column),
         f"the claims of {attempts:,} attempts at {len(column):,} subjects",
         "select fewer probes",
     )
-    # (attempts, claimed): the distance of the nearest try.
+    # All (attempts, claimed): the distance of the nearest try, and whether a try is missing, and
+    # whether any try is compared with a template of the subject.
     distance = np.full((attempts, len(column)), np.nan)
-    lacks, compared = np.zeros((2, *distance.shape), dtype=bool)
-    own_distance = np.full(len(number), np.nan)
-    has_tries = attempts < len(number)
-    may_lack = has_tries and not scores.completeness.nothing_missing
+    lacks_tries, is_compared = np.zeros((2, *distance.shape), dtype=bool)
+    own_distance = np.full(len(attempt_of_try), np.nan)
+    has_tries = attempts < len(attempt_of_try)
+    may_lack_tries = has_tries and not scores.completeness.nothing_missing
     own_group = scores.gallery_order.probe_group
     with threads_for(scores):
         for block in blocks_of(scores):
             values = _in_float64(block.by_person(rule.fusion) if fuses else block)
-            attempt_of_row = number[block.probes]
             if has_tries:
                 by_subject = values if fuses else _in_float64(block.by_person("best"))
                 mated = np.flatnonzero(own_group[block.probes] >= 0)
-                rows = np.arange(len(number))[block.probes][mated]
+                rows = block.probes[mated]
                 own_distance[rows] = by_subject[mated, own_group[rows]]
-            # The rows of an attempt side by side, so that reduceat takes the nearest of its tries.
+            # The tries of an attempt side by side, for reduceat.
+            attempt_of_row = attempt_of_try[block.probes]
             order = np.argsort(attempt_of_row, kind="stable")
             attempt, starts = np.unique(attempt_of_row[order], return_index=True)
             nearest = np.fmin.reduceat(values[order], starts, axis=0)
             distance[attempt] = np.fmin(distance[attempt], nearest)
             if may_be_few:
-                is_compared = ~np.isnan(block.by_person("best").values[order])
-                compared[attempt] |= np.logical_or.reduceat(is_compared, starts, axis=0)
-            if may_lack:
-                missing = _missing_claims(scores, block, rule.templates)
-                lacks[attempt] |= np.logical_or.reduceat(missing[order], starts, axis=0)
-    lacks_templates = compared & np.isnan(distance)
-    lacks &= ~np.isnan(distance)
-    distance[lacks] = np.nan
-    return _ClaimDistances(distance, column, own_distance, lacks, lacks_templates)
+                has_score = ~np.isnan(block.by_person("best").values[order])
+                is_compared[attempt] |= np.logical_or.reduceat(has_score, starts, axis=0)
+            if may_lack_tries:
+                is_missing = _missing_claims(scores, block, rule.templates)[order]
+                lacks_tries[attempt] |= np.logical_or.reduceat(is_missing, starts, axis=0)
+    lacks_templates = is_compared & np.isnan(distance)
+    lacks_tries &= ~np.isnan(distance)
+    distance[lacks_tries] = np.nan
+    return _ClaimDistances(distance, column, own_distance, lacks_tries, lacks_templates)
 
 
 def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
-    """Return which tries of a block lack a subject's comparisons, and have another subject's.
+    """Return which claims of tries are missing, bool (tries, claimed).
 
-    A try that the protocol does not compare with any template of the subject is not missing.
+    A claim is missing if the try was compared with another subject, or template, and should have
+    been compared with this one: a claim that the protocol leaves out is not missing.
     """
-    left_out = left_out_by_protocol(scores, block.probes)[:, block.candidates]
-    compared = ~np.isnan(block.values) & ~left_out
+    is_left_out = left_out_by_protocol(scores, block.probes)[:, block.candidates]
+    is_compared = ~np.isnan(block.values) & ~is_left_out
     starts = scores.gallery_order.starts
     if templates == "multi":
-        compared = np.logical_or.reduceat(compared, starts[:-1], axis=1)
-        left_out = np.logical_and.reduceat(left_out, starts[:-1], axis=1)
-    return ~compared & ~left_out & compared.any(axis=1)[:, None]
+        is_compared = np.logical_or.reduceat(is_compared, starts[:-1], axis=1)
+        is_left_out = np.logical_and.reduceat(is_left_out, starts[:-1], axis=1)
+    return ~is_compared & ~is_left_out & is_compared.any(axis=1)[:, None]
 
 
 def _in_float64(block: Block) -> np.ndarray:
-    """Return a float64 copy of a block's distances, in which failures are alike in any dtype."""
+    """Return a float64 copy of a block's distances, with infinite scores as in a float64 block."""
     values = block.values.astype(np.float64)
     if not block.rejected:
         return values
@@ -389,24 +402,27 @@ def _in_float64(block: Block) -> np.ndarray:
     return with_failures(values, failed)
 
 
-def _is_of_subjects(values: np.ndarray, scores: Scores) -> bool:
+def _is_constant_by_subject(values: np.ndarray, scores: Scores) -> bool:
     distinct, codes = np.unique(np.asarray(values).astype(str), return_inverse=True)
     pairs = scores.codes.gallery * len(distinct) + codes.reshape(-1)
     return len(np.unique(pairs)) == len(np.unique(scores.codes.gallery))
 
 
 def described_tries(scores: Scores) -> str:
-    """Return the words for a try of scores that are no claims, as :func:`tries_of` has them."""
+    """Return what a try is, in words, in the scores that :func:`tries_of` returns."""
     return scores.claims or _ClaimRule().in_words(1)
 
 
-def _unequal_tries(number: np.ndarray, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:
-    """Return in words that the classes have unequal numbers of tries on average; else ""."""
-    size = np.bincount(number)
+def _unequal_tries(attempt: np.ndarray, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:
+    """Return the remark that genuine attempts have more or fewer tries than impostor attempts.
+
+    It is empty if they have about as many. `attempt` (tries,) is the attempt of each try.
+    """
+    tries = np.bincount(attempt)  # (attempts,)
     means = []
     for is_claim in (is_attempt & is_genuine, is_attempt & ~is_genuine):
         claims = is_claim.sum(axis=1)  # (attempts,): claims of the class
-        means.append(float(size @ claims / max(claims.sum(), 1)))
+        means.append(float(tries @ claims / max(claims.sum(), 1)))
     if not all(means) or math.isclose(*means, rel_tol=_ALIKE):
         return ""
     genuine, impostor = means
@@ -415,25 +431,25 @@ def _unequal_tries(number: np.ndarray, is_attempt: np.ndarray, is_genuine: np.nd
     )
 
 
-def _end_of_visits(own_distance: np.ndarray, number: np.ndarray) -> str:
-    """Return in words that visits end at the first accepted try, if the scores suggest so.
+def _end_of_visits(own_distance: np.ndarray, attempt: np.ndarray) -> str:
+    """Return the remark that visits seem to end at the first accepted try; empty if they do not.
 
     A threshold then divides the last tries of visits, except the longest visits, from earlier
-    tries.
+    tries. Both arguments are (tries,).
     """
-    size = np.bincount(number)
-    order = np.argsort(number, kind="stable")
-    is_last = np.ones(len(order), dtype=bool)
-    is_last[:-1] = np.diff(number[order]) > 0
+    tries = np.bincount(attempt)  # (attempts,)
+    order = np.argsort(attempt, kind="stable")
+    attempt = attempt[order]
     distance = own_distance[order]
-    size_of = size[number[order]]
+    is_last = np.append(np.diff(attempt) > 0, True)
+    is_of_longest = tries[attempt] == tries.max()
     has_distance = ~np.isnan(distance)
-    ended = distance[has_distance & is_last & (size_of < size.max())]
-    before = distance[has_distance & ~is_last]
-    if min(len(ended), len(before)) < _LEAST_TRIES:
+    last = distance[has_distance & is_last & ~is_of_longest]
+    earlier = distance[has_distance & ~is_last]
+    if min(len(last), len(earlier)) < _LEAST_TRIES:
         return ""
-    threshold = np.quantile(ended, 1 - _UNLIKE, method="higher")
-    if np.mean(before <= threshold) > _UNLIKE:
+    threshold = np.quantile(last, 1 - _EXCEPTIONS, method="higher")
+    if np.mean(earlier <= threshold) > _EXCEPTIONS:
         return ""
     return "; visits seem to end at the first accepted try, and an impostor would make more tries"
 
@@ -444,6 +460,7 @@ def _end_of_visits(own_distance: np.ndarray, number: np.ndarray) -> str:
 def _known_column(
     meta: Mapping[str, np.ndarray], column: object, argument: str, noun: str
 ) -> np.ndarray:
+    """Return a metadata column; raise if it is missing, or lacks a value."""
     if not isinstance(column, str) or column not in meta:
         listed = f"there are {', '.join(meta)}" if meta else "there are none"
         raise DataError(
@@ -460,7 +477,7 @@ def _known_column(
 
 
 def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first try of each attempt, and the number of each probe's attempt.
+    """Return the first try of each attempt, (attempts,), and the attempt of each probe, (probes,).
 
     Attempts are in the order of their subjects' first probes.
     """
@@ -471,51 +488,54 @@ def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     key = subject * (int(value.max()) + 1) + value
     _, first, attempt = np.unique(key, return_index=True, return_inverse=True)
     _, first_of_subject, place = np.unique(subject, return_index=True, return_inverse=True)
-    # Attempts by the first probe of their subject, then by their own first probe.
+    # Sorted by the first probe of their subject, then by their own first probe.
     order = np.lexsort((first, first_of_subject[place.reshape(-1)][first]))
-    return first[order], np.argsort(order)[attempt.reshape(-1)]  # the inverse permutation
+    new_number = np.argsort(order)  # of each attempt
+    return first[order], new_number[attempt.reshape(-1)]
 
 
-def _joined_visits(scores: Scores, number: np.ndarray, column: str | None) -> list[Message]:
-    """Return the message of visits that seem to be several: their names may begin anew each day.
+def _joined_visits(scores: Scores, visit: np.ndarray, column: str | None) -> list[Message]:
+    """Return messages of visits that seem to be several, since names of visits begin anew each day.
 
-    Such visits have tries of two dates, a name that another person's visit has while most names are
-    of a single person, or many more tries than other visits.
+    Such visits have tries of two dates, many more tries than other visits, or a name that another
+    person's visit has, while most names are of a single person. `visit` (tries,) is the visit of
+    each try.
     """
     if column is None:
         return []
-    size = np.bincount(number)
-    reasons = {"have many more tries than others": (size > _MANY) & (size > 3 * np.median(size))}
-    names = Codes(scores.probe_meta[column], scores.probe_meta[column], column).probe
-    pairs = np.unique(np.stack([names, scores.codes.probe]), axis=1)[0]
-    several = np.bincount(pairs) > 1
-    if 2 * np.count_nonzero(several) < len(np.unique(pairs)):
-        reasons["have names that another person's visit has, too"] = several[names[_first(number)]]
-    for name, values in scores.probe_meta.items():
-        days = days_of(values) if name != column else None
+    first_try = np.unique(visit, return_index=True)[1]
+    tries = np.bincount(visit)
+    has_many = (tries > _MOST_TRIES) & (tries > 3 * np.median(tries))
+    reasons = {"have many more tries than others": has_many}
+    name = Codes(scores.probe_meta[column], scores.probe_meta[column], column).probe
+    names_and_people = np.unique(np.stack([name, scores.codes.probe]), axis=1)
+    has_several_people = np.bincount(names_and_people[0]) > 1  # (names,)
+    if 2 * np.count_nonzero(has_several_people) < len(np.unique(names_and_people[0])):
+        is_shared = has_several_people[name[first_try]]
+        reasons["have names that another person's visit has, too"] = is_shared
+    for date_column, values in scores.probe_meta.items():
+        days = days_of(values) if date_column != column else None
         if days is not None:
             day = np.unique(days, return_inverse=True)[1].reshape(-1)
-            visits = np.unique(np.stack([number, day]), axis=1)[0]
-            reasons[f"have tries of two dates, by {name!r}"] = np.bincount(visits) > 1
+            visits_and_days = np.unique(np.stack([visit, day]), axis=1)
+            has_two_days = np.bincount(visits_and_days[0]) > 1
+            reasons[f"have tries of two dates, by {date_column!r}"] = has_two_days
     messages = []
-    for reason, joined in reasons.items():
-        if joined.any():
-            probe = int(_first(number)[np.argmax(joined)])
-            visit = scores.probe_meta[column][probe]
-            person = scores.probe_labels[probe]
-            about = {"visits": int(joined.sum()), "why": reason, "column": column}
-            messages.append(Message("visits-joined", **about, visit=str(visit), person=str(person)))
+    for reason, seems_joined in reasons.items():
+        if seems_joined.any():
+            probe = int(first_try[np.argmax(seems_joined)])
+            example = str(scores.probe_meta[column][probe])
+            person = str(scores.probe_labels[probe])
+            about = {"visits": int(seems_joined.sum()), "why": reason, "column": column}
+            messages.append(Message("visits-joined", **about, visit=example, person=person))
     return messages
-
-
-def _first(number: np.ndarray) -> np.ndarray:
-    return np.unique(number, return_index=True)[1]
 
 
 # ------------------------------------------------------------------------------ enrolled templates
 
 
 def _parse_enrol(enrol: object) -> tuple[int, str]:
+    """Return the number and the column of ``first:K:COLUMN``; the column may be empty."""
     word, number, column = [*str(enrol).split(":", 2), "", ""][:3]
     column = _split_order_of_dates(column)[0]
     is_whole = number.isascii() and number.isdigit() and int(number) > 0
@@ -529,9 +549,9 @@ def _parse_enrol(enrol: object) -> tuple[int, str]:
 
 
 def _split_order_of_dates(column: str) -> tuple[str, str]:
-    """Split ``day-first`` or ``month-first`` from the column after ``first:K:``; "" if neither."""
-    name, colon, way = column.rpartition(":")
-    return (name, way) if colon and way in (DAY_FIRST, MONTH_FIRST) else (column, "")
+    """Split ``taken:day-first`` into the column and the order of its dates, which may be empty."""
+    name, colon, order = column.rpartition(":")
+    return (name, order) if colon and order in (DAY_FIRST, MONTH_FIRST) else (column, "")
 
 
 def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores:
@@ -553,9 +573,9 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
             f"`enrol` is {enrol}, but no subject has more than {counted(largest, 'templates')} in "
             f"the gallery; expected at most {largest}"
         )
-    _, written = _split_order_of_dates(enrol)
-    order = np.lexsort((_places(scores, column, written), subject))
-    # The place of each template within its subject: templates in order, less the subject's start.
+    _, order_of_dates = _split_order_of_dates(enrol)
+    order = np.lexsort((_places(scores, column, order_of_dates), subject))
+    # The place of each template within its subject: its place, less where the subject begins.
     starts = np.flatnonzero(np.diff(subject[order], prepend=-1))
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
     enrolled = np.sort(order[rank < number])
@@ -571,30 +591,32 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
 
 
 def _about_enrolled(scores: Scores, enrol: str | None) -> list[Message]:
+    """Return remarks on the order of enrolled templates, and on subjects with fewer templates."""
     if enrol is None:
         return []
     number, column = _parse_enrol(enrol)
     notes = []
-    if not column and not _named_places(scores)[1]:
+    if not column and not _places_by_name(scores)[1]:
         notes.append(Message("first-by-order", what="enrolment"))
     codes = scores.codes
-    numbers = np.bincount(codes.gallery)[codes.people(codes.gallery)]
-    fewer = int(np.count_nonzero(numbers < number))
+    counts = np.bincount(codes.gallery)[codes.people(codes.gallery)]
+    fewer = int(np.count_nonzero(counts < number))
     code = "fewer-templates-than-enrolled"
     if fewer:
         notes.append(Message(code, subjects=fewer, templates=number))
     return notes
 
 
-def _named_places(scores: Scores) -> tuple[np.ndarray, str]:
+def _places_by_name(scores: Scores) -> tuple[np.ndarray, str]:
     return places_in_order(scores.gallery_meta, scores.shape[1], scores.gallery_names)
 
 
-def _places(scores: Scores, column: str, written: str) -> np.ndarray:
-    place, _ = _named_places(scores)
+def _places(scores: Scores, column: str, order_of_dates: str) -> np.ndarray:
+    """Return the place of each gallery template by a column, then by names, (templates,)."""
+    place, _ = _places_by_name(scores)
     if not column:
         return place
     scores._require_kept(column, "enrol", scores.gallery_meta)
     values = _known_column(scores.gallery_meta, column, "enrol", "gallery template")
-    of_column = places_of_values(values, column, scores.codes.gallery, written)
-    return of_column * len(place) + place
+    place_by_column = places_of_values(values, column, scores.codes.gallery, order_of_dates)
+    return place_by_column * len(place) + place

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 #: Codes of the messages that comparisons are missing: of candidates, and of tries.
 MISSING = ("candidates-missing", "transactions-incomplete")
 
-# Cells that are looked at together.
-_CELLS = 1 << 20
+# Cells that are read together.
+_CELLS_AT_ONCE = 1 << 20
 
 
 @dataclass(eq=False)
@@ -54,7 +54,7 @@ class Completeness:
         missing, left_out = np.zeros((2, probe_count), dtype=np.int64)
         rules = has_rules(scores)
         itself = columns_of_probes(scores)
-        step = max(1, _CELLS // gallery_count)
+        step = max(1, _CELLS_AT_ONCE // gallery_count)
         for low in range(0, probe_count, step):
             high = min(low + step, probe_count)
             absent = scores.cells.missing(low, high, scores.nan == "exclude")

@@ -14,8 +14,8 @@ from bioeval.scores.exclusions import NO_PERSON_TWICE
 if TYPE_CHECKING:
     from bioeval.scores.score_data import ScoreData
 
-# Cells that are looked at together.
-_CELLS = 1 << 22
+# Cells that are read together.
+_CELLS_AT_ONCE = 1 << 22
 
 
 def disjoint_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> int:
@@ -55,7 +55,7 @@ def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
     number = len(codes.values)
     complete = True
     pairs = [np.empty((2, 0), dtype=np.int64)]
-    step = max(1, _CELLS // max(gallery_count, 1))
+    step = max(1, _CELLS_AT_ONCE // max(gallery_count, 1))
     for low in range(0, probe_count if len(columns) else 0, step):
         high = min(low + step, probe_count)
         absent = left_out_rows(scores, low, high)

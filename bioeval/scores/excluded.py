@@ -16,8 +16,8 @@ from bioeval.scores.labels import Codes
 if TYPE_CHECKING:
     from bioeval.scores.score_data import AnyScores, ScoreData
 
-# Cells that are looked at together.
-_CELLS = 1 << 20
+# Cells that are read together.
+_CELLS_AT_ONCE = 1 << 20
 
 
 def as_exclusions(scores: ScoreData, exclude: Sequence[str]) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np
     A class is True for a genuine comparison.
     """
     probe_count, gallery_count = scores.shape
-    step = max(1, _CELLS // gallery_count)
+    step = max(1, _CELLS_AT_ONCE // gallery_count)
     for low in range(0, probe_count, step):
         high = min(low + step, probe_count)
         failed = scores.cells.missing(low, high, failures=True)

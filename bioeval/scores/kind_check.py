@@ -1,7 +1,7 @@
-"""Whether scores are of the kind that they are said to be, decided by the scores themselves.
+"""Whether scores are of the stated kind, judged by the scores themselves.
 
-Genuine attempts are closer than impostor attempts, unless the kind or the labels are wrong, and so
-every number: the messages of this file are in the results of all calls that count.
+Genuine attempts are closer than impostor attempts; otherwise the kind or the labels are wrong, and
+every number is. So the messages of this file are in the results of all calls that count.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.sampled import SampledAttempts
 
-# AUC of fused claims at random, at least: a probe is no template of its own subject, so that a
-# genuine claim is fused of one template less than others (of 2 templates, AUC 1/3).
+# The least AUC of fused claims whose scores are random. In a square matrix a genuine claim has one
+# template less than an impostor claim, since the probe is left out: with 2 templates the nearest of
+# 1 is nearer than the nearest of 2 in one third of cases.
 _CHANCE_OF_FUSED = 1 / 3
 
-# How far below one half the AUC is by chance with a probability below 0.1 %, of one person; of n
-# people the square root of n times less. (Simulated: labels that are shuffled, or mean nothing.)
+# With n people, the AUC of random scores is below one half by more than this margin, divided by the
+# square root of n, with a probability below 0.1 %. (Simulated, with labels that are shuffled.)
 _MARGIN = 0.75
 
-# The fewest people by whom scores near chance are recognised.
-_FEW_PEOPLE = 16
+# Scores near chance are judged as if there were this number of people at least.
+_LEAST_PEOPLE = 16
 
-#: The messages that labels or kind of the scores are doubtful: reasons to doubt all results.
+#: The codes of messages that the labels or the kind of the scores are doubtful, and so all results.
 KIND_DOUBTS = ("near-chance", "labels-wrong", "kind-wrong", "kind-or-classes-wrong")
 
 
@@ -70,17 +71,18 @@ class KindVerdict:
         metric: str = "",
         classes: str = "",
     ) -> Self:
-        """Return the verdict on distances.
+        """Return the verdict on the distances of genuine and impostor attempts.
 
-        `people` is the number of subjects with genuine attempts; of attempts if subjects are
-        unknown. The kind of scores by a `metric` of bioeval is certain. Attempts are of `classes`
-        that may have been exchanged, where no labels make them.
+        `people` is the number of subjects with genuine attempts, or if subjects are unknown the
+        number of genuine attempts. With a `metric` of bioeval the kind is certain, and only labels
+        can be wrong. `classes` are words for the classes if no labels make them: the classes may
+        then have been exchanged.
         """
         if not len(genuine) or not len(impostor):
             return cls("ok")
         auc = area_under_curve(genuine, impostor)
         other_kind = "distance" if kind in LARGER_IS_CLOSER else "similarity"
-        # Embeddings that are compared by other tiles may have other last digits.
+        # Rounded, since the last digits of distances of embeddings depend on how they are read.
         about: dict[str, Any] = {"kind": kind, "auc": round(auc, 4)}
         margin = _MARGIN / math.sqrt(max(2, people))
         if auc < (_CHANCE_OF_FUSED if fused else 0.5) - margin:
@@ -89,7 +91,7 @@ class KindVerdict:
             if classes:
                 return cls("error", Message("kind-or-classes-wrong", **about, classes=classes))
             return cls("error", Message("kind-wrong", **about, other=other_kind))
-        near_chance = 0.5 + 1.0 / (2 * math.sqrt(max(_FEW_PEOPLE, people)))
+        near_chance = 0.5 + 1.0 / (2 * math.sqrt(max(_LEAST_PEOPLE, people)))
         if auc < near_chance:
             if metric and auc < 0.5:
                 return cls("warning", Message("labels-wrong", **about, metric=metric))
@@ -98,7 +100,10 @@ class KindVerdict:
 
 
 def area_under_curve(genuine: np.ndarray, impostor: np.ndarray) -> float:
-    """Return the share of pairs of attempts whose genuine distance is smaller; ties are halves."""
+    """Return the share of pairs of a genuine and an impostor attempt with the genuine one closer.
+
+    A tie counts one half.
+    """
     genuine = np.sort(genuine)
     closer = genuine.searchsorted(impostor, "left").sum()
     as_close = genuine.searchsorted(impostor, "right").sum()

@@ -29,8 +29,11 @@ from bioeval.scores.tries import failures_of_tries
 # The message that a gallery has no mate of any probe.
 _NO_MATE = "no-mate-in-gallery"
 
-# Cells that are looked at together, and spellings of values that are shown.
-_CELLS, _EXAMPLES = 1 << 22, 3
+# Cells that are read together.
+_CELLS_AT_ONCE = 1 << 22
+
+# Spellings of values that a message shows.
+_EXAMPLES = 3
 
 # Between the names of exclusions, of which a result has one attribute.
 _BETWEEN_NAMES = ", "
@@ -143,7 +146,7 @@ def counts_same(scores: Scores, column: str) -> bool:
     if not scores.exclude and not scores.has_mask:
         return True
     probe_count, gallery_count = scores.shape
-    step = max(1, _CELLS // gallery_count)
+    step = max(1, _CELLS_AT_ONCE // gallery_count)
     for low in range(0, probe_count, step):
         rows, columns = mate_cells(scores, np.arange(low, min(low + step, probe_count)))
         is_same = rule.holds(rows + low, columns)

@@ -1,4 +1,4 @@
-"""A few attempts from everywhere, by which scores are judged before all of them are counted."""
+"""A sample of attempts, by which scores are judged before all of them are counted."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.rows import give_back, read_rows
 from bioeval.scores.selecting import of_own_columns, selected
 
-# Of many scores: probes, columns of their mates, and columns from everywhere.
+# The most probes of a sample, columns of their mates, and columns from everywhere.
 _PROBES, _MATES, _OTHERS = 256, 256, 64
 
-# Cells of whole rows that are read where columns cannot be read alone; chunks of a container; and
-# one of how many chunks, or of computed rows, of which there are at least a few.
-_CELLS, _CHUNKS, _PROPORTION, _FEW = 1 << 22, 8, 16, 16
+# The most cells that are read if only whole rows can be read.
+_CELLS = 1 << 22
 
+# If rows take time, since they are computed or inflated, at most one row or chunk of `_ONE_OF` is
+# read, up to `_CHUNKS` chunks; of computed rows always `_LEAST_ROWS`.
+_ONE_OF, _CHUNKS, _LEAST_ROWS = 16, 8, 16
 
-# Genuine and impostor attempts, at most.
+# The most genuine and impostor attempts of a sample.
 _GENUINE, _IMPOSTOR = 1 << 12, 1 << 14
 
 
 class SampledAttempts(NamedTuple):
-    """Some attempts from everywhere, without failures."""
+    """The distances of a sample of attempts, without failures."""
 
-    genuine: np.ndarray  # distances
+    genuine: np.ndarray
     impostor: np.ndarray
-    people: int  # of genuine attempts; their number where people are unknown
+    people: int  # the number of people of genuine attempts; of the attempts if people are unknown
 
     @classmethod
     def from_scores(cls, scores: Scores) -> Self | None:
-        """Read some attempts; None of scores that cannot be counted."""
+        """Read a sample of attempts; None if the scores cannot be counted."""
         scores = scores._with(nan="exclude")
         try:
             return cls._read(scores)
@@ -73,7 +75,8 @@ class SampledAttempts(NamedTuple):
 def sample_of(scores: Scores, *, with_diagonal: bool = False) -> Scores:
     """Return sampled probes against sampled mates and sampled templates of the gallery.
 
-    With the diagonal, also against the templates at their own places. Few scores are all of them.
+    With the diagonal, the gallery also has the column of each probe's row. A matrix of few scores
+    is returned as it is.
     """
     if is_few(math.prod(scores.shape)):
         return scores
@@ -88,18 +91,19 @@ def sample_of(scores: Scores, *, with_diagonal: bool = False) -> Scores:
 
 
 def _rows(scores: Scores) -> np.ndarray:
-    cells, (probe_count, gallery_count) = scores.cells, scores.shape
+    """Return the rows of a sample, evenly spaced, or the first rows of evenly spaced chunks."""
+    cells = scores.cells
+    probe_count, gallery_count = scores.shape
     limit = _PROBES
     if cells.are_computed:
-        limit = min(limit, max(_FEW, probe_count // _PROPORTION))
+        limit = min(limit, max(_LEAST_ROWS, probe_count // _ONE_OF))
     if cells.is_stored or (cells.streams and cells.mask is not None):
         limit = max(1, min(limit, _CELLS // gallery_count))
     if not cells.is_stored:
         return evenly_spaced(np.arange(probe_count), limit)
     chunk = cells.row_chunk
-    first = evenly_spaced(
-        np.arange(0, probe_count, chunk), min(_CHUNKS, max(1, probe_count // chunk // _PROPORTION))
-    )
+    chunk_count = min(_CHUNKS, max(1, probe_count // chunk // _ONE_OF))
+    first = evenly_spaced(np.arange(0, probe_count, chunk), chunk_count)
     rows = first[:, None] + np.arange(min(chunk, max(1, limit // len(first))))
     return rows[rows < probe_count]
 

@@ -1,4 +1,4 @@
-"""The tries of which claims were made, which claims keep."""
+"""The tries of claims, which claims keep."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from bioeval.scores.matrix import Scores
 
 @dataclass(frozen=True, eq=False)
 class Tries:
-    """The tries of which claims were made, to find the deciding try of a claim.
+    """The tries of claims, by which the deciding try of a claim is found.
 
-    - `scores`: the scores that claims were made of
+    - `scores`: the scores of which the claims were made
     - `enrolled`: the part with the tries as probes and the enrolled templates as gallery
-    - `number` (int64 (tries,)): the attempt of each try
+    - `attempt` (int64 (tries,)): the number of the attempt to which each try belongs
     - `first_id`: the identity of the first attempt; identities of claimed subjects begin at 0
-    - `templates`, `fusion`: as of the claims
+    - `templates`, `fusion`: the arguments of :func:`claim_scores`; fusion of distances
     """
 
     scores: Scores
     enrolled: Scores
-    number: np.ndarray
+    attempt: np.ndarray
     first_id: int
     templates: Templates
     fusion: str
@@ -34,10 +34,13 @@ class Tries:
 
 
 def failures_of_tries(scores: Scores) -> tuple[int, int] | None:
-    """Return how many genuine and impostor comparisons of tries failed; None of single tries."""
+    """Return the numbers of failed genuine and impostor comparisons of tries.
+
+    None where the attempts have no tries.
+    """
     tries: Tries | None = scores._tries
     if tries is None:
         return None
-    rows = np.flatnonzero(np.isin(tries.number, scores.probe_ids - tries.first_id))
+    rows = np.flatnonzero(np.isin(tries.attempt, scores.probe_ids - tries.first_id))
     columns = np.flatnonzero(np.isin(tries.enrolled.gallery_labels, scores.gallery_labels))
     return tries.enrolled.select(rows, columns).failures

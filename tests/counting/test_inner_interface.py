@@ -199,12 +199,12 @@ def test_mates_are_all_genuine_attempts(seed, way):
         assert [*listed] == [
             (x.probe, x.template, small_world.counted(x.distance, parts.dtype)) for x in genuine
         ]
-        assert mates.probes == len(small_world.probes)
+        assert mates.probe_count == len(small_world.probes)
         by_probe = grouped(genuine, lambda x: x.probe)
-        for probe in range(mates.probes):
+        for probe in range(mates.probe_count):
             of_probe = by_probe.get(probe, [])
             assert (
-                mates.number[probe] == mates.first[probe + 1] - mates.first[probe] == len(of_probe)
+                mates.counts[probe] == mates.first[probe + 1] - mates.first[probe] == len(of_probe)
             )
             best = min((x.distance for x in of_probe), default=None)
             tied = [x.template for x in of_probe if x.distance == best or x.distance is best]
@@ -213,7 +213,8 @@ def test_mates_are_all_genuine_attempts(seed, way):
         for fusion in fusions(way):
             dtype = dtype_of(parts, fusion)
             own = [
-                fused(small_world, by_probe.get(k, []), fusion, dtype) for k in range(mates.probes)
+                fused(small_world, by_probe.get(k, []), fusion, dtype)
+                for k in range(mates.probe_count)
             ]
             expected = [np.nan if x is None else x for x in own]
             np.testing.assert_array_equal(mates.fused(fusion), expected)

@@ -447,7 +447,7 @@ class LossesOfPeople(Reducer):
             pair = pair.reshape(-1)
             losses = np.logaddexp(0, -part.values[has_score].astype(np.float64))
             sums = (np.bincount(pair, x, len(key)) for x in (losses, None))
-            self._sums[part.number, side] = (*np.divmod(key, max(people, 1)), *sums)
+            self._sums[part.order, side] = (*np.divmod(key, max(people, 1)), *sums)
 
     def merge(self, other: Self) -> None:
         self._sums |= other._sums

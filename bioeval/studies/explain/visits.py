@@ -35,14 +35,14 @@ class Visits:
         """Return the visit of the try with a name; None if no try, or several, have the name."""
         if self.tries.count(name) != 1:
             return None
-        visit = self.tries_of_claims.number[self.tries.index(name)] + self.tries_of_claims.first_id
+        visit = self.tries_of_claims.attempt[self.tries.index(name)] + self.tries_of_claims.first_id
         rows = np.flatnonzero(self.claims.probe_ids == visit)
         return int(rows[0]) if len(rows) else None
 
     def remarks(self, row: int, ranked: RankedList) -> Iterator[Text]:
         """Yield the names of the tries of a visit, and which of them decided its nearest claims."""
         visit = self.claims.probe_ids[row] - self.tries_of_claims.first_id
-        tries = [self.tries[i] for i in np.flatnonzero(self.tries_of_claims.number == visit)]
+        tries = [self.tries[i] for i in np.flatnonzero(self.tries_of_claims.attempt == visit)]
         named = enumerated(tries[:_NAMED]) + (" ..." if len(tries) > _NAMED else "")
         yield say(
             "The visit has {number:count tries}: {tries}.", number=len(tries), tries=Label(named)

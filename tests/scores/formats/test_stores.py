@@ -117,7 +117,7 @@ def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
     }
     parquet.write_table(arrow.table(table), tmp_path / "x.parquet", row_group_size=n)
     expected = be.verification(be.load(tmp_path / "x.parquet"))
-    monkeypatch.setattr(of_parquet, "_ROWS", 300)
+    monkeypatch.setattr(of_parquet, "_ROWS_PER_PIECE", 300)
     loaded = be.load(tmp_path / "x.parquet")
     assert loaded.codes.values.tolist() == sorted({*loaded.pair_subjects.ravel().tolist()})
     ds = be.verification(loaded)
