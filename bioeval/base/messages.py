@@ -1,8 +1,8 @@
-"""Messages about results: a code with its arguments, which a writer makes a sentence of.
+"""Messages about results: a code with its arguments, from which a sentence is written.
 
-A message is made where something is found, as ``Message("claims-not-enrolled", claims=3)``, and
-kept in the attribute ``messages`` of a result, as JSON. Its sentence is written once, with its
-code in the catalogue (:mod:`bioeval.showing.sentences`).
+A message such as ``Message("claims-not-enrolled", claims=3)`` is created where something is found.
+Results keep their messages as JSON in the attribute ``messages``. The catalogue of codes
+(:mod:`bioeval.showing.sentences`) has the template of each sentence.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from bioeval.base.errors import BioevalWarning, renamed
+from bioeval.base import errors
 
 #: The attribute of a result that keeps its messages.
 ATTRIBUTE = "messages"
@@ -24,7 +25,8 @@ ATTRIBUTE = "messages"
 class Message:
     """A code with the arguments of its sentence, and the systems or tasks that it is about.
 
-    Arguments are plain values, and messages that the sentence repeats.
+    Arguments are plain values, and messages that the sentence repeats. No argument is called
+    ``code``, since :meth:`entry` keeps code and arguments in one dictionary.
     """
 
     code: str
@@ -37,21 +39,23 @@ class Message:
         object.__setattr__(self, "about", tuple(about))
 
     def __hash__(self) -> int:
-        return hash((self.code, as_json([self])))
+        # Values may be lists, which have no hash; their names are enough.
+        return hash((self.code, self.about, frozenset(self.arguments)))
 
     def concerning(self, *names: str) -> Message:
-        """Return the message about these systems, tasks or data, before any in its arguments."""
+        """Return the message about these systems, tasks or data, and then about its own."""
         return Message(self.code, (*names, *self.about), **self.arguments)
 
     def renamed(self, names: Mapping[str, str]) -> Message:
-        """Return the message with the option that it advises called as in the function called."""
+        """Return the message with its `option` renamed as a public function names it in `names`."""
         if "option" not in self.arguments:
             return self
-        option = renamed(self.arguments["option"], names).replace("{", "{{").replace("}", "}}")
+        option = errors.renamed(self.arguments["option"], names)
+        option = option.replace("{", "{{").replace("}", "}}")  # the option is a template of text
         return Message(self.code, self.about, **{**self.arguments, "option": option})
 
     def entry(self) -> dict[str, Any]:
-        """Return the message as a dictionary of code, subject and arguments."""
+        """Return the message as a dictionary of ``code``, ``about`` and the arguments."""
         about = {"about": list(self.about)} if self.about else {}
         return {"code": self.code, **about, **self.arguments}
 
@@ -67,8 +71,8 @@ def _messages_from_json(value: Any) -> Any:
     return list(map(_messages_from_json, value)) if isinstance(value, list) else value
 
 
-class MessageWarning(BioevalWarning):
-    """A Python warning of a message that a result has too, in its table and on its page."""
+class MessageWarning(errors.BioevalWarning):
+    """A Python warning with a message of a result, which its table and page have, too."""
 
 
 def warn_user(text: str) -> None:
@@ -84,34 +88,43 @@ def warn_user(text: str) -> None:
 
 def as_json(messages: Iterable[Message]) -> str:
     """Return messages as the JSON text of an attribute; equal messages occur once."""
-    texts: dict[str, None] = {}
-    for message in messages:  # whose arguments may be messages
-        texts[json.dumps(message, default=Message.entry, ensure_ascii=False)] = None
-    return f"[{', '.join(texts)}]"
+    to_json = partial(json.dumps, default=Message.entry, ensure_ascii=False)
+    # Compared as texts, a tuple is equal to the list as which a result keeps it.
+    distinct: dict[str, Message] = {}
+    for message in messages:
+        distinct.setdefault(to_json(message, sort_keys=True), message)
+    return to_json([*distinct.values()])
 
 
 def from_json(text: str) -> list[Message]:
-    """Return the messages of :func:`as_json`; none of an empty text."""
+    """Return the messages in a text of :func:`as_json`; an empty text has none."""
     return list(map(Message.of_entry, json.loads(text or "[]")))
 
 
 def joined_messages(by_name: Mapping[str, Iterable[Message]]) -> list[Message]:
-    """Return the messages of systems by name, with the systems where not all have a message."""
-    about: dict[Message, list[str]] = {}
-    for name, messages in by_name.items():
+    """Return the messages of several systems, each once.
+
+    A message that not all systems have is about the systems that have it.
+    """
+    systems_of: dict[Message, list[str]] = {}
+    for system, messages in by_name.items():
         for message in messages:
-            about.setdefault(message, []).append(name)
+            systems_of.setdefault(message, []).append(system)
     return [
-        message if len(names) == len(by_name) else message.concerning(*names)
-        for message, names in about.items()
+        message if len(systems) == len(by_name) else message.concerning(*systems)
+        for message, systems in systems_of.items()
     ]
 
 
 def message_attrs(
     messages: Iterable[Message], attrs: Mapping[Any, Any] | None = None
 ) -> dict[str, str]:
-    """Return the attribute of a result with its messages and further messages, none twice."""
-    return {ATTRIBUTE: as_json([*(messages_of(attrs) if attrs else ()), *messages])}
+    """Return the attribute of a result with the messages in its `attrs`, then `messages`.
+
+    Equal messages occur once.
+    """
+    earlier = messages_of(attrs) if attrs else []
+    return {ATTRIBUTE: as_json([*earlier, *messages])}
 
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:
