@@ -153,7 +153,11 @@ def support_messages(
                 needed = needed_people
             else:
                 have = {"pairs of people": by_people.pairs}
-        about = {"rate": rate, "chosen": chosen, "targets": missed[code]}
+        about: dict[str, Any] = {"rate": rate, "chosen": chosen, "targets": missed[code]}
+        if "people" in have:
+            about["trials"] = {"people": by_people.number}
+            if not counts_people:
+                about["trials"] = {"pairs of people": by_people.pairs}
         if code == "target-uncertain":
             about["errors"] = "false rejects" if of_frr else "false accepts"
         if rate == "dir":

@@ -9,13 +9,14 @@ from typing import NamedTuple
 import xarray as xr
 
 from bioeval.base.messages import Message, messages_of
+from bioeval.results.support import RuleOf
 from bioeval.scores.kind_check import KIND_DOUBTS
 from bioeval.showing.blocks import Block, Detail, Legend, Messages, Paragraph, Section
 from bioeval.showing.cells import Label
 from bioeval.showing.header import header_of, joined_texts, rules_of
 from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
-from bioeval.showing.nodes import OVER, Node, distinct_nodes
+from bioeval.showing.nodes import OVER, Node, distinct_nodes, value_of
 from bioeval.showing.notes import notes_of
 from bioeval.showing.rows import Row, rows_of
 from bioeval.showing.sentences import ANSWERS
@@ -86,7 +87,9 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
 
     texts_above: list[Text] = []
     sections = [_section(task, several, texts_above) for task in tasks]
-    notes = notes_of([row for task in tasks for row in task.rows], sections)
+    notes = [*notes_of([row for task in tasks for row in task.rows], sections)]
+    if detail == "brief" and any("threshold" in node.dataset.dims for node in nodes):
+        notes.append("be.study_threshold (bioeval threshold) chooses a threshold for use.")
     blocks = [*messages.alarms, header_of(nodes, verbose=detail != "brief")]
     for answer in messages.answers:
         of_some = say("{about:names}: {answer}", about=answer.about, answer=answer)
@@ -203,9 +206,10 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     rules = [x for x in task.texts(rules_of) if x not in texts_above]
     plain_rules = "; ".join(x for x in rules if isinstance(x, str))  # in one line
     details += [*filter(None, [plain_rules]), *(x for x in rules if not isinstance(x, str))]
+    texts_above += rules
     notes = [*_why_undefined(task), *task.texts(_support)]
-    notes = [x for x in notes if x not in [*texts_above, *rules]]
-    texts_above += [*rules, *notes]
+    if any(row.name == "zero_far" for row in task.rows):
+        notes += task.texts(_least_far)
     tables = list(tables_of(task.rows, id))
     if not tables:
         return Section(id, "", [Paragraph(x, "note") for x in notes], task=task.rates_of)
@@ -255,6 +259,18 @@ def _support(dataset: xr.Dataset) -> list[Text]:
     for parts, messages in by_parts.items():
         notes.append(say("{parts:names}: {messages:messages}", parts=parts, messages=messages))
     return notes
+
+
+def _least_far(dataset: xr.Dataset) -> Iterator[Text]:
+    """Yield the note that no false accept among the data does not show a FAR of 0."""
+    subjects, attempts = (value_of(dataset, x) for x in ("subjects", "impostor_attempts"))
+    if subjects and attempts:
+        yield say(
+            "no {false accept} in these data does not mean {far} 0 in use: {people:count people} "
+            "can show no {far} below {least:rate} (rule of 3)",
+            people=int(subjects),
+            least=min(1.0, RuleOf(3) / min(attempts, subjects * (subjects - 1) / 2)),
+        )
 
 
 def _about(message: Message, names: Iterable[str], nodes: Sequence[Node], several: bool) -> Message:

@@ -318,11 +318,11 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     alike = " similar" if kind in LARGER_IS_CLOSER else ""
     method, order = parse_fusion(fusion)
     words = {
-        "best": f"that of its {near}{alike} template",
-        "worst": f"that of its {far}{alike} template",
-        "kth": f"that of its template number {order} from the {near}{alike}",
+        "best": f"the score of the {near}{alike} template",
+        "worst": f"the score of the {far}{alike} template",
+        "kth": f"the score of template number {order} from the {near}{alike}",
     }
-    of_all = f"the {method} {kind or 'score'} of its templates"
+    of_all = f"the {method} {kind or 'score'} of the templates"
     return f"the score of a subject is {words.get(method, of_all)}"
 
 
@@ -355,6 +355,12 @@ def _removed_entries(attrs: Attributes) -> str:
 #: The rules of a task in words, by their attribute.
 _RULES: dict[str, Wording] = {
     "genuine_gallery_subjects": _size_of_gallery,
+    "impostors": {
+        "leave-subject-out": "impostors search without their own subject (leave-subject-out)",
+        "unenrolled": "impostors are people who are not enrolled",
+        "both": "impostors are people who are not enrolled, and all others without the templates "
+        "of their own subject (both)",
+    },
     "gallery": "1 template of each subject, drawn anew for each probe; exact mean over all draws",
     "removes": _removed_entries,
     "junk": "junk {junk}",
@@ -367,20 +373,14 @@ _RULES: dict[str, Wording] = {
     },
     "variant": {"reference": "as the authors' program"},
     "budget": lambda attrs: f"B = {int(attrs['budget']):,}",
-    "rank_unit": "the rank counts {rank_unit}s",
+    "rank_unit": "ranks count {rank_unit}s",
     "ties": {
-        "pessimistic": "ties: the mate ranks last (pessimistic)",
-        "optimistic": "ties: the mate ranks first (optimistic)",
-        "expected": "ties: means over all orders (expected)",
-        "stable": "ties: in the order of the gallery (stable)",
+        "pessimistic": "at ties, the right subject ranks last (pessimistic)",
+        "optimistic": "at ties, the right subject ranks first (optimistic)",
+        "expected": "at ties, means over all orders (expected)",
+        "stable": "at ties, the order of the gallery (stable)",
     },
     "ap": "AP: {ap}",
-    "impostors": {
-        "leave-subject-out": "impostors search without their own subject (leave-subject-out)",
-        "unenrolled": "impostors are people who are not enrolled",
-        "both": "impostors are people who are not enrolled, and all others without the templates "
-        "of their own subject (both)",
-    },
     "fusion": _fusion,
     "claims": lambda attrs: "" if attrs["claims"] == "all" else f"claims {attrs['claims']}",
     "people_here": "these data have {people_here}; attempts that share a person are not "

@@ -54,7 +54,10 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
     if has_statistics:
         yield from (text for heading, text in _STATISTICS.items() if heading in headings)
     if has_chosen_thresholds:
-        yield "Thresholds were chosen on these data, so the rates at them are optimistic."
+        yield (
+            "Thresholds were chosen on these data, so rates at them are optimistic: new data will "
+            "probably have more errors."
+        )
     if chosen_on_test:
         text = "{labels}: at thresholds chosen on the same test part (optimistic)."
         yield say(text, labels=_labels_of(chosen_on_test))
@@ -116,8 +119,8 @@ def _intervals(rows: Sequence[Row]) -> Iterator[Text]:
         methods.append(say(text, method=words, tasks=named))
     if methods:
         is_one_sided = any(row.value in (0, 1) and not math.isnan(row.low) for row in rows)
-        end = " At 0 or 100 % it is one-sided." if is_one_sided else ""
-        yield say("In brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
+        end = " Where a value is 0 or 100 %, the interval is one-sided." if is_one_sided else ""
+        yield say("In square brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
 
 
 #: Further attributes of intervals, with the words before their text.
@@ -132,7 +135,7 @@ _OF_INTERVALS = {
 
 #: The populations of intervals in words, if the name of the population is no clear text.
 _POPULATIONS = {
-    "new people": "for the population of such people",
+    "new people": "for people like these",
     "folds like these": "of the test mean",
 }
 

@@ -206,10 +206,11 @@ no-threshold!: there is no finite threshold: {why}; choose another rule, or give
     `threshold`
 not-all-ranks: ranks 1 to {reported:count} of {ranks:count} are reported: {ranks:count} ranks at
     {thresholds:count thresholds} exceed {limit:count values}; `max_rank` sets another number
-target-not-supported: {rate:term} at {chosen:term} {targets:rates}: not supported by {have:amounts}
-    (the rule of 3 requires {needed:range} {unit})
-target-uncertain: {rate:term} at {chosen:term} {targets:rates}: fewer than 30 independent
-    {errors:term} expected from {have:amounts} (the rule of 30 requires {needed:range} {unit})
+target-not-supported: {have:amounts} cannot show {rate:term} at {chosen:term} <= {targets:rates}: at
+    least {needed:range} are needed (rule of 3[, which counts {trials:amounts} here])
+target-uncertain: {rate:term} at {chosen:term} <= {targets:rates} is uncertain: {have:amounts} give
+    fewer than 30 independent {errors:term}, and at least {needed:range} are needed (rule of 30[,
+    which counts {trials:amounts} here])
 near-chance!: the scores, of kind {kind}, hardly separate subjects (AUC {auc:decimals 2} of a sample
     of attempts, 0.5 by chance): check the labels, and whether `kind` is {other}
 labels-wrong!: the scores are no better than chance (AUC {auc:decimals 2} of a sample of attempts),

@@ -11,7 +11,7 @@ A format in the plural is that of a list, or of values by name: ``{species:count
 argument names, and ``{needed:amounts}`` of ``{"people": 78, "pairs": 3000}`` is ``78 people with
 3,000 pairs``. ``{size:spread templates}`` of ``[3, 4, 4]``, the least, the median and the largest
 number, is ``3 to 4 templates each (median 4)``, and ``{needed:range}`` of more than
-three numbers the least and the largest. ``{limit:digits 3}`` and ``{overlap:decimals 3}``
+four numbers the least and the largest. ``{limit:digits 3}`` and ``{overlap:decimals 3}``
 are numbers, ``{words:template}`` is a template without arguments, and ``{notes:messages}`` are
 messages one after the other. ``{at:threshold}`` is a threshold, with the score after it in the
 argument ``at_next``, and ``{measures:measures}`` are measures with their labels, targets and ranks.
@@ -132,8 +132,8 @@ def _typed(value: Any, form: str) -> Text:
 
 
 def _range(numbers: Sequence[int], _: str) -> Text:
-    """Return some numbers; of more than three, the least and the largest."""
-    if len(numbers) <= 3:
+    """Return some numbers; of more than four, the least and the largest."""
+    if len(numbers) <= 4:
         return Enumeration([Count(x) for x in numbers])
     return say("{least} to {most}", least=min(numbers), most=max(numbers))
 

@@ -10,9 +10,9 @@ import pytest
 
 import bioeval as be
 
-#: The label of a row or of a column, in any form. A sentence names a target after "for".
+#: The label of a row or of a column, in any form. A sentence names a target after "for" or "show".
 AT_FAR = re.compile(
-    r"(?<!for )(?:FRR|DIR) at FAR (?:<=|&lt;=|\$\\leq\$) (10|1|0\.1|0\.01)(?:\\,\\| )%"
+    r"(?<!for )(?<!show )(?:FRR|DIR) at FAR (?:<=|&lt;=|\$\\leq\$) (10|1|0\.1|0\.01)(?:\\,\\| )%"
 )
 
 
