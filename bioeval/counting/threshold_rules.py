@@ -153,7 +153,9 @@ class Rule:
         written = {"far": per_cent, "frr": per_cent, "fixed": _exact_text}.get(self.name, float)
         return _POINTS[self.name].format(*map(written, self.values))
 
-    def attrs(self, data: str = "the same data; errors there are optimistic") -> dict[str, str]:
+    def attrs(
+        self, data: str = "the same data, so the errors on them are optimistic"
+    ) -> dict[str, str]:
         """Return attributes of a result: the rule, and the `data` on which it chooses."""
         return {
             "threshold_rule": str(self),

@@ -343,7 +343,7 @@ THRESHOLD_STUDY = "threshold-study"
 
 #: The parts of a threshold study below it, and what they are, which is their title.
 STUDY_PARTS = {
-    "rates": "rates at the threshold by the rule",
+    "rates": "rates on the same data and in folds",
     "needs": "people needed for the target",
 }
 

@@ -163,10 +163,9 @@ def _task(nodes: Sequence[Node], detail: Detail) -> _Task:
     """Return the results of a task with the rows of a view; no other place leaves out numbers."""
     rows = [row for node in nodes for row in _rows(node)]
     supported = [row for row in rows if row.supported is not False]
-    if detail == "brief":
-        rows = [row for row in supported if row.is_brief]
-        supported = rows
     is_defined = any(row.is_defined for row in rows)
+    if detail == "brief":
+        supported = [row for row in supported if row.is_brief]
     return _Task(nodes, rows if detail == "all" else supported, is_defined)
 
 
@@ -212,7 +211,7 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
         notes += task.texts(_least_far)
     tables = list(tables_of(task.rows, id))
     if not tables:
-        return Section(id, "", [Paragraph(x, "note") for x in notes], task=task.rates_of)
+        return Section(id, title, [Paragraph(x, "note") for x in notes], task=task.rates_of)
     if tables[0].title:
         title = say("{whole}. {table}", whole=title, table=tables[0].title)
     tables[0] = replace(tables[0], title=title, details=details)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
@@ -341,6 +342,16 @@ def _size_of_gallery(attrs: Attributes) -> str:
     return f"{text} ({impostor} for impostor attempts)"
 
 
+def _thresholds_of_parts(attrs: Attributes) -> Text:
+    return say(
+        "same data: at the threshold by the rule, {threshold:threshold}; in folds: mean and sd "
+        "over the test parts, at thresholds chosen without them, from {parts}",
+        threshold=float(attrs["rates_at_threshold"]),
+        threshold_next=float(attrs.get("rates_at_threshold_next", math.nan)),
+        parts=str(attrs["fold_thresholds"]),
+    )
+
+
 def _removed_entries(attrs: Attributes) -> str:
     """Return in words which entries a convention leaves out: of the CMC, and of other measures."""
     removed = _ENTRIES_LEFT_OUT[attrs["removes"]]
@@ -384,9 +395,8 @@ _RULES: dict[str, Wording] = {
     "fusion": _fusion,
     "claims": lambda attrs: "" if attrs["claims"] == "all" else f"claims {attrs['claims']}",
     "people_here": "these data have {people_here}; attempts that share a person are not "
-    "independent, so these are lower bounds",
-    "fold_thresholds": "same data: optimistic; new people: mean and sd over the test parts of "
-    "folds, at thresholds from {fold_thresholds}",
+    "independent, so more people than listed may be needed",
+    "fold_thresholds": _thresholds_of_parts,
     "fta": lambda attrs: f"FTA {100 * float(attrs['fta']):g} %",
     "fte": lambda attrs: f"FTE {100 * float(attrs['fte']):g} %",
     "alpha": "weight of {far} in FDR and GARBE: {alpha:digits 6}",

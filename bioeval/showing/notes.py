@@ -54,10 +54,7 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
     if has_statistics:
         yield from (text for heading, text in _STATISTICS.items() if heading in headings)
     if has_chosen_thresholds:
-        yield (
-            "Thresholds were chosen on these data, so rates at them are optimistic: new data will "
-            "probably have more errors."
-        )
+        yield "Thresholds were chosen on these data, so errors at them are optimistic (too low)."
     if chosen_on_test:
         text = "{labels}: at thresholds chosen on the same test part (optimistic)."
         yield say(text, labels=_labels_of(chosen_on_test))

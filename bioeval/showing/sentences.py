@@ -49,7 +49,9 @@ no-threshold-promised: No threshold can be guaranteed to meet the target: {why}.
     these data is {people_far:rate}.]
 nothing-to-install: No threshold can be recommended: {why}.
 threshold-accepts: {status}: accept where the {scores} {sign} {threshold:threshold}.[ It is
-    provisional, because {why}.]
+    provisional, because {why}.][ On {people}, expect {far} {far_new:rate} ({far_low:rate} to
+    {far_high:rate}) and {frr} {frr_new:rate} ({frr_low:rate} to {frr_high:rate}).][ {far} of at
+    most {target:rate} is not guaranteed.]
 threshold-accepts-nothing: {status}: accept nothing.
 promise-kept: Shown: the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is at most
     {promise:rate}; with {confidence:rate} confidence, it is at most {high:rate}.
@@ -353,8 +355,8 @@ no-interval-by-subject: the subjects of the pairs are not given, so there is no 
     if template names contain the subjects, give `subject_from`, such as '{pattern:name}'
 target-not-shown: the data cannot show {rate:term} {target:rate}: even without a {error:term},
     {needed:amounts} would be needed (rule of 3)
-threshold-uncertain: the threshold {which}is uncertain: to expect 30 {errors:term} at {rate:term}
-    {target:rate}, {needed:amounts} are needed (rule of 30){beside:template}
+threshold-uncertain: the threshold {which}is uncertain: to expect 30 independent {errors:term} at
+    {rate:term} {target:rate}, {needed:amounts} are needed (rule of 30){beside:template}
 wilson-without-subjects!: the subjects of the test set are not known, so the intervals are Wilson's
     and assume independent attempts: they are too narrow, since the attempts of one subject are
     dependent; if names contain the subjects, give `subject_from`, such as '{pattern:name}'

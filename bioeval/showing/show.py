@@ -103,7 +103,7 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
     \bottomrule
     \end{tabular}
     <BLANKLINE>
-    % Thresholds were chosen on these data, so rates at them are optimistic: new data will probably have more errors.
+    % Thresholds were chosen on these data, so errors at them are optimistic (too low).
     <BLANKLINE>
     """
     whole = require_flag("document", document)
@@ -129,8 +129,7 @@ def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
     | :----- | -----: | ------: |
     | ours   | 0.00 % | 1.00000 |
     <BLANKLINE>
-    Thresholds were chosen on these data, so rates at them are optimistic: new data will
-    probably have more errors.
+    Thresholds were chosen on these data, so errors at them are optimistic (too low).
     <BLANKLINE>
     """
     return _marked_up(results, measures, "markdown")

@@ -52,14 +52,7 @@ def candidates_in_words(attrs: Mapping[Any, Any]) -> str:
 
 
 def sample_size(dataset: xr.Dataset) -> Text:
-    """Return the attempts and subjects of a result in words; of folds, those of all test parts.
-
-    Of the rates at a threshold, the threshold.
-    """
-    attrs = dataset.attrs
-    if "rates_at_threshold" in attrs:
-        after = attrs.get("rates_at_threshold_next", np.nan)
-        return Threshold(attrs["rates_at_threshold"], next=after)
+    """Return the attempts and subjects of a result in words; of folds, those of all test parts."""
     counts = {x: n for x in _COUNTED if (n := _total(dataset, x)) is not None}
     people = {role: _total(dataset, f"{role}subjects") for role in ("", "genuine_", "impostor_")}
     if "queries" in counts:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bioeval.results.variables import PLACES
 from bioeval.showing.blocks import Column, Table
-from bioeval.showing.cells import Label, Labels, Rate
+from bioeval.showing.cells import Label, Labels, Quantity, Rate
 from bioeval.showing.labels import label_of, label_of_place
 from bioeval.showing.rows import Row
 from bioeval.showing.text import Text, fields_of, say
@@ -151,6 +151,14 @@ class _Cells:
     def add(self, row: Hashable, column: Hashable, cell: Text) -> None:
         self._cells.setdefault(row, {})[column] = cell
 
+    def are_alike(self, column: Hashable, other: Hashable) -> bool:
+        """Whether all numbers of a column are equal, or nearly so, in the other column."""
+        pairs = [(x.get(column), x.get(other)) for x in self._cells.values() if column in x]
+        return all(
+            isinstance(a, Quantity) and isinstance(b, Quantity) and math.isclose(a.value, b.value)
+            for a, b in pairs
+        )
+
     def table(self, id: str, heads: Sequence[Column], title: str = "") -> Table:
         """Return the table of the rows and columns that have names."""
         rows = []
@@ -184,6 +192,9 @@ def _list(rows: Sequence[Row], id: str, several_systems: bool) -> Table:
     in_rows = {row.value for row in rows if row.about.get("shown") == "threshold"}
     all_in_rows = all(row.threshold in in_rows for row in rows if row.threshold_cell is not None)
     names = [x for x in cells.columns if not (all_in_rows and str(x).startswith("threshold"))]
+    means = [x for x in ("test", "value_test") if x in names]
+    if means and "pooled" in names and cells.are_alike("pooled", means[0]):
+        names.remove("pooled")
     if any(row.statistic for row in rows):
         values = [x for x in names if str(x).startswith("value")]
         statistics = [x for x in dict.fromkeys(_STATISTICS.values()) if x in names]

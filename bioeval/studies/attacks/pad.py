@@ -319,7 +319,7 @@ def _choose_distance(
         distance = float(to_user(rule.value, kind))
         beyond = _beyond_scores(data, distance, kind, given=True)
         return _ChosenDistance(distance, math.nan, "given", beyond)
-    training_set, chosen_on = data, "the same data; errors there are optimistic"
+    training_set, chosen_on = data, "the same data, so the errors on them are optimistic"
     if train is not None:
         scores, species = train
         where = "train: "

@@ -50,6 +50,7 @@ def _thresholds(
         return [Message("nothing-to-install", why=reason)]
 
     # An assured threshold was asked for.
+    on_new = _expected(study, rates.sel(part="test"), rule)
     if refusal := next((by_code[x] for x in REFUSED if x in by_code), None):
         people: dict[str, float] = {}
         if refusal.code == "too-few-people-to-promise" and study["people_estimated"].notnull():
@@ -59,18 +60,28 @@ def _thresholds(
             }
         return [
             Message("no-threshold-promised", why=refusal, **people),
-            threshold_accepts(study, "Without assurance"),
+            threshold_accepts(study, "Without assurance", **on_new),
         ]
     if "assured_threshold" in study:
         return [_install(study, rule, float(rates["frr"].sel(part="all")))]
 
     # The threshold by the rule, which is provisional if the data are too few.
     if why_not_shown := by_code.get("target-not-shown"):
-        return [threshold_accepts(study, "Provisional", why=why_not_shown)]
+        return [threshold_accepts(study, "Provisional", why=why_not_shown, **on_new)]
     if "subjects" not in study and rule.name != "fixed":
         reason = "the people are unknown: many pairs may come from the same few people"
-        return [threshold_accepts(study, "Provisional", why=reason)]
-    return [threshold_accepts(study, "Given" if rule.name == "fixed" else "Chosen")]
+        return [threshold_accepts(study, "Provisional", why=reason, **on_new)]
+    return [threshold_accepts(study, "Given" if rule.name == "fixed" else "Chosen", **on_new)]
+
+
+def _expected(study: xr.Dataset, on_new: xr.Dataset, rule: Rule) -> dict[str, Any]:
+    """Return the rates to expect on new people, and the FAR target; empty without intervals."""
+    names = {"new": "", "low": "_low", "high": "_high"}
+    rates = {f"{x}_{k}": float(on_new[x + end]) for x in ("far", "frr") for k, end in names.items()}
+    if any(map(math.isnan, rates.values())):
+        return {}
+    target = {"target": float(rule.values[0])} if rule.name == "far" else {}
+    return {"people": new_people(study), **rates, **target}
 
 
 def _install(study: xr.Dataset, rule: Rule, frr_without_assurance: float) -> Message:
@@ -110,10 +121,11 @@ def _missed_target(study: xr.Dataset, test_rates: xr.Dataset, rule: Rule) -> lis
     ]
 
 
-def threshold_accepts(result: xr.Dataset, status: str, **why: Any) -> Message:
+def threshold_accepts(result: xr.Dataset, status: str, **about: Any) -> Message:
     """Return the message that says which scores the threshold of a result accepts.
 
-    `status` is a word for the threshold: chosen, given, provisional or without assurance.
+    `status` says what the threshold is: chosen, given, provisional or without assurance. It is
+    followed by further arguments: why it is provisional, and the rates to expect.
     """
     kind: Kind = result.attrs["kind"]
     threshold = float(result["threshold"])
@@ -125,7 +137,7 @@ def threshold_accepts(result: xr.Dataset, status: str, **why: Any) -> Message:
         scores=noun_of(kind),
         sign=">=" if kind in LARGER_IS_CLOSER else "<=",
         **threshold_with_next(result),
-        **why,
+        **about,
     )
 
 

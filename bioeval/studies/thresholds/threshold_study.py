@@ -85,6 +85,7 @@ STUDY = {
         "threshold T",
         shown="threshold",
         label="threshold by the rule",
+        detail="verbose",  # the answer has it
     ),
     **entries(VERIFICATION | FOLDS, *RATES),
     **{
@@ -118,14 +119,16 @@ STUDY = {
         "attempts",
         label="pairs of people needed",
     ),
-    "impostors_missing": Variable("how many of them are missing", "attempts", label="missing"),
+    "impostors_missing": Variable(
+        "how many of them are missing", "attempts", label="of these, missing"
+    ),
     **ASSURED,
 }
 
 # The default numbers of folds and of repeats.
 USUAL_FOLDS, REPEATS = 10, 20
 
-_CHOSEN_ON_ALL = "all data; its error there is optimistic"
+_CHOSEN_ON_ALL = "all data, so the errors on them are optimistic"
 
 #: Attributes that a study takes over from the evaluation in folds.
 _FOLD_ATTRIBUTES = (
