@@ -88,7 +88,7 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
     texts_above: list[Text] = []
     sections = [_section(task, several, texts_above) for task in tasks]
     notes = [*notes_of([row for task in tasks for row in task.rows], sections)]
-    if detail == "brief" and any("threshold" in node.dataset.dims for node in nodes):
+    if any(node.result_type in ("verification", "open-set") for node in nodes):
         notes.append("be.study_threshold (bioeval threshold) chooses a threshold for use.")
     blocks = [*messages.alarms, header_of(nodes, verbose=detail != "brief")]
     for answer in messages.answers:
@@ -213,7 +213,7 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     if not tables:
         return Section(id, title, [Paragraph(x, "note") for x in notes], task=task.rates_of)
     if tables[0].title:
-        title = say("{whole}. {table}", whole=title, table=tables[0].title)
+        title = say("{whole}: {table}", whole=title, table=tables[0].title)
     tables[0] = replace(tables[0], title=title, details=details)
     tables[-1] = replace(tables[-1], notes=notes)
     return Section(id, "", tables, task=task.rates_of)

@@ -293,7 +293,11 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
         },
     ),
     ("MT", "mostly_tracked", {"more-than": "covered for more than 80 % of the frames"}),
-    ("Animals", "quantile", "the best and the worst {quantile:rate} of the subjects by each mean"),
+    (
+        "Animals",
+        "quantile",
+        "from the best and the worst {quantile:rate} of the subjects by genuine and impostor mean",
+    ),
 )
 
 

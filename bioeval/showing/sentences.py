@@ -89,9 +89,13 @@ errors-of-groups: At the threshold {threshold:threshold}, which is the same for 
     {group_with_most:name}).
 groups-tested: A permutation test over people finds {finding} between the groups: p {frr_p:digits 2}
     for the {frr}, {far_p:digits 2} for the {far} within groups.
-most-errors: At the threshold {threshold:threshold}, the highest {frr} is {rate:rate}: {number:count
-    subjects} ({subjects:names}) with {errors:count} of {attempts:count genuine attempts} rejected,
-    {share:rate} of all {false rejects}.
+most-errors: At the threshold {threshold:threshold}, the highest {frr} of a subject is {rate:rate}:
+    {subjects:names}, with {errors:count} of {attempts:count genuine attempts} rejected
+    ({share:rate} of all {false rejects}).[ The highest {far} of a subject's probes is
+    {far_rate:rate}: {far_subjects:names}, with {far_errors:count} of {far_attempts:count impostor
+    attempts} accepted ({far_share:rate} of all {false accepts}).]
+animals-tested: Animals that exist, by permutation tests corrected for their number (Holm, 5 %):
+    {animals:names}[; not significant: {others:names}].
 """)
 )
 
@@ -210,9 +214,9 @@ not-all-ranks: ranks 1 to {reported:count} of {ranks:count} are reported: {ranks
     {thresholds:count thresholds} exceed {limit:count values}; `max_rank` sets another number
 target-not-supported: {have:amounts} cannot show {rate:term} at {chosen:term} <= {targets:rates}: at
     least {needed:range} are needed (rule of 3[, which counts {trials:amounts} here])
-target-uncertain: {rate:term} at {chosen:term} <= {targets:rates} is uncertain: {have:amounts} give
-    fewer than 30 independent {errors:term}, and at least {needed:range} are needed (rule of 30[,
-    which counts {trials:amounts} here])
+target-uncertain: {have:amounts} leave {rate:term} at {chosen:term} <= {targets:rates} uncertain:
+    fewer than 30 independent {errors:term} are expected; at least {needed:range} {unit} are needed
+    (rule of 30[, which counts {trials:amounts} here])
 near-chance!: the scores, of kind {kind}, hardly separate subjects (AUC {auc:decimals 2} of a sample
     of attempts, 0.5 by chance): check the labels, and whether `kind` is {other}
 labels-wrong!: the scores are no better than chance (AUC {auc:decimals 2} of a sample of attempts),

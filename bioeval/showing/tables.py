@@ -421,7 +421,7 @@ def _places_of_texts(rows: Sequence[Row], id: str, dim: str) -> Iterator[Table]:
     for measure, by_text in by_measure.items():
         heads = [Column(measure, labels[measure]), Column(dim, f"{dim.replace('_', ' ')}s")]
         rows_of_table: list[list[Text | None]] = []
-        for text, places in by_text.items():
+        for text, places in sorted(by_text.items(), key=lambda item: len(item[1])):
             named = Labels(places[:_MOST_NAMED], more=len(places) > _MOST_NAMED)
             rows_of_table.append([Label(text), named])
         yield Table(f"{id}_{measure}", heads, rows_of_table)

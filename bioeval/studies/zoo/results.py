@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -21,6 +23,11 @@ ERRORS = ("fr", "fa_as_probe", "fa_as_claimed")
 #: The animals whose existence is tested.
 TESTED = ("goat", "wolf", "lamb")
 
+#: They exist if their p-value, corrected for the number of tests, is at most this.
+LEVEL = 0.05
+
+_TESTED_ANIMALS = ("goats", "wolves", "lambs")
+
 _EACH = ("error", "subject")
 _BY_CHANCE = "if the two means were independent"
 
@@ -28,15 +35,18 @@ ZOO = {
     "animal": Variable(
         "animal of the zoo of Yager and Dunstone (2010)",
         label="animal",
-        title="Animals: best or worst by the genuine and by the impostor mean",
+        title="Animals by the means of a subject's genuine and impostor scores, not by errors",
         labels={
-            "dove": "doves: best, best",
-            "worm": "worms: worst, worst",
-            "chameleon": "chameleons: best, worst",
-            "phantom": "phantoms: worst, best",
+            "dove": "dove: both means best",
+            "worm": "worm: both means worst",
+            "chameleon": "chameleon: genuine best, impostor worst",
+            "phantom": "phantom: genuine worst, impostor best",
         },
     ),
-    "subject": replace(COORDINATES["subject"], title="Errors of single subjects"),
+    "subject": replace(
+        COORDINATES["subject"],
+        title="Errors of single subjects, and rates without all attempts of the subject",
+    ),
     "error": Variable(
         "kind of error: fr, false rejects of a subject; fa_as_probe, false accepts of its probes "
         "(a wolf has many); fa_as_claimed, false accepts that claim it (a lamb has many)",
@@ -53,9 +63,9 @@ ZOO = {
         label="animal",
         title="Do goats, wolves and lambs exist?",
         labels={
-            "goat": "goats: subjects differ in genuine scores",
-            "wolf": "wolves: subjects differ in scores against others",
-            "lamb": "lambs: subjects differ in others' scores against them",
+            "goat": "goats: do subjects differ in genuine scores?",
+            "wolf": "wolves: in scores of their probes against others?",
+            "lamb": "lambs: in scores of others' probes against them?",
         },
     ),
     "threshold": Variable(
@@ -112,7 +122,7 @@ ZOO = {
     "share": Variable(
         "proportion of all such errors that are the subject's",
         "proportion",
-        label="of all",
+        label="of all errors",
         out_of="all_errors",
     ),
     "rate_without": Variable(
@@ -121,14 +131,14 @@ ZOO = {
         iso="FNMR, FMR",
         dims=_EACH,
         threshold="threshold",
-        label="rate without",
+        label="rate without the subject",
         direction="smaller",
     ),
-    "gini": Variable("Gini coefficient of the errors over subjects", "1", label="Gini"),
+    "gini": Variable("Gini coefficient of the errors over subjects", "1", label="Gini (0: even)"),
     "half_of_errors": Variable(
         "fewest subjects that have half of the errors",
         "subjects",
-        label="subjects with half of them",
+        label="subjects with half of the errors",
     ),
     "all_errors": Variable(
         "errors of all subjects", "attempts", threshold="threshold", label="errors"
@@ -153,10 +163,10 @@ ZOO = {
     "animal_count": Variable("subjects that are of the kind", "subjects", label="subjects"),
     "animal_expected": Variable(f"subjects expected {_BY_CHANCE}", "subjects", label="expected"),
     "animal_p_more": Variable(
-        f"probability of as many or more, {_BY_CHANCE}", "p", label="p of at least as many"
+        f"probability of as many or more, {_BY_CHANCE}", "p", label="p of this many or more"
     ),
     "animal_p_fewer": Variable(
-        f"probability of as many or fewer, {_BY_CHANCE}", "p", label="p of at most as many"
+        f"probability of as many or fewer, {_BY_CHANCE}", "p", label="p of this many or fewer"
     ),
     "correlation": Variable(
         "correlation over subjects of their mean scores in two halves without a template (of "
@@ -200,27 +210,39 @@ def highest_rates(errors: np.ndarray, rates: np.ndarray, number: int) -> list[in
     return order[errors[order] > 0].tolist()
 
 
-def answers_of_zoo(ds: xr.Dataset) -> list[Message]:
-    """Return a message on the subjects with the highest FRR, unless there is no false reject."""
-    of_rejects = ds.sel(error="fr")
-    rejects = of_rejects["errors"].values
-    rates = of_rejects["rate"].values
-    ranked = highest_rates(rejects, rates, len(rates))
+def answers_of_zoo(ds: xr.Dataset) -> Iterator[Message]:
+    """Yield which subjects have the highest FRR and FAR, and which animals exist."""
+    if of_rejects := _highest(ds, "fr"):
+        of_accepts = _highest(ds, "fa_as_probe")
+        accepts = {f"far_{name}": x for name, x in of_accepts.items()}
+        yield Message("most-errors", **of_rejects, **accepts, **threshold_with_next(ds))
+    p_values = dict(zip(_TESTED_ANIMALS, ds["p"].values.tolist(), strict=True))
+    tested = sorted((x for x in p_values if p_values[x] == p_values[x]), key=p_values.__getitem__)
+    number = 0  # that exist, by Holm's steps
+    while number < len(tested) and p_values[tested[number]] * (len(tested) - number) <= LEVEL:
+        number += 1
+    if tested:
+        others = {"others": tested[number:]} if tested[number:] else {}
+        yield Message("animals-tested", animals=tested[:number] or ["none"], **others)
+
+
+def _highest(ds: xr.Dataset, error: str) -> dict[str, Any]:
+    """Return the subjects with the highest rate of an error, with their errors; empty of none."""
+    of_error = ds.sel(error=error)
+    errors = of_error["errors"].values
+    rates = of_error["rate"].values
+    ranked = highest_rates(errors, rates, len(rates))
     if not ranked:
-        return []
+        return {}
     highest = [i for i in ranked if rates[i] == rates[ranked[0]]]
-    return [
-        Message(
-            "most-errors",
-            subjects=ds["subject"].values[highest].tolist(),
-            number=len(highest),
-            rate=float(rates[highest[0]]),
-            errors=int(rejects[highest].sum()),
-            attempts=int(of_rejects["attempts"].values[highest].sum()),
-            share=float(rejects[highest].sum() / rejects.sum()),
-            **threshold_with_next(ds),
-        )
-    ]
+    return {
+        "subjects": ds["subject"].values[highest].tolist(),
+        "number": len(highest),
+        "rate": float(rates[highest[0]]),
+        "errors": int(errors[highest].sum()),
+        "attempts": int(of_error["attempts"].values[highest].sum()),
+        "share": float(errors[highest].sum() / errors.sum()),
+    }
 
 
 def number_of_best(quantile: float, subjects: int) -> int:

@@ -176,7 +176,7 @@ def zoo(
         "permutations": int(permutations),
         "halves": "whole sessions" if "session" in scores.probe_meta else "templates",
     }
-    return ds.assign_attrs(settings | message_attrs(answers_of_zoo(ds), ds.attrs))
+    return ds.assign_attrs(settings | message_attrs([*answers_of_zoo(ds)], ds.attrs))
 
 
 def _messages_on_threshold(
