@@ -122,7 +122,7 @@ ZOO = {
     "share": Variable(
         "proportion of all such errors that are the subject's",
         "proportion",
-        label="of all errors",
+        label="share",
         out_of="all_errors",
     ),
     "rate_without": Variable(
@@ -131,7 +131,7 @@ ZOO = {
         iso="FNMR, FMR",
         dims=_EACH,
         threshold="threshold",
-        label="rate without the subject",
+        label="rate without",
         direction="smaller",
     ),
     "gini": Variable("Gini coefficient of the errors over subjects", "1", label="Gini (0: even)"),
