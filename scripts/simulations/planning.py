@@ -8,10 +8,10 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from bioeval.studies.planning.sample_size import (
+from bioeval.studies.planning.sample_size import GenuineErrors
+from bioeval.studies.planning.variance_components import (
     ASSURANCE,
     Components,
-    GenuineErrors,
     components_of,
     components_without_each,
 )

@@ -1,11 +1,10 @@
-"""How large a test must be: subjects for a FAR, and for the width of the interval of an FRR."""
+"""How large a test must be: subjects for a FAR, and for an interval of an FRR of some width."""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +28,15 @@ from bioeval.stats.limits import jackknife
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.assurance.assured import ASSURED, people_to_guarantee
 from bioeval.studies.assurance.judged_rates import JudgedAttempts
+from bioeval.studies.planning.variance_components import (
+    ASSURANCE,
+    MOST_SUBJECTS,
+    Components,
+    beta_kurtosis,
+    components_of,
+    components_without_each,
+    subjects_for_width,
+)
 from bioeval.tasks.threshold_choice import chosen_threshold
 from bioeval.tasks.verification_task import verification
 
@@ -87,25 +95,21 @@ SAMPLE_SIZE = {
     ),
 }
 
-#: Templates of each subject that are planned; attempts, where an attempt is a claim in use.
-TEMPLATES, ATTEMPTS = (2, 3, 5, 10), (1, 2, 3, 5)
+#: The templates of each subject that are planned by default.
+TEMPLATES = (2, 3, 5, 10)
+
+#: The attempts of each subject that are planned with a pilot of claims.
+ATTEMPTS = (1, 2, 3, 5)
 
 #: The rule of 30 takes more trials than int64 holds for a smaller FAR.
 LEAST_FAR = 1e-17
 
-#: Probability of an interval as narrow as planned. The intervals of simulated tests are so in 93 to
-#: 97 % of them: see docs/uncertainty.md.
-ASSURANCE = 0.92
-
-#: By how many standard errors of a pilot's variance the plan is larger, as a part of the normal
-#: quantile of `ASSURANCE`. Set by simulation (docs/uncertainty.md).
+#: The plan adds this multiple of ``z`` standard errors to the variance of a pilot, where ``z`` is
+#: the normal quantile of `ASSURANCE`. Set by simulation (docs/uncertainty.md).
 OF_PILOT = 0.7
 
-# Fewer subjects of a pilot with an error say little about the spread between people.
+# With fewer erring subjects, a pilot says little about the spread between people.
 _FEW = 20
-
-#: More subjects than there are people.
-MOST = 10_000_000_000
 
 
 @warns_of_doubts
@@ -126,24 +130,26 @@ def sample_size(
     Parameters
     ----------
     pilot : Scores, optional
-        Scores of a first, small test with labels: the spread of genuine errors between people, and
-        between the templates of a person, is taken from them, or scores of its claims
-        (:func:`claim_scores`). Without it, from `frr` and `icc`.
+        Labelled scores of a small first test, or scores of its claims (:func:`claim_scores`). The
+        spread of genuine errors between people, and between the templates of a person, is
+        estimated from them; without a pilot, `frr` and `icc` state it.
     far : float
-        FAR of the operating point. Of a pilot, FRR is taken at the loosest threshold that keeps it.
+        FAR of the operating point. The FRR of a pilot is taken at the loosest threshold that keeps
+        this FAR.
     frr_width : float
-        Largest width of the interval of the FRR. It is kept with a probability of 92 %.
+        Largest width of the interval of the FRR. The interval is as narrow with a probability of
+        92 %.
     threshold : float or str, optional
-        Threshold of the pilot: a number, or a rule; the loosest that keeps the FAR by default. A
-        rule is one of :func:`cross_evaluate`.
+        Threshold of the pilot: a number, or a rule of :func:`cross_evaluate`. By default, the
+        loosest threshold that keeps the FAR.
     frr : float, optional
         Without a pilot: expected FRR.
     icc : float, optional
         Without a pilot: correlation of two genuine errors of a subject.
     n_templates : int or sequence of int, optional
-        Templates of each subject, all compared with each other; 2, 3, 5 and 10 by default. Of a
-        pilot of :func:`claim_scores` with one score for each subject they are not given: 1, 2, 3
-        and 5 attempts of each subject are planned.
+        Templates of each subject, all compared with each other; 2, 3, 5 and 10 by default. Leave
+        them out if the pilot is of :func:`claim_scores` with one score for each subject: 1, 2, 3
+        and 5 attempts of each subject are then planned.
     confidence : float
         Confidence of the interval, and of the rule of 3.
 
@@ -152,17 +158,18 @@ def sample_size(
     xarray.Dataset
         Over ``templates``: ``subjects all_templates subject_sd design_effect``, or over
         ``attempts_of_subject``: ``subjects all_attempts subject_sd design_effect``. Scalars:
-        ``frr icc template_icc``. Over ``rule`` (3 and 30): people that the FAR needs,
-        ``subjects_for_far``, all compared with each other, with ``pairs_for_far`` (a pair counts
-        once, however many templates it has), and those that the FRR needs, ``subjects_for_frr``.
-        Of a pilot, ``pilot_subjects``, and ``people_estimated``, about how many a guarantee of the
-        FAR (:func:`study_threshold`) needs by a strict threshold.
+        ``frr icc template_icc``. Over ``rule`` (3 and 30): ``pairs_for_far``, the pairs of people
+        that the FAR needs (a pair counts once, however many templates it has);
+        ``subjects_for_far``, the people who form as many pairs if all are compared; and
+        ``subjects_for_frr``, the people that the FRR needs. With a pilot also ``pilot_subjects``,
+        and ``people_estimated``: about how many people a guarantee of the FAR
+        (:func:`study_threshold`) needs with a strict threshold.
 
     Raises
     ------
     DataError
-        If an assumption is missing, not usable, or given beside a pilot; if the pilot has no
-        error, or fewer than two subjects with a genuine attempt.
+        If `frr` or `icc` is missing, not usable, or given together with a pilot; if the pilot has
+        no error, or fewer than two subjects with a genuine attempt.
     ProtocolError
         If the pilot has no labels, or is a list of pairs.
 
@@ -170,9 +177,10 @@ def sample_size(
     -----
     Rule of 3: no false accept in ``3 / far`` independent trials shows the FAR at 95 % (``-ln(1 -
     confidence) / far`` at another confidence). Rule of 30: 30 errors are expected (ISO/IEC 19795-1;
-    Mansfield and Wayman 2002). Both take pairs of people as independent, though they share people:
-    the least to ask for, and no statement of how exact a rate will be. Widths are
-    those of normal intervals by subject; model, components and simulation: ``docs/uncertainty.md``.
+    Mansfield and Wayman 2002). Both rules treat pairs of people as independent, although pairs
+    share people. They are therefore lower bounds, and do not say how exact a rate will be. Widths
+    are of normal intervals by subject. ``docs/uncertainty.md`` has the model, its components and
+    the simulation.
 
     Examples
     --------
@@ -190,10 +198,7 @@ def sample_size(
         errors = _errors_from_rate(frr, icc, threshold, n_templates)
     else:
         if frr is not None or icc is not None:
-            raise DataError(
-                "`frr` and `icc` are assumed instead of a pilot; give one "
-                "or the other"
-            )  # fmt: skip
+            raise DataError("`frr` and `icc` are assumed instead of a pilot; give one or the other")
         errors = _errors_of_pilot(pilot, far, threshold, n_templates)
     components = errors.components
     sizes = errors.sizes
@@ -243,18 +248,18 @@ def _people_by_rule(far: float, frr: float, confidence: float) -> Variables:
 def _subjects_for_interval(
     errors: GenuineErrors, width: float, confidence: float
 ) -> tuple[str, Variables]:
-    """Return the dimension that is planned, and the subjects that an interval of a width needs."""
-    sizes, rate = errors.sizes, errors.components.rate
+    """Return the dimension of the planned sizes, and the variables over it."""
+    sizes = errors.sizes
+    rate = errors.components.rate
     subjects = np.array([errors.people(size, width, confidence) for size in sizes.tolist()])
-    if (subjects >= MOST).any():
+    if (subjects >= MOST_SUBJECTS).any():
         raise DataError(
-            f"`frr_width` is {width:g} and takes more than {MOST:,} subjects; expected a larger "
-            "width"
+            f"`frr_width` is {width:g} and takes more than {MOST_SUBJECTS:,} subjects; "
+            "expected a larger width"
         )
     variances = errors.variances(sizes)[0]
-    planned, all_samples = "templates", "all_templates"
-    if errors.of_attempts:
-        planned, all_samples = "attempts_of_subject", "all_attempts"
+    planned = "attempts_of_subject" if errors.of_attempts else "templates"
+    all_samples = "all_attempts" if errors.of_attempts else "all_templates"
     return planned, variables_over(
         (planned,),
         subjects=subjects,
@@ -293,10 +298,13 @@ def _people_needed(ds: xr.Dataset, planned: str) -> Iterator[Message]:
 
 
 class GenuineErrors(NamedTuple):
-    """Genuine errors of people, assumed or of a pilot, and the tests that are planned with them."""
+    """Genuine errors of people, assumed or of a pilot, and the sizes that are planned.
+
+    Sizes are templates of each person, or attempts of each person (`of_attempts`).
+    """
 
     components: Components
-    sizes: np.ndarray  # templates of each person, or attempts where these are planned
+    sizes: np.ndarray
     without: Sequence[Components] = ()  # the components without each subject of the pilot
     subjects: int = 0  # of the pilot
     of_attempts: bool = False
@@ -317,11 +325,11 @@ class GenuineErrors(NamedTuple):
         """Return the number of people that an interval of this width needs."""
         variances = self.variances(size)
         variance = float(variances[0])
-        if self.without:  # the uncertainty of the variance, by the jackknife over the pilot
+        if self.without:  # the jackknife over the subjects of the pilot
             quantile = float(scipy.special.ndtri(ASSURANCE))
             variance += OF_PILOT * quantile * math.sqrt(jackknife(variances)[0])
-        tails = kurtosis(self.components.rate, variance)
-        return subjects_for_width(variance, tails, width, confidence)
+        kurtosis = beta_kurtosis(self.components.rate, variance)
+        return subjects_for_width(variance, kurtosis, width, confidence)
 
 
 def _errors_from_rate(
@@ -360,9 +368,14 @@ def _errors_of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any
             replace(x, template=0.0) for x in (components, *components_without)
         )
         attrs = {"use": pilot.claims, "most_tries": pilot.tries, "threshold": threshold_used}
-        sizes = np.array(ATTEMPTS)
         return GenuineErrors(
-            components, sizes, components_without, len(tables), True, attrs, messages
+            components,
+            np.array(ATTEMPTS),
+            without=components_without,
+            subjects=len(tables),
+            of_attempts=True,
+            attrs=attrs,
+            messages=messages,
         )
     sizes = np.array(_numbers_of_templates(n_templates))
     if sizes[-1] > round(templates_each):
@@ -374,11 +387,10 @@ def _errors_of_pilot(pilot: Scores, far: float, threshold: Any, n_templates: Any
     return GenuineErrors(
         components,
         sizes,
-        components_without,
-        len(tables),
-        False,
-        {"threshold": threshold_used},
-        messages,
+        without=components_without,
+        subjects=len(tables),
+        attrs={"threshold": threshold_used},
+        messages=messages,
     )
 
 
@@ -399,32 +411,42 @@ def _threshold_of_pilot(pilot: Scores, far: float, threshold: Any) -> tuple[floa
 
 
 def _genuine_errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
-    """Return the genuine errors of each subject, and whether both sides have the same templates.
+    """Return the genuine errors of each subject, and whether both sides share templates.
 
-    The errors of (i, j) and of (j, i) are one pair, whose error is their mean.
+    The errors of a subject are a table, templates of one side by templates of the other, with NaN
+    where two templates are not compared. If both sides share templates, the table is symmetric, and
+    the error of a pair is the mean of its two comparisons.
     """
     limit = to_internal(np.array([threshold]), pilot.kind)[0]
     shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
     attempts = []
     for block in blocks_of(pilot, reported=False):
         row, column, value = block.genuine()
-        person, ids = pilot.codes.probe[row], pilot.probe_ids[row]
-        attempts.append(np.stack([person, ids, pilot.gallery_ids[column], value > limit]))
+        person = pilot.codes.probe[row]
+        left = pilot.probe_ids[row]
+        right = pilot.gallery_ids[column]
+        attempts.append(np.stack([person, left, right, value > limit]))
     subject, left, right, wrong = np.concatenate(attempts, axis=1)
     tables = []
     for person in np.unique(subject):
-        mine = subject == person
+        is_of_person = subject == person
         if shared:
-            rows = columns = np.unique(np.concatenate([left[mine], right[mine]]))
+            rows = columns = np.unique(np.concatenate([left[is_of_person], right[is_of_person]]))
         else:
-            rows, columns = np.unique(left[mine]), np.unique(right[mine])
-        places = np.searchsorted(rows, left[mine]), np.searchsorted(columns, right[mine])
+            rows = np.unique(left[is_of_person])
+            columns = np.unique(right[is_of_person])
+        places = (
+            np.searchsorted(rows, left[is_of_person]),
+            np.searchsorted(columns, right[is_of_person]),
+        )
         shape = len(rows), len(columns)
-        total, number = np.zeros(shape), np.zeros(shape)
-        np.add.at(total, places, wrong[mine])
+        total = np.zeros(shape)
+        number = np.zeros(shape)
+        np.add.at(total, places, wrong[is_of_person])
         np.add.at(number, places, 1)
         if shared:
-            total, number = total + total.T, number + number.T
+            total = total + total.T
+            number = number + number.T
         tables.append(np.divide(total, number, out=np.full(shape, np.nan), where=number > 0))
     if len(tables) < 2:
         raise DataError(
@@ -439,9 +461,8 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
     if not wrong or components.rate >= 1 or not components.total:
         statement = "nothing but genuine errors" if wrong else "no genuine error"
         raise DataError(
-            f"the pilot has {statement} at the threshold, so their variation is unknown; give "
-            "another `threshold`, or `frr` and `icc` instead "
-            "of the pilot"
+            f"the pilot has {statement} at the threshold, so their variation is unknown; "
+            "give another `threshold`, or `frr` and `icc` instead of the pilot"
         )
     if wrong < _FEW:
         reason = f"only {counted(wrong, 'subjects')} of the pilot have a genuine error"
@@ -452,7 +473,7 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:
 def _trials_required(rule: RuleOf, rate: float, confidence: float) -> int:
     if rule == 3:
         errors = 3 if confidence == 0.95 else -math.log1p(-confidence)  # 3 / rate at 95 %
-        return math.ceil(errors / rate - 1e-9)
+        return math.ceil(errors / rate - 1e-9)  # rounding errors require no trial
     return rule.attempts_for(rate)
 
 
@@ -467,121 +488,3 @@ def _numbers_of_templates(n_templates: Any) -> list[int]:
     if not sizes or sizes != sorted(set(sizes)):
         raise DataError(f"`n_templates` is {received(n_templates)}; expected increasing numbers")
     return sizes
-
-
-@dataclass(frozen=True)
-class Components:
-    """Variance components of the error of a genuine pair.
-
-    `between` is the covariance of two errors of a subject that share no template, and `template`
-    what it grows by if they share one.
-    """
-
-    rate: float
-    between: float
-    template: float
-    total: float  # variance of one error: rate (1 - rate), if each is 0 or 1
-
-    def subject_variance(self, templates: Any, pairs: Any) -> Any:
-        """Return the variance of a subject's mean over its pairs.
-
-        ``between + 4 template / templates + (total - between - 2 template) / pairs``. The pairs are
-        all pairs of the subject's templates, or attempts, which share no template of the same day.
-        """
-        residual = self.total - self.between - 2 * self.template
-        return self.between + 4 * self.template / templates + residual / pairs
-
-
-def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Components:
-    """Return unbiased estimates of the components, cut off at 0.
-
-    `errors` are those of the pairs of each subject, templates of one side by those of the other,
-    NaN where there is none; `symmetric`, each pair is there twice. Every pair of errors weighs the
-    same. Where no subject has two pairs without a shared template, what they would have in common
-    is taken from those that share one.
-    """
-    return _components_of_sums(np.sum([_sums(table, symmetric) for table in errors], axis=0))
-
-
-def components_without_each(errors: Sequence[np.ndarray], *, symmetric: bool) -> list[Components]:
-    """Return the components without each subject in turn; not cut off at 0.
-
-    Empty if some subjects left have no pair to estimate a component from.
-    """
-    sums = np.array([_sums(table, symmetric) for table in errors])
-    left = sums.sum(axis=0) - sums
-    if len(sums) < 3 or not (left[:, 2] > 0).all():
-        return []
-    return [_components_of_sums(x, cut_off=False) for x in left]
-
-
-def _sums(table: np.ndarray, symmetric: bool) -> np.ndarray:
-    """Return nine sums over the errors of a subject, which add up over subjects.
-
-    The sum of errors, the sum of squares and the number; the squares of the sum and of the number;
-    the sum of products of two errors that share a template and the number of products; the sum of
-    products of two errors that share no template and the number of products.
-    """
-    is_pair = ~np.isnan(table)
-    errors = np.where(is_pair, table, 0.0)
-    weight = 0.5 if symmetric else 1.0
-    total, squares, number = (weight * x.sum() for x in (errors, errors**2, is_pair))
-    together = _sharing(errors, symmetric), _sharing(is_pair.astype(float), symmetric)
-    separate = total**2 - squares - together[0], number * (number - 1) - together[1]
-    return np.array([total, squares, number, total**2, number**2, *together, *separate])
-
-
-def _components_of_sums(sums: np.ndarray, *, cut_off: bool = True) -> Components:
-    total, squares, number, squared_totals, squared_numbers, *products = sums
-    shared, separate = products[:2], products[2:]
-    rate = total / number
-    # The product of errors of two different subjects.
-    pairs = number**2 - squared_numbers
-    squared = (total**2 - squared_totals) / pairs if pairs else rate**2
-    total_variance = max(0.0, squares / number - squared)
-    joint = shared[0] / shared[1] - squared if shared[1] else math.nan
-    within = separate[0] / separate[1] - squared if separate[1] else joint
-    between = 0.0 if math.isnan(within) else within
-    if cut_off:
-        between = min(max(0.0, between), total_variance)
-    template = joint - between if not math.isnan(joint) and separate[1] else 0.0
-    if cut_off:
-        template = min(max(0.0, template), (total_variance - between) / 2)
-    return Components(float(rate), float(between), float(template), float(total_variance))
-
-
-def _sharing(table: np.ndarray, symmetric: bool) -> float:
-    """Return the sum of the products of two different entries that share a template."""
-    alone = (table**2).sum()
-    products = (table.sum(axis=0) ** 2).sum() - alone
-    if symmetric:
-        return float(products)
-    return float(products + ((table.sum(axis=1) ** 2).sum() - alone))
-
-
-def kurtosis(rate: float, variance: float) -> float:
-    """Return the kurtosis of a beta distribution with this mean and variance."""
-    size = max(rate * (1 - rate) / variance - 1, 1e-9)
-    return 3 + float(scipy.stats.beta.stats(rate * size, (1 - rate) * size, moments="k"))
-
-
-def subjects_for_width(variance: float, kurtosis: float, width: float, confidence: float) -> int:
-    """Return the smallest number of subjects that gives an interval of the width wanted.
-
-    - `variance`, `kurtosis`: of a subject's mean
-    - `width`: both ends of the interval apart
-
-    The interval is at most so wide with the probability `ASSURANCE`. The test will find another
-    variance than the plan: the ratio of the variances is taken as a chi-squared distribution, with
-    ``2 n / (kurtosis - 1)`` degrees of freedom.
-    """
-    from scipy.stats import chi2  # slow to import: only here
-
-    quantile = float(scipy.special.ndtri(0.5 + confidence / 2))
-
-    def narrow(n: int) -> bool:
-        degrees = 2 * n / max(kurtosis - 1, 1e-9)
-        ratio = chi2.ppf(ASSURANCE, degrees) / degrees
-        return bool(2 * quantile * math.sqrt(variance * ratio / n) <= width)
-
-    return 2 + bisect_left(range(2, MOST), True, key=narrow)

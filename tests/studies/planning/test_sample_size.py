@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from result_messages import arguments, codes
 
 import bioeval as be
-from bioeval.studies.planning import sample_size as planning
+from bioeval.studies.planning import sample_size as planning, variance_components
 
 
 def by_pairs(tables, symmetric):
@@ -63,7 +63,7 @@ def test_the_components_are_means_over_pairs_of_pairs(seed, symmetric):
         tables.append(table)
     if not any((~np.isnan(x)).any() for x in tables):
         return
-    result = planning.components_of(tables, symmetric=symmetric)
+    result = variance_components.components_of(tables, symmetric=symmetric)
     expected = by_pairs([x.tolist() for x in tables], symmetric)
     np.testing.assert_allclose(
         (result.rate, result.between, result.template, result.total), expected, atol=1e-12
@@ -78,20 +78,23 @@ def test_the_variance_of_a_subject_is_that_of_its_effects():
     residual = np.triu(0.5 * rng.normal(size=(n, templates, templates)), 1)
     total = subject + own + own.swapaxes(1, 2) + residual + residual.swapaxes(1, 2)
     total[:, np.eye(templates, dtype=bool)] = np.nan
-    parts = planning.Components(0, 1.0, 0.49, 1 + 2 * 0.49 + 0.25)
+    parts = variance_components.Components(0, 1.0, 0.49, 1 + 2 * 0.49 + 0.25)
     means = np.nanmean(total, axis=(1, 2))
     assert means.var() == pytest.approx(parts.subject_variance(templates, 6), rel=0.05)
-    result = planning.components_of(total[:3000], symmetric=True)
+    result = variance_components.components_of(total[:3000], symmetric=True)
     assert result.between == pytest.approx(1.0, rel=0.1)
     assert result.template == pytest.approx(0.49, rel=0.1)
 
 
 def test_the_smallest_plan_is_found():
     options = (0.01, 8.0, 0.02, 0.95)
-    people = planning.subjects_for_width(*options)
-    wider = planning.subjects_for_width(0.01, 8.0, 0.02 * 1.0005, 0.95)
-    assert wider <= people <= planning.subjects_for_width(0.01, 8.0, 0.02 * 0.9995, 0.95)
-    assert planning.subjects_for_width(0.01, 8.0, 1e-9, 0.95) == planning.MOST
+    people = variance_components.subjects_for_width(*options)
+    wider = variance_components.subjects_for_width(0.01, 8.0, 0.02 * 1.0005, 0.95)
+    assert wider <= people <= variance_components.subjects_for_width(0.01, 8.0, 0.02 * 0.9995, 0.95)
+    assert (
+        variance_components.subjects_for_width(0.01, 8.0, 1e-9, 0.95)
+        == variance_components.MOST_SUBJECTS
+    )
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -102,24 +105,24 @@ def test_the_jackknife_of_a_pilot_leaves_out_each_subject(symmetric):
         tables = [np.triu(x, 1) + np.triu(x, 1).T for x in tables]
         for table in tables:
             np.fill_diagonal(table, np.nan)
-    pilots = planning.components_without_each(tables, symmetric=symmetric)
+    pilots = variance_components.components_without_each(tables, symmetric=symmetric)
     variances = []
     for k, pilot in enumerate(pilots):
         remaining = tables[:k] + tables[k + 1 :]
         rate, _, _, total = by_pairs([x.tolist() for x in remaining], symmetric)
         assert (pilot.rate, pilot.total) == pytest.approx((rate, total), abs=1e-12)
-        components = planning.components_of(remaining, symmetric=symmetric)
+        components = variance_components.components_of(remaining, symmetric=symmetric)
         if pilot.between >= 0 and pilot.template >= 0:
             assert pilot.between == pytest.approx(components.between, abs=1e-12)
         variances.append(pilot.subject_variance(5, 10))
-    complete = planning.components_of(tables, symmetric=symmetric)
+    complete = variance_components.components_of(tables, symmetric=symmetric)
     errors = planning.GenuineErrors(complete, np.array([5]), pilots)
     middle = sum(variances) / 8
     spread = (7 / 8 * sum((x - middle) ** 2 for x in variances)) ** 0.5
-    z = statistics.NormalDist().inv_cdf(planning.ASSURANCE)
+    z = statistics.NormalDist().inv_cdf(variance_components.ASSURANCE)
     variance = complete.subject_variance(5, 10) + planning.OF_PILOT * z * spread
-    tails = planning.kurtosis(complete.rate, variance)
-    expected = planning.subjects_for_width(variance, tails, 0.01, 0.95)
+    tails = variance_components.beta_kurtosis(complete.rate, variance)
+    expected = variance_components.subjects_for_width(variance, tails, 0.01, 0.95)
     assert errors.people(5, 0.01, 0.95) == expected
 
 
