@@ -23,8 +23,9 @@ from bioeval.scores.arrays import Templates, scored
 from bioeval.scores.blocks import Block
 from bioeval.scores.fusion_rules import by_closeness, order_of, parse_fusion
 from bioeval.scores.gallery_order import cells_between
+from bioeval.scores.joining import in_order
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import in_order, index_of
+from bioeval.scores.names import index_of
 from bioeval.scores.people import ComparedPeople, People
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_subjects

@@ -17,9 +17,9 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.random import seed_sequence
+from bioeval.scores.codes import Codes
 from bioeval.scores.labels import (
     NO_PERSON,
-    Codes,
     as_labels,
     as_meta,
     as_subjects,

@@ -12,8 +12,9 @@ from bioeval.base.messages import Message
 from bioeval.scores.arrays import Mask
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.joining import without_names
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import as_names, example, places, without_names
+from bioeval.scores.names import as_names, example, places
 from bioeval.scores.people import knows_people
 
 if TYPE_CHECKING:

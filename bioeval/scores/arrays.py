@@ -15,7 +15,7 @@ from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.scores.row_source import RowSource, row_source
 
 if TYPE_CHECKING:
-    from bioeval.scores.labels import Codes
+    from bioeval.scores.codes import Codes
 
 
 class Mask:

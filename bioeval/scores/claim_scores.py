@@ -16,6 +16,7 @@ from bioeval.base.messages import Message
 from bioeval.scores.arrays import Templates, scored, with_failures
 from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.codes import Codes
 from bioeval.scores.excluded import left_out_by_protocol
 from bioeval.scores.fusion_rules import (
     FewTemplates,
@@ -24,7 +25,7 @@ from bioeval.scores.fusion_rules import (
     order_of,
     parse_fusion,
 )
-from bioeval.scores.labels import Codes, missing_values, places_in_order
+from bioeval.scores.labels import missing_values, places_in_order
 from bioeval.scores.matrix import Scores
 from bioeval.scores.orders import DAY_FIRST, MONTH_FIRST, days_of, places_of_values
 from bioeval.scores.people import marking

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.scores.labels import NO_PERSON, Codes, as_labels, as_objects, as_subjects
+from bioeval.scores.codes import Codes
+from bioeval.scores.labels import NO_PERSON, as_labels, as_objects, as_subjects
 
 #: Values of a column that are worked on together, so few that their memory is taken but once.
 PIECE = 1 << 17

@@ -22,10 +22,10 @@ from bioeval.scores.embedding_arrays import (
     require_features,
 )
 from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.joining import GivenSide
 from bioeval.scores.labels import as_meta, as_subjects
 from bioeval.scores.making import ARGUMENTS, MEMORY_LIMIT, Attributes, length_of, order_of_side
 from bioeval.scores.metrics import FloatType, Metric, describe_metric, kind_of_metric
-from bioeval.scores.names import GivenSide
 
 if TYPE_CHECKING:
     import pandas as pd

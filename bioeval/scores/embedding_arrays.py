@@ -11,7 +11,8 @@ from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import joined
 from bioeval.base.errors import DataError, counted, nearest_name
 from bioeval.scores.arrays import in_memory, is_stored, wrong_dtype
-from bioeval.scores.labels import LABEL_COLUMNS, Codes, missing_values, plain
+from bioeval.scores.codes import Codes
+from bioeval.scores.labels import LABEL_COLUMNS, missing_values, plain
 
 
 def as_embeddings(values: Any, input_name: str) -> np.ndarray:

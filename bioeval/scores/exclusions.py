@@ -11,7 +11,8 @@ from typing import Self
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name, printable
-from bioeval.scores.labels import Codes, column_codes, is_written, plain
+from bioeval.scores.codes import Codes, column_codes
+from bioeval.scores.labels import is_written, plain
 
 #: The forms of an exclusion, as a regular expression and in words.
 FORM = "(?P<all>all:)?(?P<column>[^=,]*[^=,!])(!=|=(?P<probe>[^=/,]+)/(?P<gallery>[^=/,]+))?"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.scores.labels import Codes
+from bioeval.scores.codes import Codes
 
 
 class BlockLines(NamedTuple):

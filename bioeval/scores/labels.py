@@ -1,22 +1,13 @@
-"""Identities and metadata as integer codes.
-
-Labels may be any hashable values. Everything below this layer sees only codes: equal codes mean
-the same subject. Codes number the distinct labels from 0, gallery first, in order of appearance
-or sorted order; no result depends on which.
-"""
+"""Labels of subjects and values of metadata: any hashable values, as checked arrays."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import re
-import unicodedata
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from enum import Enum
-from functools import cached_property
 from numbers import Number
 from typing import Any
 
@@ -32,10 +23,10 @@ from bioeval.base.errors import (
 #: The metadata column of attack instrument species that every study reads.
 ATTACK = "attack"
 
-#: Names under which the column of identities is recognised, the first that is there wins.
+#: Names of the column of subjects; the first that a table has is the column.
 LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
 
-#: Metadata columns of names of images, and of names of templates; the first column present wins.
+#: Metadata columns of names of images, and of names of templates, in order of preference.
 _IMAGES = (
     *("name", "image", "image_name", "image_path", "image_id", "img_name", "img_path"),
     *("file", "filename", "file_name", "file_path", "path"),
@@ -43,26 +34,27 @@ _IMAGES = (
 IMAGE_COLUMNS = (*_IMAGES, *(f"{name}s" for name in _IMAGES))
 NAME_COLUMNS = ("template", *IMAGE_COLUMNS)
 
-#: Metadata columns that number the templates of a subject, the first there wins.
+#: Metadata columns that number the templates of a subject, in order of preference.
 NUMBER_COLUMNS = ("impression", "image_number")
 
-#: Names of the column of cameras, the first that is there wins; a camera -1 is unknown.
+#: Names of the column of cameras, in order of preference; a camera -1 is unknown.
 CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "camids", "cams")
 
-# Types of labels that need no check of each label.
+# Types whose values are labels as they are: a list of them needs no check of each label.
 _SINGLE = {str, int, float, bool, bytes, type(None)}
 
-# Python types of labels that numpy holds as they are, and its kinds of dtype for them.
+# Python types whose values NumPy holds unchanged, and the kinds of dtype that hold them.
 _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 
 #: The first whole number that shares its float64 with the next whole number.
 LEAST_INEXACT = 2.0**53
 
-_PIECE = 1 << 20  # numbers of a digest
+# Values that enter a digest together.
+_VALUES_AT_ONCE = 1 << 20
 
 
 def as_labels(labels: Any, input_name: str) -> np.ndarray:
-    """Return `labels`, of which none may be missing, as a 1-D array; whole floats are integers."""
+    """Return labels as a 1-D array with integers in place of whole floats; none may be missing."""
     array = fixed(with_whole_numbers(one_dimensional(labels, input_name), input_name), labels)
     missing = missing_values(array)
     if missing.any():
@@ -74,9 +66,9 @@ def as_labels(labels: Any, input_name: str) -> np.ndarray:
 
 
 def as_subjects(labels: Any, input_name: str, length: int | None = None) -> np.ndarray:
-    """Return the labels of subjects as a 1-D array, checked for length; whole floats are integers.
+    """Return labels as a 1-D array with integers in place of whole floats, checked for length.
 
-    A missing label is of no person, and becomes None, or empty where all other labels are texts.
+    A missing label is of no person: it becomes None, or "" if all other labels are texts.
     """
     array = fixed(with_whole_numbers(one_dimensional(labels, input_name), input_name), labels)
     if length is not None and len(array) != length:
@@ -87,19 +79,19 @@ def as_subjects(labels: Any, input_name: str, length: int | None = None) -> np.n
         )
     missing = missing_values(array) if array.dtype.kind in "Of" else np.zeros(0, dtype=bool)
     if missing.any():
-        of_texts = all(isinstance(label, str) for label in array[~missing].tolist())
+        are_texts = all(isinstance(label, str) for label in array[~missing].tolist())
         array = array.astype(object)
         array[missing] = None
-        if of_texts:
+        if are_texts:
             array = _narrow(as_objects(["" if x is None else str(x) for x in array.tolist()]))
         array = fixed(array)
     return array
 
 
 def with_whole_numbers(array: np.ndarray, input_name: str) -> np.ndarray:
-    """Return labels with integers in place of whole floats: 1.0 is 1.
+    """Return labels with integers in place of whole floats, 1 in place of 1.0.
 
-    Raise where floats are so large that two whole numbers may have the same value.
+    Raise if floats are so large that two whole numbers may have the same value.
     """
     if array.dtype.kind == "O":
         kinds = {kind for kind in set(map(type, array)) if issubclass(kind, float | np.floating)}
@@ -266,7 +258,7 @@ def missing_values(array: np.ndarray) -> np.ndarray:
 
 
 def unknown_values(column: np.ndarray, name: str) -> np.ndarray:
-    """Return which values of a metadata column are missing, or a camera -1."""
+    """Return which values of the metadata column `name` are unknown: missing, or a camera -1."""
     unknown = missing_values(column)
     if name.casefold() in CAMERA_COLUMNS:
         if column.dtype.kind in "iuf":
@@ -281,25 +273,27 @@ def known_texts(column: np.ndarray, name: str) -> set[str]:
 
 
 def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> None:
-    """Raise :class:`DataError` where compared values are written alike and are never equal.
+    """Raise :class:`DataError` where values of two sides never compare equal, but should.
 
     Either no type occurs on both sides, or two values of different types are written alike, such
-    as 1 and "1". Missing values are of no type.
+    as 1 and "1". Missing values have no type.
     """
-    sides = [_python_objects(side[~missing_values(side)]) for side in (left, right)]
-    types, other_types = (
-        _examples(side[:1] if x.dtype.kind != "O" else side)
-        for x, side in zip((left, right), sides, strict=True)
+    sides = [python_objects(side[~missing_values(side)]) for side in (left, right)]
+    example_of_type, other_example_of_type = (
+        _examples(values if side.dtype.kind == "O" else values[:1])
+        for side, values in zip((left, right), sides, strict=True)
     )
+    types = example_of_type.keys()
+    other_types = other_example_of_type.keys()
     pair: tuple[Any, ...] = ()
-    if types and other_types and not types.keys() & other_types.keys():
-        pair = next(iter(types.values())), next(iter(other_types.values()))
-    elif len(types.keys() | other_types.keys()) > 1:
-        written: dict[Any, Any] = {}
+    if types and other_types and not types & other_types:
+        pair = next(iter(example_of_type.values())), next(iter(other_example_of_type.values()))
+    elif len(types | other_types) > 1:
+        value_as_written: dict[Any, Any] = {}
         for value in map(plain, [*sides[0], *sides[1]]):
-            like = written.setdefault(likeness(value), value)
-            if _comparable_type(like) != _comparable_type(value):
-                pair = like, value
+            first = value_as_written.setdefault(likeness(value), value)
+            if _comparable_type(first) != _comparable_type(value):
+                pair = first, value
                 break
     if not pair:
         return
@@ -310,12 +304,14 @@ def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> No
 
 
 def _examples(values: list) -> dict[Any, Any]:
+    """Return a value of each type that values have, by the type."""
     first = {type(x): x for x in reversed(values) if type(x) is not tuple}
     tuples = [x for x in values if type(x) is tuple]
     return {_comparable_type(x): x for x in map(plain, [*first.values(), *tuples])}
 
 
 def _comparable_type(value: Any) -> Any:
+    """Return the type of a value; all numbers have one type, and a tuple the types of its items."""
     if isinstance(value, tuple):
         return tuple(map(_comparable_type, value))
     for name, types in (("number", Number), ("text", str)):
@@ -328,7 +324,7 @@ def _comparable_type(value: Any) -> Any:
 
 
 def likeness(value: Any) -> Any:
-    """Return a label as it is written, whatever its type: the text of a number is the number."""
+    """Return a label without its type: bytes become text, and the text of a number the number."""
     value = plain(value)
     if isinstance(value, tuple):
         return tuple(map(likeness, value))
@@ -342,229 +338,28 @@ def likeness(value: Any) -> Any:
 
 
 def _is_nan(value: Any) -> bool:
-    if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):  # of pandas, and np.ma
+    # Missing values of pandas and of masked arrays.
+    if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
         return True
     scalar = isinstance(value, (float, np.generic))
     return scalar and bool(value != value)
 
 
-class Codes:
-    """Distinct labels of templates, and codes of both sides: ``values[code]`` is the label.
-
-    Each distractor, and all junk, is a subject of its own once :meth:`apart` has their labels.
-    """
-
-    # The first codes are of people (None: all codes), beside the codes and values of labels.
-    _people: int | None = None
-    _label: np.ndarray
-    _labels: np.ndarray
-
-    def __init__(
-        self,
-        probe: np.ndarray,
-        gallery: np.ndarray,
-        input_name: str = "labels",
-        of_any_type: Sequence[Any] = (),
-    ):
-        """Number the labels of both sides together; a single array of both sides stays one array.
-
-        Labels `of_any_type` may be texts among numbers.
-        """
-        same = probe is gallery
-        if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
-            joined = np.concatenate([gallery, probe]) if not same else gallery
-            self.values, codes = np.unique(joined, return_inverse=True)
-            codes = codes.reshape(-1).astype(np.int64)
-        else:
-            typed = [
-                side[~are_of_no_person(side, of_any_type)] if of_any_type else side
-                for side in (probe, gallery)
-            ]
-            require_one_type(typed[0], typed[1], input_name)
-            objects = _python_objects(gallery)
-            if not same:
-                objects += _python_objects(probe)
-            self.values, codes = _factorize(objects, input_name)
-        self.gallery = codes[: len(gallery)]
-        self.probe = self.gallery if same else codes[len(gallery) :]
-
-    @classmethod
-    def known(cls, values: np.ndarray, probe: np.ndarray, gallery: np.ndarray) -> Codes:
-        """Return codes that need no numbering; all `values` must occur."""
-        codes = cls.__new__(cls)
-        codes.values = values
-        codes.probe = probe
-        codes.gallery = gallery
-        return codes
-
-    def code(self, label: Any) -> int:
-        """Return the code of a person's label, or -1 if no template bears it."""
-        label = plain(label)
-        if isinstance(label, Hashable):
-            return self.lookup.get(label, -1)
-        return -1
-
-    def select(self, rows: np.ndarray | None, columns: np.ndarray | None) -> Codes:
-        """Return the codes of a part of both sides; None stands for a whole side."""
-        codes = copy(self)
-        if rows is not None:
-            codes.probe = self.probe[rows]
-        if columns is not None:
-            codes.gallery = self.gallery[columns]
-        return codes
-
-    @cached_property
-    def lookup(self) -> Mapping[Any, int]:
-        """The code of the label of each person."""
-        return {plain(v): i for i, v in enumerate(_python_objects(self.values[: self._people]))}
-
-    def apart(self, ids: Sequence[Any], probe_ids: np.ndarray, gallery_ids: np.ndarray) -> Codes:
-        """Return codes in which each template with a label among `ids` has a code of its own."""
-        by_label = self.labelled
-        no_person = by_label.of_no_person(ids)
-        if not no_person.any():
-            return by_label
-        order = np.argsort(no_person, kind="stable")  # people first
-        place = np.argsort(order).astype(by_label.probe.dtype)
-        values = by_label.values[order]
-        people = int(np.count_nonzero(~no_person))
-        sides = place[by_label.probe], place[by_label.gallery]
-        distractors = [side >= people for side in sides]
-        templates = [probe_ids[distractors[0]], gallery_ids[distractors[1]]]
-        distinct, first = np.unique(np.concatenate(templates), return_index=True)
-        labels = np.concatenate(
-            [side[is_distractor] for side, is_distractor in zip(sides, distractors, strict=True)]
-        )[first]
-        for side, is_distractor, ids_of_side in zip(sides, distractors, templates, strict=True):
-            side[is_distractor] = people + np.searchsorted(distinct, ids_of_side)
-        codes = Codes.known(values[np.append(np.arange(people), labels)], *sides)
-        codes._people = people
-        codes._labels = values
-        codes._label = np.append(np.arange(people), labels)
-        return codes
-
-    @cached_property
-    def in_many_spellings(self) -> list[list[Any]]:
-        """The values in several spellings, side by side; none unless they are many."""
-        if self._people is not None:
-            return self.labelled.in_many_spellings
-        alike = spellings(self.values)
-        return alike if sum(map(len, alike)) >= _MANY * len(self.values) else []
-
-    def unmated(self, ids: Sequence[Any]) -> Codes:
-        """Return the codes of labels; probes with a label among `ids` have a code of no person.
-
-        In the gallery all templates with a label among `ids` have one code.
-        """
-        by_label = self.labelled
-        no_person = by_label.of_no_person(ids)
-        if not no_person.any():
-            return by_label
-        order, number = np.argsort(no_person, kind="stable"), len(no_person)  # people first
-        place = np.argsort(order)
-        codes = Codes.known(
-            by_label.values[np.append(order, 0)], place[by_label.probe], place[by_label.gallery]
-        )
-        codes.probe[no_person[by_label.probe]] = number
-        codes._people = int(np.count_nonzero(~no_person))
-        codes._labels = by_label.values
-        codes._label = np.append(order, 0)
-        return codes
-
-    @property
-    def labelled(self) -> Codes:
-        """The codes of the labels, in which all distractors of a label have one code."""
-        if self._people is None:
-            return self
-        return Codes.known(self._labels, self._label[self.probe], self._label[self.gallery])
-
-    @cached_property
-    def no_person(self) -> np.ndarray:
-        """Which codes are of distractors or junk."""
-        codes = np.arange(len(self.values))
-        return codes >= (len(codes) if self._people is None else self._people)
-
-    def people(self, *sides: np.ndarray) -> np.ndarray:
-        """Return the distinct codes of sides that are of people, in order."""
-        distinct = np.unique(np.concatenate(sides))
-        return distinct[~self.no_person[distinct]]
-
-    def of_no_person(self, ids: Sequence[Any]) -> np.ndarray:
-        return are_of_no_person(self.values, ids)
-
-    def labels_of_no_person(self, ids: Sequence[Any]) -> list[str]:
-        """Return the distinct labels of no person that templates bear, as they are shown."""
-        by_label = self.labelled
-        is_borne = present(np.concatenate([by_label.probe, by_label.gallery]), len(by_label.values))
-        labels = by_label.values[is_borne & by_label.of_no_person(ids)]
-        missing = are_of_no_person(labels, [""])
-        labels_in_words = [*map(repr, map(plain, labels[~missing].tolist()))]
-        return [*labels_in_words, "missing"] if missing.any() else labels_in_words
-
-    def codes_of(self, labels: np.ndarray, input_name: str) -> np.ndarray:
-        """Return the codes of `labels`, -1 where no template has the label."""
-        require_one_type(labels, self.values, input_name)
-        return np.array([*map(self.code, _python_objects(labels))], dtype=np.int64)
-
-
-def column_codes(probe: np.ndarray, gallery: np.ndarray, name: str) -> Codes:
-    """Return a metadata column of both sides as codes to be compared.
-
-    An unknown value equals nothing: its code is -1 in the probes and -2 in the gallery.
-    """
-    is_known = [~unknown_values(side, name) for side in (probe, gallery)]
-    codes_of_known = Codes(probe[is_known[0]], gallery[is_known[1]], f"the column {name!r}")
-    codes = [np.full(len(probe), -1), np.full(len(gallery), -2)]
-    codes[0][is_known[0]], codes[1][is_known[1]] = codes_of_known.probe, codes_of_known.gallery
-    return Codes.known(codes_of_known.values, *codes)
-
-
-# Zeros before a number, and zeros after the point.
-_ZEROS = re.compile(r"(?<![\d.])0+(?=\d)|(?<=\d)\.0+(?![\d.])")
-
-# Values in several spellings are a fault of a file from this part of all values on.
-_MANY = 0.05
-
-
-def spelling(value: object) -> str:
-    """Return a value as text, without differences that a reader does not see or mean.
-
-    The differences are case, blanks, characters without a width, forms of Unicode, zeros before a
-    number and zeros after the point.
-    """
-    text = "".join(str(value).split()).casefold()
-    if not text.isascii():
-        text = "".join(character for character in text if unicodedata.category(character) != "Cf")
-        text = unicodedata.normalize("NFC", text)
-    return _ZEROS.sub("", text)
-
-
-def spellings(values: np.ndarray) -> list[list[Any]]:
-    """Return the groups of distinct values that are spellings of a single value."""
-    if values.dtype.kind not in "UO":
-        return []
-    alike = defaultdict[str, list[Any]](list)
-    for value in map(plain, values.tolist()):
-        alike[spelling(value)].append(value)
-    return [same for same in alike.values() if len(same) > 1]
-
-
-#: Labels of distractors and of junk: their names in files, and the attributes of scores.
+#: The names of the labels of distractors and of junk, in files and as attributes of scores.
 IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
 
-#: Labels of no person unless `distractor_ids` says which are; the empty label stands for a missing
-#: label.
+#: Labels of no person if `distractor_ids` is not given; "" stands for a missing label.
 NO_PERSON: tuple[Any, ...] = ("", -1)
 NO_PERSON += ("nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual")
 
 
 def ids_of_no_person(distractor_ids: Sequence[Any] | None) -> tuple[Any, ...]:
-    """Return the stated labels of no person, or the labels of the rule; "" for missing labels."""
+    """Return the labels of no person: the stated ones and "", or without them `NO_PERSON`."""
     return NO_PERSON if distractor_ids is None else ("", *distractor_ids)
 
 
 def are_of_no_person(labels: np.ndarray, ids: Sequence[Any]) -> np.ndarray:
-    """Return which labels are among `ids`, as numbers or as texts of any case, blanks stripped."""
+    """Return which labels are among `ids`; texts are compared in any case, without outer blanks."""
     compared_ids = {*map(_as_id, ids)}
     missing = missing_values(labels) if "" in compared_ids else np.zeros(len(labels), dtype=bool)
     if labels.dtype.kind in "iufb":
@@ -581,35 +376,22 @@ def _as_id(label: Any) -> Any:
     return likeness(text) if may_be_number else text
 
 
-def present(codes: np.ndarray, number: int) -> np.ndarray:
-    """Return which of the codes below a number occur."""
-    occurs = np.zeros(number, dtype=bool)
-    occurs[codes] = True
-    return occurs
-
-
-def _python_objects(array: Any) -> Any:
+def python_objects(array: Any) -> Any:
     if array.dtype.kind in "Mm":
         array = array.astype(f"{array.dtype.kind}8[us]")
     return array.tolist()
 
 
-def _comparable(left: np.ndarray, right: np.ndarray) -> bool:
-    if left.dtype.kind in "iub" and right.dtype.kind in "iub":
-        return np.result_type(left, right).kind in "iub"
-    return left.dtype.kind == right.dtype.kind
-
-
 def plain(label: Any) -> Any:
-    """Return a scalar, of NumPy or of any library, as the Python value that it holds."""
+    """Return the Python value of a scalar of NumPy or of another library; other values as is."""
     label = scalar_of(label)
     if isinstance(label, np.generic):
-        return _python_objects(label)
+        return python_objects(label)
     return label
 
 
 def is_written(value: Any, text: str) -> bool:
-    """Whether a text of a card or a command is a value; numbers are compared as numbers."""
+    """Whether a text of a card or a command means a value; numbers are compared as numbers."""
     value = plain(value)
     if str(value) == text:
         return True
@@ -617,20 +399,6 @@ def is_written(value: Any, text: str) -> bool:
         return isinstance(value, int | float) and value == float(text)
     except ValueError:
         return False
-
-
-def _factorize(labels: list, input_name: str) -> tuple[np.ndarray, np.ndarray]:
-    numbers: dict[Any, int] = {}
-    codes = np.empty(len(labels), dtype=np.int64)
-    for i, label in enumerate(labels):
-        try:
-            codes[i] = numbers.setdefault(plain(label), len(numbers))
-        except TypeError:
-            raise DataError(
-                f"{input_name}: the label {label!r} is a {type(label).__name__}; expected a "
-                "hashable label"
-            ) from None
-    return as_objects([*numbers]), codes
 
 
 def as_objects(values: list) -> np.ndarray:
@@ -641,7 +409,7 @@ def as_objects(values: list) -> np.ndarray:
 
 
 def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dict[str, np.ndarray]:
-    """Return metadata columns as arrays of the right length."""
+    """Return metadata columns as read-only arrays; raise unless they have the length."""
     if meta is None:
         return {}
     named = columns_of(meta)
@@ -662,12 +430,12 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dic
     return columns
 
 
-# The name of a known order among the metadata of a dtype, which a selection keeps.
+# The key of a known order in the metadata of a dtype, which selections of the array keep.
 _ORDER = "order"
 
 
 def with_known_order(array: np.ndarray, original: Any) -> np.ndarray:
-    """Return an array that keeps the order of an ordered Categorical that it was made of."""
+    """Return an array that keeps the order of its `original`, if this is an ordered Categorical."""
     dtype: Any = getattr(original, "dtype", None)
     if getattr(dtype, "ordered", False) is not True:
         order = known_order(original) if isinstance(original, np.ndarray) else ()
@@ -685,32 +453,32 @@ def known_order(array: np.ndarray) -> tuple[Any, ...]:
 
 
 def natural_places(names: np.ndarray) -> np.ndarray:
-    """Return the place of each name in natural order, 2 before 10; equal names have one place.
+    """Return the place of each name in natural order, 2 before 10; equal names share a place.
 
     >>> natural_places(np.array(["7_10", "7_2", "10_1"]))
     array([1, 0, 2])
     """
-    distinct, place = np.unique(list(map(str, names.tolist())), return_inverse=True)
+    distinct, number = np.unique(list(map(str, names.tolist())), return_inverse=True)
 
-    def key(number: int) -> list[Any]:
-        parts: list[Any] = re.split("([0-9]+)", str(distinct[number]))
-        for i in range(1, len(parts), 2):
-            digits = parts[i].lstrip("0")
-            parts[i] = (len(digits), digits)
+    def key(i: int) -> list[Any]:
+        parts: list[Any] = re.split("([0-9]+)", str(distinct[i]))
+        for k in range(1, len(parts), 2):
+            digits = parts[k].lstrip("0")
+            parts[k] = (len(digits), digits)
         return parts
 
-    of_distinct = np.empty(len(distinct), dtype=np.int64)
-    of_distinct[sorted(range(len(distinct)), key=key)] = np.arange(len(distinct))
-    return of_distinct[place.reshape(-1)]
+    natural_place = np.empty(len(distinct), dtype=np.int64)
+    natural_place[sorted(range(len(distinct)), key=key)] = np.arange(len(distinct))
+    return natural_place[number.reshape(-1)]
 
 
 def places_in_order(
     meta: Mapping[str, np.ndarray], number: int, names: Any = None
 ) -> tuple[np.ndarray, str]:
-    """Return the place of each template, and the name of the column that decides it.
+    """Return the place of each template in order, and the column that decides the order.
 
-    A column that numbers the templates of a subject comes first, then their names, then the order
-    of the templates. Without both columns the name is empty.
+    Templates are sorted by a column that numbers the templates of a subject, then by their names,
+    then by row. Without both columns the name of the column is empty.
     """
     if names is not None:
         meta = {**meta, "template": names.to_numpy()}
@@ -725,7 +493,7 @@ def places_in_order(
 
 
 def columns_of(table: Any) -> Mapping[str, Any] | None:
-    """Return the columns of a mapping or of a table (pandas, polars); None of another object."""
+    """Return the columns of a mapping or of a table (pandas, polars); None for another object."""
     if isinstance(table, Mapping):
         return table
     names = getattr(table, "column_names", getattr(table, "columns", None))
@@ -734,7 +502,7 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
     if not all(isinstance(name, str) for name in names):
         return None
     columns = {name: with_known_order(np.asarray(table[name]), table[name]) for name in names}
-    index = getattr(table, "index", None)  # of pandas
+    index = getattr(table, "index", None)  # tables of pandas have one
     levels = [x for x in getattr(index, "names", ()) if isinstance(x, str) and x not in columns]
     return {x: np.asarray(index.get_level_values(x)) for x in levels} | columns  # type: ignore[union-attr]
 
@@ -742,7 +510,7 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
 def names_of_table(table: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the index and the columns of a DataFrame of pandas.
 
-    None of another object, and of a DataFrame whose rows are merely numbered.
+    None for another object, and for a DataFrame whose rows are merely numbered.
     """
     index: Any = getattr(table, "index", None)
     columns: Any = getattr(table, "columns", None)
@@ -756,14 +524,14 @@ def names_of_table(table: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def digest_of_values(arrays: Iterable[np.ndarray]) -> str:
-    """Return a short digest of scores, whatever the order of their bytes; all NaN are equal."""
+    """Return a short digest of scores, the same for any order of bytes; all NaN are equal."""
     import xxhash
 
     hashed = xxhash.xxh3_64()
     for array in arrays:
         flat = array.reshape(-1)
-        for low in range(0, len(flat), _PIECE):
-            piece = flat[low : low + _PIECE]
+        for low in range(0, len(flat), _VALUES_AT_ONCE):
+            piece = flat[low : low + _VALUES_AT_ONCE]
             copied = piece.astype(piece.dtype.newbyteorder("<"))
             if copied.dtype.kind == "f":
                 copied[np.isnan(copied)] = np.nan
@@ -778,8 +546,8 @@ def digest(*arrays: np.ndarray) -> str:
         sha.update(f"{len(array)}\n".encode())
         if array.dtype.kind in "iu":
             sha.update(b"i")
-            for low in range(0, len(array), _PIECE):
-                sha.update(array[low : low + _PIECE].astype("<i8").tobytes())
+            for low in range(0, len(array), _VALUES_AT_ONCE):
+                sha.update(array[low : low + _VALUES_AT_ONCE].astype("<i8").tobytes())
         else:
             sha.update("\0".join(map(repr, array.tolist())).encode("utf-8", "backslashreplace"))
     return sha.hexdigest()[:16]

@@ -14,27 +14,22 @@ from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import KINDS, NAN_POLICIES, Kind, NanPolicy
 from bioeval.base.options import OPTIONS
 from bioeval.scores.arrays import as_mask, subjects_of_mask
-from bioeval.scores.labels import (
-    NO_PERSON,
-    Codes,
-    as_meta,
-    as_subjects,
-    columns_of,
-    names_of_table,
-    plain,
-)
-from bioeval.scores.names import (
+from bioeval.scores.codes import Codes
+from bioeval.scores.joining import (
     GivenSide,
     RowOrder,
+    refuse_unknown_names,
+    same_templates,
+    table_in_order,
+)
+from bioeval.scores.labels import NO_PERSON, as_meta, as_subjects, columns_of, names_of_table, plain
+from bioeval.scores.names import (
     are_no_names,
     are_subjects,
     declared_names,
     index_names,
     names_of_given,
-    refuse_unknown_names,
     require_each_once,
-    same_templates,
-    table_in_order,
 )
 from bioeval.scores.top_k import OwnEntries, TopKLists
 

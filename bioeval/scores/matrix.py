@@ -19,6 +19,7 @@ from bioeval.scores.arrays import (
 )
 from bioeval.scores.cells import Cells
 from bioeval.scores.excluded import as_exclusions
+from bioeval.scores.joining import RowOrder
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.making import (
@@ -28,7 +29,6 @@ from bioeval.scores.making import (
     searched_lists,
     sides_of_matrix,
 )
-from bioeval.scores.names import RowOrder
 from bioeval.scores.pairs import PairList
 from bioeval.scores.people import marking
 from bioeval.scores.score_views import ScoreViews

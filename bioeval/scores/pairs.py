@@ -15,10 +15,10 @@ from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import Kind, NanPolicy
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_array, as_distances, with_failures
+from bioeval.scores.codes import Codes
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.labels import (
     NO_PERSON,
-    Codes,
     are_of_no_person,
     as_labels,
     as_objects,

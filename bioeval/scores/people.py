@@ -9,7 +9,8 @@ import numpy as np
 
 from bioeval.base.errors import ProtocolError, counted
 from bioeval.base.messages import Message
-from bioeval.scores.labels import Codes, likeness, present
+from bioeval.scores.codes import Codes, present
+from bioeval.scores.labels import likeness
 from bioeval.scores.listed_templates import EXAMPLE_PATTERN
 
 if TYPE_CHECKING:

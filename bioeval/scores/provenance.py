@@ -11,6 +11,7 @@ import numpy as np
 from bioeval.base.errors import counted
 from bioeval.base.kinds import Kind, Layout, NanPolicy
 from bioeval.base.messages import Message
+from bioeval.scores.codes import Codes, column_codes, present
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.diagonal import counts_diagonal
 from bioeval.scores.excluded import (
@@ -21,7 +22,7 @@ from bioeval.scores.excluded import (
 )
 from bioeval.scores.exclusions import NO_PERSON_TWICE, Exclusion, ExclusionRule
 from bioeval.scores.kind_check import kind_notes
-from bioeval.scores.labels import Codes, column_codes, known_texts, present
+from bioeval.scores.labels import known_texts
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.tries import failures_of_tries

@@ -14,9 +14,10 @@ from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout, NanPolicy
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import doubt_of_square
 from bioeval.scores.cells import Cells
+from bioeval.scores.codes import Codes, present
 from bioeval.scores.exclusions import Exclusions
 from bioeval.scores.gallery_order import GalleryOrder
-from bioeval.scores.labels import Codes, digest, fixed, ids_of_no_person, present
+from bioeval.scores.labels import digest, fixed, ids_of_no_person
 from bioeval.scores.making import MEMORY_LIMIT
 from bioeval.scores.names import as_names
 from bioeval.scores.pairs import PairList

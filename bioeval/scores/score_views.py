@@ -17,8 +17,9 @@ from bioeval.scores.arrays import as_array, as_mask, named_choice
 from bioeval.scores.cells import Cells
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.excluded import as_exclusions, failed_cells
+from bioeval.scores.joining import table_in_order
 from bioeval.scores.making import MEMORY_LIMIT, checked_words
-from bioeval.scores.names import index_of, table_in_order
+from bioeval.scores.names import index_of
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.score_data import ScoreData
 from bioeval.scores.selecting import chosen_sides, selected

@@ -12,9 +12,10 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_index, named_choice
 from bioeval.scores.excluded import excluded
+from bioeval.scores.joining import in_order
 from bioeval.scores.labels import fixed, one_dimensional
 from bioeval.scores.listed_templates import places, require_classes
-from bioeval.scores.names import in_order, index_of
+from bioeval.scores.names import index_of
 from bioeval.scores.pairs import PairList
 
 if TYPE_CHECKING:

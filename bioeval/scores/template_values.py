@@ -13,9 +13,9 @@ from bioeval.base.errors import (
     received,
 )
 from bioeval.base.messages import Message
+from bioeval.scores.joining import in_order
 from bioeval.scores.labels import missing_values, one_dimensional, unknown_values
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import in_order
 
 Sides = tuple[np.ndarray, np.ndarray]
 

@@ -18,7 +18,8 @@ from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
 from bioeval.base.messages import Message, MessageWarning
 from bioeval.scores.arrays import as_array
-from bioeval.scores.labels import Codes, digest_of_values, fixed
+from bioeval.scores.codes import Codes
+from bioeval.scores.labels import digest_of_values, fixed
 
 # Of lists that begin with the entry at the place of their query, if an index was searched with its
 # own vectors: all but equal vectors and entries that an approximate index misses.

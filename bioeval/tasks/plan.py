@@ -31,7 +31,8 @@ from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
 from bioeval.results.galleries import MEAN
 from bioeval.results.identification import open_set_distances
 from bioeval.results.variables import RANKS, best_values
-from bioeval.scores.labels import Codes, missing_values
+from bioeval.scores.codes import Codes
+from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import has_subjects, knows_people, require_people
 from bioeval.scores.provenance import Provenance

@@ -19,8 +19,8 @@ from bioeval.scores.formats.faults import fault, listing, missing
 from bioeval.scores.formats.labels import SideLabels, of_images, read_labels
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import MOST_COLUMNS
+from bioeval.scores.joining import refuse_other_orders
 from bioeval.scores.labels import LEAST_INEXACT
-from bioeval.scores.names import refuse_other_orders
 
 #: The remark on scores whose kind is stated by neither the file nor an argument.
 KIND_ASSUMED = "taken as distances: the file does not state the kind of its scores"

@@ -29,12 +29,7 @@ from bioeval.scores.formats.unknown_lists import (
     refuse_two_readings,
     unknown_words,
 )
-from bioeval.scores.labels import (
-    are_of_no_person,
-    as_objects,
-    ids_of_no_person,
-    with_whole_numbers,
-)
+from bioeval.scores.labels import are_of_no_person, as_objects, ids_of_no_person, with_whole_numbers
 from bioeval.scores.listed_templates import ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairList

@@ -18,8 +18,8 @@ from bioeval.counting.thresholds import curve_thresholds, linear_grid, to_intern
 from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import ALL_REJECTED, all_beyond_scores, beyond_scores
 from bioeval.results.variables import Variable
+from bioeval.scores.joining import RowOrder
 from bioeval.scores.kind_check import KindVerdict
-from bioeval.scores.names import RowOrder
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.limits import Limits
 from bioeval.stats.options import PEOPLE, IntervalMethod, interval_of

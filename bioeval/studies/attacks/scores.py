@@ -18,9 +18,10 @@ from bioeval.scores.blocks import fused
 from bioeval.scores.bona_fide import attacks_of, species_of
 from bioeval.scores.cells import taken
 from bioeval.scores.excluded import excluded
+from bioeval.scores.joining import joined, without_names
 from bioeval.scores.labels import ATTACK, plain
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import as_names, joined, places, without_names
+from bioeval.scores.names import as_names, places
 from bioeval.scores.people import mate_cells
 from bioeval.scores.requirements import require_scores, require_subjects
 from bioeval.scores.rows import distances_at

@@ -10,8 +10,9 @@ import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
+from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.diagonal import same_labels
-from bioeval.scores.labels import NAME_COLUMNS, Codes, plain, spellings
+from bioeval.scores.labels import NAME_COLUMNS, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople, comparisons, knows_people
 from bioeval.scores.provenance import (

@@ -23,7 +23,8 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
-from bioeval.scores.labels import Codes, plain, present
+from bioeval.scores.codes import Codes, present
+from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import attempted, rows_per_block, threads_for
 from bioeval.scores.selecting import of_own_columns

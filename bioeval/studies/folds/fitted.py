@@ -14,9 +14,9 @@ from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.base.messages import Message
 from bioeval.partition.base import LabelCodes
 from bioeval.scores.embedding_arrays import as_embeddings
+from bioeval.scores.joining import RowOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import kind_of_metric
-from bioeval.scores.names import RowOrder
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
 from bioeval.studies.calibration.calibration import LOG_ODDS

@@ -18,9 +18,9 @@ from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.joining import RowOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import Metric, kind_of_metric
-from bioeval.scores.names import RowOrder
 from bioeval.scores.requirements import require_scores
 from bioeval.tasks.identification import closed_set
 from bioeval.tasks.verification_task import verification

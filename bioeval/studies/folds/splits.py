@@ -16,9 +16,10 @@ from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
 from bioeval.partition.any_splitter import name_of, split_samples
 from bioeval.partition.base import Division
+from bioeval.scores.joining import in_order
 from bioeval.scores.labels import concatenated
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import as_names, in_order, row_names
+from bioeval.scores.names import as_names, row_names
 from bioeval.scores.people import knows_people, require_people
 
 # An identity with this multiple of the median number of gallery templates may be all distractors.

@@ -26,10 +26,11 @@ from bioeval.scores.formats.options import LOAD_NAMES, Arguments
 from bioeval.scores.formats.reading import is_text
 from bioeval.scores.formats.tables import Columns, head_of, read_columns
 from bioeval.scores.formats.template_tables import read_templates
+from bioeval.scores.joining import joined
 from bioeval.scores.labels import plain
 from bioeval.scores.listed_templates import places
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import as_names, joined, places as places_of
+from bioeval.scores.names import as_names, places as places_of
 from bioeval.scores.pairs import PairList
 from bioeval.scores.people import knows_people
 from bioeval.scores.requirements import require_all_scores, require_scores

@@ -13,8 +13,8 @@ from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import require_values
+from bioeval.scores.joining import without_names
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import without_names
 from bioeval.scores.people import knows_people
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.studies.calibration.several_systems import derived

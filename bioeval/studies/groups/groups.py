@@ -20,7 +20,8 @@ from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.dataset import threshold_with_next
 from bioeval.results.support import beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import Codes, plain, spellings, unknown_values
+from bioeval.scores.codes import Codes, spellings
+from bioeval.scores.labels import plain, unknown_values
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
 from bioeval.scores.provenance import Provenance, look_alike

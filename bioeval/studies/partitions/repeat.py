@@ -19,7 +19,8 @@ from bioeval.protocol.choices import ImpostorProbes
 from bioeval.protocol.loading import load
 from bioeval.results.support import all_beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import ids_of_no_person, present
+from bioeval.scores.codes import present
+from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, marking
 from bioeval.scores.provenance import notes_on_scores

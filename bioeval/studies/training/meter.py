@@ -17,10 +17,11 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embedding_arrays import as_embeddings
+from bioeval.scores.joining import RowOrder
 from bioeval.scores.labels import as_labels, as_meta, as_subjects, concatenated, missing_values
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import FloatType, Metric, kind_of_metric
-from bioeval.scores.names import RowOrder, as_names
+from bioeval.scores.names import as_names
 from bioeval.scores.provenance import notes_on_scores
 from bioeval.showing.messages import warn_of
 from bioeval.studies.partitions.repeat import scalars_of

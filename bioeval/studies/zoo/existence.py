@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import kruskal, rankdata
 
 from bioeval.base.random import Stream
-from bioeval.scores.labels import Codes, column_codes
+from bioeval.scores.codes import Codes, column_codes
 from bioeval.scores.matrix import Scores
 from bioeval.studies.zoo.kernel import permuted_products
 

@@ -21,8 +21,9 @@ from bioeval.results.dataset import Variables, about_attrs, dataset, variables_o
 from bioeval.results.support import ALL_REJECTED, beyond_scores
 from bioeval.scores.arrays import farthest
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.codes import Codes
 from bioeval.scores.excluded import excludes_same
-from bioeval.scores.labels import Codes, plain
+from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance, unknown_notes
 from bioeval.scores.requirements import require_all_scores, require_subjects

@@ -14,7 +14,7 @@ from scipy import stats
 
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
-from bioeval.scores.labels import Codes
+from bioeval.scores.codes import Codes
 from bioeval.studies.zoo.existence import (
     GROUPS,
     _deviations,
