@@ -48,11 +48,11 @@ from bioeval.tasks.reid.convention import (
     convention_of,
 )
 
-#: Adjustments of the conclusions for the number of measures.
+#: How conclusions are adjusted for the number of measures.
 Adjustment = Literal["none", "holm"]
 ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 
-#: Scores, or what reads them when it is called, so that one system at a time is in memory.
+#: Scores, or a function that reads them, so that one system at a time is in memory.
 System: TypeAlias = Scores | Callable[[], Scores]
 
 
@@ -175,15 +175,13 @@ def compare(
     method = required_interval(interval, (PEOPLE,))
     require_choice("adjust", adjust, ADJUSTMENTS)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
-    targets = check_targets(far_targets)
-    at_frr = check_targets(frr_targets, "frr_targets")
+    targets = check_targets(far_targets), check_targets(frr_targets, "frr_targets")
     rules = convention_of(protocol, argument="protocol") if protocol is not None else None
     if rules is not None and measures is None:
-        _refuse_options_unused_by_reid(search, targets, at_frr, rules.name)
+        _refuse_options_unused_by_reid(search, *targets, rules.name)
     requested = WantedMeasures.parse(
         measures,
-        targets,
-        at_frr,
+        *targets,
         retrieval=rules is not None,
         functions=OF_CALIBRATION if rules is None else (),
     )
@@ -196,12 +194,12 @@ def compare(
     systems = _Systems(_by_name(a, b), measure, rules, protocol)
     with rows_reported():
         systems.measure_all()
-    rows = systems.rows()
+    measures_of_all = systems.measures_of_all()
     compared = []
-    for row in rows:
-        discordant_people = discordant([x.own for x in row], [x.shared for x in row])
+    for of_systems in measures_of_all:
+        discordant_people = discordant([x.own for x in of_systems], [x.shared for x in of_systems])
         compared.append(
-            ComparedMeasure.from_systems(row, discordant_people, method.confidence, PEOPLE)
+            ComparedMeasure.from_systems(of_systems, discordant_people, method.confidence, PEOPLE)
         )
     attrs: dict[str, Any] = {**systems.details(), **method.attrs()}
     if any(x.method == BOOTSTRAP for x in compared):
@@ -211,18 +209,19 @@ def compare(
         "systems_compared": len(systems.measured),
         "least_discordant": least_discordant(method.confidence),
     }
-    messages = systems.messages(requested, {row[0].scalar.name for row in rows}, method)
+    names = {of_systems[0].scalar.name for of_systems in measures_of_all}
+    messages = systems.messages(requested, names, method)
     return with_answers(comparison_dataset(list(systems.measured), compared, attrs, messages))
 
 
 def _refuse_options_unused_by_reid(
-    search: OpenSet, targets: np.ndarray, at_frr: np.ndarray, convention: str
+    search: OpenSet, far_targets: np.ndarray, frr_targets: np.ndarray, convention: str
 ) -> None:
     names = ("fusion", "rank_unit", "ties", "impostors")
     unused = [name for name in names if search[name] != OpenSet()[name]]
-    if not np.array_equal(targets, FAR_TARGETS):
+    if not np.array_equal(far_targets, FAR_TARGETS):
         unused.append("far_targets")
-    if len(at_frr):
+    if len(frr_targets):
         unused.append("frr_targets")
     if unused:
         verb, out = ("has", "it") if len(unused) == 1 else ("have", "them")
@@ -233,7 +232,7 @@ def _refuse_options_unused_by_reid(
 
 
 def _by_name(a: Any, b: Any) -> Mapping[str, System]:
-    """Return systems by their names; of two without distinct names, they are a and b."""
+    """Return systems by their names; two systems without distinct names are called a and b."""
     if isinstance(a, Mapping):
         if b is not None:
             raise DataError("systems are given by name and as `b`; give one of both")
@@ -252,15 +251,15 @@ class _Systems:
 
     systems: Mapping[str, System]
     measure: Callable[[Scores], MeasuredSystem]
-    rules: Convention | None
+    rules: Convention | None  # of re-identification; None of verification and identification
     protocol: Any
 
     def measure_all(self) -> None:
-        """Read and measure the systems; twice where a later one lacks some templates."""
+        """Read and measure the systems; twice if a later one lacks some templates."""
         reference: Scores | None = None
-        complete = False
-        while not complete:
-            complete = True
+        is_complete = False
+        while not is_complete:
+            is_complete = True
             self.measured: dict[str, MeasuredSystem] = {}
             self.fingerprints: list[str] = []
             self._messages: dict[Message, list[str]] = {}
@@ -271,10 +270,10 @@ class _Systems:
                     common = scores
                     if reference is not None:
                         common, scores = self._aligned(reference, name, scores)
-                        # Systems that were measured before have too many attempts.
-                        complete &= common is reference
+                        # If this system lacks templates, earlier systems were measured on too many.
+                        is_complete &= common is reference
                     reference = common
-                    if complete:
+                    if is_complete:
                         self._measure_system(name, scores)
                 except BioevalError as error:
                     if str(error).startswith(f"{name}:"):  # the name of a file
@@ -298,6 +297,7 @@ class _Systems:
         return scores
 
     def _aligned(self, reference: Scores, name: str, scores: Scores) -> tuple[Scores, Scores]:
+        """Return the reference and the scores with the templates of both, in the same order."""
         first = next(iter(self.systems))
         try:
             common, scores, messages = aligned(reference, scores, (first, name))
@@ -332,21 +332,23 @@ class _Systems:
         for message in dict.fromkeys(messages):
             self._messages.setdefault(message, []).append(name)
 
-    def rows(self) -> list[list[SystemMeasure]]:
+    def measures_of_all(self) -> list[list[SystemMeasure]]:
+        """Return, for each measure that all systems have, the measure of each system."""
         by_key = [{x.key: x for x in system.measures} for system in self.measured.values()]
-        rows = [
+        measures = [
             [system[key] for system in by_key]
             for key in by_key[0]
             if all(key in system for system in by_key)
         ]
-        if not rows:
+        if not measures:
             raise DataError(
                 "none of the measures is defined for all systems: lists that end before the last "
                 "match have no mAP, and pairs no identification"
             )
-        return rows
+        return measures
 
     def details(self) -> dict[str, str | int]:
+        """Return the attributes that describe the data and how attempts are evaluated."""
         scores = self.reference
         first = next(iter(self.measured.values()))
         codes = scores.codes

@@ -1,13 +1,15 @@
-"""The measures of one system, and the same without each person, by which systems are compared.
+"""The measures of one system, by which systems are compared.
 
-Systems are measured one after another. What is kept of each measure is a number for each person
-and, of thresholds chosen on the data, for each draw of people, the same of all systems.
+Systems are measured one after another. Of each measure, the value and the value without each person
+are kept; of measures at thresholds that are chosen on the data, also the value in each replicate,
+in which people are drawn anew, the same people for all systems.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -44,18 +46,18 @@ from bioeval.studies.compare.wanted import (
     WantedMeasures,
 )
 
-# Groups of people without each of which a function of the scores is computed anew.
+# Number of groups of people: a function of the scores is computed anew without each group.
 _GROUPS = 20
 
 
 @dataclass(frozen=True)
 class MeasuredSystem:
-    """All measures of a system, and what is to be said of it."""
+    """All measures of a system, and messages on it."""
 
     measures: list[SystemMeasure]
-    people: int
-    attempts: tuple[int, ...]  # of each class
-    details: dict[str, str]  # how the attempts are evaluated
+    people: int  # number of people who are left out in turn
+    attempts: tuple[int, ...]  # number of attempts of each class
+    details: dict[str, str]  # attributes that say how attempts are evaluated
     messages: list[Message]
 
 
@@ -66,9 +68,10 @@ def by_attempts(
     interval: IntervalMethod,
 ) -> MeasuredSystem:
     """Measure verification, identification and functions of scores, as far as they are defined."""
+    # The tasks, and one pass over the scores that counts both.
     thresholds = np.unique([x for name in AT_THRESHOLD for x in wanted.numbers(name)])
     require_all_scores(scores)
-    of_curves = (*(x.name for x in curve_measures()), *AT_THRESHOLD)
+    verification_measures = (*(x.name for x in curve_measures()), *AT_THRESHOLD)
     points = PointsWanted(
         wanted.far_targets,
         np.array([(x, 1, 1) for x in sorted(set(wanted.numbers("min_dcf")))]).reshape(-1, 3),
@@ -78,9 +81,9 @@ def by_attempts(
     )
     verifying: list[Verified] = []
     searching: list[Searching] = []
-    if scores.kind != "order" and wanted.asks(*of_curves):
-        fixed = thresholds if len(thresholds) else None
-        verifying = [Verified(scores, wanted=points, thresholds=fixed)]
+    if scores.kind != "order" and wanted.asks(*verification_measures):
+        given = thresholds if len(thresholds) else None
+        verifying = [Verified(scores, wanted=points, thresholds=given)]
     if not (scores.layout == "pairs" or scores.claims) and wanted.asks(*IDENTIFICATION):
         searching = [Searching(scores, search)]
     if not verifying and not searching and not wanted.functions:
@@ -88,7 +91,9 @@ def by_attempts(
             "there is nothing to compare: pairs and claims have no identification, and scores "
             "that hold only an order no verification"
         )
-    facts = count(scores, verifying, *(r for x in searching for r in x.reducers))
+    facts = count(scores, verifying, *(reducer for x in searching for reducer in x.reducers))
+
+    # The measures of each task, and of functions of the scores.
     measures: list[SystemMeasure] = []
     people = len(scores.codes.people(scores.codes.probe))
     attempts: list[int] = []
@@ -122,18 +127,29 @@ def by_attempts(
 def _measured_verification(
     verified: Verified, wanted: WantedMeasures, interval: IntervalMethod
 ) -> tuple[Iterable[SystemMeasure], list[Message]]:
-    # Of a symmetric matrix each pair is one attempt.
-    both_ways = is_symmetric(verified.scores)
-    genuine = verified.attempts.genuine_attempts / (1 + both_ways)
-    impostor = verified.attempts.impostor_attempts / (1 + both_ways)
+    # In a symmetric matrix, each pair of templates is one attempt.
+    symmetric = is_symmetric(verified.scores)
+    genuine = verified.attempts.genuine_attempts / (1 + symmetric)
+    impostor = verified.attempts.impostor_attempts / (1 + symmetric)
     compared = verified.compared
     messages: list[Message] = []
     if impostor and wanted.asks("frr_at_far"):
-        messages += support_messages(wanted.far_targets, impostor, both_ways, "frr", compared)
+        messages += support_messages(wanted.far_targets, impostor, symmetric, "frr", compared)
     if impostor:
-        messages += support_messages(wanted.frr_targets, genuine, both_ways, "far", compared, "frr")
-    out_of = {"frr": genuine, "far": impostor}
-    return _verification(verified, wanted, interval, out_of, compared), messages
+        messages += support_messages(wanted.frr_targets, genuine, symmetric, "far", compared, "frr")
+    attempts = {"frr": genuine, "far": impostor}
+    requested = []
+    for measure in curve_measures():
+        is_requested = wanted.chosen is not None or measure.usual
+        if is_requested and wanted.asks(measure.name) and measure.is_defined(verified.points):
+            requested.append(measure)
+    has_quantiles = any(x.scalar.quantile for x in requested)
+    counted = VerificationColumns.count(verified, interval, requested, drawn=has_quantiles)
+    measures = chain(
+        _curve_measures(counted, requested, attempts, compared),
+        _measures_at_thresholds(counted, wanted),
+    )
+    return measures, messages
 
 
 def _measured_searches(
@@ -157,31 +173,23 @@ def _measured_searches(
     return _identification(searches, scores, wanted, search, interval, non_mated_searches), messages
 
 
-def _verification(
-    verified: Verified,
-    wanted: WantedMeasures,
-    interval: IntervalMethod,
+def _curve_measures(
+    counted: VerificationColumns,
+    measures: Sequence[CurveMeasure],
     attempts: dict[str, float],
     compared: ComparedPeople | None,
 ) -> Iterator[SystemMeasure]:
-    """Yield the measures of verification, with thresholds chosen anew in each column.
+    """Yield the measures at thresholds that are chosen anew without each person, or at none.
 
-    `attempts` are the attempts by the rate of a target, and `compared` their people. A target that
-    the people do not support has no limits, as in :func:`bioeval.verification`: a pair of people
-    counts once.
+    `attempts` has the number of attempts for each rate that a target may be of; `compared` are
+    their people. A target that the people do not support has no limits, as in
+    :func:`bioeval.verification`: a pair of people counts once.
     """
-    points, kind = verified.points, verified.scores.kind
+    points = counted.verified.points
     people = {
         "far": compared,
         "frr": ComparedPeople(compared.number, compared.number) if compared else None,
     }
-    measures = []
-    for measure in curve_measures():
-        is_requested = wanted.chosen is not None or measure.usual
-        if is_requested and wanted.asks(measure.name) and measure.is_defined(points):
-            measures.append(measure)
-    quantiles = any(x.scalar.quantile for x in measures)
-    counted = VerificationColumns.count(verified, interval, measures, drawn=quantiles)
     limits, _ = counted.limits()
     for measure in measures:
         columns = np.atleast_2d(counted.values[measure.name])
@@ -204,17 +212,23 @@ def _verification(
                 own=own,
                 shared=shared,
             )
+
+
+def _measures_at_thresholds(
+    counted: VerificationColumns, wanted: WantedMeasures
+) -> Iterator[SystemMeasure]:
+    kind = counted.verified.scores.kind
     for name, scalar in AT_THRESHOLD.items():
         rate = name.partition("_")[0]
         for threshold in wanted.numbers(name):
-            at_distance = float(to_internal(np.array([threshold]), kind)[0])
-            far, frr = counted.at_threshold(at_distance)
-            column, curve = (far, counted.curve.far) if rate == "far" else (frr, counted.curve.frr)
-            rejects, accepts = counted.errors_of_each(at_distance)
-            low, high = curve.limits_at(column[0])
+            distance = float(to_internal(np.array([threshold]), kind)[0])
+            far, frr = counted.at_threshold(distance)
+            columns, curve = (far, counted.curve.far) if rate == "far" else (frr, counted.curve.frr)
+            rejects, accepts = counted.errors_of_each(distance)
+            low, high = curve.limits_at(columns[0])
             yield SystemMeasure(
                 scalar=scalar,
-                columns=column,
+                columns=columns,
                 limits=(float(low), float(high)),
                 places={"threshold": threshold},
                 own=rejects if rate == "frr" else NONE,
@@ -223,17 +237,17 @@ def _verification(
 
 
 def _decisions(
-    counted: VerificationColumns, measure: CurveMeasure, place: int
+    counted: VerificationColumns, measure: CurveMeasure, index: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rejects and the accepts of each person; placements of a measure of no threshold.
+    """Return the numbers by person of own and of shared attempts, see :class:`SystemMeasure`.
 
-    The threshold is the one of the value at `place`. Systems with equal numbers decide a person's
-    attempts alike.
+    They are false rejects and false accepts at the threshold of one value of the measure, at
+    `index`; a measure without a threshold has placements of genuine attempts.
     """
     if not measure.threshold:
         return counted.placements_of_each(), NONE
     thresholds = measure.own_thresholds(counted.verified.points)
-    rejects, accepts = counted.errors_of_each(float(thresholds[place]))
+    rejects, accepts = counted.errors_of_each(float(thresholds[index]))
     own = rejects if "genuine" in measure.rate_of or not measure.rate_of else NONE
     shared = accepts if "impostor" in measure.rate_of or not measure.rate_of else NONE
     return own, shared
@@ -249,63 +263,68 @@ def _identification(
 ) -> Iterator[SystemMeasure]:
     """Yield the recognition rate, CMS at ranks, and DIR at each FAR target at rank 1.
 
-    `non_mated_searches` are their number, and their people.
+    `non_mated_searches` are the number of searches without a mate, and the people who make them.
     """
-    non_mated, searching = non_mated_searches
-    targets = wanted.far_targets
+    # Searches without each person: as probe and in the gallery, or with few people as probe alone.
     person = np.where(people_of_probes(scores) < 0, -1, scores.codes.probe)
     cms_ranks = {int(x) for x in wanted.numbers("cms")}
     ranks = sorted({1, *cms_ranks})
-    subjects = LeftOut.subjects_of(scores)
-    persons = ~scores.codes.no_person[subjects]
+    is_person = ~scores.codes.no_person[LeftOut.subjects_of(scores)]
     population, left_out = THIS_GALLERY, None
-    if int(persons.sum()) >= FEWEST:
+    if int(is_person.sum()) >= FEWEST:
         population = NEW_PEOPLE
         with rows_reported_to(None):
             left_out = LeftOut.from_searches(searches, scores, search.ties, ranks=ranks[-1])
-    people = SearchColumns(
+    counted = SearchColumns(
         searches, search.ties, interval, search.impostors, subjects=person, left_out=left_out
     )
-    leave = slice(None) if left_out is None else np.append(True, persons)  # distractors stay
+    # Columns without a distractor are not used.
+    is_used = slice(None) if left_out is None else np.append(True, is_person)
+
+    # The recognition rate, and CMS at ranks.
     for rank in ranks:
-        cms = people.cms(np.array([rank]))[0]
-        low, high = people.limits_at_ranks(np.array(rank), cms[0])
+        cms = counted.cms(np.array([rank]))[0]
+        low, high = counted.limits_at_ranks(np.array(rank), cms[0])
         recognised = SystemMeasure(
             scalar=VARIABLES["recognition_rate"],
-            columns=cms[leave],
+            columns=cms[is_used],
             limits=(float(low), float(high)),
-            own=whole(people.hits_of_each(rank)),
+            own=as_whole_numbers(counted.hits_of_each(rank)),
             population=population,
         )
         if rank == 1:
             yield recognised
         if rank in cms_ranks:
             yield replace(recognised, scalar=CMS_AT_RANK, places={"rank": rank})
+
+    # DIR at FAR targets.
+    targets = wanted.far_targets
     if scores.kind == "order" or not len(targets):
         return
-    hits = np.array([people.hits_of_each(1, target) for target in targets])
+    non_mated, searching = non_mated_searches
+    hits = np.array([counted.hits_of_each(1, target) for target in targets])
     mated = (searches.mates > 0).sum() if non_mated else 0
     value = ratio(hits.sum(axis=1), np.array(mated))
-    at_far, (at_low, at_high) = people.at_targets(people.curve(), targets, value)
+    at_far, (at_low, at_high) = counted.at_targets(counted.curve(), targets, value)
     for i, target in enumerate(targets.tolist()):
         supported = RuleOf(3).supports(target, non_mated or np.inf, searching)
         lowest = float(at_low[i])
-        if not (supported and target > 0 and non_mated) and lowest == lowest:
+        if not (supported and target > 0 and non_mated) and not np.isnan(lowest):
             lowest = 0.0
         yield SystemMeasure(
             scalar=VARIABLES["dir_at_far"],
-            columns=at_far[i, leave],
+            columns=at_far[i, is_used],
             limits=(lowest, float(at_high[i])),
             places={"far_target": target, "rank": 1},
-            # The threshold of so few searches may be any.
+            # Limits of 0 and 1: with so few searches, the threshold may be anywhere.
             supported=supported and not (lowest == 0 and at_high[i] == 1),
-            own=whole(hits[i]),
+            own=as_whole_numbers(hits[i]),
             population=population,
         )
 
 
-def whole(hits: np.ndarray) -> np.ndarray:
-    """Return hits, or fractions of hits, as whole multiples of 2^-20."""
+def as_whole_numbers(hits: np.ndarray) -> np.ndarray:
+    """Return hits, or fractions of hits, in units of 2^-20: equal ones are exactly equal."""
     return np.rint(hits * 2.0**20)
 
 
@@ -318,8 +337,8 @@ def _own_functions(
 ) -> Iterator[SystemMeasure]:
     for measure, prior in functions:
         value = measure.value_of(scores, prior)
-        parts = _without_groups(scores, people, groups)
-        values_without = np.array([measure.value_of(x, prior) for x in parts])
+        remaining = _without_groups(scores, people, groups)
+        values_without = np.array([measure.value_of(x, prior) for x in remaining])
         yield SystemMeasure(
             scalar=measure.scalar,
             columns=np.append(value, values_without),
@@ -330,10 +349,10 @@ def _own_functions(
 
 
 def number_of_groups(people: int, most: int) -> int:
-    """Return the number of groups of people who are left out in turn: `most`, or one per person.
+    """Return the number of groups of people that are left out in turn: `most`, or one per person.
 
-    Each person is left out alone up to twice as many people: groups of one and of two would not
-    weigh the same. In the order of their names, people belong to the groups in turn.
+    Up to twice as many people, each person is a group: groups of one person and of two would not
+    weigh the same. In the order of their names, people are assigned to the groups in turn.
     """
     return people if people <= 2 * most else most
 
@@ -346,11 +365,12 @@ def left_out_in_words(people: int, groups: int) -> str:
 def _without_groups(scores: Scores, people: np.ndarray, groups: int) -> Iterator[Scores]:
     codes = scores.codes
     for first in range(groups):
-        stays = [~np.isin(x, people[first::groups]) for x in (codes.probe, codes.gallery)]
+        group = people[first::groups]
+        probe_stays, gallery_stays = ~np.isin(codes.probe, group), ~np.isin(codes.gallery, group)
         if scores.layout == "pairs":
-            yield scores.select(np.flatnonzero(stays[0] & stays[1]))
+            yield scores.select(np.flatnonzero(probe_stays & gallery_stays))
         else:
-            yield scores.select(probes=np.flatnonzero(stays[0]), gallery=np.flatnonzero(stays[1]))
+            yield scores.select(np.flatnonzero(probe_stays), np.flatnonzero(gallery_stays))
 
 
 def limits_without(
@@ -358,8 +378,8 @@ def limits_without(
 ) -> tuple[float, float]:
     """Return the limits of a value by the jackknife over groups of people.
 
-    `without` are the values without each group. Limits of a value between finite bounds are on the
-    logit scale, all other limits are of Student's t.
+    `without` are the values without each group. The limits are Student's; if the value has finite
+    bounds, they are computed on the logit scale.
     """
     if np.isnan(value) or len(without) < 2 or np.isnan(without).any():
         return np.nan, np.nan

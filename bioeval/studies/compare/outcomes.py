@@ -1,4 +1,4 @@
-"""What a comparison concludes of each measure: the best systems, or why there is no conclusion."""
+"""The conclusion from each measure of a comparison: the best systems, or why there is none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bioeval.studies.tracking.measures import FEWEST
 
 
 class MeasureOfSystems:
-    """One measure of a comparison."""
+    """One measure of a comparison, at one label of each of its dimensions."""
 
     def __init__(self, ds: xr.Dataset, name: str, at: Mapping[str, Any]):
         self.dataset = ds.sel(at) if at else ds
@@ -35,9 +35,9 @@ class MeasureOfSystems:
         self.least_discordant = int(ds.attrs["least_discordant"])
         self.limited = has_limits(ds)
         rank = self.dataset[f"{name}_rank"].values
-        #: Places of the systems from the best to the worst; those without a value come last.
+        #: Indices of the systems, from the best to the worst; systems without a value come last.
         self.order = sorted(range(len(rank)), key=lambda i: (np.isnan(rank[i]), rank[i], i))
-        #: Those that no other system is shown to be better than.
+        #: Indices of the systems that no other system is shown to be better than.
         self.best = [i for i in self.order if self.number("rank_low", i) == 1]
 
     @property
@@ -60,15 +60,15 @@ class MeasureOfSystems:
         return {**about, **self.places, **rank}
 
     def variable(self, statistic: str) -> str:
-        """Return the name of the variable of a statistic; empty: the name of the value."""
+        """Return the name of the variable with a statistic; the empty statistic is the value."""
         return f"{self._name}_{statistic}" if statistic else self._name
 
     def number(self, statistic: str, *systems: int) -> float:
-        """Return a number of a system, or of a pair of systems."""
+        """Return a statistic of a system, or of a pair of systems."""
         return float(self.dataset[self.variable(statistic)].values[systems])
 
     def letters(self, i: int) -> str:
-        """Return the letters of a system."""
+
         return str(self.dataset[self.variable("letters")].values[i])
 
     def too_few(self, i: int, j: int) -> bool:

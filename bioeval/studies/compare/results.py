@@ -1,4 +1,4 @@
-"""What a comparison of systems results in: values, ranks, letters, and the differences of pairs."""
+"""The result of a comparison of systems: values, ranks, letters, and differences of pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bioeval.results.variables import TARGETS, VARIABLES, Variable
 from bioeval.stats.options import BOOTSTRAP
 from bioeval.stats.simultaneous import Differences, least_discordant
 
-#: What a label is filled with, by the dimensions of the number that a measure is at.
+#: The name of the placeholder in the label of a measure, by the dimension of the number.
 PLACES = {
     **dict.fromkeys(TARGETS, "target"),
     "cost": "prior",
@@ -24,7 +24,7 @@ PLACES = {
     "rank": "rank",
 }
 
-#: Beside the value of each measure, by the ends of their names: ``eer_difference`` is of ``eer``.
+#: The statistics of each measure, by the ends of the names: ``eer_difference`` belongs to ``eer``.
 STATISTICS = {
     "low": Variable("lower end of the interval of the value, by itself"),
     "high": Variable("upper end of the interval of the value, by itself"),
@@ -63,20 +63,20 @@ STATISTICS = {
     ),
 }
 
-#: Those in the unit of the measure.
-_IN_ITS_UNIT = ("low", "high", "difference", "difference_low", "difference_high")
+#: The statistics in the unit of the measure.
+_IN_UNIT_OF_MEASURE = ("low", "high", "difference", "difference_low", "difference_high")
 
-#: What tables have of two systems, and of more; all else is in data alone.
-_OF_TWO = ("difference", "p_value", "p_adjusted")
-_OF_MORE = (*_OF_TWO, "rank", "letters")
+#: The statistics that tables of two systems show, and tables of more; others are in data alone.
+_SHOWN_OF_TWO = ("difference", "p_value", "p_adjusted")
+_SHOWN_OF_MORE = (*_SHOWN_OF_TWO, "rank", "letters")
 
-#: The dimensions of all measures.
+#: The dimensions that all measures have.
 SYSTEMS = {
     "system": Variable("system", label="system"),
     "other_system": Variable("system that is subtracted", label="other system"),
 }
 
-#: What a comparison has, of any measure; ``MEASURE`` stands for its name.
+#: The variables of a comparison; ``MEASURE`` stands for the name of a measure.
 COMPARISON = {
     **SYSTEMS,
     "MEASURE": Variable("value of the system, in the unit of the measure"),
@@ -84,9 +84,10 @@ COMPARISON = {
 }
 
 
-#: Populations that limits are for: people left out as probes and in the gallery, or as probes
-#: alone.
+#: The population that limits hold for, if people are left out as probes and in the gallery.
 NEW_PEOPLE = "new people"
+
+#: The population that limits hold for, if people are left out as probes alone.
 THIS_GALLERY = "this gallery"
 
 NONE = np.empty(0)
@@ -97,18 +98,20 @@ class SystemMeasure:
     """One measure of one system."""
 
     scalar: Variable
-    #: float64 (1 + people or groups of them,): the value, and the value without each.
+    #: float64 (1 + people or groups,): the value, and the value without each person or group.
     columns: np.ndarray
-    limits: tuple[float, float]  # of the value by itself
-    places: Mapping[str, float] = field(default_factory=dict)  # labels by dimension, of PLACES
+    limits: tuple[float, float]  # the limits of the value by itself
+    #: The target, prior, threshold or rank of the measure, by its dimension (see PLACES).
+    places: Mapping[str, float] = field(default_factory=dict)
     supported: bool = True  # whether there are enough attempts for the target
-    #: float64 (replicates,): the value with people drawn again; empty of what is no quantile.
+    #: float64 (replicates,): the value with people drawn anew; empty unless it is a quantile.
     drawn: np.ndarray = field(default_factory=lambda: NONE)
-    #: Numbers by person: where they are equal, two systems decide the person's own attempts alike.
+    #: A number for each person: if two systems have the same, they decide the person's own
+    #: attempts alike.
     own: np.ndarray = field(default_factory=lambda: NONE)
-    #: The same of attempts of two people, which are in the numbers of both.
+    #: The same for attempts of two people, which are in the numbers of both people.
     shared: np.ndarray = field(default_factory=lambda: NONE)
-    population: str = NEW_PEOPLE  # that the limits are for
+    population: str = NEW_PEOPLE  # the population that the limits hold for
 
     @property
     def value(self) -> float:
@@ -128,13 +131,14 @@ class SystemMeasure:
 
 @dataclass(frozen=True)
 class ComparedMeasure:
-    """One measure of all systems, and which of them it can tell apart."""
+    """One measure of all systems, and the differences between them."""
 
     systems: Sequence[SystemMeasure]
     differences: Differences
-    discordant: np.ndarray  # int64 (systems, systems)
-    method: str  # of the limits of differences
-    p_adjusted: np.ndarray = field(default_factory=lambda: NONE)  # for the number of measures
+    discordant: np.ndarray  # int64 (systems, systems): people on whom two systems differ
+    method: str  # the method of the limits of differences
+    #: P-values that are adjusted for the number of measures as well.
+    p_adjusted: np.ndarray = field(default_factory=lambda: NONE)
 
     @classmethod
     def from_systems(
@@ -201,24 +205,25 @@ class ComparedMeasure:
         }
 
     def attrs(self, statistic: str) -> dict[str, str | int]:
-        """Return the attributes of the values, or of a statistic of them.
-
-        They say what a variable is, how it is shown and compared, and for whom its limits are.
-        """
+        """Return the attributes of the variable with the values, or with a statistic of them."""
         scalar = self.systems[0].scalar
         population = self.systems[0].population
         if statistic:
-            about = STATISTICS[statistic]
-            units = scalar.units if statistic in _IN_ITS_UNIT else about.units
-            decimals = scalar.decimals if statistic in _IN_ITS_UNIT else None
-            is_shown = statistic in (_OF_TWO if len(self.systems) == 2 else _OF_MORE)
-            label = scalar.label if is_shown else ""
-            about = replace(about, units=units, decimals=decimals, label=label)
-            about = replace(about, measure=self.name, statistic=statistic)
-            of_interval = {"interval_method": self.method, "interval_for": population}
-            return {**about.attrs, **(of_interval if statistic == "difference" else {})}
-        of_value = replace(scalar, dims=(), threshold="", shown="", detail="")
-        return {**of_value.attrs_among(()), "interval_for": population}
+            variable = STATISTICS[statistic]
+            if statistic in _IN_UNIT_OF_MEASURE:
+                variable = replace(variable, units=scalar.units, decimals=scalar.decimals)
+            shown = _SHOWN_OF_TWO if len(self.systems) == 2 else _SHOWN_OF_MORE
+            label = scalar.label if statistic in shown else ""
+            variable = replace(variable, label=label, measure=self.name, statistic=statistic)
+            if statistic != "difference":
+                return variable.attrs
+            return {
+                **variable.attrs,
+                "interval_method": self.method,
+                "interval_for": population,
+            }
+        variable = replace(scalar, dims=(), threshold="", shown="", detail="")
+        return {**variable.attrs_among(()), "interval_for": population}
 
 
 def comparison_dataset(
@@ -231,8 +236,9 @@ def comparison_dataset(
 
     `attrs` describe the data and the options, such as ``confidence`` and ``adjust``.
     """
+    # The measures by name, with adjusted p-values and conclusions; the labels by dimension.
     by_name: dict[str, list[ComparedMeasure]] = {}
-    labels: dict[str, list[float]] = {}  # by dimension
+    labels: dict[str, list[float]] = {}
     p_adjusted = adjusted_for_measures([x.differences.p for x in measures])
     for measure, p_values in zip(measures, p_adjusted, strict=True):
         differences = measure.differences
@@ -242,22 +248,25 @@ def comparison_dataset(
         concluded = replace(measure, differences=differences, p_adjusted=p_values)
         by_name.setdefault(measure.name, []).append(concluded)
         for dim, label in measure.places.items():
-            of_dim = labels.setdefault(dim, [])
-            if label not in of_dim:
-                of_dim.append(label)
+            labels_of_dim = labels.setdefault(dim, [])
+            if label not in labels_of_dim:
+                labels_of_dim.append(label)
+
+    # The variables: first the values of all measures, then each statistic.
     variables: dict[str, xr.Variable] = {}
-    for statistic in ("", *STATISTICS):  # all values come first
-        for name, of_name in by_name.items():
+    for statistic in ("", *STATISTICS):
+        for name, measures_of_name in by_name.items():
             # Only a target may have too few people or attempts.
-            if statistic != "supported" or of_name[0].places:
+            if statistic != "supported" or measures_of_name[0].places:
                 variable = f"{name}_{statistic}" if statistic else name
-                variables[variable] = _variable(of_name, statistic, labels)
-    if attrs["adjust"] == "holm":  # tables show the p-values of the conclusions
+                variables[variable] = _variable(measures_of_name, statistic, labels)
+    if attrs["adjust"] == "holm":  # tables show the p-values that the conclusions are based on
         for name in by_name:
             variables[f"{name}_p_value"].attrs["detail"] = "verbose"
             del variables[f"{name}_p_adjusted"].attrs["detail"]
+
     coordinates = {name: np.array(systems, dtype=object) for name in SYSTEMS}
-    coordinates |= {dim: np.array(of_dim) for dim, of_dim in labels.items()}
+    coordinates |= {dim: np.array(labels_of_dim) for dim, labels_of_dim in labels.items()}
     if "cost" in labels:
         about_prior = VARIABLES["cost_prior"].attrs
         variables["cost_prior"] = xr.Variable(("cost",), coordinates["cost"], about_prior)
@@ -271,50 +280,50 @@ def _variable(
 ) -> xr.Variable:
     """Return a statistic of a measure over systems, and over the labels of its dimensions.
 
-    NaN, or an empty text, at labels at which the measure was not requested.
+    It is NaN, or an empty text, at labels at which the measure was not requested.
     """
     dims = tuple(measures[0].places)
     statistics = [x.statistics[statistic] for x in measures]
-    systems = statistics[0].shape
-    shape = tuple(len(labels[dim]) for dim in dims)
+    systems_shape = statistics[0].shape
+    labels_shape = tuple(len(labels[dim]) for dim in dims)
     dtype = statistics[0].dtype
-    is_whole = len(statistics) == np.prod(shape)
-    if dtype.kind == "i" and not is_whole:
+    is_complete = len(statistics) == np.prod(labels_shape)
+    if dtype.kind == "i" and not is_complete:
         dtype = np.dtype(np.float64)
-    values = np.empty((*systems, *shape), dtype=dtype)
-    if not is_whole:
+    values = np.empty((*systems_shape, *labels_shape), dtype=dtype)
+    if not is_complete:
         values[:] = "" if dtype.kind == "O" else np.nan
-    for of_place, measure in zip(statistics, measures, strict=True):
-        place: list[Any] = [labels[dim].index(label) for dim, label in measure.places.items()]
-        values[(..., *place)] = of_place
-    return xr.Variable((*[*SYSTEMS][: len(systems)], *dims), values, measures[0].attrs(statistic))
+    for at_labels, measure in zip(statistics, measures, strict=True):
+        index: list[Any] = [labels[dim].index(label) for dim, label in measure.places.items()]
+        values[(..., *index)] = at_labels
+    all_dims = (*[*SYSTEMS][: len(systems_shape)], *dims)
+    return xr.Variable(all_dims, values, measures[0].attrs(statistic))
 
 
 def adjusted_for_measures(p_by_measure: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return p-values of several measures adjusted by Holm's step-down method; NaN stay.
+    """Return the p-values of several measures, adjusted by Holm's step-down method; NaN stays.
 
-    The p-values of a measure are adjusted for its pairs of systems already. P-values are multiplied
-    by the number of measures with a pair that does not differ significantly: a measure counts as
-    long as its largest p-value does not reach the level. Holm (1979), A simple sequentially
-    rejective multiple test procedure. Scandinavian Journal of Statistics 6, 65-70. Valid under any
-    dependence.
+    The p-values of a measure are already adjusted for its pairs of systems. In a step, p-values are
+    multiplied by the number of measures that remain; a measure is done with when all its pairs
+    differ significantly, at its largest p-value. Valid under any dependence: Holm (1979), A simple
+    sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 65-70.
     """
     largest = np.sort(
         [np.nanmax(p_values) for p_values in p_by_measure if not np.isnan(p_values).all()]
     )
-    left = len(largest) - np.arange(len(largest))
-    # The level from which on so many measures are left.
-    level = np.append(0.0, np.maximum.accumulate(left * largest))[: len(largest)]
+    remaining = len(largest) - np.arange(len(largest))
+    # The smallest level at which a step is reached: the steps before it are done at this level.
+    level = np.append(0.0, np.maximum.accumulate(remaining * largest))[: len(largest)]
     adjusted = []
     for p_values in p_by_measure:
-        steps = np.maximum(p_values[..., None] * left, level)
+        steps = np.maximum(p_values[..., None] * remaining, level)
         adjusted.append(np.minimum(steps, 1.0).min(axis=-1, initial=1.0, where=~np.isnan(steps)))
         adjusted[-1] = np.where(np.isnan(p_values), np.nan, adjusted[-1])
     return adjusted
 
 
 def scalar_of(values: xr.DataArray) -> Variable:
-    """Return the description of a measure, with which its values in a dataset came."""
+    """Return the description of a measure, from the attributes of its values."""
     about = values.attrs
     return Variable(
         about["long_name"],

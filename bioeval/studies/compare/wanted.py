@@ -1,4 +1,4 @@
-"""The measures that a comparison is asked for: ``measures=["eer", "min_dcf=0.01"]``."""
+"""The measures that a comparison is asked for, such as ``measures=["eer", "min_dcf=0.01"]``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bioeval.stats.error_curves import curve_measures
 if TYPE_CHECKING:
     from bioeval.studies.compare.results import SystemMeasure
 
-#: Rates at a threshold that was given.
+#: The rates at a threshold that is given.
 AT_THRESHOLD = {
     f"{name}_at_threshold": replace(
         VARIABLES[name],
@@ -29,17 +29,17 @@ AT_THRESHOLD = {
     for name in ("frr", "far")
 }
 
-#: CMS at a rank, as the recognition rate is at rank 1.
+#: CMS at a rank.
 CMS_AT_RANK = replace(
     VARIABLES["cms"],
     label="{cms}({rank})",
 )
 
-#: Measures of identification.
+#: The measures of identification.
 IDENTIFICATION = ("recognition_rate", "cms", "dir_at_far")
 
-#: What the number behind ``=`` is, of each measure that has one, and one that is needed: others
-#: have the targets of the call.
+#: For each measure with a number behind ``=``: a word for the number; and an example if a number
+#: must be given, None if the targets of the call are the default.
 _NUMBERS: dict[str, tuple[str, float | None]] = {
     "frr_at_far": ("a FAR target", None),
     "dir_at_far": ("a FAR target", None),
@@ -52,17 +52,17 @@ _NUMBERS: dict[str, tuple[str, float | None]] = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """One measure that is asked for, by name; `at` is its target, prior, threshold or rank."""
+    """One measure that is asked for."""
 
     name: str
-    at: float | None = None
-    function: Measure | None = None
+    at: float | None = None  # its target, prior, threshold or rank
+    function: Measure | None = None  # a measure of scores, None of all other measures
 
     @classmethod
     def parse(cls, measure: Any, functions: Mapping[str, Measure | None]) -> Wanted:
         """Read ``"frr_at_far=0.01"``, or take a :class:`Measure`, or a function.
 
-        `known` are the names, with what computes numbers of scores.
+        `functions` has the names of all measures, with the function of those that have one.
         """
         if isinstance(measure, Measure):
             if measure.name in functions:
@@ -73,7 +73,7 @@ class Wanted:
             return cls(measure.name, function=measure)
         if callable(measure):
             name = getattr(measure, "__name__", "")
-            name = name if name.isidentifier() else "measure"  # of a lambda
+            name = name if name.isidentifier() else "measure"  # a lambda has no name
             return cls(name, function=Measure(name, measure))
         text = _as_named(require_text("measures", measure), functions)
         name, equals, number = text.partition("=")
@@ -108,7 +108,7 @@ class Wanted:
         return self.name == measure.scalar.name and bool(is_at_number)
 
 
-def _refuse_names_of_others(chosen: Sequence[Wanted]) -> None:
+def _refuse_names_in_use(chosen: Sequence[Wanted]) -> None:
     from bioeval.studies.compare.results import COMPARISON, STATISTICS
 
     used = {*COORDINATES, *COMPARISON, "cost_prior"}
@@ -126,42 +126,45 @@ def _refuse_names_of_others(chosen: Sequence[Wanted]) -> None:
 
 
 def _as_named(text: str, known: Iterable[str]) -> str:
-    spelt = re.sub(r" \(\w+\)$", "", " ".join(text.casefold().split()))  # (FMR100)
+    """Return a measure as ``name=number``; it may be written as in tables: ``FRR at FAR 1 %``."""
+    # Tables may have an older name behind the label, such as (FMR100).
+    folded = re.sub(r" \(\w+\)$", "", " ".join(text.casefold().split()))
     for name in known:
-        if (labelled := {**AT_THRESHOLD, "cms": CMS_AT_RANK}.get(name) or figure(name)) is not None:
+        scalar = {**AT_THRESHOLD, "cms": CMS_AT_RANK}.get(name) or figure(name)
+        if scalar is not None:
             places = dict.fromkeys(("target", "prior", "threshold", "rank"), "NUMBER")
-            label = re.escape(in_lecture_words(labelled.label, **places).casefold())
-            if match := re.fullmatch(label.replace("number", r"([\d.e-]+(?: ?%)?)"), spelt):
+            label = re.escape(in_lecture_words(scalar.label, **places).casefold())
+            if match := re.fullmatch(label.replace("number", r"([\d.e-]+(?: ?%)?)"), folded):
                 return "=".join((name, *(number.replace(" ", "") for number in match.groups())))
-    name, equals, number = spelt.partition("=")
+    name, equals, number = folded.partition("=")
     by_folded = {x.casefold().replace("_", "-"): x for x in known}
     return by_folded.get(name.replace("_", "-"), name) + equals + number
 
 
 def _number(text: str, noun: str) -> float | None:
-    """Return the number behind ``=``; None unless the number can be a `noun`.
+    """Return the number behind ``=``; None if the measure has no number, or not this one.
 
-    Without `noun`, or with another noun, a rate from 0 to 1; a name alone has the noun ``""``.
+    `noun` is the word for the number, empty if the measure has none; a target is from 0 to 1.
     """
-    percent = text.endswith("%")
+    is_percentage = text.endswith("%")
     try:
-        value = float(text.removesuffix("%")) / (100 if percent else 1)
+        value = float(text.removesuffix("%")) / (100 if is_percentage else 1)
     except ValueError:
         return None
-    is_one = {
+    is_valid = {
         "": False,
         "a rank": value >= 1 and value == np.floor(value) < np.inf,
-        "a threshold": np.isfinite(value) and not percent,
+        "a threshold": np.isfinite(value) and not is_percentage,
         "a prior": 0 < value < 1,
     }
-    return value if is_one.get(noun, 0 <= value <= 1) else None
+    return value if is_valid.get(noun, 0 <= value <= 1) else None
 
 
 @dataclass(frozen=True)
 class WantedMeasures:
-    """All measures requested of a comparison; `chosen` is None for the usual measures."""
+    """All measures that a comparison is asked for."""
 
-    chosen: tuple[Wanted, ...] | None
+    chosen: tuple[Wanted, ...] | None  # None for the usual measures
     far_targets: np.ndarray
     frr_targets: np.ndarray
 
@@ -175,9 +178,9 @@ class WantedMeasures:
         retrieval: bool,
         functions: Sequence[Measure] = (),
     ) -> WantedMeasures:
-        """Read the measures of verification and identification, or of `retrieval`.
+        """Read measures of verification and identification, or of re-identification (`retrieval`).
 
-        `functions` are measures of scores that have a name.
+        `functions` are measures of scores that can be asked for by name.
         """
         if measures is None:
             return cls(None, far_targets, frr_targets)
@@ -186,18 +189,18 @@ class WantedMeasures:
         names = ["cmc", *QUERY_MEANS]
         if not retrieval:
             names = [*(x.name for x in curve_measures()), *AT_THRESHOLD, *IDENTIFICATION]
-        function_of: dict[str, Measure | None] = dict.fromkeys(names)
-        function_of |= {x.name: x for x in functions}
-        chosen = [Wanted.parse(measure, function_of) for measure in measures]
+        functions_by_name: dict[str, Measure | None] = dict.fromkeys(names)
+        functions_by_name |= {x.name: x for x in functions}
+        chosen = [Wanted.parse(measure, functions_by_name) for measure in measures]
         if not chosen:
             raise DataError("`measures` is empty; expected names such as eer")
-        _refuse_names_of_others(chosen)
+        _refuse_names_in_use(chosen)
 
-        def targets(given: np.ndarray, *names: str) -> np.ndarray:
-            """Return the targets that are asked for, with those given for a bare name."""
+        def targets(default: np.ndarray, *names: str) -> np.ndarray:
+            """Return the targets of these measures; a bare name has the default targets."""
             requested = [x.at for x in chosen if x.name in names]
-            named = np.unique([x for x in requested if x is not None]).astype(np.float64)
-            return np.union1d(given, named) if None in requested else named
+            stated = np.unique([x for x in requested if x is not None]).astype(np.float64)
+            return np.union1d(default, stated) if None in requested else stated
 
         return cls(
             tuple(chosen),
@@ -210,7 +213,7 @@ class WantedMeasures:
         return self.chosen is None or any(x.name in names for x in self.chosen)
 
     def numbers(self, name: str) -> list[float]:
-        """Return the numbers that a measure is asked for at, in order."""
+        """Return the targets, thresholds or ranks at which a measure is asked for, in order."""
         return [x.at for x in self.chosen or () if x.name == name and x.at is not None]
 
     @property

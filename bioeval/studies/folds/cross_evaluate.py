@@ -1,4 +1,4 @@
-"""Cross-evaluation: thresholds are chosen on the training part of a fold, judged on the test."""
+"""Cross-evaluation: a threshold is chosen on the training part of a fold, and judged on both."""
 
 from __future__ import annotations
 
@@ -162,11 +162,12 @@ def cross_evaluate(
     >>> test.frr_low.item() < test.frr.sel(statistic="mean").item() < test.frr_high.item()
     True
     """
+    # The options. Test parts have operating points of their own if any of these is given.
     splitter = as_splitter(splitter)
     at_frr = check_targets(frr_targets, "frr_targets")
     at_priors = check_priors(priors)
-    own_points = len(at_frr) or len(at_priors) or isinstance(splitter, partition.Experiment)
-    if far_targets is None and own_points:
+    has_points = len(at_frr) or len(at_priors) or isinstance(splitter, partition.Experiment)
+    if far_targets is None and has_points:
         far_targets = FAR_TARGETS
     options = FoldOptions(
         task=task,
@@ -180,6 +181,8 @@ def cross_evaluate(
         priors=at_priors,
         claims=claims,
     )
+
+    # Scores as they are, or a system that is fitted in each fold.
     if estimator is None:
         with rows_reported():
             return evaluate_tasks(_as_scores(data, y, meta), splitter, [options])[0]
@@ -217,12 +220,12 @@ def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dat
         dataset = fold_dataset(numbers, plan, about, options)
         dataset.attrs["sizes_are_of"] = system.unit
         if plan.by_parts and type(system) is FoldedSystem and isinstance(system.sides, SplitSides):
-            dataset.attrs["experiment"] = _divided(plan, system.sides)
+            dataset.attrs["experiment"] = _test_parts_in_words(plan, system.sides)
         datasets.append(dataset)
     return datasets
 
 
-def _divided(plan: SplitPlan, sides: SplitSides) -> str:
+def _test_parts_in_words(plan: SplitPlan, sides: SplitSides) -> str:
     enrolled, templates, not_enrolled = [], [], []
     for split in plan.splits.values():
         part = split.test

@@ -1,4 +1,4 @@
-"""Systems that are fitted in each fold: to the features of training samples, or to their scores."""
+"""Systems that are fitted in each fold, to features or to scores of the training part."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from bioeval.studies.fusion.fusion import require_systems
 
 
 class TrainedSystem(FoldedSystem):
-    """Features, their subjects, and an estimator to fit in each fold."""
+    """Features, their subjects, and an estimator that is fitted in each fold."""
 
-    together = False
+    can_share_passes = False
 
     def __init__(
         self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, **compared_by: Any
     ):
-        """Check features, subjects and estimator; `compared_by` are metric and kind."""
+        """Check features, subjects and estimator; `compared_by` are the options metric and kind."""
         self.kind = kind_of_metric(**compared_by)
         self.metric = compared_by["metric"]
         if isinstance(features, Scores):
@@ -66,7 +66,7 @@ class TrainedSystem(FoldedSystem):
         self.sides = Samples(self.labels.codes)
 
     def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
-        """Return both parts, by a clone that is fitted to the training samples."""
+        """Return both parts, transformed by a clone that is fitted to the training samples."""
         from sklearn.base import clone
 
         fitted = clone(self.estimator).fit(self.features[split.fitted], self.subjects[split.fitted])
@@ -110,9 +110,9 @@ class TrainedSystem(FoldedSystem):
 
 
 class TransformedScores(FoldedSystem):
-    """Scores, or systems by name, and an estimator of new scores to fit in each fold."""
+    """Scores, or systems by name, and an estimator of new scores that is fitted in each fold."""
 
-    together = False
+    can_share_passes = False
     sides: SplitSides | PairSides
     scores: Scores
 
@@ -125,19 +125,19 @@ class TransformedScores(FoldedSystem):
         require_scores(first, "the data")
         super().__init__(first, splitter)
         sides = self.sides
-        self._each: list[SplitSides | PairSides] = [sides]
+        self._sides_of_systems: list[SplitSides | PairSides] = [sides]
         for scores in further:
             if isinstance(sides, PairSides) and scores.layout == "pairs":
-                self._each.append(PairSides(scores, sides.by_subject))
+                self._sides_of_systems.append(PairSides(scores, sides.by_subject))
             else:
-                self._each.append(SplitSides(scores, getattr(sides, "ids", ())))
+                self._sides_of_systems.append(SplitSides(scores, getattr(sides, "ids", ())))
         self._remarks: Counter[Message] = Counter()
 
     def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
-        """Return both parts, by a clone that is fitted to the training scores."""
+        """Return both parts, transformed by a clone that is fitted to the training scores."""
         from sklearn.base import clone
 
-        with warnings.catch_warnings():  # they are in the result, once
+        with warnings.catch_warnings():  # the result has each warning once, as a message
             warnings.simplefilter("ignore", BioevalWarning)
             fitted = clone(self.estimator).fit(
                 self._input(Part.of_one_set(split.fitted), "training")
@@ -151,13 +151,14 @@ class TransformedScores(FoldedSystem):
         return FoldSide(lambda: train), FoldSide(lambda: test)
 
     def _input(self, part: Part, noun: str) -> Any:
-        views = [sides.view(part) for sides in self._each]
+        """Return the scores of a part as the estimator takes them: alone, or systems by name."""
+        views = [sides.view(part) for sides in self._sides_of_systems]
         if any(view is None for view in views):
             raise DataError(f"the {noun} part of a split has no scores to fit to")
         return dict(zip(self.systems, views, strict=True)) if self._named else views[0]
 
     def _transformed(self, fitted: Any, part: Part) -> Scores | None:
-        if any(sides.view(part) is None for sides in self._each):
+        if any(sides.view(part) is None for sides in self._sides_of_systems):
             return None
         scores = fitted.transform(self._input(part, "test"))
         require_scores(scores, f"the result of {self.estimator!r}.transform")
@@ -167,26 +168,28 @@ class TransformedScores(FoldedSystem):
     def about(self) -> Provenance:
         """The provenance of the results."""
         about = Provenance.from_scores(self.scores)
-        prints = [Provenance.from_scores(scores).fingerprints for scores in self.systems.values()]
-        number = len(self.plan.splits)
-        notes = [x.concerning(f"in {n} of {number} folds") for x, n in self._remarks.items()]
+        fingerprints = [
+            Provenance.from_scores(scores).fingerprints for scores in self.systems.values()
+        ]
+        folds = len(self.plan.splits)
+        notes = [x.concerning(f"in {n} of {folds} folds") for x, n in self._remarks.items()]
         return replace(
             about,
             kind=self.kind,
             name=" + ".join(self.systems) or about.name,
-            fingerprints=tuple(sum(prints, ())),
+            fingerprints=tuple(sum(fingerprints, ())),
             origin="; ".join(filter(None, [repr(self.estimator), about.origin])),
             notes=tuple(dict.fromkeys([*about.notes, *notes])),
         )
 
     def more_of(self, test: FoldSide, options: FoldOptions) -> Fold:
-        """Return the cost of log-likelihood ratios."""
+        """Return Cllr and its minimum, if the new scores are log-likelihood ratios."""
         if options.task != "verification" or self.kind != "llr" or test.scores is None:
             return {}
-        even = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)  # Cllr is of even odds
+        even = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)  # Cllr is at even odds
         counts = count_for_calibration(test.scores, shifts=LOG_ODDS[even])
         assert counts.genuine_loss is not None and counts.impostor_loss is not None
         loss = float(counts.genuine_loss[0] + counts.impostor_loss[0])
         pooled = counts.pooled
-        least = np.nan if pooled is None else float(pooled.cross_entropy(np.zeros(1))[0])
-        return {"cllr": loss / (2 * LOG2), "min_cllr": least}
+        min_cllr = np.nan if pooled is None else float(pooled.cross_entropy(np.zeros(1))[0])
+        return {"cllr": loss / (2 * LOG2), "min_cllr": min_cllr}

@@ -1,4 +1,4 @@
-"""A threshold chosen on some attempts, judged on others: in folds of scores and of pairs."""
+"""The evaluation in folds: a threshold is chosen on the training part, and judged on both parts."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from bioeval.studies.folds.splits import (
     plan_of_scores,
 )
 
-# Partitions that share a pass, times the pairs of folds of each.
+# Partitions that share a pass over the scores, times the pairs of folds in each, at most.
 SHARED = 1 << 12
 
-NOTHING = Attempts.from_scores(np.empty(0), np.empty(0))
+NO_ATTEMPTS = Attempts.from_scores(np.empty(0), np.empty(0))
 
-#: Numbers of a split by name, of the training and the test part or of the whole: one row of
+#: The numbers of one split by name, of both parts or of the whole split: one row of the arrays in
 #: :data:`bioeval.studies.folds.results.SplitNumbers`.
 Fold = dict[str, Any]
 
@@ -51,33 +51,32 @@ Fold = dict[str, Any]
 
 @dataclass(frozen=True)
 class Searched(OpenSetPoints):
-    """Identification attempts of one part.
+    """The identification attempts of one part."""
 
-    Also the number of probes without a mate, of subjects in the gallery, and of probes whose rank
-    equal scores decide.
-    """
-
-    skipped: int = 0
-    gallery: int = 0
-    tied: int = 0
+    skipped: int = 0  # number of probes without a mate
+    gallery: int = 0  # number of subjects in the gallery
+    tied: int = 0  # number of probes whose rank is decided by equal scores
 
     @classmethod
-    def of_part(cls, searches: Searches, how: OpenSet, gallery: int) -> Self:
+    def of_part(cls, searches: Searches, task: OpenSet, gallery: int) -> Self:
         """Return the attempts of searches in a gallery of `gallery` subjects."""
-        mated = searches.mates > 0
-        points = cls.from_searches(searches, how.ties, how.impostors)
-        tied = int((searches.tied[mated] > 0).sum())
-        return replace(points, skipped=int((~mated).sum()), gallery=gallery, tied=tied)
+        is_mated = searches.mates > 0
+        points = cls.from_searches(searches, task.ties, task.impostors)
+        tied = int((searches.tied[is_mated] > 0).sum())
+        return replace(points, skipped=int((~is_mated).sum()), gallery=gallery, tied=tied)
 
     def attempts(self) -> Attempts:
-        """Return the attempts at rank 1; a mate at another rank is rejected at any threshold."""
+        """Return the attempts at rank 1; any threshold rejects a mate at another rank."""
         mate = np.full(self.genuine, np.nan)
         first = self.mate[self.ranks == 1]
         mate[: len(first)] = first
         return Attempts.with_failures(mate, self.other)
 
     def detected(self, threshold: float, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the genuine attempts accepted at a rank, and up to a rank; none at NaN."""
+        """Return the numbers of mates accepted exactly at each rank, and up to each rank.
+
+        `threshold` is a distance; NaN accepts none.
+        """
         accepted = self.ranks[self.mate <= threshold]
         return (
             (accepted == ranks[:, None]).sum(axis=1),
@@ -87,21 +86,21 @@ class Searched(OpenSetPoints):
     def points(self, options: FoldOptions) -> Fold:
         """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
         if options.task == "closed_set":
-            first = np.count_nonzero(self.ranks == 1)
-            return {"recognition_rate": first / self.genuine if self.genuine else math.nan}
+            at_rank_1 = np.count_nonzero(self.ranks == 1)
+            return {"recognition_rate": at_rank_1 / self.genuine if self.genuine else math.nan}
         assert options.far_targets is not None
         dir_, _ = self.at_far(options.far_targets, int(options.ranks[-1]))
         return {"eer": self.equal_error.eer, "dir_at_far": dir_[:, options.ranks - 1]}
 
 
 class FoldSide:
-    """One part of the scores, selected when it is first read; there may be none."""
+    """One part of a split, whose scores are selected when they are first needed."""
 
     def __init__(self, view: Callable[[], Scores | None], about: Provenance | None = None):
-        """Take the function that selects the part, and the provenance of the whole."""
+        """Take the function that selects the scores, and the provenance of all scores."""
         self._view, self._about = view, about
         self._draw: Callable[[Scores], partition.DrawnClaims] | None = None
-        self._ranked: dict[tuple[str, str], Searches] = {}
+        self._searches: dict[tuple[str, str], Searches] = {}  # by unit of ranks and fusion
 
     @cached_property
     def scores(self) -> Scores | None:
@@ -110,7 +109,7 @@ class FoldSide:
 
     @cached_property
     def claims(self) -> partition.DrawnClaims | None:
-        """The claims that are its attempts, where they are drawn."""
+        """The claims that are drawn as the attempts of the part; None if all attempts count."""
         if self._draw is None or self.scores is None:
             return None
         return self._draw(self.scores)
@@ -120,9 +119,9 @@ class FoldSide:
         self._draw = draw
 
     def attempts(self, options: FoldOptions, rule: Rule) -> Attempts:
-        """Return the attempts of verification; of a large part, as far as a rule needs them."""
+        """Return the attempts of verification; from a large part, only those that a rule needs."""
         if self.scores is None:
-            return NOTHING
+            return NO_ATTEMPTS
         return self._verified(options, PointsWanted.of_rule(rule)).attempts
 
     def _verified(self, options: FoldOptions, wanted: PointsWanted | None = None) -> Verified:
@@ -137,32 +136,33 @@ class FoldSide:
         return np.empty(0) if scores is None else scores
 
     def points(self, options: FoldOptions, attempts: Attempts) -> Fold:
-        """Return the operating points of verification, of attempts that the part has.
+        """Return the operating points of verification.
 
-        They are counted anew if some of their scores are not known.
+        The `attempts` of the part are counted anew if some of their scores are not known.
         """
         if not attempts.listed:
             attempts = self._verified(options, options.wanted).attempts
-        return _of_one(options.points(attempts.points))
+        return _single(options.points(attempts.points))
 
     def searched(self, options: FoldOptions) -> Searched:
         """Return the attempts of identification."""
-        nothing, search_options = np.empty(0), options.search
+        task = options.search
         if self.scores is None:
-            return Searched(nothing, nothing, nothing, 0, nothing)
-        key = search_options.rank_unit, search_options.fusion
-        if key not in self._ranked:
-            self._ranked[key] = search(self.scores, search_options, self._about)
+            none = np.empty(0)
+            return Searched(none, none, none, 0, none)
+        key = task.rank_unit, task.fusion
+        if key not in self._searches:
+            self._searches[key] = search(self.scores, task, self._about)
         gallery = len(self.scores.gallery_order.subjects)
-        return Searched.of_part(self._ranked[key], search_options, gallery)
+        return Searched.of_part(self._searches[key], task, gallery)
 
 
 # -------------------------------------------------------------------------------------- one fold
 
 
-def fold_of_searches(trained: Searched, tested: Searched, options: FoldOptions, rule: Rule) -> Fold:
+def fold_of_searches(train: Searched, test: Searched, options: FoldOptions, rule: Rule) -> Fold:
     """Evaluate identification: choose a threshold on the training part; judge both parts by it."""
-    parts = trained, tested
+    parts = train, test
     if options.task == "closed_set":
         fold: Fold = {
             "attempts": [part.genuine for part in parts],
@@ -172,12 +172,12 @@ def fold_of_searches(trained: Searched, tested: Searched, options: FoldOptions, 
     else:
         attempts = [part.ranked.first for part in parts]
         chosen = choose_of_parts(rule, attempts[0])
-        fold = _of_one(judged(chosen, attempts))
+        fold = _single(judged(chosen, attempts))
         detected = [part.detected(fold["threshold"], options.ranks) for part in parts]
         fold["di"], fold["detected"] = map(list, zip(*detected, strict=True))
-    fold |= {"gallery_subjects": [part.gallery for part in parts], "tied": tested.tied}
+    fold |= {"gallery_subjects": [part.gallery for part in parts], "tied": test.tied}
     if options.far_targets is not None:
-        fold |= tested.points(options)
+        fold |= test.points(options)
     return fold
 
 
@@ -186,19 +186,23 @@ def _verification_of_fold(
     test: FoldSide,
     options: FoldOptions,
     rule: Rule,
-    known: tuple[Attempts, Attempts] | None,
+    counted: tuple[Attempts, Attempts] | None,
 ) -> Fold:
-    trained = train.attempts(options, rule) if known is None else known[0]
-    chosen = choose_of_parts(rule, trained.points)
+    """Choose a threshold on the training part; judge both parts by it.
+
+    `counted` has the attempts of both parts, if they were counted together with other folds.
+    """
+    train_attempts = train.attempts(options, rule) if counted is None else counted[0]
+    chosen = choose_of_parts(rule, train_attempts.points)
     fixed = Rule("fixed", (float(chosen.threshold[0]) if chosen.defined[0] else -np.inf,))
-    tested = test.attempts(options, fixed) if known is None else known[1]
-    fold = _of_one(judged(chosen, [trained.points, tested.points]))
+    test_attempts = test.attempts(options, fixed) if counted is None else counted[1]
+    fold = _single(judged(chosen, [train_attempts.points, test_attempts.points]))
     if options.claims is not None:
-        claims = [part.unenrolled(options) for part in (train, test)]
-        fold["fa_unenrolled"] = [np.count_nonzero(x <= chosen.threshold) for x in claims]
-        fold["unenrolled_attempts"] = [len(x) for x in claims]
+        unenrolled = [part.unenrolled(options) for part in (train, test)]
+        fold["fa_unenrolled"] = [np.count_nonzero(x <= chosen.threshold) for x in unenrolled]
+        fold["unenrolled_attempts"] = [len(x) for x in unenrolled]
     if options.far_targets is not None:
-        fold |= test.points(options, tested)
+        fold |= test.points(options, test_attempts)
     return fold
 
 
@@ -206,15 +210,15 @@ def _verification_of_fold(
 
 
 class FoldedSystem:
-    """What is evaluated in folds: scores as they are given, or made anew in each fold."""
+    """Scores that are evaluated in folds; derived classes make new scores in each fold."""
 
-    unit = "subjects"  # what the sizes of parts are numbers of
-    together = True  # whether thresholds of many folds may be chosen together
+    unit = "subjects"  # the unit of the sizes of parts
+    can_share_passes = True  # whether attempts of many folds may be counted in one pass
     sides: Samples
 
     def __init__(self, scores: Scores, splitter: Any):
         self.plan, self.sides = plan_of_scores(scores, splitter)
-        self.scores, self.kind = self.sides.scores, scores.kind  # with remarks on the folds
+        self.scores, self.kind = self.sides.scores, scores.kind  # scores with remarks on the folds
         if scores.layout == "pairs" and not knows_people(scores):
             self.unit = "pairs"
 
@@ -231,24 +235,25 @@ class FoldedSystem:
         return FoldSide(train, about), FoldSide(test, about)
 
     def more_of(self, test: FoldSide, options: FoldOptions) -> Fold:
-        """Return numbers of a fold beside its task and its sizes."""
+        """Return further numbers of a fold, besides those of its task and its sizes."""
         return {}
 
 
-def _of_one(numbers: Numbers) -> Fold:
+def _single(numbers: Numbers) -> Fold:
+    """Return the numbers of the only split."""
     return {name: values[0] for name, values in numbers.items()}
 
 
 def stacked(folds: Sequence[Fold]) -> Numbers:
-    """Return the numbers of splits, in their order, as arrays by name."""
+    """Return the numbers of splits as arrays by name, the splits first."""
     return {name: np.array([fold[name] for fold in folds]) for name in folds[0]}
 
 
 def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:
-    """Evaluate several tasks in every split: numbers of the splits, of each task.
+    """Evaluate several tasks in every split, and return the numbers of each task.
 
-    See :data:`bioeval.studies.folds.results.SplitNumbers`. Many parts of a matrix are masks of what
-    is sorted once; others are selected one by one.
+    See :data:`bioeval.studies.folds.results.SplitNumbers`. Many parts of a matrix are evaluated as
+    masks of a matrix that is sorted once; other parts are selected one by one.
     """
     masked, tell = None, reporter()
     if any(_may_be_masked(system, options) for options in tasks):
@@ -265,48 +270,48 @@ def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[N
 
 
 def _may_be_masked(system: FoldedSystem, options: FoldOptions) -> bool:
-    of_matrix = system.together and isinstance(system.sides, SplitSides)
+    is_matrix = system.can_share_passes and isinstance(system.sides, SplitSides)
     ranks_people = options.task != "verification" and options.search.rank_unit == "subject"
-    return of_matrix and options.claims is None and not ranks_people
+    return is_matrix and options.claims is None and not ranks_people
 
 
 def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:
     by_task: list[tuple[FoldOptions, list[Fold], dict]] = [
-        (options, [], _read_together(system, options)) for options in tasks
+        (options, [], _counted_together(system, options)) for options in tasks
     ]
     splits, tell = system.plan.splits, reporter()
     with rows_reported_to(None):  # progress counts folds, and not the rows that they read
         for number, (place, split) in enumerate(splits.items()):
             train, test = system.parts(split)
             sizes = system.sides.sizes(split)
-            for options, folds, read_before in by_task:
+            for options, folds, counted in by_task:
                 rule = options.rule.as_distance(system.kind)
                 if options.claims is not None:
                     train.draw_claims(partial(options.claims.draw, repeat=number, part=0))
                     test.draw_claims(partial(options.claims.draw, repeat=number, part=1))
                 if options.task == "verification":
-                    fold = _verification_of_fold(train, test, options, rule, read_before.get(place))
+                    fold = _verification_of_fold(train, test, options, rule, counted.get(place))
                 else:
                     searched = train.searched(options), test.searched(options)
                     fold = fold_of_searches(*searched, options, rule)
                 folds.append(fold | sizes | system.more_of(test, options))
-            if any(place not in read_before for _, _, read_before in by_task):
+            if any(place not in counted for _, _, counted in by_task):
                 tell(number + 1, len(splits))
     return [stacked(folds) for _, folds, _ in by_task]
 
 
-def _read_together(
+def _counted_together(
     system: FoldedSystem, options: FoldOptions
 ) -> dict[Place, tuple[Attempts, Attempts]]:
-    """Return the attempts of verification in training and test part of many folds of a matrix.
+    """Count verification in many folds of a matrix; return the attempts of both parts of each.
 
-    Other folds are to be read part by part: experiments, drawn claims, and where templates are in
-    every part, or a subject's fused templates in several.
+    Other folds must be counted part by part: folds of experiments and of drawn claims, of data with
+    templates that are in every part, and folds that divide the templates of a subject to be fused.
     """
     plan, sides = system.plan, system.sides
     attempts_of_fold: dict[Place, tuple[Attempts, Attempts]] = {}
     if (
-        not system.together
+        not system.can_share_passes
         or options.task != "verification"
         or options.claims is not None
         or plan.by_parts
@@ -316,20 +321,21 @@ def _read_together(
         return attempts_of_fold
     rule, divisions = options.rule.as_distance(system.kind), []
     for repeat in range(plan.shape[0]):
-        codes, its = _codes_of_folds(plan, repeat, sides.n)
+        codes, parts_of_folds = _codes_of_folds(plan, repeat, sides.n)
         if options.use.templates == "single" or sides.keeps_subjects(codes):
-            divisions.append((repeat, (codes[sides.probe], codes[sides.gallery]), its))
+            folds_of_sides = codes[sides.probe], codes[sides.gallery]
+            divisions.append((repeat, folds_of_sides, parts_of_folds))
     at_once = max(1, SHARED // (plan.shape[1] + 1) ** 2)
     passes = range(0, len(divisions), at_once)
     with rows_reported_to(reporter(), passes=2 * len(passes)):
         for first in passes:
-            repeats, of_sides, parts = zip(*divisions[first : first + at_once], strict=True)
-            counting = FoldAttempts(options.fused(system.kind), of_sides, parts, rule)
+            repeats, codes_of_sides, parts = zip(*divisions[first : first + at_once], strict=True)
+            counting = FoldAttempts(options.fused(system.kind), codes_of_sides, parts, rule)
             (attempts,) = reduce(system.scores, counting)
             rows = system.scores.shape[0]
-            report_rows(rows, rows)  # of a second pass that may not be needed
-            for repeat, of_folds in zip(repeats, attempts, strict=True):
-                for fold, (train, test) in enumerate(of_folds):
+            report_rows(rows, rows)  # the second pass may not be needed
+            for repeat, attempts_of_folds in zip(repeats, attempts, strict=True):
+                for fold, (train, test) in enumerate(attempts_of_folds):
                     attempts_of_fold[repeat, fold] = train, test
     return attempts_of_fold
 
@@ -337,15 +343,16 @@ def _read_together(
 def _codes_of_folds(
     plan: SplitPlan, repeat: int, n: int
 ) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
-    """Return the fold of each sample, int64 (n,), and the training and test part of each fold.
+    """Return a code for each sample, int64 (n,), and the training and test part of each fold.
 
-    The parts are subsets of the codes; a sample of no fold has the largest code.
+    The code is the fold that tests the sample, and the parts are subsets of the codes; a sample
+    that no fold tests has the largest code.
     """
     if plan.codes is not None:
         code = plan.codes[repeat]
-        number = int(code.max()) + 1
-        parts = [(Subset(k, inside=False), Subset(k)) for k in range(number)]
-        return np.where(code < 0, number, code), parts
+        folds = int(code.max()) + 1
+        parts = [(Subset(k, inside=False), Subset(k)) for k in range(folds)]
+        return np.where(code < 0, folds, code), parts
     split = plan.splits[repeat, 0]
     code = np.full(n, 2, dtype=np.int64)
     code[split.train.probes], code[split.test.probes] = 1, 0

@@ -22,7 +22,7 @@ Both = tuple[MaskedParts, MaskedParts]
 
 
 class MaskedFolds:
-    """Folds of a sorted matrix, whose training and test parts are masks."""
+    """Folds of a sorted matrix; training and test parts are masks of its rows and columns."""
 
     def __init__(self, matrix: SortedMatrix, plan: SplitPlan, sides: SplitSides, kind: Kind):
         self.matrix, self.sides, self.kind = matrix, sides, kind
@@ -37,20 +37,20 @@ class MaskedFolds:
         rows, columns = scores.shape
         parts = [part for split in plan.splits.values() for part in (split.train, split.test)]
         cells = sum(len(part.probes) * len(part.gallery) for part in parts)
-        # Both parts of a fold are read together otherwise, in the time of one that is selected.
+        # Without masks, both parts of a fold would be read together, as fast as one selected part.
         if not masks_pay(rows * columns, len(plan.splits), cells):
             return None
         try:
             return cls(SortedMatrix.from_scores(scores), plan, sides, scores.kind)
-        except DataError:  # which is that of a part, or of none
+        except DataError:  # a part may be without this fault, or raises the error itself
             return None
 
     def numbers(self, options: FoldOptions, tell: Tell) -> Numbers:
         """Return the numbers of a task in every split."""
         counted: list[Numbers] = []
         rule = options.rule.as_distance(self.kind)
-        for batch in batches(self.matrix, (train for train, _ in self._places)):
-            train, test = zip(*self._places[batch], strict=True)
+        for batch in batches(self.matrix, (train for train, _ in self._indices)):
+            train, test = zip(*self._indices[batch], strict=True)
             parts = MaskedParts(self.matrix, train), MaskedParts(self.matrix, test)
             if options.task == "verification":
                 numbers = self._verification(parts, options, rule)
@@ -61,9 +61,10 @@ class MaskedFolds:
         return {name: np.concatenate([x[name] for x in counted]) for name in counted[0]}
 
     @cached_property
-    def _places(self) -> list[tuple[IndexSet, IndexSet]]:
-        places = self.sides.places
-        return [(places(split.train), places(split.test)) for split in self.splits]
+    def _indices(self) -> list[tuple[IndexSet, IndexSet]]:
+        """The rows and columns of both parts of each split."""
+        indices = self.sides.indices
+        return [(indices(split.train), indices(split.test)) for split in self.splits]
 
     def _verification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
         fusion = options.fused(self.kind)
@@ -82,13 +83,15 @@ class MaskedFolds:
 
     def _identification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
         searches = [x.searches(options.search.ties) for x in parts]
-        tested, ranks = searches[1], options.ranks
+        test, ranks = searches[1], options.ranks
         numbers: Numbers = {}
+
+        # The counts of both parts.
         if options.task == "closed_set":
-            everything = np.full(len(parts[0]), np.inf)
-            _, numbers["cms_count"] = _detected(searches, everything, ranks)
-            numbers["attempts"] = _of_both([x.number(x.is_mated) for x in searches])
-            numbers["skipped"] = _of_both([x.number(~x.is_mated) for x in searches])
+            accept_all = np.full(len(parts[0]), np.inf)
+            _, numbers["cms_count"] = _detected(searches, accept_all, ranks)
+            numbers["attempts"] = _both_parts([x.number(x.is_mated) for x in searches])
+            numbers["skipped"] = _both_parts([x.number(~x.is_mated) for x in searches])
         else:
             roles = [options.search.impostors] * len(self.splits)
             open_set = [x.attempts(x.impostors(roles[: len(x.parts)])) for x in searches]
@@ -96,18 +99,20 @@ class MaskedFolds:
             chosen = choose_of_parts(rule, attempts[0])
             numbers = judged(chosen, attempts)
             numbers["di"], numbers["detected"] = _detected(searches, chosen.threshold, ranks)
-        numbers["gallery_subjects"] = _of_both(
+        numbers["gallery_subjects"] = _both_parts(
             [np.count_nonzero(x.enrolled, axis=1) * x.rows.any(axis=1) for x in parts]
         )
-        numbers["tied"] = tested.number(tested.is_mated & (tested.tied > 0))
+        numbers["tied"] = test.number(test.is_mated & (test.tied > 0))
+
+        # The operating points of the test part.
         if options.far_targets is None:
             return numbers
         if options.task == "closed_set":
-            attempts_of_test = numbers["attempts"][:, 1]
-            first = tested.number(tested.is_ranked & (tested.rank == 1))
-            rate = np.full(len(attempts_of_test), np.nan)
+            test_attempts = numbers["attempts"][:, 1]
+            at_rank_1 = test.number(test.is_ranked & (test.rank == 1))
+            rate = np.full(len(test_attempts), np.nan)
             numbers["recognition_rate"] = np.divide(
-                first, attempts_of_test, out=rate, where=attempts_of_test > 0
+                at_rank_1, test_attempts, out=rate, where=test_attempts > 0
             )
         else:
             numbers["eer"] = attempts[1].equal_error().eer
@@ -119,26 +124,26 @@ class MaskedFolds:
             sizes = [self.sides.sizes(split) for split in splits]
             return {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
         train, test = ((x.probing + x.enrolled > 0) & self.matrix.is_person for x in parts)
-        subjects = _of_both([x.sum(axis=1) for x in (train, test)])
+        subjects = _both_parts([x.sum(axis=1) for x in (train, test)])
         return {"subjects": subjects, "shared_subjects": (train & test).sum(axis=1)}
 
 
-def _of_both(numbers: Sequence[np.ndarray]) -> np.ndarray:
-    """Return numbers of both parts over (split, part, ...)."""
+def _both_parts(numbers: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the numbers of the training and the test part over (split, part, ...)."""
     return np.stack(numbers, axis=1)
 
 
 def _detected(
     searches: Sequence[SearchedParts], thresholds: np.ndarray, ranks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mates accepted at a rank, and up to a rank: (split, part, rank)."""
-    exactly, better = [], []
+    """Return the numbers of mates accepted at a rank, and up to a rank: (split, part, rank)."""
+    at_rank, up_to_rank = [], []
     for part in searches:
         accepted = part.accepted(thresholds)
-        exactly.append(
+        at_rank.append(
             np.stack([part.number(accepted & (part.rank == k)) for k in ranks.tolist()], axis=1)
         )
-        better.append(
+        up_to_rank.append(
             np.stack([part.number(accepted & (part.rank <= k)) for k in ranks.tolist()], axis=1)
         )
-    return _of_both(exactly), _of_both(better)
+    return _both_parts(at_rank), _both_parts(up_to_rank)

@@ -1,4 +1,4 @@
-"""What an evaluation in folds is asked for, and the counts of both parts of folds."""
+"""The options of an evaluation in folds, and the counts of both parts of folds."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_subjects
 from bioeval.stats.options import IntervalMethod
 
-#: Numbers of splits by name, the splits in front.
+#: The numbers of splits as arrays by name, the splits first.
 Numbers = dict[str, np.ndarray]
 
-#: Tasks of which a threshold is chosen.
+#: The tasks that have a threshold.
 ThresholdTask = Literal["verification", "open_set"]
 
 FoldTask = Literal[ThresholdTask, "closed_set"]
@@ -38,9 +38,10 @@ TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
 class FoldOptions:
     """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
 
-    `ranks` are increasing; impostors of a search may be ``"auto"`` until they are :meth:`checked`.
-    `far_targets` and `frr_targets` are those of the operating points of each test part by itself,
-    `priors` those of its least costs; there are none where `far_targets` is None.
+    - `ranks`: increasing
+    - `search`: its impostors may be ``"auto"`` until the options are :meth:`checked`
+    - `far_targets`, `frr_targets`, `priors`: targets and priors of the operating points that each
+      test part has by itself; if `far_targets` is None, there are no such points
     """
 
     task: FoldTask
@@ -55,7 +56,7 @@ class FoldOptions:
     claims: partition.ClaimSampler | None = None
 
     def __post_init__(self) -> None:
-        """Raise for options that do not go together."""
+        """Raise an error if options do not go together."""
         if str(self.task).lower() in ("reid", "re-identification", "gom"):
             raise ProtocolError(
                 f"`task` is {self.task!r}; re-identification has no threshold of a "
@@ -77,7 +78,7 @@ class FoldOptions:
             )
 
     def fused(self, kind: Kind) -> str | None:
-        """Return the rule by which distances are fused; None where nothing is."""
+        """Return the rule by which distances are fused; None if they are not fused."""
         if self.task == "verification":
             return self.use.of_kind(kind).fused
         search = self.search.of_kind(kind)
@@ -91,14 +92,14 @@ class FoldOptions:
         return PointsWanted(self.far_targets, costs, True, frr_targets=self.frr_targets)
 
     def points(self, tests: AttemptsOfParts) -> Numbers:
-        """Return the operating points of test parts of verification, the parts in front."""
+        """Return the operating points of test parts of verification, the parts first."""
         _, values = point_values(tests, self.wanted, None)
         names = ("eer", "auc", "frr_at_far", "far_at_frr", "min_dcf")
         return {name: values[name] for name in names if name in values}
 
     @property
     def in_words(self) -> str:
-        """The task as the attributes of a result name it."""
+        """The task with its templates, as in the attributes of a result."""
         if self.task == "verification":
             return f"verification, {self.use.templates}-template"
         return f"{self.task_name} identification"
@@ -109,48 +110,53 @@ class FoldOptions:
         return self.task.replace("_", "-")
 
     def checked(self, splitter: Any, *systems: Scores) -> FoldOptions:
-        """Return the options with the probes that are impostors; no scores for trained systems.
+        """Return the options with the role of impostors decided.
 
-        Raise unless the scores support the task, and there is what a threshold is chosen on.
+        Raise an error unless the `systems` support the task, and a training part exists on which a
+        threshold can be chosen. A system that is trained in each fold has no scores yet.
         """
-        of_experiment = isinstance(splitter, partition.Experiment)
-        chooses = self.task != "closed_set"
+        # The scores.
+        is_experiment = isinstance(splitter, partition.Experiment)
+        has_threshold = self.task != "closed_set"
         for scores in systems:
-            pairs = scores.layout == "pairs"
-            if self.claims is not None and pairs:
+            is_list = scores.layout == "pairs"
+            if self.claims is not None and is_list:
                 raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
-            if chooses:
+            if has_threshold:
                 require_values(scores, f"{self.task_name} in folds")
-            if pairs and self.task != "verification":
+            if is_list and self.task != "verification":
                 raise ProtocolError(
                     f"{self.task} needs a gallery to search; a list of pairs supports verification"
                 )
-            if pairs and self.use.templates == "multi":
+            if is_list and self.use.templates == "multi":
                 require_subjects(scores, "multi-template")
-        if chooses and self.rule.name == "none":
+
+        # The rule.
+        if has_threshold and self.rule.name == "none":
             if self.far_targets is None:
                 raise ProtocolError(
                     "without a threshold there are only the operating points of each test part: "
                     "give `far_targets`"
                 )
-        elif chooses and self.rule.name != "fixed" and of_experiment and not splitter.chooses:
+        elif has_threshold and self.rule.name != "fixed" and is_experiment and not splitter.chooses:
             raise ProtocolError(
                 f"the threshold is to be that of {self.rule.words}, but the experiment has neither "
                 "`train` nor `validation` to choose it on; give one of them, "
                 "such as `train=0.5`, or a threshold that is fixed; a card with "
                 'rule = "none" chooses none'
             )
+
+        # The role of impostors, which is the same in every part.
         if self.task == "verification":
             return self
         role = self.search.impostors
-        if of_experiment and splitter.has_galleries:
+        if is_experiment and splitter.has_galleries:
             role = splitter.impostors if role == "auto" else role
         else:
-            # In every part: one part may have no probe who is not enrolled.
             codes = [x.codes for x in systems[:1]]
-            enrolled = all(bool(np.isin(x.probe, x.gallery).all()) for x in codes)
+            all_enrolled = all(bool(np.isin(x.probe, x.gallery).all()) for x in codes)
             layout = systems[0].layout if systems else "all-against-all"
-            role = role_of(layout, role, enrolled)
+            role = role_of(layout, role, all_enrolled)
         return replace(self, search=replace(self.search, impostors=role))
 
 
@@ -165,14 +171,15 @@ def parse_ranks(ranks: Any) -> np.ndarray:
 def judged(
     chosen: ChosenThreshold, parts: Sequence[AttemptsOfParts], times: Sequence[int] = (1, 1)
 ) -> Numbers:
-    """Count both parts of splits at the threshold of the split: arrays (splits, part).
+    """Count errors in both parts of splits at the threshold of the split.
 
-    `times` has the weight of an attempt in the training and in the test part.
+    The counts are (splits, part), and 0 without a threshold. `parts` are the attempts of all
+    training parts and of all test parts; `times` says how often an attempt counts in either.
     """
     thresholds, is_defined = chosen.threshold, chosen.defined[:, None]
     counts = [(x.genuine_attempts, x.impostor_attempts, *x.errors_at(thresholds)) for x in parts]
-    by_part = np.array(counts) * np.reshape(times, (-1, 1, 1))
-    genuine, impostor, fa, fr = by_part.transpose(1, 2, 0)
+    weighted = np.array(counts) * np.reshape(times, (-1, 1, 1))
+    genuine, impostor, fa, fr = weighted.transpose(1, 2, 0)
     return {
         "threshold": thresholds,
         "threshold_next": chosen.next,

@@ -1,4 +1,4 @@
-"""Results over folds as a dataset: counts and rates of both parts of each fold."""
+"""The result of an evaluation in folds: counts and rates of both parts of each fold."""
 
 from __future__ import annotations
 
@@ -38,20 +38,28 @@ from bioeval.studies.folds.splits import SplitPlan
 #: Labels of the dimension `part`: the threshold is chosen on the first, and judged on both.
 PARTS = ("train", "test")
 
-#: What is counted of the splits of a plan, by name: arrays over (split, part, ...), the splits in
-#: the order of `plan.splits` and the parts in that of :data:`PARTS`; or over (split, ...).
+#: The numbers of the splits of a plan, as arrays by name. Splits are in the order of `plan.splits`,
+#: parts in the order of :data:`PARTS`.
 #:
-#: Over parts: ``subjects``; ``genuine_attempts impostor_attempts ga fr fa gr``, of drawn claims
-#: also ``fa_unenrolled unenrolled_attempts``; of open set, over ranks, ``di`` (exactly at the rank)
-#: and ``detected`` (at the rank or better); of closed set ``attempts skipped`` and, over ranks,
-#: ``cms_count``; of both ``gallery_subjects``. Decisions are 0 where there is no threshold.
+#: Arrays over (split, part, ...):
 #:
-#: Of splits: ``threshold`` and ``threshold_next`` (distances), ``defined`` (bool, whether there is
-#: a threshold), the points of the test part (:data:`NOT_POOLED`), ``crossing_pairs``, and for
-#: messages ``shared_subjects`` (in both parts) and ``tied`` (searches of the test part).
+#: - ``subjects``
+#: - verification and open set: ``genuine_attempts impostor_attempts ga fr fa gr``; decisions are 0
+#:   without a threshold
+#: - drawn claims: ``fa_unenrolled unenrolled_attempts``
+#: - open set: ``di`` (exactly at each rank) and ``detected`` (up to each rank)
+#: - closed set: ``attempts skipped``, and ``cms_count`` at each rank
+#: - open and closed set: ``gallery_subjects``
+#:
+#: Arrays over (split, ...):
+#:
+#: - ``threshold`` and ``threshold_next`` (distances), ``defined`` (whether there is a threshold)
+#: - the operating points of the test part (:data:`NOT_POOLED`)
+#: - ``crossing_pairs``
+#: - for messages: ``shared_subjects`` (in both parts), and ``tied`` (searches of the test part)
 SplitNumbers = Mapping[str, np.ndarray]
 
-#: Described as of folds; all others are described as of one evaluation.
+#: Variables that are described for folds; all others are described as in a single evaluation.
 OF_FOLDS: dict[str, Variable] = {
     "gar": replace(VERIFICATION["gar"], detail="data"),
     "grr": replace(VERIFICATION["grr"], detail="data"),
@@ -83,13 +91,13 @@ OF_FOLDS: dict[str, Variable] = {
     ),
 }
 
-#: Counts of decisions, which a fold without a threshold does not have.
+#: The counts of decisions, which a fold without a threshold does not have.
 _DECISIONS = ("ga", "fr", "fa", "gr", "di", "detected", "fa_unenrolled")
 
-# Rates at the threshold of a fold come before those at a threshold of the test part.
+# Rates at the threshold of the fold come before operating points of the test part.
 _FIRST = ("threshold", "far", "frr", "hter", "dir", "cms", *FIRST)
 
-# Relative difference of gallery sizes that is ignored: halves of an odd number.
+# A relative difference of gallery sizes up to this is ignored: halves of an odd number differ.
 ALIKE = 0.1
 
 
@@ -105,17 +113,18 @@ def fold_dataset(
 ) -> xr.Dataset:
     """Return counts and rates over ``repeat, fold`` and ``part``.
 
-    NaN, and then float64, are counts of decisions without a threshold, and what a repeat lacks of
-    the folds of another.
+    NaN are counts of decisions without a threshold, and all values of a fold that a repeat lacks;
+    such counts are float64.
     """
+    # The values: distances become thresholds, and rates are computed from the counts.
     values = dict(numbers)
     if options.task != "closed_set":
         for name in ("threshold", "threshold_next"):
             values[name] = to_user(values[name], about.kind)
-        missing = ~values["defined"]
-        for name in _DECISIONS if missing.any() else ():
+        is_missing = ~values["defined"]
+        for name in _DECISIONS if is_missing.any() else ():
             if name in values:
-                values[name] = np.where(missing, np.nan, values[name].T).T
+                values[name] = np.where(is_missing, np.nan, values[name].T).T
         if options.rule.name == "none":
             for name in ("threshold", "threshold_next", *_DECISIONS):
                 values.pop(name, None)
@@ -125,6 +134,7 @@ def fold_dataset(
         threshold = options.rule.values[0]
         messages += beyond_scores(threshold, *(_pooled(values, name) for name in ("far", "frr")))
 
+    # The variables and coordinates.
     names = fold_names(options.task)
     variables: Variables = {}
     for name in names:
@@ -150,6 +160,8 @@ def fold_dataset(
         variables |= variables_over(("cost",), **dict(zip(COSTS, costs, strict=True)))
     if options.far_targets is not None and options.task != "closed_set":
         coordinates["far_target"] = options.far_targets
+
+    # The attributes.
     words = options.in_words
     if options.task == "verification" and about.use_title:
         words = f"verification, {about.use_title}"
@@ -177,6 +189,7 @@ def _rates(values: SplitNumbers) -> dict[str, np.ndarray]:
 def _support(
     values: SplitNumbers, about: Provenance, options: FoldOptions
 ) -> dict[str, np.ndarray]:
+    """Return whether the test part of each split supports each target."""
     if options.far_targets is None or options.task == "closed_set":
         return {}
     genuine, impostor = (values[f"{role}_attempts"][:, 1] for role in ("genuine", "impostor"))
@@ -193,6 +206,7 @@ def _support(
 
 
 def _pooled(values: SplitNumbers, name: str) -> float:
+    """Return a rate of all test parts together; NaN without attempts."""
     quotient = VERIFICATION[name].quotient
     assert quotient is not None
     count, attempts = (float(values[x][:, 1].sum()) for (x,) in quotient)
@@ -202,6 +216,7 @@ def _pooled(values: SplitNumbers, name: str) -> float:
 def _at_repeat_and_fold(
     values: np.ndarray, plan: SplitPlan, about: Variable
 ) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return values over splits as a variable over ``repeat, fold``; NaN for a missing fold."""
     inner = tuple(dim for dim in about.dims if dim != "threshold")
     parts = ("part",) if values.ndim - len(inner) == 2 else ()
     shape = *plan.shape, *values.shape[1:]
@@ -249,21 +264,65 @@ def _attributes(options: FoldOptions, splitter: Any, kind: Kind) -> dict[str, An
 def _messages(
     values: SplitNumbers, plan: SplitPlan, options: FoldOptions, about: Provenance
 ) -> Iterator[Message]:
-    """Yield messages of rates without a value or without spread, and of attempts left out.
-
-    Further messages name targets that the test parts are too small for.
-    """
-    number = len(plan.splits)
+    splits = len(plan.splits)
     unit = "repeat" if plan.by_parts else "fold"
-    made_by = "attempts" if options.task == "closed_set" else "genuine_attempts"
-    attempts = {"genuine_attempts": values[made_by][:, 1]}
+    genuine = "attempts" if options.task == "closed_set" else "genuine_attempts"
+    attempts = {"genuine_attempts": values[genuine][:, 1]}  # of the test parts, by class
     if "impostor_attempts" in values:
         attempts["impostor_attempts"] = values["impostor_attempts"][:, 1]
+
+    # Subjects in both parts, and rates without a value or without spread.
     shared = values.get("shared_subjects", np.zeros(1, dtype=np.int64))
     if shared.any():
-        about_parts = {"parts": int(np.count_nonzero(shared)), "number": number, "unit": unit}
+        about_parts = {"parts": int(np.count_nonzero(shared)), "number": splits, "unit": unit}
         yield Message("subjects-in-both-parts", subjects=int(shared.max()), **about_parts)
-    yield from parts_without_attempts(attempts, number, unit)
+    yield from parts_without_attempts(attempts, splits, unit)
+    yield from _messages_on_rates(values, options, attempts, unit)
+    if splits == 1:
+        yield Message("one-part", unit=unit)
+
+    # Galleries of different sizes, and attempts that are left out.
+    if "gallery_subjects" in values:
+        sizes = values["gallery_subjects"]
+        is_apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
+        if sizes[:, 0].any() and is_apart.any():
+            yield Message("galleries-of-different-sizes")
+    skipped = int(values["skipped"][:, 1].sum()) if "skipped" in values else 0
+    if skipped and about.layout != "all-against-all":
+        yield Message("probes-without-mate", probes=skipped, where=" of the test part")
+    if "crossing_pairs" in values and (crossing := int(values["crossing_pairs"].sum())):
+        tested = int(sum(counts.sum() for counts in attempts.values()))
+        repeats, folds = plan.shape
+        left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
+        yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
+
+    # Targets that the test parts are too small for, infinite costs, and ties.
+    if options.far_targets is not None and options.task != "closed_set":
+        people = None if about.people is None else int(values["subjects"][:, 1].min())
+        remedy = "fewer folds have" if unit == "fold" else "a larger test part has"
+        genuine_attempts, impostor_attempts = (int(x.min()) for x in attempts.values())
+        messages = support_of_parts(
+            options.far_targets,
+            options.frr_targets,
+            genuine_attempts,
+            impostor_attempts,
+            people,
+            searched=options.task == "open_set",
+        )
+        for message in messages:
+            where = f"the smallest test part ({remedy} more people)"
+            yield message.concerning(options.in_words, where)
+    if infinite := int(np.isinf(values.get("cllr", np.zeros(1))).sum()):
+        yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
+    if "tied" in values and (tied := int(values["tied"].sum())):
+        probes = int(attempts["genuine_attempts"].sum())
+        yield Message("ties-in-partitions", tied=tied, probes=probes, number=splits)
+
+
+def _messages_on_rates(
+    values: SplitNumbers, options: FoldOptions, attempts: Mapping[str, np.ndarray], unit: str
+) -> Iterator[Message]:
+    """Yield messages on rates without a value or without spread; `attempts` are of test parts."""
     for name in ("far", "frr", "cms"):
         if name not in values:
             continue
@@ -277,45 +336,16 @@ def _messages(
             reason = "there are no attempts to choose a threshold on"
             if "defined" in values and all(values[x][undefined, 0].all() for x in attempts):
                 reason = f"too many comparisons failed for {options.rule.words}"
-            yield undefined_in_parts([f"{{{name}}}"], missing, number, unit, reason)
+            yield undefined_in_parts([f"{{{name}}}"], missing, len(rate), unit, reason)
         if options.interval.method == "nadeau-bengio" and _is_0_or_1_in_all_folds(rate):
             value = int(np.nanmax(rate))
             yield Message("no-spread-between-parts", rate=name, value=value, unit=unit)
-    if number == 1:
-        yield Message("one-part", unit=unit)
-    if "gallery_subjects" in values:
-        sizes = values["gallery_subjects"]
-        is_apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
-        if sizes[:, 0].any() and is_apart.any():
-            yield Message("galleries-of-different-sizes")
-    skipped = int(values["skipped"][:, 1].sum()) if "skipped" in values else 0
-    if skipped and about.layout != "all-against-all":
-        yield Message("probes-without-mate", probes=skipped, where=" of the test part")
-    if "crossing_pairs" in values and (crossing := int(values["crossing_pairs"].sum())):
-        tested = int(sum(counts.sum() for counts in attempts.values()))
-        repeats, parts = plan.shape
-        left_out = crossing / repeats / min(parts, 2)  # a pair crosses into both of its folds
-        yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
-    if options.far_targets is not None and options.task != "closed_set":
-        people = None if about.people is None else int(values["subjects"][:, 1].min())
-        remedy = "fewer folds have" if unit == "fold" else "a larger test part has"
-        genuine, impostor = (int(counts.min()) for counts in attempts.values())
-        targets = options.far_targets, options.frr_targets
-        searched = options.task == "open_set"
-        for message in support_of_parts(*targets, genuine, impostor, people, searched=searched):
-            where = f"the smallest test part ({remedy} more people)"
-            yield message.concerning(options.in_words, where)
-    if infinite := int(np.isinf(values.get("cllr", np.zeros(1))).sum()):
-        yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
-    if "tied" in values and (tied := int(values["tied"].sum())):
-        probes = int(attempts["genuine_attempts"].sum())
-        yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
 
 
 def parts_without_attempts(
     attempts: Mapping[str, np.ndarray], number: int, unit: str
 ) -> Iterator[Message]:
-    """Yield messages of parts without an attempt of a class; `attempts` of the parts by class."""
+    """Yield messages on parts without an attempt of a class; `attempts` are of parts, by class."""
     for role in ("genuine", "impostor"):
         if f"{role}_attempts" in attempts:
             missing = int(np.count_nonzero(attempts[f"{role}_attempts"] == 0))
@@ -334,9 +364,10 @@ def support_of_parts(
     *,
     searched: bool,
 ) -> list[Message]:
-    """Return the messages of targets that the smallest part, of so many attempts, is too small for.
+    """Return messages on targets that the smallest part does not support.
 
-    The impostors of a search (`searched`) are people who are not compared with each other.
+    `genuine`, `impostor` and `people` are its numbers of attempts and of people; None if people are
+    unknown. The impostors of a search (`searched`) are not compared with each other.
     """
     compared = None
     if people is not None:
@@ -346,7 +377,7 @@ def support_of_parts(
     return messages + support_messages(frr_targets, genuine, False, "far", compared, "frr")
 
 
-#: Which parts have no attempt of a class.
+#: The reason why a part has no attempt of a class.
 _TOO_FEW = {
     "genuine": "no subject has two templates to compare",
     "impostor": "all templates are of one subject",
@@ -356,7 +387,7 @@ _TOO_FEW = {
 def undefined_in_parts(
     what: Sequence[str], missing: int, number: int, unit: str, why: str
 ) -> Message:
-    """Return the message that rates are not defined in `missing` of the parts."""
+    """Return the message that rates are not defined in `missing` of a `number` of parts."""
     rates = ", ".join(what)
     about = {"what": rates, "missing": missing, "number": number, "unit": unit}
     return Message("undefined-in-parts", **about, why=why)

@@ -1,4 +1,4 @@
-"""Scorers for scikit-learn: the recognition performance of transformed samples."""
+"""Scorers for scikit-learn, which measure how well transformed samples are recognised."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bioeval.tasks.verification_task import verification
 
 Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 
-# Measures, and whether smaller is better.
+# Whether a smaller value of a measure is better.
 MEASURES: dict[Measure, bool] = {
     "eer": True,
     "frr_at_far": True,
@@ -35,11 +35,11 @@ MEASURES: dict[Measure, bool] = {
     "recognition_rate": False,
 }
 
-#: A measure of one's own: a function of the genuine and of the impostor scores.
+#: A measure of the user: a function of all genuine and all impostor scores.
 OwnMeasure = Callable[[np.ndarray, np.ndarray], Any]
 
 
-# Labels of the two classes of pairs; True and False are the numbers 1 and 0.
+# Labels of the two classes of pairs; True and False are equal to 1 and 0.
 _CLASSES_OF_PAIRS: tuple[set, ...] = ({0, 1}, {-1, 1}, {"0", "1"}, {"genuine", "impostor"})
 
 
@@ -138,11 +138,12 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
     scores = without_attacks(scores)
     rows, columns = (*scores.shape, 1)[:2]
     require_memory(8 * rows * columns, f"{rows:,} x {columns:,} scores", "expected fewer templates")
-    attempts, parts = reduce(
+    attempts, impostors_of_blocks = reduce(
         scores, CollectAttempts(), OfEachBlock(lambda x: increasing(x.ravel()))
     )
-    lists = attempts.genuine, np.sort(np.concatenate([np.empty(0), *parts]))
-    failed = attempts.missed, attempts.missed_impostors  # which are farther than any score
+    lists = attempts.genuine, np.sort(np.concatenate([np.empty(0), *impostors_of_blocks]))
+    failed = attempts.missed, attempts.missed_impostors
+    # Failed attempts are farther than any score.
     classes = [
         np.append(x, np.full(number, np.inf)) for x, number in zip(lists, failed, strict=True)
     ]
@@ -150,7 +151,7 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
     if not len(genuine) or not len(impostor):
         return float("nan")
     result = measure(genuine, impostor)
-    value = getattr(result, "statistic", result)  # of a test of SciPy
+    value = getattr(result, "statistic", result)  # tests of SciPy return an object with a statistic
     try:
         return float(np.asarray(value).item())
     except (TypeError, ValueError):
@@ -160,9 +161,9 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
 
 
 def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
-    """Raise :class:`DataError` if `y` labels pairs, or differs in every sample.
+    """Raise :class:`DataError` if `y` labels pairs, or has another label for every sample.
 
-    With more than two `classes` of the estimator, two labels are not taken for labels of pairs.
+    Two labels are taken for labels of pairs, unless the estimator knows more than two `classes`.
     """
     if y.ndim != 1 or len(y) < 2:
         return

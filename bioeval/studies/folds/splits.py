@@ -1,7 +1,7 @@
-"""Splits of scores: the templates of both sides in the training and test part of each fold.
+"""Splits of scores into the training and the test part of each fold.
 
-The templates of both sides are divided together, probes first, each distinct template once, so
-that a subject is in the same part on either side.
+The distinct templates of both sides are divided together, so that a subject is in the same part on
+both sides.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.names import as_names, row_names
 from bioeval.scores.people import knows_people, require_people
 
-# An identity with this multiple of the median number of gallery templates may be all distractors.
+# An identity without a probe may be all distractors, if it has this many times the median number of
+# gallery templates.
 MANY = 5
 
 
-#: Rows and columns of a selection.
+#: The rows and the columns of a part, as indices.
 IndexSet = tuple[np.ndarray, np.ndarray]
 
-#: Repeat and fold.
+#: The repeat and the fold of a split.
 Place = tuple[int, int]
 
 
 class Part(NamedTuple):
-    """The samples of one part: its probes, and the gallery that they are compared with."""
+    """The samples of one part, as indices: its probes, and the gallery they are compared with."""
 
     probes: np.ndarray
     gallery: np.ndarray
@@ -46,14 +47,11 @@ class Part(NamedTuple):
 
 
 class Split(NamedTuple):
-    """A threshold is chosen on the training part and judged on the test part.
-
-    An estimator is fitted on `fitted`: the training samples, except where `train` is a validation
-    part.
-    """
+    """Two parts: a threshold is chosen on `train` and judged on `test`."""
 
     train: Part
     test: Part
+    #: The samples that an estimator is fitted to: those of `train`, unless it is a validation part.
     fitted: np.ndarray
 
 
@@ -94,8 +92,9 @@ def _training_and_test(splitter: Any, parts: tuple, n: int, *, named: bool) -> S
         )
     if not isinstance(splitter, Division):
         parts = _checked(splitter, parts, n, tests_alone=named)
+    # Parts are training and test, or training, validation and test.
     train, test = (Part.of_one_set(samples) for samples in parts[-2:])
-    return Split(train, test, parts[0])  # fitted to the first of two or three
+    return Split(train, test, parts[0])
 
 
 def _checked(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> tuple:
@@ -125,10 +124,12 @@ def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
 
 
 class SplitPlan:
-    """All splits of `n` samples by repeat and fold; of independent draws, each is a repeat.
+    """All splits of `n` samples by repeat and fold; an independent draw is a repeat of one fold.
 
-    `codes` (int64, shape (repeats, n)) has the fold in which each sample is tested, -1 if in none,
-    where every fold trains on all samples that it does not test; None for other splits.
+    - `splits`: the splits by repeat and fold
+    - `codes` (int64 (repeats, n)): the fold that tests each sample, -1 if none does; None unless
+      every fold trains on all samples that it does not test
+    - `by_parts`: whether the splits are of an ``Experiment``
     """
 
     def __init__(
@@ -144,19 +145,20 @@ class SplitPlan:
     ):
         """Read all splits, and refuse a split with a sample in both parts.
 
-        With `tests_alone`, test parts may be probes and galleries that have no training part.
-        `given` is the splitter of the user, which `splitter` restricts to these samples.
+        With `tests_alone`, training parts are left out, and a splitter may yield probes and
+        galleries. `given` is the splitter of the user; `splitter` restricts it to these samples.
         """
         self.splitter = splitter if given is None else given
         self.n = n
         self.codes: np.ndarray | None = None
         self.by_parts = isinstance(splitter, partition.Experiment)
         splits = []
-        complete = not self.by_parts and not type(splitter).__name__.endswith("ShuffleSplit")
+        # Whether each split has all samples, in its training or its test part.
+        has_all = not self.by_parts and not type(splitter).__name__.endswith("ShuffleSplit")
         for split in _splits(splitter, n, labels, groups, meta, tests_alone=tests_alone):
             train, test = split.train, split.test
-            is_of_folds = test.probes is test.gallery
-            complete &= is_of_folds and len(train.probes) + len(test.probes) == n
+            is_one_set = test.probes is test.gallery
+            has_all &= is_one_set and len(train.probes) + len(test.probes) == n
             if tests_alone:
                 nothing = train.probes[:0]
                 split = Split(Part.of_one_set(nothing), test, nothing)
@@ -164,30 +166,32 @@ class SplitPlan:
         if not splits:
             raise DataError("the splitter yields no split; expected at least one")
         self.splits = {(i, 0): split for i, split in enumerate(splits)}
-        if complete:
+        if has_all:
             self._number_folds(splits)
-        #: Number of repeats, and the largest number of folds in a repeat.
+        #: The number of repeats, and the largest number of folds in a repeat.
         self.shape = tuple((np.array([*self.splits]).max(axis=0) + 1).tolist())
 
     def _number_folds(self, splits: Sequence[Split]) -> None:
-        rows: list[np.ndarray] = []
-        places = {}
+        """Number repeats and folds, if every repeat tests the same samples, each once."""
+        fold_of_sample: list[np.ndarray] = []  # a list of folds for each repeat
+        split_at = {}
         fold = 0
         for split in splits:
             test = split.test.probes
-            if not rows or (rows[-1][test] >= 0).any():
-                rows.append(np.full(self.n, -1, dtype=np.int64))
+            # A sample that is tested again begins a repeat.
+            if not fold_of_sample or (fold_of_sample[-1][test] >= 0).any():
+                fold_of_sample.append(np.full(self.n, -1, dtype=np.int64))
                 fold = 0
-            rows[-1][test] = fold
-            places[len(rows) - 1, fold] = split
+            fold_of_sample[-1][test] = fold
+            split_at[len(fold_of_sample) - 1, fold] = split
             fold += 1
-        codes = np.array(rows)
+        codes = np.array(fold_of_sample)
         if ((codes >= 0) == (codes[0] >= 0)).all():
-            self.codes, self.splits = codes, places
+            self.codes, self.splits = codes, split_at
 
 
 class Samples:
-    """Samples to divide, of which each is of a subject, by its code (`subject`)."""
+    """Samples that are divided; `subject` (int64 (n,)) has the code of each sample's subject."""
 
     def __init__(self, subject: np.ndarray):
         self.subject = subject
@@ -199,7 +203,7 @@ class Samples:
         return np.flatnonzero(is_in_part)
 
     def sizes(self, split: Split) -> dict[str, Any]:
-        """Return the numbers of subjects of both parts, and of test subjects trained on."""
+        """Return the numbers of subjects in each part, and of test subjects trained on."""
         train, test = self.subjects_of(split.train), self.subjects_of(split.test)
         sizes: dict[str, Any] = {"subjects": [len(train), len(test)]}
         if split.fitted is not split.train.probes:
@@ -208,27 +212,32 @@ class Samples:
 
 
 class SplitSides(Samples):
-    """The distinct templates of both sides of a score matrix, as `n` samples to divide.
+    """The distinct templates of both sides of a score matrix, as `n` samples that are divided.
 
-    `labels` and `subject` are their subjects and the codes of these, `meta` the metadata columns
-    that both sides have, `probe` and `gallery` the sample of each row and of each column. Templates
-    of no person (by `ids`, or as the scores know) are no samples, and have the number -1: they
-    are in the gallery of every part, and never among its probes. `people` are the others among all
-    distinct templates, of which there are `templates`.
+    Templates of no person (of the labels `ids`, or else as the scores know) are no samples: they
+    are in the gallery of every part, and never among its probes.
+
+    - `labels`, `subject` (n,): the subject of each sample, and its code
+    - `meta`: the metadata columns that both sides have
+    - `probe`, `gallery`: the sample of each row and of each column, -1 for no person
+    - `templates`: number of distinct templates; `people` (n,) are the indices of the samples among
+      them
     """
 
     def __init__(self, scores: Scores, ids: Sequence[Any] | None = None):
         """Number the people among the templates in order of appearance, probes first."""
         self.scores = scores
         self.ids = scores.no_person_ids if ids is None else tuple(ids)
-        numbers = np.append(scores.probe_ids, scores.gallery_ids)
-        _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
-        order = np.argsort(np.argsort(first))  # in order of appearance, probes first
-        chosen = np.sort(first)
+
+        # The distinct templates, by where they first appear in the list of probes and gallery.
+        ids_of_sides = np.append(scores.probe_ids, scores.gallery_ids)
+        _, first, distinct = np.unique(ids_of_sides, return_index=True, return_inverse=True)
+        number_of_distinct = np.argsort(np.argsort(first))
+        first = np.sort(first)
         self.templates = len(first)
         codes = np.append(scores.codes.probe, scores.codes.gallery)
-        person = ~scores.codes.of_no_person(self.ids)[codes[chosen]]
-        self.people, chosen = np.flatnonzero(person), chosen[person]
+        is_person = ~scores.codes.of_no_person(self.ids)[codes[first]]
+        self.people, first = np.flatnonzero(is_person), first[is_person]
         self.n = len(self.people)
         if not self.n:
             of_no_person = ", ".join(scores.codes.labels_of_no_person(self.ids))
@@ -236,27 +245,33 @@ class SplitSides(Samples):
                 f"all {counted(self.templates, 'templates')} are of no person ({of_no_person}); "
                 "expected people to divide"
             )
-        sample = np.where(person, np.cumsum(person) - 1, -1)[order[place.reshape(-1)]]
+
+        # The sample of each row and column, and the columns of the samples.
+        sample_of_template = np.where(is_person, np.cumsum(is_person) - 1, -1)
+        sample = sample_of_template[number_of_distinct[distinct.reshape(-1)]]
         self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
         in_order = np.arange(self.n)
-        self._one_set = all(np.array_equal(x, in_order) for x in (self.probe, self.gallery))
-        self.labels = concatenated([scores.probe_labels, scores.gallery_labels])[chosen]
-        self.subject = codes[chosen]
+        self._is_one_set = all(np.array_equal(x, in_order) for x in (self.probe, self.gallery))
+        self.labels = concatenated([scores.probe_labels, scores.gallery_labels])[first]
+        self.subject = codes[first]
         self.names = None
         if scores.probe_names is not None and scores.gallery_names is not None:
-            self.names = as_names([*scores.probe_names, *scores.gallery_names])[chosen]
-        shared = [k for k in scores.probe_meta if k in scores.gallery_meta]
+            self.names = as_names([*scores.probe_names, *scores.gallery_names])[first]
+        shared = [name for name in scores.probe_meta if name in scores.gallery_meta]
         self.meta = {
-            k: concatenated([scores.probe_meta[k], scores.gallery_meta[k]])[chosen] for k in shared
+            name: concatenated([scores.probe_meta[name], scores.gallery_meta[name]])[first]
+            for name in shared
         }
-        if self.names is not None:  # by which draws do not depend on the order of rows
+        if self.names is not None:  # draws by names do not depend on the order of rows
             self.meta.setdefault("template", self.names.to_numpy())
 
     def plan(self, splitter: Any, *, tests_alone: bool = False) -> SplitPlan:
-        """Return all splits into training and test, or of galleries where tests are wanted."""
-        divided = self._splitter_of_samples(splitter)
+        """Return all splits into training and test, or with `tests_alone` all test parts."""
+        of_samples = self._splitter_of_samples(splitter)
         return SplitPlan(
-            divided, self.n, self.labels, None, self.meta, tests_alone=tests_alone, given=splitter
+            *(of_samples, self.n, self.labels, None, self.meta),
+            tests_alone=tests_alone,
+            given=splitter,
         )
 
     def _splitter_of_samples(self, splitter: Any) -> Any:
@@ -291,12 +306,12 @@ class SplitSides(Samples):
 
     def view(self, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
-        rows, columns = self.places(part)
+        rows, columns = self.indices(part)
         return self.scores.select(rows, columns) if len(rows) and len(columns) else None
 
-    def places(self, part: Part) -> IndexSet:
-        """Return rows of some probes, and columns of a gallery (none without) and of no person."""
-        if self._one_set:
+    def indices(self, part: Part) -> IndexSet:
+        """Return the rows of a part, and its columns, which include all templates of no person."""
+        if self._is_one_set:
             return part.probes, part.gallery
         rows = _flags_of(part.probes, self.n, no_person=False)[self.probe]
         columns = _flags_of(part.gallery, self.n, no_person=len(part.gallery) > 0)[self.gallery]
@@ -317,7 +332,7 @@ def _divides_people(splitter: Any) -> bool:
 
 
 def _flags_of(samples: np.ndarray, n: int, *, no_person: bool) -> np.ndarray:
-    """Return flags of `n` samples, True for `samples`; the last flag is of no person, -1."""
+    """Return flags (n + 1,) that are True for `samples`; the last flag is for no person, -1."""
     flags = np.zeros(n + 1, dtype=bool)
     flags[samples] = True
     flags[-1] = no_person
@@ -325,10 +340,11 @@ def _flags_of(samples: np.ndarray, n: int, *, no_person: bool) -> np.ndarray:
 
 
 class PairSides(Samples):
-    """Listed pairs as `n` samples to divide: the pairs, or with `by_subject` their subjects.
+    """Listed pairs; the `n` samples that are divided are the pairs, or with `by_subject` subjects.
 
-    A pair is in a part with both its subjects; a pair with a distractor or junk is in the part of
-    the other subject. `labels` are the subjects; None for pairs.
+    If subjects are divided, a pair is in a part that has both its subjects; a pair with a
+    distractor or junk is in the part of the other subject. `labels` are the subjects, None if pairs
+    are divided.
     """
 
     def __init__(self, scores: Scores, by_subject: bool):
@@ -337,35 +353,37 @@ class PairSides(Samples):
         self.n, self.labels = scores.shape[0], None
         if by_subject:
             codes = scores.codes
-            person = ~codes.no_person
-            self.labels = codes.values[person]
-            self.n = int(person.sum())
-            number = np.where(person, np.cumsum(person) - 1, -1)
-            self._ends = number[np.stack([codes.probe, codes.gallery])]
+            is_person = ~codes.no_person
+            self.labels = codes.values[is_person]
+            self.n = int(is_person.sum())
+            number = np.where(is_person, np.cumsum(is_person) - 1, -1)
+            # (2, pairs): the numbers of both subjects of each pair.
+            self._subjects = number[np.stack([codes.probe, codes.gallery])]
 
     def pairs_in(self, samples: np.ndarray) -> np.ndarray:
         """Return the pairs of a part."""
         if not self.by_subject:
             return samples
-        is_inside = self._ends_in(samples) | (self._ends < 0)
-        return np.flatnonzero(is_inside.all(axis=0) & (self._ends >= 0).any(axis=0))
+        is_inside = self._are_subjects_in(samples) | (self._subjects < 0)
+        return np.flatnonzero(is_inside.all(axis=0) & (self._subjects >= 0).any(axis=0))
 
     def crossing(self, samples: np.ndarray) -> int:
-        """Return the number of pairs of a subject of a part and one outside it."""
-        first, second = self._ends_in(samples)
-        return int(np.count_nonzero((first != second) & (self._ends >= 0).all(axis=0)))
+        """Return the number of pairs of a subject in a part and a subject outside of it."""
+        first, second = self._are_subjects_in(samples)
+        return int(np.count_nonzero((first != second) & (self._subjects >= 0).all(axis=0)))
 
-    def _ends_in(self, samples: np.ndarray) -> np.ndarray:
-        return _flags_of(samples, self.n, no_person=False)[self._ends]
+    def _are_subjects_in(self, samples: np.ndarray) -> np.ndarray:
+        """Return whether both subjects of each pair are among samples, bool (2, pairs)."""
+        return _flags_of(samples, self.n, no_person=False)[self._subjects]
 
     def subjects_of(self, part: Part) -> np.ndarray:
-        """Return the distinct subjects of the pairs of a part, where they are known."""
+        """Return the distinct subjects of the pairs of a part, if subjects are known."""
         codes, pairs = self.scores.codes, self.pairs_in(part.probes)
         subjects = np.unique([codes.probe[pairs], codes.gallery[pairs]])
         return subjects[~codes.no_person[subjects]]
 
     def sizes(self, split: Split) -> dict[str, Any]:
-        """Return numbers of subjects, else of pairs, and of pairs that cross the parts."""
+        """Return the numbers of subjects, or else of pairs, and of pairs that cross the parts."""
         train, test, _ = split
         sizes: dict[str, Any] = {"subjects": [len(train.probes), len(test.probes)]}
         if knows_people(self.scores):
@@ -381,10 +399,10 @@ class PairSides(Samples):
 
 
 def require_square(scores: Scores) -> None:
-    """Raise unless the templates of an experiment are to be divided: one set on both sides."""
-    pairs = scores.layout == "pairs"
-    if pairs or not np.array_equal(scores.probe_ids, scores.gallery_ids):
-        noun = "a list of pairs" if pairs else "these scores"
+    """Raise :class:`ProtocolError` unless both sides have the same templates, for an experiment."""
+    is_list = scores.layout == "pairs"
+    if is_list or not np.array_equal(scores.probe_ids, scores.gallery_ids):
+        noun = "a list of pairs" if is_list else "these scores"
         raise ProtocolError(
             f"Experiment divides one set of templates into gallery and probes, but {noun} "
             f"({scores.layout}) are already divided; give all templates against all, or use "
@@ -393,7 +411,7 @@ def require_square(scores: Scores) -> None:
 
 
 def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides | PairSides]:
-    """Return all splits of some scores, and the divided samples: templates, or pairs."""
+    """Return all splits of scores, and the samples that are divided: templates, or pairs."""
     if scores.layout == "pairs":
         if isinstance(splitter, partition.Experiment):
             require_square(scores)

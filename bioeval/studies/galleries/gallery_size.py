@@ -1,4 +1,4 @@
-"""Evaluation of identification against the number of subjects in the gallery."""
+"""Identification rates for galleries of different sizes."""
 
 from __future__ import annotations
 
@@ -39,9 +39,11 @@ GALLERY_SIZE = {
     **entries(OPEN_SET, "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
 }
 
-#: Kinds of impostors: enrolled probes without their own subject, and unenrolled ones.
+#: Kinds of impostors: probes of enrolled subjects, whose own subject is left out of the gallery,
+#: and probes of unenrolled subjects.
 ENROLLED, UNENROLLED = 0, 1
 
+#: The kinds of impostors by the role of impostors in a search.
 KINDS = {
     "leave-subject-out": (ENROLLED,),
     "unenrolled": (UNENROLLED,),
@@ -50,11 +52,13 @@ KINDS = {
 
 
 class CandidateSubjects(Reducer):
-    """Histogram, for each threshold, of how many subjects a probe has as candidates.
+    """A histogram, for each threshold, of the number of subjects that are candidates of a probe.
 
-    The result, int64 (2, t, N + 1), counts enrolled and unenrolled probes with 0, 1, ... of the `N`
-    gallery subjects accepted. A probe's own subject is no candidate. `thresholds` (t,) are
-    increasing distances, `enrolled` (probes,) says which probes have their subject in the gallery.
+    The result, int64 (2, t, N + 1), counts enrolled and unenrolled probes for which a threshold
+    accepts 0, 1, ... of the `N` gallery subjects. A probe's own subject is no candidate.
+
+    - `thresholds` (t,): increasing distances
+    - `enrolled` (probes,): whether the subject of a probe is in the gallery
     """
 
     sums = ("candidates",)
@@ -68,82 +72,90 @@ class CandidateSubjects(Reducer):
         """Do nothing: the thresholds are known."""
 
     def add(self, block: Block) -> None:
-        """Count the candidates of the probes of a block, which are whole."""
+        """Count the candidates of the probes of a block, which has whole rows."""
         claims = block.by_person(self.fusion)
-        last = len(self.thresholds)  # beyond all thresholds, or no attempt
-        # (probes, subjects): the first threshold that accepts each subject; then, by one bincount
-        # with a range of numbers for each probe, how many subjects each threshold is first for.
-        place = self.thresholds.searchsorted(claims.scores()[0].astype(np.float64))
-        place += np.arange(len(place))[:, None] * (last + 1)
-        newly_accepted = np.bincount(place.reshape(-1), minlength=len(place) * (last + 1))
-        # (probes, t): candidates at each threshold.
-        counts = np.cumsum(newly_accepted.reshape(-1, last + 1)[:, :-1], axis=1)
+        thresholds = len(self.thresholds)
+        # (probes, subjects): index of the first threshold that accepts each subject; the number of
+        # thresholds if none does. One bincount, in which each probe has a range of numbers, counts
+        # the subjects that each threshold is the first to accept.
+        first = self.thresholds.searchsorted(claims.scores()[0].astype(np.float64))
+        probes = len(first)
+        first += np.arange(probes)[:, None] * (thresholds + 1)
+        newly_accepted = np.bincount(first.reshape(-1), minlength=probes * (thresholds + 1))
+        # (probes, t): number of candidates at each threshold.
+        counts = np.cumsum(newly_accepted.reshape(-1, thresholds + 1)[:, :-1], axis=1)
         has_attempt = ~np.isnan(claims.values).all(axis=1)
         is_enrolled = self.enrolled[block.probes]
         # (probes, t): the cell of each probe and threshold in a flat table (t, N + 1).
-        cell = np.arange(last) * self.candidates.shape[2] + counts
+        cell = np.arange(thresholds) * self.candidates.shape[2] + counts
         for table, is_of_kind in zip(self.candidates, (is_enrolled, ~is_enrolled), strict=True):
             cells_of_kind = cell[has_attempt & is_of_kind].ravel()
             table += np.bincount(cells_of_kind, minlength=table.size).reshape(table.shape)
 
     def result(self) -> np.ndarray:
-        """Return the counts."""
         return self.candidates
 
 
 def _dataset(
-    ranks: Searches, grid: np.ndarray, candidates: np.ndarray, sizes: np.ndarray, search: OpenSet
+    searches: Searches,
+    grid: np.ndarray,
+    candidates: np.ndarray,
+    sizes: np.ndarray,
+    task: OpenSet,
 ) -> xr.Dataset:
     """Return the rates over increasing gallery sizes.
 
-    - `ranks`: among subjects, probe by probe
+    - `searches`: by subject
     - `grid` (float64 (t,)): increasing distances
-    - `candidates`: as :class:`CandidateSubjects` counts them
+    - `candidates`: see :class:`CandidateSubjects`
     """
-    about = ranks.about
+    about = searches.about
     subjects = candidates.shape[2] - 1
-    role = ranks.impostor_role(search.impostors)
+    role = searches.impostor_role(task.impostors)
     points = len(sizes) * (len(grid) + 1)
-    count, notes = ranks_to_report(subjects, search.max_rank, points)
-    mated = np.flatnonzero(ranks.mates > 0)
+    ranks, remarks = ranks_to_report(subjects, task.max_rank, points)
+    mated = np.flatnonzero(searches.mates > 0)
     genuine = len(mated)
     impostor = int(candidates[list(KINDS[role]), :1].sum())
-    probes, rank, weights = ranks.rank_weights(mated, search.ties)
-    # (t + 1, subjects): weight of the probes with each number of closer subjects, by the first
-    # threshold that accepts the mate; mates beyond all thresholds in the last row.
-    closer = np.zeros((len(grid) + 1, subjects))
-    np.add.at(closer, (np.searchsorted(grid, ranks.mate[probes]), rank - 1), weights)
 
+    # (t + 1, subjects): the expected number of probes with 0, 1, ... subjects closer than the mate,
+    # by the first threshold that accepts the mate; the last row has mates beyond all thresholds.
+    probes, rank, weights = searches.rank_weights(mated, task.ties)
+    closer = np.zeros((len(grid) + 1, subjects))
+    np.add.at(closer, (np.searchsorted(grid, searches.mate[probes]), rank - 1), weights)
+
+    # For each size, the gallery has the probe's own subject for CMS and DIR, and not for FAR.
     identified = []
     fa = []
-    for size in sizes.tolist():  # for CMS and DIR with the probe's own subject, for FAR without
+    for size in sizes.tolist():
         # (t + 1, ranks): expected probes, up to each threshold and each rank.
-        drawn = drawn_marked(subjects - 1, size - 1, closer, count).cumsum(axis=0).cumsum(axis=1)
+        drawn = drawn_marked(subjects - 1, size - 1, closer, ranks).cumsum(axis=0).cumsum(axis=1)
         identified.append(np.minimum(drawn, genuine))
         fa.append(sum(_accepted(candidates[kind], kind, size) for kind in KINDS[role]))
-    counts = np.stack(identified)  # (sizes, t + 1, ranks)
+    counts = np.stack(identified)  # (sizes, t + 1, ranks); the last threshold accepts all mates
     dir_ = rate(counts[:, :-1], genuine)
-    cms = rate(counts[:, -1], genuine)  # the last row is without a threshold
+    cms = rate(counts[:, -1], genuine)
     far = rate(np.minimum(np.stack(fa), impostor), impostor)
-    order = slice(None)
-    if about.kind in LARGER_IS_CLOSER:
-        order = slice(None, None, -1)
+
+    # The result, over increasing scores.
+    order = slice(None, None, -1) if about.kind in LARGER_IS_CLOSER else slice(None)
     dir_, far = dir_[:, order], far[:, order]
-    frr = 1.0 - dir_[:, :, 0]
-    by_size = ("gallery_size",)
     by_threshold = ("gallery_size", "threshold")
-    limits = to_user(grid, about.kind)[order]
     variables = {
         "cms": (("gallery_size", "rank"), cms),
-        "recognition_rate": (by_size, cms[:, 0]),
+        "recognition_rate": (("gallery_size",), cms[:, 0]),
         "dir": (("gallery_size", "threshold", "rank"), dir_),
         "far": (by_threshold, far),
-        "frr": (by_threshold, frr),
+        "frr": (by_threshold, 1.0 - dir_[:, :, 0]),
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
     }
-    coordinates = {"gallery_size": sizes, "rank": np.arange(1, count + 1), "threshold": limits}
-    remarks: list[Message] = [*notes]
+    coordinates = {
+        "gallery_size": sizes,
+        "rank": np.arange(1, ranks + 1),
+        "threshold": to_user(grid, about.kind)[order],
+    }
+    remarks = [*remarks]
     if not genuine:
         remarks.append(Message("no-attempt", what="genuine attempt", rates=["cms", "dir", "frr"]))
     if not impostor:
@@ -153,8 +165,8 @@ def _dataset(
     attrs = about_attrs(about, "gallery-size", "identification against gallery size", remarks)
     attrs |= {
         "rank_unit": "subject",
-        "fusion": ranks.fusion,
-        "ties": search.ties,
+        "fusion": searches.fusion,
+        "ties": task.ties,
         "impostors": role,
     }
     return dataset(variables, GALLERY_SIZE, coordinates, attrs)
@@ -163,8 +175,8 @@ def _dataset(
 def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:
     """Return the expected number of impostors that each threshold accepts, (t,).
 
-    `table` (t, N + 1) counts the impostors with 0, 1, ... candidates. The gallery's `size` does not
-    include the impostor's own subject; the number is NaN where there are not so many others.
+    `table` (t, N + 1) counts the impostors with 0, 1, ... candidates. The gallery has `size`
+    subjects besides the impostor's own; the number is NaN if there are fewer.
     """
     population = table.shape[1] - 1 - (kind == ENROLLED)
     if not len(table) or not table[0].any():
@@ -175,37 +187,44 @@ def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:
 
 
 def drawn_marked(population: int, drawn: int, weights: np.ndarray, limit: int) -> np.ndarray:
-    """Mix hypergeometric distributions of the number of marked among `drawn` of a population.
+    """Return mixtures of hypergeometric distributions, (rows, limit).
 
-    Marked subjects are added one by one: if `j` of the first `r` are drawn, the next one is drawn
-    with chance ``(drawn - j) / (population - r)``. All terms are positive. Row ``a``, of `limit`
-    numbers, has the mixture by ``weights[a]``, the weights of 0, 1, ... marked subjects.
+    If ``m`` subjects of a `population` are marked and `drawn` subjects are drawn, the number of
+    marked subjects among them has a hypergeometric distribution. Row ``a`` of the result has the
+    probabilities of 0, 1, ... ``limit - 1``, mixed over ``m`` = 0, 1, ... with ``weights[a]``.
+
+    The distribution for ``m + 1`` follows from the distribution for ``m``: if `j` of the ``m`` are
+    drawn, one more is drawn with probability ``(drawn - j) / (population - m)``. No term is
+    negative, so that no digits cancel.
     """
     mixture = np.zeros((len(weights), limit))
     number = np.arange(limit)
-    row = (number == 0).astype(np.float64)  # chance of each number drawn, of `added` marked ones
-    for added in range(weights.shape[1]):
-        mixture += weights[:, added, None] * row
-        if population <= added:
+    distribution = (number == 0).astype(np.float64)
+    for marked in range(weights.shape[1]):
+        mixture += weights[:, marked, None] * distribution
+        if population <= marked:
             break
-        chance = np.clip((drawn - number) / (population - added), 0.0, 1.0)
-        moved = np.append(0.0, (row * chance)[:-1])
-        row = row * (1.0 - chance) + moved
+        chance = np.clip((drawn - number) / (population - marked), 0.0, 1.0)
+        one_more = np.append(0.0, (distribution * chance)[:-1])
+        distribution = distribution * (1.0 - chance) + one_more
     return mixture
 
 
 def none_drawn(population: int, drawn: int, count: int) -> np.ndarray:
-    """Return the chance that none of 0, 1, ... subjects is drawn: C(M - c, n) / C(M, n)."""
-    number = np.arange(count - 1)
+    """Return the probability that none of 0, 1, ... ``count - 1`` candidates is drawn.
+
+    It is ``C(M - c, n) / C(M, n)`` for ``c`` candidates, if ``n`` of ``M`` subjects are drawn.
+    """
+    candidates = np.arange(count - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        steps = np.maximum(population - drawn - number, 0) / (population - number)
-    return np.concatenate([[1.0], np.cumprod(np.where(number < population, steps, 0.0))])
+        steps = np.maximum(population - drawn - candidates, 0) / (population - candidates)
+    return np.concatenate([[1.0], np.cumprod(np.where(candidates < population, steps, 0.0))])
 
 
-# Default number of thresholds; each has a table of counts as long as the gallery.
+# The default number of thresholds; each has a table of counts as long as the gallery.
 THRESHOLDS = 100
 
-# Default number of sizes.
+# The default number of sizes.
 SIZES = 12
 
 
@@ -272,7 +291,7 @@ def gallery_size(
     array([0.999, 0.989, 0.945])
     """
     require_all_scores(scores)
-    search = OpenSet(
+    task = OpenSet(
         rank_unit="subject", fusion=fusion, ties=ties, impostors=impostors, max_rank=max_rank
     ).of_kind(scores.kind)
     check_max_rank(max_rank, scores.shape[-1])
@@ -284,15 +303,15 @@ def gallery_size(
     gallery_sizes = _sizes(sizes, subjects)
     curve = curve_thresholds(thresholds, n_thresholds)
     grid = thresholds_over(scores, curve, THRESHOLDS)
-    searching = Searching(scores, search)
-    in_gallery = scores.gallery_order.probe_group >= 0
-    candidates = CandidateSubjects(search.fusion, grid, subjects, in_gallery)
-    parts = parts_of(scores, nearest=False)  # rows are whole
+    searching = Searching(scores, task)
+    is_enrolled = scores.gallery_order.probe_group >= 0
+    candidates = CandidateSubjects(task.fusion, grid, subjects, is_enrolled)
+    parts = parts_of(scores, nearest=False)  # blocks of whole rows
     with rows_reported():
         *facts, histogram = reduce(parts, *searching.reducers, candidates)
-    result = _dataset(searching.result(*facts), grid, histogram, gallery_sizes, search)
+    result = _dataset(searching.result(*facts), grid, histogram, gallery_sizes, task)
     if isinstance(curve, np.ndarray):
-        smallest = result.isel(gallery_size=0)  # of which FAR is defined
+        smallest = result.isel(gallery_size=0)  # FAR of the largest gallery may be undefined
         detected = smallest["dir"].isel(rank=-1)
         beyond = all_beyond_scores(curve, smallest["far"].values, 1 - detected.values)
         result.attrs.update(message_attrs([*messages_of(result.attrs), *beyond]))

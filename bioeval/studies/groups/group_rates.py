@@ -1,9 +1,9 @@
-"""Verification by group: rates, measures of inequality, and the intervals of people's."""
+"""Verification by group: rates, measures of inequality, and intervals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ from bioeval.studies.groups.differences import (
 )
 from bioeval.studies.groups.measures import INEQUITY, inequity, measure_limits
 
-#: The label of all groups together, behind those of the groups.
+#: The last label of the dimension `group`: all groups together.
 ALL = "all"
 
 _FLAG = "1 where {}, else 0"
@@ -175,19 +175,20 @@ for _rate, _attempts, _words, _label in (
 class GroupRates(NamedTuple):
     """Attempts and errors by group, at one threshold."""
 
-    chosen: ChosenThreshold  # as a distance
-    subjects: np.ndarray  # int64 (groups + 1,): number of people of each group, and of all
-    of_attempts: bool  # whether the probe alone decides the group
-    counts: FoldCounts  # by the group of the probe, and of the gallery template
+    chosen: ChosenThreshold  # a distance
+    subjects: np.ndarray  # int64 (groups + 1,): number of people in each group, and in all
+    of_attempts: bool  # whether the probe alone decides the group of an attempt
+    counts: FoldCounts  # by the group of the probe and the group of the gallery template
 
 
 def groups_dataset(
     rates: GroupRates, groups: np.ndarray, alpha: float, about: Provenance, symmetric: bool
 ) -> xr.Dataset:
-    """Return the rates by group, whose labels are `groups`, and of all groups together.
+    """Return the rates by group and of all groups together; `groups` are the labels.
 
-    `symmetric` data hold each pair of templates twice.
+    In `symmetric` data, each pair of templates is compared twice.
     """
+    # Rates of the groups (groups + 1,), and FAR of pairs of groups (groups + 1, groups + 1).
     chosen, subjects, of_attempts, counts = rates
     defined = chosen.defined
     rejects = counts.genuine_attempts - counts.genuine_accepted
@@ -213,6 +214,7 @@ def groups_dataset(
     expected_fa = impostor.attempts_once * far.flat[-1]
     frr_flagged = is_small | ~(expected_fr >= RuleOf(30))
     far_flagged = is_small_pair | ~(expected_fa >= RuleOf(30))
+
     variables = {
         **variables_over(
             by_group,
@@ -229,9 +231,10 @@ def groups_dataset(
         "far_flagged": (by_pair, far_flagged.astype(np.int64)),
         **chosen.in_units(about.kind),
     }
+
+    # Measures of inequality, and remarks, which leave out all groups together.
     attrs: dict[str, Any] = {"groups_of": "attempts" if of_attempts else "people"}
     remarks: list[Message] = []
-    # From here on without all groups together.
     far_within = (far if of_attempts else far.diagonal())[:-1]
     if not of_attempts:
         variables |= inequity(far_within, frr[:-1], alpha)
@@ -241,9 +244,8 @@ def groups_dataset(
     is_small = is_small[:-1]
     remarks += few_subjects(groups, is_small)
     remarks += few_errors(groups, is_small, "frr", float(frr[-1]), frr_flagged[:-1], symmetric)
-    of_groups = (slice(-1),) * far.ndim
-    flagged = far_flagged[of_groups]
-    remarks += few_errors(groups, is_small, "far", float(far.flat[-1]), flagged, symmetric)
+    flags = far_flagged[(slice(-1),) * far.ndim]
+    remarks += few_errors(groups, is_small, "far", float(far.flat[-1]), flags, symmetric)
     attrs = about_attrs(about, "groups", "verification by group", remarks) | attrs
     return dataset(variables, GROUPS, coordinates, attrs)
 
@@ -251,13 +253,14 @@ def groups_dataset(
 class _RateOfGroups(NamedTuple):
     """A rate by group; arrays are (groups + 1, groups + 1).
 
-    Rows are groups of the probe, columns of the gallery template; the last are all groups together.
+    Rows are groups of the probe, and columns groups of the gallery template; the last row and the
+    last column are all groups together.
     """
 
     rate: np.ndarray
     errors: np.ndarray
     attempts: np.ndarray
-    attempts_once: np.ndarray  # each pair of templates of symmetric data once
+    attempts_once: np.ndarray  # attempts, but each pair of templates of symmetric data once
 
     @property
     def by_probe(self) -> _RateOfGroups:
@@ -269,18 +272,19 @@ def _rate_of_groups(
     errors: np.ndarray, attempts: np.ndarray, defined: bool, symmetric: bool
 ) -> _RateOfGroups:
     """Return a rate from counts (groups, groups); NaN unless the threshold is `defined`."""
-    once = with_totals(attempts)
+    attempts_once = with_totals(attempts)
     if symmetric:
-        # Pairs within a group are counted twice on the diagonal, others once on each side of it.
-        once = with_totals(attempts - np.diag(attempts.diagonal() // 2))
-        once[-1, -1] = attempts.sum() // 2
+        # Pairs within a group are counted twice on the diagonal, and pairs of two groups once on
+        # each side of it.
+        attempts_once = with_totals(attempts - np.diag(attempts.diagonal() // 2))
+        attempts_once[-1, -1] = attempts.sum() // 2
     errors = with_totals(errors)
     attempts = with_totals(attempts)
-    return _RateOfGroups(ratio(errors, attempts * defined), errors, attempts, once)
+    return _RateOfGroups(ratio(errors, attempts * defined), errors, attempts, attempts_once)
 
 
 def with_totals(counts: np.ndarray) -> np.ndarray:
-    """Return counts (groups, groups) with the sums of rows and columns behind them."""
+    """Return counts (groups, groups) with a last row and a last column of sums."""
     rows = np.column_stack([counts, counts.sum(axis=1)])
     return np.vstack([rows, rows.sum(axis=0)])
 
@@ -316,29 +320,29 @@ def _inequity_not_defined(what: str, why: str, groups: np.ndarray, advice: str =
     return Message("inequity-undefined", what=what, why=why, groups=listed, advice=advice)
 
 
-def few_subjects(groups: np.ndarray, few: np.ndarray) -> list[Message]:
-    """Return the warning of groups with too few subjects to be ranked; `few` flags them."""
-    if not few.any():
+def few_subjects(groups: np.ndarray, is_small: np.ndarray) -> list[Message]:
+    """Return a warning that groups have too few subjects to be ranked."""
+    if not is_small.any():
         return []
-    listed = groups[few].tolist()
+    listed = groups[is_small].tolist()
     return [Message("groups-of-few-subjects", needed=FEW_SUBJECTS, groups=listed)]
 
 
 def few_errors(
     groups: np.ndarray,
-    few: np.ndarray,
+    is_small: np.ndarray,
     rate: str,
     overall: float,
-    flags: np.ndarray,
+    is_flagged: np.ndarray,
     symmetric: bool,
 ) -> list[Message]:
-    """Return the warning of groups, or of pairs of groups, with too few errors to be ranked.
+    """Return a warning that groups, or pairs of groups, have too few errors to be ranked.
 
-    The errors are those that are expected at the `overall` rate, of `symmetric` data with each pair
-    of templates once. Groups with `few` subjects have a warning of their own.
+    Errors are expected at the `overall` rate; in `symmetric` data, each pair of templates counts
+    once. Groups with few subjects (`is_small`) have a warning of their own.
     """
-    rare = flags & ~(few if flags.ndim == 1 else few[:, None] | few)
-    if not rare.any() or math.isnan(overall):
+    is_listed = is_flagged & ~(is_small if is_flagged.ndim == 1 else is_small[:, None] | is_small)
+    if not is_listed.any() or math.isnan(overall):
         return []
     errors = {"frr": "false rejects", "far": "false accepts"}[rate]
     expected: dict[str, Any] = {
@@ -349,10 +353,10 @@ def few_errors(
     }
     if symmetric:
         expected["once"] = "each pair of templates counts once"
-    if rare.ndim == 1:
-        listed = groups[rare].tolist()
+    if is_listed.ndim == 1:
+        listed = groups[is_listed].tolist()
     else:
-        listed = [f"{groups[i]} against {groups[j]}" for i, j in np.argwhere(rare)]
+        listed = [f"{groups[i]} against {groups[j]}" for i, j in np.argwhere(is_listed)]
     return [Message("few-expected-errors-in-groups", **expected, groups=listed)]
 
 
@@ -367,72 +371,93 @@ def group_intervals(
 ) -> xr.Dataset:
     """Return a result by group of people with confidence intervals, if rates are `defined`.
 
-    `group` (int64 (people,)) are the groups of people, in the order of their codes.
+    `group` (int64 (people,)) has the group of each person, in the order of the people's codes.
 
     FRR and FAR at the threshold of all groups have limits by leaving out each person. Nothing is
     concluded about groups of fewer than 30 subjects: their rates may be anything, and tests and
     differences leave them out.
     """
-    confidence = options.confidence
-    enough = has_enough_subjects(dataset)
-    number = len(enough)
+    # The attempts of FRR by group, and of FAR by the groups of probe and claimed person.
+    is_compared = has_enough_subjects(dataset)
+    groups = range(len(is_compared))
     counts = people_counts(scores, dataset["threshold"].values[None])
     pairs = PairsOfGroups(counts, group)
-    subjects, disjoint = independent_trials(counts, group, number)
-    # The people of FRR by group, and of FAR by groups of probe and claimed person.
-    of_frr = [people_with_mates(counts, group == g, int(subjects[g])) for g in range(number)]
-    of_far = [
-        [pairs.people_of(g, h, int(disjoint[g, h])) for h in range(number)] for g in range(number)
-    ]
+    subjects, disjoint_pairs = independent_trials(counts, group, len(groups))
+    genuine = [people_with_mates(counts, group == g, int(subjects[g])) for g in groups]
+    impostor = [[pairs.people_of(g, h, int(disjoint_pairs[g, h])) for h in groups] for g in groups]
+
     # (1 + groups, groups, 2): lower and upper limits of FRR, then of FAR by group of the probe.
-    alone = [[x.limits(confidence) for x in row] for row in (of_frr, *of_far)]
-    frr, *far = np.array(alone) if defined else np.full((1 + number, number, 2), np.nan)
+    frr, *far = np.full((1 + len(groups), len(groups), 2), np.nan)
+    if defined:
+        rows = (genuine, *impostor)
+        frr, *far = np.array([[x.limits(options.confidence) for x in row] for row in rows])
     limits: dict[str, Limits] = {
         "frr": (frr[:, 0], frr[:, 1]),
         "far": (np.stack(far)[..., 0], np.stack(far)[..., 1]),
     }
     remarks: list[Message] = [*options.few_people(int((~counts.no_person).sum()))]
-    compared = int(enough.sum()) if enough.sum() > 1 else 0
-    remarks += not_compared(number, enough)
+    remarks += not_compared(len(groups), is_compared)
     variables: dict[str, Any] = {}
     if defined:
         compared_rates = {
-            "far": [of_far[g][g] if enough[g] else None for g in range(number)],
-            "frr": [of_frr[g] if enough[g] else None for g in range(number)],
+            "far": [impostor[g][g] if is_compared[g] else None for g in groups],
+            "frr": [genuine[g] if is_compared[g] else None for g in groups],
         }
-        limits |= {name: (np.array(np.nan), np.array(np.nan)) for name in INEQUITY}
         p_values = {"far": math.nan, "frr": math.nan}
-        if compared:
-            of_both, of_one = (
-                [_limits_together(x, n * compared, confidence) for x in compared_rates.values()]
-                for n in (2, 1)
-            )
-            limits |= measure_limits(of_both, of_one, float(dataset.attrs["alpha"]))
-            p_values, notes = _p_values(counts, pairs, enough, options)
+        if is_compared.sum() > 1:
+            p_values, notes = _p_values(counts, pairs, is_compared, options)
             remarks += notes
-        for rate, people in compared_rates.items():
-            low, high = _limits_together(people, int(enough.sum()), confidence)
-            rates = np.array([np.nan if x is None else x.rate for x in people])
-            variables |= {f"{rate}_simultaneous": rates}
-            variables |= {f"{rate}_simultaneous_low": low, f"{rate}_simultaneous_high": high}
-            variables[f"{rate}_groups_p"] = np.array(p_values[rate])
-        for rate in ("frr", "far"):
-            between = differences_of_groups(compared_rates[rate], confidence)
-            variables |= {f"{rate}_{key}": x for key, x in between.items()}
-    out = with_limits_of_groups(dataset, options, limits, variables, remarks)
-    return out.assign_attrs(
+        alpha = float(dataset.attrs["alpha"])
+        limits |= _limits_of_inequity(compared_rates, alpha, options.confidence)
+        variables = _variables_of_comparison(compared_rates, p_values, options.confidence)
+    result = with_limits_of_groups(dataset, options, limits, variables, remarks)
+    return result.assign_attrs(
         interval_of_inequality="all values within limits of the rates that hold for all groups "
         "together, by the jackknife over people of each group"
     )
 
 
+def _limits_of_inequity(
+    rates: Mapping[str, Sequence[PeopleOfRate | None]], alpha: float, confidence: float
+) -> dict[str, Limits]:
+    """Return the limits of the measures of inequality; NaN with fewer than two groups."""
+    groups = sum(people is not None for people in rates["frr"])
+    if groups < 2:
+        return {name: (np.array(np.nan), np.array(np.nan)) for name in INEQUITY}
+    for_both_rates, for_one_rate = (
+        [_limits_together(people, number * groups, confidence) for people in rates.values()]
+        for number in (2, 1)
+    )
+    return measure_limits(for_both_rates, for_one_rate, alpha)
+
+
+def _variables_of_comparison(
+    compared_rates: Mapping[str, Sequence[PeopleOfRate | None]],
+    p_values: Mapping[str, float],
+    confidence: float,
+) -> dict[str, Any]:
+    """Return limits of each rate for all groups together, the p-value, and the differences."""
+    variables: dict[str, Any] = {}
+    for rate, groups in compared_rates.items():
+        number = sum(people is not None for people in groups)
+        low, high = _limits_together(groups, number, confidence)
+        rates = np.array([np.nan if people is None else people.rate for people in groups])
+        variables[f"{rate}_simultaneous"] = rates
+        variables |= {f"{rate}_simultaneous_low": low, f"{rate}_simultaneous_high": high}
+        variables[f"{rate}_groups_p"] = np.array(p_values[rate])
+        differences = differences_of_groups(groups, confidence)
+        variables |= {f"{rate}_{statistic}": x for statistic, x in differences.items()}
+    return variables
+
+
 def _limits_together(
     groups: Sequence[PeopleOfRate | None], rates: int, confidence: float
 ) -> Limits:
-    """Return limits of the groups' rates that hold for a number of `rates`; NaN of no group.
+    """Return limits of the groups' rates that hold for a number of `rates` together.
 
-    Groups are disjoint people, so that their rates are independent, and limits of each at the level
-    ``confidence ** (1 / rates)`` hold together (Sidak); for two rates of the same people, at least.
+    The limits of a group that is None are NaN. Groups have no person in common, so that their rates
+    are independent, and limits of each at the level ``confidence ** (1 / rates)`` hold together
+    (Sidak). Two rates of the same people are not independent: their limits hold at least so often.
     """
     level = confidence ** (1 / max(rates, 1))
     ends = [(np.nan, np.nan) if people is None else people.limits(level) for people in groups]
@@ -447,26 +472,27 @@ def with_limits_of_groups(
     variables: dict[str, np.ndarray],
     remarks: list[Message],
 ) -> xr.Dataset:
-    """Return a result with limits of its rates, and variables by group, or by two of them.
+    """Return a result with limits of its rates, and with variables by group or by pair of groups.
 
-    All groups together have none of these.
+    The label of all groups together has none of these values: they are NaN, empty or 0 there.
     """
-    of_rates = {}
+    padded_limits = {}
     for name, ends in limits.items():
-        low, high = (np.pad(x, (0, 1), constant_values=np.nan) for x in ends)  # numbers stay
-        of_rates[name] = low, high
-    result = options.added_to(dataset, of_rates, GROUPS, remarks)
+        # Limits of a measure, which has no dimension, are not padded.
+        low, high = (np.pad(x, (0, 1), constant_values=np.nan) for x in ends)
+        padded_limits[name] = low, high
+    result = options.added_to(dataset, padded_limits, GROUPS, remarks)
     for name in filter(variables.__contains__, GROUPS):
         values = variables[name]
         dims = ("group", "other_group")[: values.ndim]
         if dims:
-            nothing = {"f": np.nan, "O": ""}.get(values.dtype.kind, 0)
-            none = np.full((1, *values.shape[1:]), nothing, dtype=values.dtype)
-            values = np.concatenate([values, none])
+            missing = {"f": np.nan, "O": ""}.get(values.dtype.kind, 0)
+            last_row = np.full((1, *values.shape[1:]), missing, dtype=values.dtype)
+            values = np.concatenate([values, last_row])
         result[name] = dims, values, GROUPS[name].attrs
     if variables:
-        columns = "other_group", dataset["group"].values[:-1], GROUPS["other_group"].attrs
-        result = result.assign_coords(other_group=columns).assign_attrs(
+        other_groups = "other_group", dataset["group"].values[:-1], GROUPS["other_group"].attrs
+        result = result.assign_coords(other_group=other_groups).assign_attrs(
             interval_of_differences="limits that hold for all pairs of groups together, by the "
             "jackknife over people"
         )
@@ -474,13 +500,13 @@ def with_limits_of_groups(
 
 
 def has_enough_subjects(dataset: xr.Dataset) -> np.ndarray:
-    """Return whether each group, without all groups together, has the subjects to be compared."""
+    """Return whether each group has enough subjects to be compared, bool (groups,)."""
     return dataset["few_subjects"].values[:-1] == 0
 
 
-def not_compared(groups: int, enough: np.ndarray) -> list[Message]:
-    """Return the message that too few of several groups have people `enough` to be compared."""
-    if groups < 2 or enough.sum() > 1:
+def not_compared(groups: int, is_compared: np.ndarray) -> list[Message]:
+    """Return a message if there are several groups, and fewer than two of them are compared."""
+    if groups < 2 or is_compared.sum() > 1:
         return []
     reason = (
         f"fewer than two groups have {FEW_SUBJECTS} subjects, so there are no limits and no "
@@ -490,39 +516,42 @@ def not_compared(groups: int, enough: np.ndarray) -> list[Message]:
 
 
 def independent_trials(
-    counts: PeopleCounts, group: np.ndarray, number: int
+    counts: PeopleCounts, group: np.ndarray, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers of independent trials: subjects of a group, disjoint pairs of two groups.
+    """Return the numbers of independent trials of FRR and of FAR.
 
-    Disjoint pairs, int64 (groups, groups), have no person in common.
+    FRR of a group has a trial for each subject with a genuine attempt, int64 (groups,); FAR of two
+    groups has a trial for each disjoint pair of people, int64 (groups, groups). Disjoint pairs have
+    no person in common.
     """
-    subjects = np.bincount(group[counts.genuine_attempts > 0], minlength=number)
-    pairs = np.zeros((number, number), dtype=np.int64)
+    subjects = np.bincount(group[counts.genuine_attempts > 0], minlength=groups)
+    pairs = np.zeros((groups, groups), dtype=np.int64)
     if counts.listed:
-        people = ~(counts.no_person[counts.probe] | counts.no_person[counts.claimed])
-        probe, claimed = counts.probe[people], counts.claimed[people]
-        code = group[probe] * number + group[claimed]
+        # Not everyone is compared: disjoint pairs are looked for among the pairs compared.
+        are_people = ~(counts.no_person[counts.probe] | counts.no_person[counts.claimed])
+        probe, claimed = counts.probe[are_people], counts.claimed[are_people]
+        code = group[probe] * groups + group[claimed]
         for k in np.unique(code):
-            mate = mates_among(probe[code == k], claimed[code == k], len(counts.people))
-            pairs.flat[k] = (mate >= 0).sum() // 2
+            partner = mates_among(probe[code == k], claimed[code == k], len(counts.people))
+            pairs.flat[k] = (partner >= 0).sum() // 2
         return subjects, pairs
-    # Where everyone is compared, disjoint pairs follow from the people of both sides.
+    # If everyone is compared, the numbers of people on both sides decide.
     probes, enrolled = (np.flatnonzero(size * ~counts.no_person) for size in counts.sizes)
-    probes_of = np.bincount(group[probes], minlength=number)
-    enrolled_of = np.bincount(group[enrolled], minlength=number)
-    everyone_of = np.bincount(group[np.union1d(probes, enrolled)], minlength=number)
-    for first in range(number):
-        for second in range(number):
+    probes_of = np.bincount(group[probes], minlength=groups)
+    enrolled_of = np.bincount(group[enrolled], minlength=groups)
+    everyone_of = np.bincount(group[np.union1d(probes, enrolled)], minlength=groups)
+    for first in range(groups):
+        for second in range(groups):
             pairs[first, second] = min(probes_of[first], enrolled_of[second])
         pairs[first, first] = min(pairs[first, first], everyone_of[first] // 2)
     return subjects, pairs
 
 
-def people_with_mates(counts: PeopleCounts, inside: np.ndarray, trials: int) -> PeopleOfRate:
-    """Return the people inside a group who have genuine attempts."""
+def people_with_mates(counts: PeopleCounts, is_in_group: np.ndarray, trials: int) -> PeopleOfRate:
+    """Return the genuine attempts of the people in a group."""
     attempts_of = counts.genuine_attempts
     accepted = counts.genuine_accepted[0]
-    has_attempt = inside & (attempts_of > 0)
+    has_attempt = is_in_group & (attempts_of > 0)
     rejects = (attempts_of - accepted)[has_attempt]
     attempts = attempts_of[has_attempt]
     persons = np.flatnonzero(has_attempt)
@@ -531,20 +560,20 @@ def people_with_mates(counts: PeopleCounts, inside: np.ndarray, trials: int) -> 
 
 
 def _p_values(
-    counts: PeopleCounts, pairs: PairsOfGroups, enough: np.ndarray, options: IntervalMethod
+    counts: PeopleCounts, pairs: PairsOfGroups, is_compared: np.ndarray, options: IntervalMethod
 ) -> tuple[dict[str, float], list[Message]]:
-    """Return the p-value of a permutation test of each rate; NaN where it is not tested."""
+    """Return the p-value of a permutation test of each rate; NaN if it is not tested."""
     p_values = {"far": math.nan, "frr": math.nan}
     attempts = counts.genuine_attempts
     accepted = counts.genuine_accepted[0]
-    is_compared = enough[pairs.group] & ~pairs.no_person
+    is_candidate = is_compared[pairs.group] & ~pairs.no_person
 
     def tested(is_tested: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the people of a mask, and their groups numbered from 0 without gaps."""
         persons = np.flatnonzero(is_tested)
         return persons, np.unique(pairs.group[persons], return_inverse=True)[1].reshape(-1)
 
-    persons, groups = tested(is_compared & (attempts > 0))
+    persons, groups = tested(is_candidate & (attempts > 0))
     if len(np.unique(groups)) > 1:
         errors = (attempts - accepted)[persons]
         p_values["frr"] = frr_differs(errors, attempts[persons], groups, Stream(options.seed, 1))
@@ -553,7 +582,7 @@ def _p_values(
         statement = "{far} within groups differs"
         reason = f"this is tested only with up to {MOST_TESTED:,} subjects"
         return p_values, [Message("groups-not-compared", what=statement, why=reason)]
-    persons, groups = tested(is_compared & (tables[1].sum(axis=1) > 0))
+    persons, groups = tested(is_candidate & (tables[1].sum(axis=1) > 0))
     if len(np.unique(groups)) > 1:
         squares = tables[:, persons[:, None], persons]
         p_values["far"] = far_differs(squares, groups, Stream(options.seed, 2))
@@ -566,42 +595,52 @@ def condition_intervals(
 ) -> xr.Dataset:
     """Return a result by group of attempts with limits and differences.
 
-    `group` is that of each probe. Groups of fewer than 30 subjects are not compared.
+    `group` (probes,) has the group of each probe. Groups of fewer than 30 subjects are left out of
+    comparisons.
     """
+    # The genuine and the impostor attempts of each group, counted as if its probes were alone.
     threshold = dataset["threshold"].values[None]
-    enough = has_enough_subjects(dataset)
+    is_compared = has_enough_subjects(dataset)
     codes = scores.codes
     persons = np.union1d(codes.probe, codes.gallery)
-    place_of_person = {name: i for i, name in enumerate(codes.values[persons].tolist())}
+    index_of_person = {name: i for i, name in enumerate(codes.values[persons].tolist())}
     rates: dict[str, list[PeopleOfRate]] = {"frr": [], "far": []}
-    for number in range(len(enough)):
+    for number in range(len(is_compared)):
         counts = people_counts(scores.select(probes=np.flatnonzero(group == number)), threshold)
-        places = np.array([place_of_person[name] for name in counts.people])
-        alone = np.zeros(len(places), dtype=np.int64)
-        subjects, pairs = independent_trials(counts, alone, 1)
-        mates = people_with_mates(counts, alone == 0, int(subjects[0]))
-        impostors = PairsOfGroups(counts, alone).people_of(0, 0, int(pairs[0, 0]))
-        for rates_of_groups, people in zip(rates.values(), (mates, impostors), strict=True):
-            rates_of_groups.append(replace(people, person=places[people.person]))
+        index = np.array([index_of_person[name] for name in counts.people])
+        one_group = np.zeros(len(index), dtype=np.int64)
+        subjects, pairs = independent_trials(counts, one_group, 1)
+        genuine = people_with_mates(counts, one_group == 0, int(subjects[0]))
+        impostor = PairsOfGroups(counts, one_group).people_of(0, 0, int(pairs[0, 0]))
+        for groups, people in zip(rates.values(), (genuine, impostor), strict=True):
+            groups.append(replace(people, person=index[people.person]))
+
+    # Their limits, and the differences of each two groups.
     limits: dict[str, Limits] = {}
     variables: dict[str, np.ndarray] = {}
     for rate, groups in rates.items():
         low, high = np.array([people.limits(options.confidence) for people in groups]).T
         limits[rate] = low, high
-        between = _differences(groups, len(persons), enough, options.confidence, rate == "far")
-        variables |= {f"{rate}_{key}": values for key, values in between.items()}
+        differences = _differences(
+            groups, len(persons), is_compared, options.confidence, of_two=rate == "far"
+        )
+        variables |= {f"{rate}_{statistic}": values for statistic, values in differences.items()}
     known_people = int((~codes.no_person[persons]).sum())
-    remarks = [*options.few_people(known_people), *not_compared(len(enough), enough)]
+    remarks = [*options.few_people(known_people), *not_compared(len(is_compared), is_compared)]
     return with_limits_of_groups(dataset, options, limits, variables, remarks)
 
 
 def _differences(
-    groups: Sequence[PeopleOfRate], people: int, enough: np.ndarray, confidence: float, of_two: bool
+    groups: Sequence[PeopleOfRate],
+    people: int,
+    is_compared: np.ndarray,
+    confidence: float,
+    *,
+    of_two: bool,
 ) -> dict[str, np.ndarray]:
-    """Return differences of one rate of each two groups, by the ends of names.
+    """Return differences of one rate between each two groups, by the ends of names of variables.
 
-    - `people`: number of people, whose places the groups have
-    - `enough`: whether a group has people enough to be compared
+    - `people`: number of all people, which `person` of the groups indexes
     - `of_two`: whether an attempt is of two people
     """
     # Both (groups, people): the same people in all groups, for a jackknife of the differences.
@@ -615,12 +654,13 @@ def _differences(
     all_errors = np.array([people_of_group.errors for people_of_group in groups])
     all_attempts = np.array([people_of_group.attempts for people_of_group in groups])
     columns = ratio(without_each(errors, all_errors), without_each(attempts, all_attempts))
-    of_each = np.nan_to_num(ratio(errors, attempts))  # a person without attempts has no error
-    none = [of_each[0, :0]] * len(groups)
-    discordant_people = discordant(*((none, of_each) if of_two else (of_each, none)))
-    comparable = (discordant_people >= least_discordant(confidence)) & enough[:, None] & enough
-    between = Differences.from_columns(columns, comparable, confidence, widest=1.0)
-    order = np.flatnonzero(enough & ~np.isnan(columns[:, 0]))
+    person_rates = np.nan_to_num(ratio(errors, attempts))  # a person without attempts has no error
+    none = [person_rates[0, :0]] * len(groups)
+    discordant_people = discordant(*((none, person_rates) if of_two else (person_rates, none)))
+    is_comparable = discordant_people >= least_discordant(confidence)
+    is_comparable &= is_compared[:, None] & is_compared
+    between = Differences.from_columns(columns, is_comparable, confidence, widest=1.0)
+    order = np.flatnonzero(is_compared & ~np.isnan(columns[:, 0]))
     letters = between.letters(order[np.argsort(columns[order, 0], kind="stable")].tolist())
     return {
         "difference": between.difference,

@@ -40,7 +40,7 @@ from bioeval.studies.groups.group_rates import (
     has_enough_subjects,
 )
 
-# More groups are refused: counts of all their pairs would take too much memory.
+# More groups are refused: counts of all pairs of groups would take too much memory.
 MOST_GROUPS = 256
 
 
@@ -155,26 +155,26 @@ def by_group(
     require_scores(scores)
     require_values(scores, "verification by group")
     require_people(scores, "verification by group")
-    grouping, scores, messages = _grouped(scores, group)
-    messages += look_alike(
-        spellings(grouping.labels), grouping.name or "group", len(grouping.labels)
-    )
-    if grouping.people is None and alpha != 0.5:
+    groups, scores, messages = _grouped(scores, group)
+    messages += look_alike(spellings(groups.labels), groups.name or "group", len(groups.labels))
+    if groups.people is None and alpha != 0.5:
         raise ProtocolError(
             "`alpha` has no effect on groups of attempts, which have no FDR and no "
             "GARBE; leave it out"
         )
+
+    # One threshold for all groups, and the rates of the groups.
     codes = scores.codes
-    as_distance = rule.as_distance(scores.kind)
-    counting = FoldAttempts(None, [grouping.sides], [[(Subset(),)]], as_distance, Rule("eer"))
+    distance_rule = rule.as_distance(scores.kind)
+    counting = FoldAttempts(None, [groups.sides], [[(Subset(),)]], distance_rule, Rule("eer"))
     with rows_reported(passes=2):
         ((((attempts,),),),) = reduce(scores, counting)
-        report_rows(scores.shape[0], scores.shape[0])  # of a second pass that may not be needed
-    chosen = choose(as_distance, attempts)
+        report_rows(scores.shape[0], scores.shape[0])  # the second pass may not be needed
+    chosen = choose(distance_rule, attempts)
     counts = counting.by_fold(chosen.threshold)
-    rates = GroupRates(chosen, grouping.subjects(codes), grouping.people is None, counts)
+    rates = GroupRates(chosen, groups.subjects(codes), groups.people is None, counts)
     ds = groups_dataset(
-        rates, grouping.labels, alpha, Provenance.from_scores(scores), is_symmetric(scores)
+        rates, groups.labels, alpha, Provenance.from_scores(scores), is_symmetric(scores)
     )
     if attempts.defined and not chosen.defined:
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
@@ -182,17 +182,19 @@ def by_group(
         used = to_user(chosen.threshold, scores.kind)
         messages += beyond_scores(used, float(ds["far"].values.flat[-1]), float(ds["frr"][-1]))
     ds.attrs.update(
-        by=grouping.name or "given values",
+        by=groups.name or "given values",
         **rule.attrs(),
         **message_attrs([*_answers_on_frr(ds), *messages], ds.attrs),
     )
+
+    # Intervals, and the answer of the test.
     if options is not None:
         with threads_for(scores):
-            if grouping.people is not None:
-                of_people = grouping.people[np.union1d(codes.probe, codes.gallery)]
-                ds = group_intervals(ds, scores, of_people, options, defined=chosen.defined)
+            if groups.people is not None:
+                group_of_person = groups.people[np.union1d(codes.probe, codes.gallery)]
+                ds = group_intervals(ds, scores, group_of_person, options, defined=chosen.defined)
             elif chosen.defined:
-                ds = condition_intervals(ds, scores, grouping.sides[0], options)
+                ds = condition_intervals(ds, scores, groups.sides[0], options)
     return ds.assign_attrs(message_attrs(_answer_of_test(ds), ds.attrs))
 
 
@@ -223,33 +225,35 @@ def _answer_of_test(ds: xr.Dataset) -> Iterator[Message]:
 
 
 class Groups(NamedTuple):
-    """The groups of a column: of people, or of attempts.
+    """The groups of a column, which are groups of people or of attempts."""
 
-    - `labels`: sorted
-    - `sides`: the group of each probe and of each gallery template, by its place in `labels`; in
-      groups of attempts, the group of the probe decides alone
-    - `people`: the group of each subject by its code; None of groups of attempts
-    - `name`: of the column, empty of values
-    """
-
-    labels: np.ndarray
+    labels: np.ndarray  # sorted
+    #: The group of each probe and of each gallery template, as an index of `labels`. In groups of
+    #: attempts, the group of the probe alone decides.
     sides: Sides
-    people: np.ndarray | None
-    name: str
+    people: np.ndarray | None  # the group of each subject by its code; None of groups of attempts
+    name: str  # name of the column; empty if values were given
 
     def subjects(self, codes: Codes) -> np.ndarray:
-        """Return the number of people of each group, on either side or with a probe, and of all."""
+        """Return the number of people in each group, and in all groups, int64 (groups + 1,).
+
+        In groups of people, templates of either side count; in groups of attempts, only probes.
+        """
         subject, group = codes.probe.astype(np.int64), self.sides[0]
         if self.people is not None:
             subject = np.union1d(codes.probe, codes.gallery)
             group = self.people[subject]
-        is_known, number = ~codes.no_person[subject], len(self.labels)
-        distinct = np.unique(subject[is_known] * number + group[is_known])
-        of_groups = np.bincount(distinct % number, minlength=number)
-        return np.append(of_groups, len(np.unique(subject[is_known])))
+        is_person, groups = ~codes.no_person[subject], len(self.labels)
+        distinct = np.unique(subject[is_person] * groups + group[is_person])
+        people = np.bincount(distinct % groups, minlength=groups)
+        return np.append(people, len(np.unique(subject[is_person])))
 
 
 def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]:
+    """Return the groups, the scores of templates with a known group, and messages.
+
+    The groups are of people if each person's templates are all in one group, else of attempts.
+    """
     of_probes = isinstance(group, (tuple, list)) and len(group) == 2 and group[1] is None
     values = group[0] if of_probes else group
     name = values if isinstance(values, str) else ""
@@ -257,32 +261,40 @@ def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]
     if name in scores.probe_meta:
         gallery = scores.gallery_meta.get(name)
         of_probes |= gallery is None or bool(unknown_values(gallery, name).all())
+
+    # Groups of people.
     if not of_probes:
         known_scores, sides = with_known_values(scores, values, "group")
-        labels, codes = _labels_of(*sides)
-        subject = np.append(known_scores.codes.probe, known_scores.codes.gallery)
-        of_template = np.append(*codes)
-        of_code = np.full(len(known_scores.codes.values), -1, dtype=np.int64)
-        of_code[subject] = of_template
-        wrong = np.flatnonzero(of_code[subject] != of_template)
-        if not len(wrong):
-            of_sides = of_code[known_scores.codes.probe], of_code[known_scores.codes.gallery]
-            return Groups(labels, of_sides, of_code, name), known_scores, messages
-        several = labels[np.unique(of_template[subject == subject[wrong[0]]])].tolist()
-        first = plain(known_scores.codes.values[subject[wrong[0]]])
-        number = len(np.unique(subject[wrong]))
+        codes = known_scores.codes
+        labels, groups_of_sides = _labels_of(*sides)
+        subject = np.append(codes.probe, codes.gallery)
+        group_of_template = np.append(*groups_of_sides)
+        group_of_subject = np.full(len(codes.values), -1, dtype=np.int64)
+        group_of_subject[subject] = group_of_template
+        in_other_group = np.flatnonzero(group_of_subject[subject] != group_of_template)
+        if not len(in_other_group):
+            groups_of_people = group_of_subject[codes.probe], group_of_subject[codes.gallery]
+            groups = Groups(labels, groups_of_people, group_of_subject, name)
+            return groups, known_scores, messages
+        first = subject[in_other_group[0]]
+        groups_of_first = labels[np.unique(group_of_template[subject == first])].tolist()
+        first_name = plain(codes.values[first])
+        number = len(np.unique(subject[in_other_group]))
         if is_pair(values):
-            raise _error_of_several_groups(scores, first, several, number)
+            raise _error_of_several_groups(scores, first_name, groups_of_first, number)
         people = len(np.unique(subject))
-        if 2 * number < people:  # which may be a mistake
-            about = {"several": number, "of": people, "subject": first, "groups": several}
+        if 2 * number < people:  # few subjects are in several groups: it may be a mistake
+            about = {"several": number, "of": people}
+            about |= {"subject": first_name, "groups": groups_of_first}
             messages.append(Message("groups-of-attempts", **about))
+
+    # Groups of attempts.
     scores, (probe, _) = with_known_values(scores, values, "group", of_probes=True)
-    labels, (of_probe, _) = _labels_of(probe, probe)
+    labels, (group_of_probe, _) = _labels_of(probe, probe)
     # A tile of all-against-all embeddings is counted in both directions.
-    square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
-    of_gallery = of_probe if square else np.zeros(scores.shape[-1], dtype=np.int64)
-    return Groups(labels, (of_probe, of_gallery), None, name), scores, messages
+    is_square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
+    group_of_column = group_of_probe if is_square else np.zeros(scores.shape[-1], dtype=np.int64)
+    return Groups(labels, (group_of_probe, group_of_column), None, name), scores, messages
 
 
 def _error_of_several_groups(
@@ -300,15 +312,15 @@ def _error_of_several_groups(
 
 
 def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Sides]:
-    """Return the labels of the groups in order, and the place of each template's group among them.
+    """Return the labels of the groups in order, and the group of each template.
 
-    The places are int64: (m,) of the probes, and (n,) of the gallery.
+    A group is an index of the labels, int64 (m,) of the probes and (n,) of the gallery.
     """
     codes = Codes(probe, gallery, "`group`")
     used_codes = np.union1d(codes.probe, codes.gallery)
     labels, order = _sorted(codes.values[used_codes])
-    place = np.full(len(codes.values), -1, dtype=np.int64)
-    place[used_codes[order]] = np.arange(len(order))
+    group_of_code = np.full(len(codes.values), -1, dtype=np.int64)
+    group_of_code[used_codes[order]] = np.arange(len(order))
     if len(labels) > MOST_GROUPS:
         raise DataError(
             f"`group` has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
@@ -319,11 +331,11 @@ def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Side
             f"there is a group {ALL!r}, and results call all groups together {ALL!r}; write the "
             "group in another way"
         )
-    return labels, (place[codes.probe], place[codes.gallery])
+    return labels, (group_of_code[codes.probe], group_of_code[codes.gallery])
 
 
 def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels as text, and the indices that sort them: numbers in increasing order."""
+    """Return the labels as text in order, numbers by their value, and the indices of this order."""
     plain_values = list(map(plain, values.tolist()))
     texts = np.array(list(map(str, plain_values)), dtype=str)
     order = np.argsort(texts, kind="stable")

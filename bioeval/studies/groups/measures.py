@@ -1,9 +1,9 @@
-"""Measures of inequality of groups, and the limits that follow from those of the rates.
+"""Measures of inequality of groups, and their limits.
 
 A percentile interval of a measure such as the largest rate over the smallest never contains
-equality, since noise alone moves the measure away from it. So the rates have limits that hold for
-all groups together, and a measure has the smallest and the largest value that it takes anywhere
-within these limits.
+equality, since noise alone moves the measure away from it. So limits of the rates are computed that
+hold for all groups together; the limits of a measure are its smallest and its largest value while
+all rates are within their limits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INEQUITY = (
 def inequity(far: np.ndarray, frr: np.ndarray, alpha: float) -> dict[str, np.ndarray]:
     """Return the measures of `INEQUITY`.
 
-    - `far`, `frr` (float (groups, ...)): FAR within each group, and FRR of each
+    - `far`, `frr` (float (groups, ...)): FAR within each group, and FRR of each group
     - `alpha`: weight of FAR in FDR and GARBE
     """
     measures = {
@@ -41,9 +41,9 @@ def inequity(far: np.ndarray, frr: np.ndarray, alpha: float) -> dict[str, np.nda
         positive = np.where((rates > 0).all(axis=0), rates, np.nan)
         largest = positive.max(axis=0)
         measures[f"{name}_max_over_min"] = largest / positive.min(axis=0)
-        # Exactly 1 where all are equal.
-        below = np.log(positive / largest).mean(axis=0)
-        measures[f"{name}_max_over_geomean"] = np.exp(-below)
+        # Computed from quotients, so that it is exactly 1 if all rates are equal.
+        log_quotients = np.log(positive / largest).mean(axis=0)
+        measures[f"{name}_max_over_geomean"] = np.exp(-log_quotients)
     return measures
 
 
@@ -54,27 +54,29 @@ def _range(rates: np.ndarray) -> np.ndarray:
 def gini_of_rates(rates: np.ndarray) -> np.ndarray:
     """Return the Gini coefficient, corrected for the number of groups; 0 if all rates are 0.
 
-    ``n / (n - 1)`` times ``sum_ij |x_i - x_j| / (2 n^2 mean)``; of GARBE (Howard and others 2022).
+    It is ``n / (n - 1)`` times ``sum_ij |x_i - x_j| / (2 n^2 mean)``, as in GARBE (Howard and
+    others 2022).
     """
     groups = len(rates)
-    place = (2 * np.arange(groups) - groups + 1).reshape((groups, *[1] * (rates.ndim - 1)))
-    differences = 2 * (place * np.sort(rates, axis=0)).sum(axis=0)
+    # In increasing order, a rate enters the sum of differences with the weight 2 * index - n + 1.
+    weights = (2 * np.arange(groups) - groups + 1).reshape((groups, *[1] * (rates.ndim - 1)))
+    differences = 2 * (weights * np.sort(rates, axis=0)).sum(axis=0)
     mean = rates.mean(axis=0)
-    defined = np.where(mean > 0, mean, 1.0)
-    return np.where(mean == 0, 0.0, differences / (2 * max(groups - 1, 1) * groups * defined))
+    divisor = np.where(mean > 0, mean, 1.0)
+    return np.where(mean == 0, 0.0, differences / (2 * max(groups - 1, 1) * groups * divisor))
 
 
 def measure_limits(
-    both: Sequence[Limits], alone: Sequence[Limits], alpha: float
+    for_both_rates: Sequence[Limits], for_one_rate: Sequence[Limits], alpha: float
 ) -> dict[str, Limits]:
     """Return the limits of the measures of groups by name.
 
-    - `both`: limits of FAR, and of FRR, that hold for both rates of all groups together
-    - `alone`: limits that hold for the one rate of all groups together
+    - `for_both_rates`: limits of FAR and of FRR that hold for both rates of all groups together
+    - `for_one_rate`: limits of FAR and of FRR; each hold for this one rate of all groups together
 
-    A limit that is NaN says nothing: the rate may be anything.
+    If a limit is NaN, the rate may be anything from 0 to 1.
     """
-    far, frr = map(_known, both)
+    far, frr = map(_known, for_both_rates)
     (far_least, far_most), (frr_least, frr_most) = range_limits(*far), range_limits(*frr)
     limits = {
         "fdr": (
@@ -87,7 +89,7 @@ def measure_limits(
         alpha * far_least + (1 - alpha) * frr_least,
         alpha * far_most + (1 - alpha) * frr_most,
     )
-    for name, rates in zip(("far", "frr"), map(_known, alone), strict=True):
+    for name, rates in zip(("far", "frr"), map(_known, for_one_rate), strict=True):
         limits[f"{name}_max_over_min"] = quotient_limits(*rates)
         limits[f"{name}_max_over_geomean"] = geomean_limits(*rates)
     return {name: (np.array(low), np.array(high)) for name, (low, high) in limits.items()}
@@ -99,13 +101,13 @@ def _known(limits: Limits) -> Limits:
 
 
 def range_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Return the smallest and the largest range of rates within limits."""
+    """Return the smallest and the largest range that rates within limits can have."""
     least = max(0.0, float(low.max() - high.min()))
     return least, _largest_of_pairs(high, low, np.subtract)
 
 
 def quotient_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Return the smallest and the largest quotient of the largest rate and the smallest."""
+    """Return the limits of the quotient of the largest and the smallest of rates within limits."""
     with np.errstate(divide="ignore", invalid="ignore"):
         least = max(1.0, float(low.max() / high.min()))
         return least, _largest_of_pairs(high, low, np.divide)
@@ -114,17 +116,17 @@ def quotient_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
 def _largest_of_pairs(
     high: np.ndarray, low: np.ndarray, function: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> float:
-    """Return the largest ``function(upper limit of a group, lower limit of another group)``."""
+    """Return the largest value of a function of the upper limit of a group and another's lower."""
     values = np.where(np.eye(len(high), dtype=bool), -np.inf, function(high[:, None], low))
     return float(values.max())
 
 
 def geomean_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Return the smallest and the largest quotient of the largest rate and the geometric mean.
+    """Return the limits of the quotient of the largest rate and the geometric mean of the rates.
 
-    The quotient falls with each rate but the largest. So the quotient is largest if one rate is at
-    its upper limit and all other rates are at their lower limits, and smallest if the largest rate
-    is as small as possible and the other rates are as near to this rate as possible.
+    The quotient falls if a rate other than the largest rises. So it is largest if one rate is at
+    its upper limit and all other rates are at their lower limits; it is smallest if the largest
+    rate is as small as possible, and the other rates are as near to it as possible.
     """
     groups = len(low)
     largest = low.max()
@@ -139,14 +141,16 @@ def geomean_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
 
 
 def gini_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Return bounds of the Gini coefficient of rates within limits.
+    """Return a lower and an upper bound of the Gini coefficient of rates within limits.
 
-    The coefficient is Schur-convex. Of all rates with one sum, rates as near as possible to one
-    value have the least coefficient; along this value the coefficient is a quotient of linear
-    functions between limits, so that the least is at a limit. The upper bound is over increasing
-    rates whose ``k``-th is between the ``k``-th of the sorted lower limits and the ``k``-th of the
-    sorted upper limits: the first rates are at lower limits, and all further rates at upper limits.
-    The bound is attained if a group with a larger lower limit has a larger upper limit too.
+    The coefficient is Schur-convex. So among rates with the same sum, it is smallest if all rates
+    are as near as possible to one value. Between two limits, the coefficient is a quotient of
+    linear functions of this value, so that it is smallest if the value is one of the limits.
+
+    For the upper bound, the lower limits and the upper limits are sorted, and the ``k``-th smallest
+    rate is between the ``k``-th of both. The coefficient is largest if the first rates are at their
+    lower limits and all further rates at their upper limits. The bound is attained if a group with
+    a larger lower limit always has a larger upper limit.
     """
     groups = len(low)
     values = np.concatenate([low, high])

@@ -28,14 +28,14 @@ from bioeval.studies.partitions.repeat import results_of_partitions
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import compared
 
-# A prior at which both errors weigh the same.
+# The prior at which both errors weigh the same.
 _EVEN = 0.5
 
 
 def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
     """Evaluate the tasks of a card with ``[partition]``, in its folds or its galleries."""
     assert card.partition is not None
-    galleries = card.partition.by == "gallery-folds"
+    has_galleries = card.partition.by == "gallery-folds"
     unused = options.set_among("thresholds", "n_thresholds", "max_rank", "per_query", "interval")
     if unused:
         raise ProtocolError(
@@ -43,11 +43,11 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
             f"out {enumerated(map(backquoted, unused))} (intervals over folds are those of the "
             "card's [uncertainty])"
         )
-    if galleries:
-        inner = replace(
+    if has_galleries:
+        card_of_part = replace(
             card, layout="probe-against-gallery", partition=None, decision=None, uncertainty=None
         )
-        return results_of_partitions(scores, splitter_of(card, scores), inner, options)
+        return results_of_partitions(scores, splitter_of(card, scores), card_of_part, options)
     options.refuse_unused(card)
     far_targets, frr_targets = options.targets(card.report)
     scores = compared(scores, card)
@@ -55,12 +55,14 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
     if card.partition.by == "subject-folds" and splitter.n_splits < card.partition.folds:
         about = {"usual": card.partition.folds, "there": len(scores.subjects), "what": "people"}
         scores = scores.with_remarks(Message("fewer-folds", folds=splitter.n_splits, **about))
+
+    # The options of each task in folds, by node.
     uncertainty = card.section("uncertainty")
     decision = card.section("decision")
     rule = Rule("none")
     if decision.rule != "none":
         rule = Rule.parse(decision.as_rule())
-    make = partial(
+    fold_options = partial(
         FoldOptions,
         rule=rule,
         interval=IntervalMethod(uncertainty.interval, uncertainty.confidence),
@@ -73,19 +75,19 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
     nodes: dict[str, FoldOptions] = {}
     if card.verification is not None:
         for templates in card.verification.templates:
-            nodes[f"verification/{templates}"] = make(
+            nodes[f"verification/{templates}"] = fold_options(
                 task="verification",
                 use=Use(templates, card.verification.fusion),
                 claims=claims,
                 frr_targets=frr_targets,
-                # At one half the least cost is the smallest HTER, which tables leave out.
+                # At an even prior, the least cost is the smallest HTER, which tables leave out.
                 priors=np.array([x for x in card.report.priors if x != _EVEN]),
             )
     for name, task in card.tasks.items():
         if name != "verification":
-            used = ("rank_unit", "fusion", "ties", "impostors")
-            search = {option: task[option] for option in used if hasattr(task, option)}
-            nodes[name] = make(task=cast("FoldTask", name), search=OpenSet(**search))
+            names = ("rank_unit", "fusion", "ties", "impostors")
+            search = {option: task[option] for option in names if hasattr(task, option)}
+            nodes[name] = fold_options(task=cast("FoldTask", name), search=OpenSet(**search))
     datasets = evaluate_tasks(scores, splitter, list(nodes.values()))
     for dataset in datasets:
         dataset.attrs["protocol"] = card.name
@@ -93,7 +95,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
 
 
 def splitter_of(card: Protocol, scores: Scores) -> Any:
-    """Return the splitter of a card with folds, with at least two people in a subject fold."""
+    """Return the splitter of a card with folds; subject folds have at least two people each."""
     section = card.partition
     if section is None:
         raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
@@ -120,13 +122,18 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
 
 
 def _enrolled(templates: Any, scores: Scores) -> Any:
-    """Return the templates that are enrolled; of a text ``column=value,value``, the metadata."""
+    """Return the option of the templates that are enrolled.
+
+    A text ``column=value,value`` becomes the column with its values as they are in the metadata.
+    """
     if not isinstance(templates, str):
         return templates
     column, _, listed = templates.partition("=")
+    column = column.strip()
     words = [word.strip() for word in listed.split(",")]
-    values = dict.fromkeys(_column(scores, column.strip()).tolist())
-    return {column.strip(): [x for x in values if any(is_written(x, w) for w in words)] or words}
+    values = dict.fromkeys(_column(scores, column).tolist())
+    matching = [value for value in values if any(is_written(value, word) for word in words)]
+    return {column: matching or words}
 
 
 def _column(scores: Scores, column: Any) -> np.ndarray:

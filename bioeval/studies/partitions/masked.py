@@ -1,4 +1,7 @@
-"""The numbers of tasks in many parts of a matrix that is sorted once; see ``counting/masks.py``."""
+"""The numbers of tasks in many parts of a matrix that is sorted once; see ``counting/masks.py``.
+
+A part is a selection of rows and columns of the matrix, which are masks of its sorted attempts.
+"""
 
 from __future__ import annotations
 
@@ -33,45 +36,51 @@ from bioeval.tasks.verification_task import VerificationTask
 
 PARTITION = "partition"
 
-#: Numbers by name, the parts in front.
+#: Numbers as arrays by name, the parts first.
 Numbers = dict[str, np.ndarray]
 
-#: The numbers over ranks and over FAR targets, and the mask of the ranks that parts have.
+#: The numbers with a dimension of ranks, which is their last.
 OVER_RANKS = {"cms", "cms_count", "dir_at_far", "threshold_at_far", "threshold_at_far_next"}
-OF_TARGETS = {
+
+#: The numbers with a dimension of FAR targets, which follows the parts.
+OVER_TARGETS = {
     *("frr_at_far", "frr_at_far_supported", "expected_false_accepts"),
     *("threshold_at_far", "threshold_at_far_next"),
 }
+
+#: The name, among numbers, of the mask (parts, ranks) of the ranks that are reported.
 SHOWN = "shown"
 
 
-def may_be_masks(scores: Scores, chosen: Sequence[tuple[Any, ...]]) -> bool:
+def may_be_masks(scores: Scores, selections: Sequence[tuple[Any, ...]]) -> bool:
     """Return whether parts are many, and are rows and columns of a matrix in increasing order."""
     if not may_be_sorted(scores):
         return False
-    are_increasing = all(len(sides) == 2 for sides in chosen) and all(
-        _are_increasing(places, size)
-        for sides in chosen
-        for places, size in zip(sides, scores.shape, strict=True)
+    are_increasing = all(len(sides) == 2 for sides in selections) and all(
+        _are_increasing(indices, size)
+        for sides in selections
+        for indices, size in zip(sides, scores.shape, strict=True)
     )
     if not are_increasing:
         return False
-    cells = sum(len(rows) * len(columns) for rows, columns in chosen)
-    return masks_pay(math.prod(scores.shape), len(chosen), cells)
+    cells = sum(len(rows) * len(columns) for rows, columns in selections)
+    return masks_pay(math.prod(scores.shape), len(selections), cells)
 
 
-def _are_increasing(places: Any, size: int) -> bool:
-    if not isinstance(places, np.ndarray) or places.dtype != np.int64 or not len(places):
+def _are_increasing(indices: Any, size: int) -> bool:
+    """Return whether an argument has increasing indices of an axis of this size."""
+    if not isinstance(indices, np.ndarray) or indices.dtype != np.int64 or not len(indices):
         return False
-    return places[0] >= 0 and places[-1] < size and bool((places[1:] > places[:-1]).all())
+    return indices[0] >= 0 and indices[-1] < size and bool((indices[1:] > indices[:-1]).all())
 
 
 def numbers_by_masks(
     tasks: CardTasks, scores: Scores, places: Sequence[PartTemplates], tell: Tell
 ) -> dict[str, Scalars] | None:
-    """Return the numbers of tasks by node, the parts in front; None where masks do not serve.
+    """Return the numbers of tasks by node, the parts first; None if masks cannot count them.
 
-    The tasks are those of a card in one part, and checked.
+    `tasks` are the checked tasks of a card in one of the parts; `places` are the rows and columns
+    of each part.
     """
     card, options = tasks.card, tasks.options
     searches = [*tasks.searching.values()]
@@ -89,7 +98,7 @@ def numbers_by_masks(
 
 
 class MaskedTasks:
-    """The tasks of a card in parts of one layout, whose numbers are counted by masks."""
+    """The tasks of a card in parts of one layout, counted by masks."""
 
     def __init__(
         self,
@@ -99,7 +108,7 @@ class MaskedTasks:
         places: Sequence[PartTemplates],
     ):
         self.tasks, self.scores, self.matrix, self.places = tasks, scores, matrix, places
-        #: The FAR targets of all parts; rare targets, which few parts support, are at the end.
+        #: The FAR targets of all parts; rare targets, which only some parts support, come last.
         self.targets = tasks.far_targets
         if tasks.rare:
             self.targets = with_rare_targets(tasks.far_targets, np.inf)
@@ -113,21 +122,22 @@ class MaskedTasks:
         """Return the numbers of all tasks by node; None if a part must be evaluated by itself."""
         nodes: dict[str, list[Numbers]] = {}
         for batch in batches(self.matrix, self.places):
-            of_batch = self._of_batch(self.places[batch])
-            if of_batch is None:
+            numbers_by_node = self._numbers_of_batch(self.places[batch])
+            if numbers_by_node is None:
                 return None
-            for node, numbers in of_batch.items():
+            for node, numbers in numbers_by_node.items():
                 nodes.setdefault(node, []).append(numbers)
             tell(batch.stop, len(self.places))
         return {node: self._scalars(node, numbers) for node, numbers in nodes.items()}
 
-    def _of_batch(self, places: Sequence[PartTemplates]) -> dict[str, Numbers] | None:
-        """Return the numbers of some parts by node; None as from :meth:`numbers`."""
+    def _numbers_of_batch(self, places: Sequence[PartTemplates]) -> dict[str, Numbers] | None:
+        """Return the numbers of some parts by node; None if one must be evaluated by itself."""
         parts = MaskedParts(self.matrix, places)
         layout = self.tasks.scores.layout
-        if (parts.are_square != (layout == "all-against-all")).any():
-            return None  # of another card, perhaps
-        if not parts.people.every.all():
+        has_other_layout = parts.are_square != (layout == "all-against-all")
+        if has_other_layout.any():  # another layout may have another card
+            return None
+        if not parts.people.every.all():  # a part without people
             return None
         numbers: dict[str, Numbers] = {}
         for node, verification in self.tasks.verifying.items():
@@ -143,8 +153,8 @@ class MaskedTasks:
     ) -> Numbers:
         """Return the numbers of each part, (parts, ...), by the name of the variable."""
         fusion = verification.use.fused
-        times = 1  # attempts for each comparison of `attempts`
-        counted_twice = np.zeros(len(parts), dtype=bool)  # parts with each pair in both directions
+        times = 1  # how often each of the `attempts` counts
+        counted_twice = np.zeros(len(parts), dtype=bool)  # whether pairs count in both directions
         if fusion is None:
             attempts = parts.attempts()
             times = parts.times
@@ -176,7 +186,7 @@ class MaskedTasks:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the numbers of subjects, compared pairs and disjoint pairs of each part.
 
-        The numbers follow from the numbers of subjects, unless some subjects are not compared.
+        If all subjects are compared, the numbers of subjects decide the numbers of pairs.
         """
         people = parts.people
         pairs = (
@@ -184,7 +194,7 @@ class MaskedTasks:
         )
         disjoint = np.minimum(np.minimum(people.probing, people.enrolled), people.every // 2)
         if self._absent is not None:
-            # Parts with a comparison of two people that is no attempt: mask' absent mask > 0.
+            # The pairs of people are counted in parts with a comparison that is no attempt.
             rows, columns = (x.astype(np.float32) for x in (parts.rows, parts.columns))
             for part in np.flatnonzero(((rows @ self._absent) * columns).sum(axis=1)).tolist():
                 compared = ComparedPeople.from_scores(
@@ -196,14 +206,14 @@ class MaskedTasks:
 
     @cached_property
     def _absent(self) -> np.ndarray | None:
-        """1 where a comparison of two people is no attempt, float32 (m, n); None where all are."""
+        """1 where a comparison of two people is no attempt, float32 (m, n); None without any."""
         scores, matrix = self.scores, self.matrix
-        rules = any(x.exclusion is not NO_PERSON_TWICE for x in scores.exclusions.rules)
-        failures = scores.nan == "exclude" and scores.dtype.kind == "f"
-        if not (rules or failures or scores.has_mask):
+        has_rules = any(x.exclusion is not NO_PERSON_TWICE for x in scores.exclusions.rules)
+        excludes_failures = scores.nan == "exclude" and scores.dtype.kind == "f"
+        if not (has_rules or excludes_failures or scores.has_mask):
             return None
-        of_people = matrix.is_person[matrix.probe][:, None] & matrix.is_person[matrix.gallery]
-        absent = np.isnan(matrix.attempts) & of_people & ~matrix.is_mate
+        is_of_people = matrix.is_person[matrix.probe][:, None] & matrix.is_person[matrix.gallery]
+        absent = np.isnan(matrix.attempts) & is_of_people & ~matrix.is_mate
         return absent.astype(np.float32) if absent.any() else None
 
     def _are_symmetric(self, parts: MaskedParts) -> np.ndarray:
@@ -219,14 +229,14 @@ class MaskedTasks:
 
     @cached_property
     def _differs_across_diagonal(self) -> np.ndarray:
-        """Cells unlike their mirror images, bool (m, m); NaN is like NaN."""
+        """Whether a cell differs from its mirror image, bool (m, m); NaN is like NaN."""
         raw = self.scores.cells.values()
-        unlike = (raw != raw.T) & ~((raw != raw) & (raw != raw).T)
+        differs = (raw != raw.T) & ~((raw != raw) & (raw != raw).T)
         if self.scores.exclude or self.scores.cells.mask is not None:
             left_out = left_out_rows(self.scores, 0, len(raw))
             if left_out is not None:
-                unlike |= left_out != left_out.T
-        return unlike
+                differs |= left_out != left_out.T
+        return differs
 
     # -- identification
 
@@ -250,14 +260,14 @@ class MaskedTasks:
         return True
 
     def _unmated_may_be_skipped(self, searches: SearchedParts, task: ClosedSet) -> bool:
-        square = self.tasks.scores.layout == "all-against-all"
-        if task.unmated == "skip" or (task.unmated == "auto" and square):
+        is_square = self.tasks.scores.layout == "all-against-all"
+        if task.unmated == "skip" or (task.unmated == "auto" and is_square):
             return True
-        of_people = self.matrix.is_person[self.matrix.probe[searches.probe]]
-        return not (of_people & ~searches.is_mated).any()
+        is_of_person = self.matrix.is_person[self.matrix.probe[searches.probe]]
+        return not (is_of_person & ~searches.is_mated).any()
 
     def _ranks_to_report(self, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ranks to report, and a mask (parts, ranks) of ranks up to the limit of a part."""
+        """Return ranks, and a mask (parts, ranks) of those that are reported up to each limit."""
         reported = self.tasks.card.report.ranks or RANKS
         ranks = np.union1d(reported, 1)
         is_reported = (ranks <= limit[:, None]) & np.isin(ranks, reported)
@@ -274,14 +284,16 @@ class MaskedTasks:
         attempts = searches.attempts(searches.impostors(roles))
         all_attempts = attempts.every
         error = attempts.first.equal_error()
+        # DIR and thresholds are (parts, targets, ranks).
         dir_, threshold = attempts.dir_at_far(targets, ranks)
         has_rank = is_reported[:, None]
         threshold = np.where(has_rank, threshold, np.nan)
         kind, people = self.scores.kind, searches.parts.people
         mated, enrolled = searches.is_mated, searches.is_enrolled
-        of_roles = [people.probing - people.both, people.both]
+        # The people who search as impostors, by the role of impostors in each part.
         conditions = [np.array(roles) == x for x in ("unenrolled", "leave-subject-out")]
-        searching = np.select(conditions, of_roles, people.probing)
+        people_of_roles = [people.probing - people.both, people.both]
+        searching = np.select(conditions, people_of_roles, people.probing)
         impostor_attempts = all_attempts.impostor_attempts
         return {
             "genuine_attempts": all_attempts.genuine_attempts,
@@ -306,7 +318,7 @@ class MaskedTasks:
         ranks, is_reported = self._ranks_to_report(limit)
         mated = searches.is_mated
         attempts = searches.number(mated)
-        # (parts, ranks): probes of each part whose mate is up to each rank.
+        # (parts, ranks): the number of probes whose mate is at each rank or before it.
         is_found = [searches.is_ranked & (searches.rank <= k) for k in ranks.tolist()]
         count = np.stack([searches.number(x) for x in is_found], axis=1)
         with np.errstate(invalid="ignore"):
@@ -353,17 +365,17 @@ class MaskedTasks:
         return Scalars(in_order(variables), labels, table)
 
     def _without_rare(self, numbers: Numbers) -> np.ndarray:
-        """Remove rare FAR targets from the numbers of parts too small for them.
+        """Remove rare FAR targets from the numbers, and return the targets that remain.
 
-        Returns the targets that at least one part supports.
+        A rare target remains if a part supports it; in all other parts it has NaN.
         """
         usual = len(self.tasks.far_targets)
         pairs = numbers["impostor_pairs"]
         has_target = np.ones((len(pairs), len(self.targets)), dtype=bool)  # (parts, targets)
         has_target[:, usual:] = is_supported(self.targets[usual:], pairs[:, None])
-        in_some_part = has_target.any(axis=0)
-        for name in OF_TARGETS & numbers.keys():
-            numbers[name] = numbers[name][:, in_some_part]
-            if not has_target[:, in_some_part].all():
-                numbers[name] = np.where(has_target[:, in_some_part], numbers[name], np.nan)
-        return self.targets[in_some_part]
+        remains = has_target.any(axis=0)
+        for name in OVER_TARGETS & numbers.keys():
+            numbers[name] = numbers[name][:, remains]
+            if not has_target[:, remains].all():
+                numbers[name] = np.where(has_target[:, remains], numbers[name], np.nan)
+        return self.targets[remains]

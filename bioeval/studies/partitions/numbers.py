@@ -1,7 +1,8 @@
-"""The numbers of tasks in many parts of the same scores, as arrays with ``partition`` in front."""
+"""The numbers of tasks in many parts of the same scores, as arrays over ``partition``."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from bioeval.tasks.plan import CardTasks, resolve_card
 
 
 class NumbersOfParts(NamedTuple):
-    """The numbers of all parts by node, and the distinct cards of the evaluations."""
+    """The numbers of all parts by node, and the distinct cards by which they were evaluated."""
 
     by_node: dict[str, Scalars]
     cards: list[Protocol]
@@ -32,77 +33,78 @@ class NumbersOfParts(NamedTuple):
 
 def numbers_of_parts(
     scores: Scores,
-    chosen: Sequence[tuple[Any, ...]],
+    selections: Sequence[tuple[Any, ...]],
     protocol: str | Protocol,
     options: EvaluationOptions,
     *,
     curves: bool = False,
 ) -> NumbersOfParts:
-    """Return the numbers of every task in each part of the scores, `partition` in front.
+    """Return the numbers of every task in each part of the scores, ``partition`` first.
 
-    `chosen` has the arguments of :meth:`Scores.select` for each part. Variables and their other
-    dimensions are the same as in a single evaluation: at the ranks that the card reports or, with
-    `curves`, with all variables over thresholds and ranks, at the thresholds of the options. The
-    prior and the costs of ``cost`` have no ``partition``. Where a part lacks a variable, or a label
-    of a dimension, there is NaN, and counts are float64 then.
+    `selections` has the arguments of :meth:`Scores.select` for each part. Variables and their other
+    dimensions are the same as in a single evaluation. Without `curves`, they are at the ranks that
+    the card reports; with `curves`, they are over the thresholds and the ranks of the options. The
+    prior and the costs of ``cost`` have no ``partition``. If a part lacks a variable, or a label of
+    a dimension, its values are NaN; such counts are float64.
 
-    Many parts of a matrix are masks of attempts sorted once; other parts are selected one by one.
+    Many parts of a matrix are masks of attempts that are sorted once; other parts are selected one
+    by one.
     """
     with rows_reported():
         tell = reporter()
     provenance = Provenance.from_scores(scores)
-    if not curves and may_be_masks(scores, chosen):
-        try:
-            tasks = tasks_of(scores.select(*chosen[0]), protocol, options, provenance)
-            by_node = numbers_by_masks(tasks, scores, chosen, tell)
-            if by_node is not None:
-                return NumbersOfParts(by_node, [tasks.card])
-        except BioevalError:
-            pass  # raised again by the part itself, below, which names its number
+    by_node: dict[str, Scalars] | None = None
+    if not curves and may_be_masks(scores, selections):
+        # An error is raised again below, by the part itself, with its number.
+        with contextlib.suppress(BioevalError):
+            tasks = tasks_of(scores.select(*selections[0]), protocol, options, provenance)
+            by_node = numbers_by_masks(tasks, scores, selections, tell)
+    if by_node is not None:
+        return NumbersOfParts(by_node, [tasks.card])
     stacks: dict[str, Stack] = {}
     cards: list[Protocol] = []
     with rows_reported_to(None):
-        for part, selection in enumerate(chosen):
+        for part, selection in enumerate(selections):
             try:
                 tasks = tasks_of(scores.select(*selection), protocol, options, provenance)
                 numbers_of_part = _numbers_of_part(tasks, curves=curves)
             except BioevalError as error:
                 raise error.preceded_by(f"partition {part}: ") from error
             if not part:
-                _require_memory_for(len(chosen), numbers_of_part, scores)
+                _require_memory_for(len(selections), numbers_of_part, scores)
             for node, numbers in numbers_of_part.items():
                 table = TASKS[node.partition("/")[0]]
-                stacks.setdefault(node, Stack(len(chosen), table)).put(part, numbers)
+                stacks.setdefault(node, Stack(len(selections), table)).put(part, numbers)
             if tasks.card not in cards:
                 cards.append(tasks.card)
-            tell(part + 1, len(chosen))
-    places = np.arange(len(chosen))
-    by_node = {node: stack.result(PARTITION, places) for node, stack in stacks.items()}
+            tell(part + 1, len(selections))
+    labels = np.arange(len(selections))
+    by_node = {node: stack.result(PARTITION, labels) for node, stack in stacks.items()}
     return NumbersOfParts(by_node, cards)
 
 
 def _numbers_of_part(tasks: CardTasks, *, curves: bool) -> dict[str, Scalars]:
     about = tasks.about
-    of_nodes = {}
+    by_node = {}
     for node, task in tasks.count(curves=curves).items():
         if curves:
             numbers = Scalars.of_dataset(task.dataset(), curves=True)
         else:
             numbers = task.scalars().at_ranks(tasks.card.report.ranks)
-        of_nodes[node] = numbers
+        by_node[node] = numbers
         if not node.startswith("verification"):
             numbers.variables["gallery_templates"] = np.int64(about.gallery_templates)
             if about.people is not None:
                 numbers.variables["gallery_subjects"] = np.int64(about.gallery_subjects)
-    return of_nodes
+    return by_node
 
 
-def _require_memory_for(parts: int, of_nodes: Mapping[str, Scalars], scores: Scores) -> None:
-    values = sum(
-        values.size for numbers in of_nodes.values() for _, values in numbers.arrays().values()
+def _require_memory_for(parts: int, by_node: Mapping[str, Scalars], scores: Scores) -> None:
+    number = sum(
+        values.size for numbers in by_node.values() for _, values in numbers.arrays().values()
     )
     require_memory(
-        8 * parts * values,
+        8 * parts * number,
         f"the results of {parts:,} partitions",
         "expected fewer `n_thresholds` or `thresholds`, or a smaller `max_rank`",
         limit=stated_memory_limit(scores),
@@ -115,7 +117,7 @@ def tasks_of(
     options: EvaluationOptions,
     whole: Provenance | None = None,
 ) -> CardTasks:
-    """Return the tasks of a protocol; `whole` is the provenance of which the scores are a part."""
+    """Return the tasks of a protocol; `whole` describes the scores of which these are a part."""
     require_scores(scores)
     card = resolve_card(scores, protocol)
     if card.has_folds:

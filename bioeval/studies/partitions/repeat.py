@@ -1,4 +1,4 @@
-"""The numbers of a protocol: of some scores, and of many partitions of one matrix."""
+"""The numbers of a protocol for scores (``be.summary``), and in many partitions of one matrix."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from bioeval.studies.partitions.results import partitions_tree
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import check_systems, thresholds_over
 
-# Default number of ranks of curves.
+# The default number of ranks of curves.
 RANKS = 50
 
 
@@ -242,14 +242,14 @@ def results_of_partitions(
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
     marked = _with_junk_and_distractors_of(scores, protocol)
-    chosen, places = _partitions(marked, partitions)
-    if not chosen:
+    selections, places = _selections(marked, partitions)
+    if not selections:
         raise DataError("there are no partitions; expected at least one")
-    options = replace(options, impostors=_impostors_of(marked, chosen))
+    options = replace(options, impostors=_impostors_of(marked, selections))
     user_thresholds = options.thresholds
     if curves:
         options = _with_shared_points(scores, options)
-    numbers = numbers_of_parts(scores, chosen, protocol, options, curves=curves)
+    numbers = numbers_of_parts(scores, selections, protocol, options, curves=curves)
     tree = partitions_tree(scores, numbers, places)
     if user_thresholds is not None:
         for node in tree.leaves:
@@ -263,9 +263,9 @@ def results_of_partitions(
 
 
 def _with_shared_points(scores: Scores, options: EvaluationOptions) -> EvaluationOptions:
-    """Return options with the thresholds and the ranks of all partitions.
+    """Return options with thresholds and ranks that all partitions share.
 
-    By default, the thresholds are over the range of the scores.
+    By default, the thresholds are over the range of all scores.
     """
     ranks = options.max_rank or min(RANKS, scores.shape[1])
     thresholds = options.thresholds
@@ -289,23 +289,23 @@ def _with_junk_and_distractors_of(scores: Scores, protocol: str | Protocol) -> S
     return marking(scores, distractor_ids, junk_ids)
 
 
-def _partitions(
+def _selections(
     scores: Scores, partitions: Any
 ) -> tuple[list[tuple[Any, ...]], list[Place] | None]:
-    """Return the arguments of :meth:`Scores.select` of each partition, and its repeat and fold.
+    """Return the arguments of :meth:`Scores.select` for each partition, and its repeat and fold.
 
-    Repeats and folds are None unless every repeat of a splitter tests the same samples once.
+    Repeats and folds are None unless each repeat of a splitter tests the same samples, each once.
     """
     if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
         if not knows_people(scores):
             raise ProtocolError("partitions need the subjects of the templates. Give labels")
         sides = SplitSides(scores)
         plan = sides.plan(partitions, tests_alone=True)
-        chosen = [sides.places(split.test) for split in plan.splits.values()]
-        return chosen, None if plan.codes is None else [*plan.splits]
-    scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
+        selections = [sides.indices(split.test) for split in plan.splits.values()]
+        return selections, None if plan.codes is None else [*plan.splits]
+    is_scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
     if (
-        scalar
+        is_scalar
         or not isinstance(partitions, Iterable)
         or isinstance(partitions, str | bytes | Mapping)
     ):
@@ -313,38 +313,39 @@ def _partitions(
             f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
             "partition a pair (probes, gallery) of index arrays or one index array"
         )
-    listed = [*map(_sides_of, partitions)]
-    for place, of_part in enumerate(listed):
-        if any(side is None for side in of_part):  # all of them, to `select`
-            raise DataError(f"partition {place}: a side is None; expected a list of indices")
-    return listed, None
+    selections = [*map(_selection_of, partitions)]
+    for number, selection in enumerate(selections):
+        if any(side is None for side in selection):  # `select` would take all templates
+            raise DataError(f"partition {number}: a side is None; expected a list of indices")
+    return selections, None
 
 
-def _impostors_of(scores: Scores, chosen: Iterable[tuple[Any, ...]]) -> ImpostorProbes | None:
-    """Return the impostors of open set where a card says "auto"; None without people.
+def _impostors_of(scores: Scores, selections: Iterable[tuple[Any, ...]]) -> ImpostorProbes | None:
+    """Return who are impostors of open set if a card says "auto"; None without people.
 
-    Impostors are the probes who are not enrolled, if any part has such a probe. Parts that cannot
-    be selected are passed over.
+    They are the probes who are not enrolled, if any part has such a probe. Parts that cannot be
+    selected are passed over.
     """
     if not knows_people(scores):
         return None
-    codes, people = scores.codes, ~scores.codes.no_person
-    for sides in chosen:
+    codes, is_person = scores.codes, ~scores.codes.no_person
+    for selection in selections:
         with contextlib.suppress(BioevalError, IndexError, TypeError, ValueError):
-            _, probes, gallery = chosen_sides(scores, sides, None, None)
+            _, probes, gallery = chosen_sides(scores, selection, None, None)
             if probes is gallery:
                 continue
             probe, enrolled = (
                 side if index is None else side[np.asarray(index)]
                 for side, index in ((codes.probe, probes), (codes.gallery, gallery))
             )
-            if not (present(enrolled, len(codes.values)) & people)[probe].all():
+            if not (present(enrolled, len(codes.values)) & is_person)[probe].all():
                 return "unenrolled"
     return "leave-subject-out"
 
 
-def _sides_of(partition: Any) -> tuple[Any, ...]:
+def _selection_of(partition: Any) -> tuple[Any, ...]:
+    """Return the arguments of :meth:`Scores.select`: a pair of sides, or one argument for both."""
     if hasattr(partition, "_fields") or not isinstance(partition, tuple | list):
         return (partition,)
-    pair = len(partition) == 2 and not any(map(np.isscalar, partition))
-    return tuple(partition) if pair else (partition,)
+    is_pair = len(partition) == 2 and not any(map(np.isscalar, partition))
+    return tuple(partition) if is_pair else (partition,)

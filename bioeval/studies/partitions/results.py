@@ -1,4 +1,4 @@
-"""Results over many partitions: datasets with a dimension more, and the reasons for NaN."""
+"""Results over many partitions: datasets over ``partition``, with messages that explain NaN."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from bioeval.tasks.reid.convention import convention_of
 def partitions_tree(
     scores: Scores, numbers: NumbersOfParts, places: Sequence[Place] | None
 ) -> xr.DataTree:
-    """Return the numbers of all partitions as a tree; `places` are their repeats and folds."""
+    """Return the numbers of all partitions as a tree; `places` are repeats and folds, or None."""
     cards = numbers.cards
     about: dict[str, str | int | float] = {
         "protocol": " or ".join(dict.fromkeys(card.name for card in cards)),
@@ -44,9 +44,9 @@ def partitions_tree(
         about["report_ranks"] = " ".join(map(str, cards[-1].report.ranks))
     datasets = {}
     for node, scalars in numbers.by_node.items():
-        number = len(scalars.labels[PARTITION])
+        partitions = len(scalars.labels[PARTITION])
         task = node.replace("_", "-")
-        attrs = {"result_type": task.partition("/")[0], **about, "partitions": number}
+        attrs = {"result_type": task.partition("/")[0], **about, "partitions": partitions}
         attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
         if node.startswith("verification/"):
             attrs["templates"] = node.removeprefix("verification/")
@@ -54,7 +54,8 @@ def partitions_tree(
         if node in ("open_set", "closed_set"):
             notes += scores.completeness.messages()
         elif node in ("reid", "gom"):
-            queries = Candidates(scores, convention_of(cards[-1], (node,)))  # the same in all
+            # The convention is the same in all cards.
+            queries = Candidates(scores, convention_of(cards[-1], (node,)))
             lists = queries.without_removed(queries.rules.removed).completeness
             notes += lists.of_probes(~queries.left_out).messages()
         attrs |= message_attrs([*notes_on_scores(scores), *notes])
@@ -65,7 +66,7 @@ def partitions_tree(
 
 
 def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
-    """Return numbers over ``repeat, fold`` in place of ``partition``; NaN for a missing fold."""
+    """Return numbers over ``repeat, fold`` instead of ``partition``; NaN for a missing fold."""
     repeat_and_fold = np.array(places).T
     repeats, folds = (repeat_and_fold.max(axis=1) + 1).tolist()
     variables: Variables = {}
@@ -73,7 +74,7 @@ def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
         if dims[:1] != (PARTITION,):
             variables[name] = dims, values
             continue
-        if len(places) == repeats * folds:  # in this order
+        if len(places) == repeats * folds:  # none is missing: they are in this order
             by_fold = values.reshape(repeats, folds, *values.shape[1:])
         else:
             by_fold = np.full((repeats, folds, *values.shape[1:]), np.nan)
@@ -85,64 +86,74 @@ def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
 
 
 def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
-    """Yield messages of numbers that are NaN (no attempt ...), or decided by ties."""
-    arrays = scalars.arrays()
-    values_of = {name: values for name, (_, values) in arrays.items()}
-    number = len(scalars.labels[PARTITION])
+    """Yield messages on numbers that are NaN, such as without attempts, or decided by ties."""
+    numbers = {name: values for name, (_, values) in scalars.arrays().items()}
+    partitions = len(scalars.labels[PARTITION])
     genuine = "attempts" if node == "closed_set" else "genuine_attempts"
     attempts = {
-        f"{role}_attempts": values_of[count]
+        f"{role}_attempts": numbers[count]
         for role, count in (("genuine", genuine), ("impostor", "impostor_attempts"))
-        if count in values_of
+        if count in numbers
     }
-    yield from parts_without_attempts(attempts, number, "partition")
-    yield from _messages_on_support(values_of, scalars.labels, node)
-    lacking = np.zeros(number, dtype=bool)
+    yield from parts_without_attempts(attempts, partitions, "partition")
+    yield from _messages_on_support(numbers, scalars.labels, node)
+    has_no_attempt = np.zeros(partitions, dtype=bool)
     for values in attempts.values():
-        lacking |= values == 0
-    if "queries" in values_of:
-        lacking |= values_of["queries"] == 0
-        if lacking.any():
-            missing = int(lacking.sum())
+        has_no_attempt |= values == 0
+    if "queries" in numbers:
+        has_no_attempt |= numbers["queries"] == 0
+        if has_no_attempt.any():
+            missing = int(has_no_attempt.sum())
             reason = "no query has a match"
-            yield undefined_in_parts(["all rates"], missing, number, "partition", reason)
-    if "tied" in values_of and (tied := int(np.nansum(values_of["tied"]))):
-        probes = int(np.nansum(values_of[genuine if genuine in values_of else "queries"]))
-        yield Message("ties-in-partitions", tied=tied, probes=probes, number=number)
+            yield undefined_in_parts(["all rates"], missing, partitions, "partition", reason)
+    if "tied" in numbers and (tied := int(np.nansum(numbers["tied"]))):
+        probes = int(np.nansum(numbers[genuine if genuine in numbers else "queries"]))
+        yield Message("ties-in-partitions", tied=tied, probes=probes, number=partitions)
+    undefined = _undefined_measures(scalars, has_no_attempt)
+    if undefined:
+        reason = "a rank may be beyond the gallery, and a class may have scores that are all alike"
+        most = max(undefined.values())
+        yield undefined_in_parts([*undefined], most, partitions, "partition", reason)
+
+
+def _undefined_measures(scalars: Scalars, has_no_attempt: np.ndarray) -> dict[str, int]:
+    """Return in how many partitions a measure is NaN though all classes have attempts.
+
+    The measures are named with their labels: ``frr_at_far at far_target 0.01``.
+    """
+    arrays, labels = scalars.arrays(), scalars.labels
     measures = [name for name, x in averaged_over_folds().items() if x.label and not x.detail]
     undefined: dict[str, int] = {}
     for name in filter(arrays.__contains__, (*measures, "min_dcf", "cmc", *QUERY_MEANS)):
         dims, values = arrays[name]
         if "threshold" in dims:
             continue
-        for place in np.ndindex(values.shape[1:]):
-            missing = int((np.isnan(values[(slice(None), *place)]) & ~lacking).sum())
+        for index in np.ndindex(values.shape[1:]):
+            missing = int((np.isnan(values[(slice(None), *index)]) & ~has_no_attempt).sum())
             if missing:
-                labels = scalars.labels
-                pairs = zip(dims[1:], place, strict=True)
-                labels_at = [f"{dim} {labels[dim][k]}" for dim, k in pairs if dim in labels]
-                undefined[" at ".join((name, *labels_at))] = missing
-    if undefined:
-        reason = "a rank may be beyond the gallery, and a class may have scores that are all alike"
-        yield undefined_in_parts([*undefined], max(undefined.values()), number, "partition", reason)
+                pairs = zip(dims[1:], index, strict=True)
+                texts = [f"{dim} {labels[dim][k]}" for dim, k in pairs if dim in labels]
+                undefined[" at ".join((name, *texts))] = missing
+    return undefined
 
 
 def _messages_on_support(
-    values_of: Mapping[str, np.ndarray], labels: Mapping[str, np.ndarray], node: str
+    numbers: Mapping[str, np.ndarray], labels: Mapping[str, np.ndarray], node: str
 ) -> Iterator[Message]:
-    pairs, people = "impostor_pairs", "subjects"
+    """Yield messages on targets that the smallest partition does not support."""
+    pairs, subjects = "impostor_pairs", "subjects"
     if node == "open_set":
-        pairs, people = "impostor_attempts", "impostor_subjects"
-    if pairs not in values_of:
+        pairs, subjects = "impostor_attempts", "impostor_subjects"
+    if pairs not in numbers:
         return
-    is_attempted = values_of["impostor_attempts"] > 0
-    if not is_attempted.any():
+    has_impostors = numbers["impostor_attempts"] > 0
+    if not has_impostors.any():
         return
-    number = int(values_of[people][is_attempted].min()) if people in values_of else None
+    people = int(numbers[subjects][has_impostors].min()) if subjects in numbers else None
     genuine, impostor = (
-        float(values_of[name][is_attempted].min()) for name in ("genuine_attempts", pairs)
+        float(numbers[name][has_impostors].min()) for name in ("genuine_attempts", pairs)
     )
     far, frr = (labels.get(name, np.empty(0)).tolist() for name in ("far_target", "frr_target"))
     searched = node == "open_set"
-    for message in support_of_parts(far, frr, genuine, impostor, number, searched=searched):
+    for message in support_of_parts(far, frr, genuine, impostor, people, searched=searched):
         yield message.concerning("the smallest partition")

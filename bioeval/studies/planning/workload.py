@@ -1,4 +1,4 @@
-"""The errors of a day: false alarms and rejected people at a door, a border or a watch list."""
+"""The errors of a system in use: false alarms and rejected people per day."""
 
 from __future__ import annotations
 
@@ -76,15 +76,15 @@ for _name, _rate in (
         WORKLOAD[f"{_name}_{_end}"] = Variable(
             f"{_words} end of the events in the period, {_rate}", "events", shown="count"
         )
-# Values of an uncertain rate, at quantiles of equal weight.
+# An uncertain rate is represented by this number of equally likely values.
 NODES = 400
 
 
 def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int, int]:
     """Return the central interval of the number of events in independent trials.
 
-    - `rate` (float (k,)): the rate, or values of it that are equally likely
-    - `confidence`: the least proportion between the limits, both included
+    - `rate` (float (k,)): equally likely values of the rate
+    - `confidence`: smallest probability of a number within the limits, which are both included
     """
     from scipy.stats import binom  # slow to import: only here
 
@@ -101,9 +101,9 @@ def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int,
 def values_of_rate(rate: float, low: float, high: float, confidence: float) -> np.ndarray:
     """Return equally likely values of a rate with a confidence interval, shape (NODES,).
 
-    The logit is normal on either side of the estimate, so that the limits have their confidence.
-    Without an error (or without a success) the limit is one-sided, and the rate falls off
-    exponentially.
+    The logit of the rate is normal on either side of the estimate, with a standard deviation of its
+    own by which the limit has its confidence. If there is no error (or nothing else), the limit is
+    one-sided, and larger (smaller) rates are exponentially less likely.
     """
     level = (np.arange(NODES) + 0.5) / NODES
     if rate <= 0.0:
@@ -113,13 +113,14 @@ def values_of_rate(rate: float, low: float, high: float, confidence: float) -> n
     logit = scipy.special.logit
     quantile = scipy.special.ndtri(0.5 + confidence / 2)
     spread = np.abs([(logit(rate) - logit(low)) / quantile, (logit(rate) - logit(high)) / quantile])
-    down, up = np.where(np.isfinite(spread), spread, spread.min())  # a limit of 0 or 1
+    # A limit of 0 or 1 gives no standard deviation: the one of the other side is taken.
+    down, up = np.where(np.isfinite(spread), spread, spread.min())
     normal = scipy.special.ndtri(level)
     return scipy.special.expit(logit(rate) + normal * np.where(normal < 0, down, up))
 
 
-#: Attributes of a result that say what its rates are of.
-_OF_THE_DATA = (
+#: The attributes of a result that describe the data of its rates.
+_DATA_ATTRIBUTES = (
     "system",
     "kind",
     "exclude",
@@ -137,7 +138,7 @@ _VERIFICATION, _WATCH_LIST = ("far", "frr"), ("fpir", "fnir")
 
 
 class Estimate(NamedTuple):
-    """An error rate with its limits, NaN where it or they are unknown."""
+    """An error rate with its limits; NaN is unknown."""
 
     rate: float = math.nan
     low: float = math.nan
@@ -148,10 +149,10 @@ class Estimate(NamedTuple):
 class _Rates:
     """The rates of false alarms and of rejections at an operating point."""
 
-    names: tuple[str, str]
+    names: tuple[str, str]  # the names of both rates
     alarms: Estimate
     rejections: Estimate
-    #: The operating point of a result: its threshold or its FAR target.
+    #: The threshold or the FAR target of the operating point, by name; empty of given rates.
     where: Mapping[str, float] = field(default_factory=dict)
     confidence: float = IntervalMethod.CONFIDENCE
 
@@ -271,13 +272,14 @@ def workload(
     }
 
     # False alarms and rejections in each period.
-    shares = np.array([share, 1 - share])
+    shares = np.array([share, 1 - share])  # of the people who can cause a false alarm, a rejection
     rate, low, high = np.array([point.alarms, point.rejections]).T
     per_day = people * shares * rate
     expected = per_day[:, None] * periods
-    limits = _limits_of_counts(point, shares, people * np.array(periods))
+    trials = people * np.array(periods)
+    limits = _limits_of_counts(point, shares, trials)
     with np.errstate(divide="ignore"):
-        none = np.exp(np.log1p(-shares * rate)[:, None] * (people * np.array(periods, dtype=float)))
+        none_at_all = np.exp(np.log1p(-shares * rate)[:, None] * trials.astype(float))
     variables = variables_over(
         ("event",),
         rate=rate,
@@ -293,7 +295,7 @@ def workload(
         predicted=np.where(np.isnan(limits[2]), np.nan, expected),
         predicted_low=limits[2],
         predicted_high=limits[3],
-        none_at_all=none,
+        none_at_all=none_at_all,
     )
     attrs |= message_attrs([_errors_of_a_day(people, point.names, per_day)], attrs)
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
@@ -320,28 +322,30 @@ def _point_of_result(
     if "threshold" in point.where and "far_target" not in point.where:
         threshold_used = float(point.where["threshold"])
         messages += beyond_scores(threshold_used, point.alarms.rate, point.rejections.rate)
-    attrs = {name: result.attrs[name] for name in _OF_THE_DATA if name in result.attrs}
+    attrs = {name: result.attrs[name] for name in _DATA_ATTRIBUTES if name in result.attrs}
     return point, attrs | message_attrs(messages)
 
 
 def _limits_of_counts(point: _Rates, shares: np.ndarray, trials: np.ndarray) -> np.ndarray:
-    """Return limits of the numbers of events, (4, events, periods); NaN of an unknown rate.
+    """Return limits of the numbers of events, (4, events, periods); NaN if the rate is unknown.
 
-    The lower and the upper limit if the rate is exact, and if the rate is as uncertain as its
-    interval.
+    They are the lower and the upper limit if the rate is exact, and the lower and the upper limit
+    if it is as uncertain as its interval. `trials` are the people of each period; a person causes
+    an event with the probability share times rate.
     """
     limits = np.full((4, len(EVENTS), len(trials)), np.nan)
-    for i, event in enumerate((point.alarms, point.rejections)):
-        for j, number in enumerate(trials.tolist()):
-            # Which of the people are impostors is drawn as well.
-            if not math.isnan(event.rate):
-                exact = shares[i] * np.array([event.rate])
-                limits[:2, i, j] = count_limits(number, exact, point.confidence)
-            if not math.isnan(sum(event)):
-                uncertain = values_of_rate(*event, point.confidence)
-                if event.rate == 0:  # which is possible, though no value of the rate is 0
+    for i, estimate in enumerate((point.alarms, point.rejections)):
+        for j, people in enumerate(trials.tolist()):
+            if not math.isnan(estimate.rate):
+                exact = shares[i] * np.array([estimate.rate])
+                limits[:2, i, j] = count_limits(people, exact, point.confidence)
+            if not math.isnan(sum(estimate)):
+                uncertain = values_of_rate(*estimate, point.confidence)
+                if (
+                    estimate.rate == 0
+                ):  # an estimate of 0 is itself likely, and not among the values
                     uncertain[: NODES // 2] = 0
-                limits[2:, i, j] = count_limits(number, shares[i] * uncertain, point.confidence)
+                limits[2:, i, j] = count_limits(people, shares[i] * uncertain, point.confidence)
     return limits
 
 
@@ -357,28 +361,34 @@ def _errors_of_a_day(people: int, rates: tuple[str, str], per_day: np.ndarray) -
 def far_of_alarms(alarms: Any, people: int, share: float) -> float:
     """Return the FAR, or the FPIR of a search, that makes this number of alarms a day."""
     alarms = require_number("alarms_per_day", alarms, above=0.0)
-    people_who_can = people * share
-    if alarms > people_who_can:
+    impostors = people * share
+    if alarms > impostors:
         raise DataError(
-            f"`alarms_per_day` is {alarms:g}, and {people_who_can:g} people a day can cause a "
+            f"`alarms_per_day` is {alarms:g}, and {impostors:g} people a day can cause a "
             "false alarm; expected at most as many"
         )
-    return float(alarms / people_who_can)
+    return float(alarms / impostors)
 
 
 def _loosest_threshold(ds: xr.Dataset, far: float) -> Any:
-    """Return the loosest threshold of a result with at most this FAR; None without a FAR."""
+    """Return the loosest threshold of a result with at most this FAR.
+
+    None if the result has no FAR over thresholds: :func:`_rates_of_result` refuses it.
+    """
     rates = ds.get("far_iso" if "fta" in ds.attrs else "far")
     if rates is None or rates.dims != ("threshold",):
-        return None  # which _rates_of_result refuses
-    within = np.flatnonzero(rates.values <= far)
-    if not len(within):
+        return None
+    candidates = np.flatnonzero(rates.values <= far)
+    if not len(candidates):
         raise DataError(f"no threshold of the results has a FAR of at most {far:.4g}")
-    return float(ds["threshold"].values[within[np.argmax(rates.values[within])]])
+    return float(ds["threshold"].values[candidates[np.argmax(rates.values[candidates])]])
 
 
 def _given_rates(rates: Any, far: float | None) -> _Rates:
-    """Return the rates given by name; NaN for FRR that is not given beside a FAR of alarms."""
+    """Return the rates that are given by name.
+
+    `far` is the FAR of a given number of alarms; then FRR need not be given, and is NaN.
+    """
     if rates is None and far is not None:
         rates = {}
     if not isinstance(rates, Mapping):
@@ -425,9 +435,10 @@ def _estimate_by_name(rates: Mapping[str, float], name: str) -> Estimate:
 
 
 def _rates_of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
-    open_set = "dir" in ds and "frr" in ds
-    of_task = open_set or "templates" in ds.attrs
-    if not of_task or "far" not in ds or ds["far"].dims != ("threshold",):
+    """Return the rates of a result at its FAR target or at one of its thresholds."""
+    is_open_set = "dir" in ds and "frr" in ds
+    is_task = is_open_set or "templates" in ds.attrs
+    if not is_task or "far" not in ds or ds["far"].dims != ("threshold",):
         raise DataError(
             "rates is not a result of be.verification or be.open_set; expected their far and frr "
             "over threshold"
@@ -437,55 +448,68 @@ def _rates_of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
             "`threshold` is not given; expected the operating point in use, a number "
             "or a rule such as eer or far=0.001"
         )
-    iso = "_iso" if "fta" in ds.attrs else ""
     rule = Rule.parse(float(ds["threshold"][0]) if threshold is None else threshold)
-    lookup = ResultThresholds(ds)
     if rule.name == "far":
-        (target,) = rule.values
-        if target not in lookup.far_targets:
-            raise DataError(
-                f'`threshold="{rule}"` is not a FAR target of the results; '
-                f"{lookup.other_targets(target)}"
-            )
-        place = {"far_target": lookup.far_targets.tolist().index(target), "rank": 0}
-        if open_set:
-            detected = _rate_of(ds, "dir_at_far", place)
-            rejections = Estimate(1 - detected.rate, 1 - detected.high, 1 - detected.low)
-        else:
-            rejections = _rate_of(ds, f"frr{iso}_at_far", place)
-        alarms = Estimate(target * (1 - float(ds.attrs["fta"])) if iso else target)
-        where = {"far_target": target}
-        chosen = _rate_of(ds, "threshold_at_far", place).rate
-        if not math.isnan(chosen):
-            where["threshold"] = chosen
+        alarms, rejections, where = _at_target(ds, rule, is_open_set)
     else:
-        value = lookup.of_rule(rule)
-        places = np.flatnonzero(ds["threshold"].values == value)
-        if not len(places):
-            raise DataError(
-                f"`threshold` is {received(value)}; expected one of the "
-                f"{ds.sizes['threshold']} thresholds of the results. Or evaluate at this "
-                f"threshold: be.verification(scores, thresholds=[{value!r}], interval=...)"
-            )
-        place = {"threshold": int(places[0])}
-        alarms, rejections = (_rate_of(ds, f"{name}{iso}", place) for name in ("far", "frr"))
-        where = {"threshold": value}
-        if "threshold_next" in ds:
-            where["threshold_next"] = float(ds["threshold_next"][place])
+        alarms, rejections, where = _at_threshold(ds, rule)
     for name, estimate in (("FAR", alarms), ("FRR", rejections)):
         if math.isnan(estimate.rate):
-            at_point = ", ".join(
-                f"{key} {where[key]:.6g}" for key in where if key != "threshold_next"
-            )
-            raise DataError(f"the {name} at {at_point} is not defined: no attempt of its class")
-    names = _WATCH_LIST if open_set else _VERIFICATION
+            point = ", ".join(f"{key} {where[key]:.6g}" for key in where if key != "threshold_next")
+            raise DataError(f"the {name} at {point} is not defined: no attempt of its class")
+    names = _WATCH_LIST if is_open_set else _VERIFICATION
     confidence = float(ds.attrs.get("confidence", IntervalMethod.CONFIDENCE))
     return _Rates(names, alarms, rejections, where, confidence)
 
 
-def _rate_of(ds: xr.Dataset, name: str, at: Mapping[str, int]) -> Estimate:
-    """Return a rate of a result with its limits; NaN where the result does not have it."""
+def _at_target(
+    ds: xr.Dataset, rule: Rule, is_open_set: bool
+) -> tuple[Estimate, Estimate, dict[str, float]]:
+    """Return the FAR target of a rule, FRR there, and the operating point."""
+    lookup = ResultThresholds(ds)
+    (target,) = rule.values
+    if target not in lookup.far_targets:
+        raise DataError(
+            f'`threshold="{rule}"` is not a FAR target of the results; '
+            f"{lookup.other_targets(target)}"
+        )
+    index = {"far_target": lookup.far_targets.tolist().index(target), "rank": 0}
+    has_failures = "fta" in ds.attrs
+    if is_open_set:
+        detected = _rate_of(ds, "dir_at_far", index)
+        rejections = Estimate(1 - detected.rate, 1 - detected.high, 1 - detected.low)
+    else:
+        rejections = _rate_of(ds, "frr_iso_at_far" if has_failures else "frr_at_far", index)
+    alarms = Estimate(target * (1 - float(ds.attrs["fta"])) if has_failures else target)
+    where = {"far_target": target}
+    threshold = _rate_of(ds, "threshold_at_far", index).rate
+    if not math.isnan(threshold):
+        where["threshold"] = threshold
+    return alarms, rejections, where
+
+
+def _at_threshold(ds: xr.Dataset, rule: Rule) -> tuple[Estimate, Estimate, dict[str, float]]:
+    """Return FAR and FRR at one of the thresholds of a result, and the operating point."""
+    threshold = ResultThresholds(ds).of_rule(rule)
+    indices = np.flatnonzero(ds["threshold"].values == threshold)
+    if not len(indices):
+        raise DataError(
+            f"`threshold` is {received(threshold)}; expected one of the "
+            f"{ds.sizes['threshold']} thresholds of the results. Or evaluate at this "
+            f"threshold: be.verification(scores, thresholds=[{threshold!r}], interval=...)"
+        )
+    index = {"threshold": int(indices[0])}
+    iso = "_iso" if "fta" in ds.attrs else ""
+    alarms, rejections = (_rate_of(ds, f"{name}{iso}", index) for name in ("far", "frr"))
+    where = {"threshold": threshold}
+    if "threshold_next" in ds:
+        where["threshold_next"] = float(ds["threshold_next"][index])
+    return alarms, rejections, where
+
+
+def _rate_of(ds: xr.Dataset, name: str, index: Mapping[str, int]) -> Estimate:
+    """Return a rate of a result with its limits; NaN if the result does not have it."""
     names = (name, f"{name}_low", f"{name}_high")
     return Estimate(
-        *(float(ds[x].isel(at, missing_dims="ignore")) if x in ds else math.nan for x in names)
+        *(float(ds[x].isel(index, missing_dims="ignore")) if x in ds else math.nan for x in names)
     )

@@ -1,4 +1,4 @@
-"""The tries of each person at each claim, pooled over visits, and the rates of k of them."""
+"""The tries of each person at each claim, pooled over visits, and the rates of k tries."""
 
 from __future__ import annotations
 
@@ -17,31 +17,27 @@ from bioeval.stats.people import ratio
 from bioeval.stats.weights import without_each
 from bioeval.studies.assurance.limits import Judged
 
-#: Fewer people show no spread.
+#: Limits need at least this number of people.
 FEWEST = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """The tries of each person with each claimed subject, or template, of all visits together.
+    """The tries of each person at claims of each subject (or template), over all visits.
 
-    Each array is (pairs,), of the pairs with a try:
-
-    - `probing`, `claimed` (int64): codes of the two people
-    - `tries`, `rejected` (int64): number of tries, and number of rejected tries
-    - `claims` (int64): number of claims, each of a visit
+    Each array is int64 (pairs,): a pair is a person and a claimed subject with a try.
     """
 
-    probing: np.ndarray
-    claimed: np.ndarray
-    tries: np.ndarray
-    rejected: np.ndarray
-    claims: np.ndarray
-    people: int
+    probing: np.ndarray  # code of the person
+    claimed: np.ndarray  # code of the claimed subject
+    tries: np.ndarray  # number of tries
+    rejected: np.ndarray  # number of rejected tries
+    claims: np.ndarray  # number of claims: a visit makes one claim
+    people: int  # number of codes
 
     @classmethod
     def from_scores(cls, scores: Scores, threshold: float) -> Pools:
-        """Count the tries of claims at a threshold, a distance.
+        """Count the tries of claims at a threshold, which is a distance.
 
         Tries of no known person are left out: they may be of several people.
         """
@@ -50,15 +46,16 @@ class Pools:
         probes, claims_of_probe = tries.shape
         person_of_visit = np.zeros(int(visit.max(initial=-1)) + 1, dtype=np.int64)
         person_of_visit[visit] = codes.probe
-        probing, place = np.unique(codes.probe, return_inverse=True)
-        place = place.reshape(-1)
+        probing, person_of_probe = np.unique(codes.probe, return_inverse=True)
+        person_of_probe = person_of_probe.reshape(-1)
         bytes_needed = claims_of_probe * (16 * len(probing) + len(person_of_visit))
         require_memory(
             bytes_needed,
             f"the tries of {probes:,} probes at {claims_of_probe:,} claims",
             "select fewer probes",
         )
-        made_tries, rejected = np.zeros((2, len(probing), claims_of_probe), dtype=np.int64)
+        # (people, claims): tries and rejected tries; (visits, claims): whether a visit claims.
+        number_of_tries, rejected = np.zeros((2, len(probing), claims_of_probe), dtype=np.int64)
         is_claimed = np.zeros((len(person_of_visit), claims_of_probe), dtype=bool)
         limit = float(among_distances(tries, threshold))
         columns = tries.gallery_order.columns[0]
@@ -69,17 +66,17 @@ class Pools:
                 is_try[:, columns] = ~np.isnan(block.values)
                 accepted = np.empty_like(is_try)
                 accepted[:, columns] = is_accepted(block.values, limit)
-                np.add.at(made_tries, place[rows], is_try)
-                np.add.at(rejected, place[rows], is_try & ~accepted)
+                np.add.at(number_of_tries, person_of_probe[rows], is_try)
+                np.add.at(rejected, person_of_probe[rows], is_try & ~accepted)
                 np.logical_or.at(is_claimed, visit[rows], is_try)
-        claims = np.zeros_like(made_tries)
+        claims = np.zeros_like(number_of_tries)
         np.add.at(claims, np.searchsorted(probing, person_of_visit), is_claimed)
-        made_tries[codes.no_person[probing]] = 0
-        row, column = np.nonzero(made_tries)
+        number_of_tries[codes.no_person[probing]] = 0
+        row, column = np.nonzero(number_of_tries)
         return cls(
             probing[row],
             codes.gallery[column],
-            made_tries[row, column],
+            number_of_tries[row, column],
             rejected[row, column],
             claims[row, column],
             len(codes.values),
@@ -91,48 +88,44 @@ class Pools:
         return self.probing == self.claimed
 
     def all_rejected(self, k: int) -> np.ndarray:
-        """Return the probability that k tries, drawn from a pair, are all rejected, (pairs,).
+        """Return the probability that k tries, drawn from a pair's, are all rejected, (pairs,).
 
-        The share of such choices of k tries, ``C(rejected, k) / C(tries, k)``; NaN of a pair with
-        fewer tries.
+        It is ``C(rejected, k) / C(tries, k)``; NaN if a pair has fewer than k tries.
         """
-        left = np.arange(min(k, self.tries.max(initial=0)))
+        drawn = np.arange(min(k, self.tries.max(initial=0)))
         with np.errstate(divide="ignore", invalid="ignore"):
-            factors = np.maximum(self.rejected[:, None] - left, 0) / (self.tries[:, None] - left)
+            factors = np.maximum(self.rejected[:, None] - drawn, 0) / (self.tries[:, None] - drawn)
             return np.where(self.tries >= k, factors.prod(axis=1), np.nan)
 
     def rate(self, name: str, k: int) -> Rate:
         """Return the FAR or the FRR of k tries, by its name."""
-        of_class = self.is_genuine if name == "frr" else ~self.is_genuine
-        enough = of_class & (self.tries >= k)
-        rejected = self.all_rejected(k)[enough]
+        is_in_class = self.is_genuine if name == "frr" else ~self.is_genuine
+        is_counted = is_in_class & (self.tries >= k)
+        rejected = self.all_rejected(k)[is_counted]
         return Rate(
-            self.probing[enough],
-            self.claimed[enough],
-            self.claims[enough],
+            self.probing[is_counted],
+            self.claimed[is_counted],
+            self.claims[is_counted],
             rejected if name == "frr" else 1 - rejected,
             self.people,
-            left_out=int(np.count_nonzero(of_class & ~enough)),
+            left_out=int(np.count_nonzero(is_in_class & ~is_counted)),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Rate:
-    """A rate of k tries: the mean over claims of the value of their pair.
+    """A rate of k tries: the mean over claims of the value of their pair; arrays are (pairs,)."""
 
-    `left_out` is the number of pairs with fewer tries.
-    """
-
-    probing: np.ndarray
-    claimed: np.ndarray
-    claims: np.ndarray
-    value: np.ndarray
-    people: int
-    left_out: int
+    probing: np.ndarray  # code of the person
+    claimed: np.ndarray  # code of the claimed subject
+    claims: np.ndarray  # number of claims
+    value: np.ndarray  # probability of an error in k tries
+    people: int  # number of codes
+    left_out: int  # number of pairs with fewer than k tries
 
     @property
     def attempts(self) -> int:
-        """Number of claims."""
+        """The number of claims."""
         return int(self.claims.sum())
 
     @property
@@ -150,19 +143,20 @@ class Rate:
     def judged(self, confidence: float) -> Judged | None:
         """Return the limits of the rate; None with fewer people than `FEWEST`.
 
-        Where the same people try and are claimed, a person is left out on both sides.
+        If the same people try and are claimed, a person is left out on both sides.
         """
         is_impostor = self.probing != self.claimed
-        one_side = not is_impostor.any() or self.fixed_gallery
-        sides = [self.probing] if one_side else [self.probing, self.claimed]
-        person, place = np.unique(np.concatenate(sides), return_inverse=True)
-        if len(person) < FEWEST:
+        is_one_side = not is_impostor.any() or self.fixed_gallery
+        sides = [self.probing] if is_one_side else [self.probing, self.claimed]
+        people, person = np.unique(np.concatenate(sides), return_inverse=True)
+        if len(people) < FEWEST:
             return None
-        place, times = place.reshape(-1), len(sides)
-        sums = np.bincount(place, np.tile(self.claims * self.value, times))
-        claims_of_person = np.bincount(place, np.tile(self.claims, times))
-        independent, units = len(person), self.attempts
-        if not one_side:
+        # The sum of values and the number of claims that are left out with each person.
+        person, times = person.reshape(-1), len(sides)
+        sums = np.bincount(person, np.tile(self.claims * self.value, times))
+        claims_of_person = np.bincount(person, np.tile(self.claims, times))
+        independent, units = len(people), self.attempts
+        if not is_one_side:
             independent = disjoint_among(self.probing, self.claimed, self.people)
             units = distinct_pairs(self.probing, self.claimed, self.people).shape[1]
         columns = ratio(
@@ -173,4 +167,4 @@ class Rate:
         limits = RateCurve.from_columns(
             columns[None], units, independent, confidence, times, raised=True, one_sided=True
         )
-        return Judged(limits, confidence, len(person), 0 if one_side else units)
+        return Judged(limits, confidence, len(people), 0 if is_one_side else units)

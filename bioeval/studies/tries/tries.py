@@ -1,4 +1,4 @@
-"""FAR and FRR of several tries at a claim, exactly."""
+"""FAR and FRR of several tries at a claim, computed exactly."""
 
 from __future__ import annotations
 
@@ -133,21 +133,22 @@ def tries(
     require_all_scores(scores)
     require_subjects(scores, "rates of several tries")
     require_values(scores, "rates of several tries")
-    checked = require_number("threshold", threshold)
-    distance = float(to_internal(np.array([checked]), scores.kind)[0])
+    threshold = require_number("threshold", threshold)
+    distance = float(to_internal(np.array([threshold]), scores.kind)[0])
     with rows_reported():
         pools = Pools.from_scores(scores, distance)
     columns = _columns(pools, numbers, (1 + confidence) / 2)
     variables: Variables = {
-        "threshold": checked,
+        "threshold": threshold,
         **variables_over(("tries",), **columns),
     }
-    messages = beyond_scores(checked, columns["far"][0], columns["frr"][0])
+    messages = beyond_scores(threshold, columns["far"][0], columns["frr"][0])
     if scores.tries > 1:
         logged, _ = rates_at(scores, distance)
         variables |= {"far_logged": logged["far"], "frr_logged": logged["frr"]}
     for role in ("genuine", "impostor"):
-        undefined = [k for k, n in zip(numbers, columns[f"{role}_attempts"], strict=True) if not n]
+        attempts = columns[f"{role}_attempts"]
+        undefined = [number for number, n in zip(numbers, attempts, strict=True) if not n]
         if undefined:
             messages.append(Message("fewer-tries", role=role, tries=min(undefined)))
     about = Provenance.from_scores(scores)
@@ -205,7 +206,7 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
 
 
 def check_tries(tries: Any) -> list[int]:
-    """Return numbers of tries, increasing; raise :class:`DataError` unless they are at least 1."""
+    """Return numbers of tries in increasing order; raise :class:`DataError` if one is below 1."""
     is_number = not isinstance(tries, list | tuple | np.ndarray | range)
     several = [tries] if is_number else require_list("tries", tries)
     numbers = sorted({require_integer("tries", x, low=1, high=_MOST_TRIES) for x in several})
