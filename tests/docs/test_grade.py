@@ -270,7 +270,7 @@ CARELESS: dict[str, tuple[dict[str, Any], set[str], str]] = {
     "columns": (
         {"cms": RIGHT["cms"][:, None], "thresholds": RIGHT["thresholds"][None]},
         set(),
-        "cms: the shape (5, 1) is read as (5,)",
+        "thresholds, cms: read without axes of length 1",
     ),
     "half precision": (
         {x: y.astype(np.float16) for x, y in RIGHT.items() if x != "seed"},

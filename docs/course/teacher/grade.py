@@ -160,12 +160,12 @@ def remarks_on_form(
     """Return remarks on arrays that are read although their form is not the one of the sheet."""
     names = [name for name in ARRAYS if name in answers]
     texts = [x for x in names if saved[x].dtype.kind in "US" and answers[x].dtype.kind in "if"]
-    remarks = [f"{', '.join(texts)}: saved as text, and read as numbers"] if texts else []
-    for name in names:
-        shape, read_as = saved[name].shape, answers[name].shape
-        if name != "seed" and shape != read_as:
-            remarks.append(f"{name}: the shape {shape} is read as {read_as}")
-    return remarks
+    columns = [x for x in names if x != "seed" and saved[x].shape != answers[x].shape]
+    forms = (
+        (texts, "saved as text, and read as numbers"),
+        (columns, "read without axes of length 1"),
+    )
+    return [f"{', '.join(found)}: {form}" for found, form in forms if found]
 
 
 def seed_of(answers: Mapping[str, np.ndarray]) -> int | None:
