@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -20,7 +20,8 @@ from bioeval.page.next_scores import with_shared_next
 from bioeval.page.rates import rates_table
 from bioeval.page.results import COMPARISON, PageResults, doubts_of_systems
 from bioeval.page.sections import PageDocument, PageLines
-from bioeval.page.threshold import Moving
+from bioeval.page.threshold import Moving, uncounted_thresholds
+from bioeval.showing.cells import Threshold
 from bioeval.showing.images import Images
 from bioeval.showing.nodes import Node
 from bioeval.showing.terms import in_terms, rates_are_of, task_of, words_of
@@ -48,12 +49,14 @@ def page_text(
         nodes = [x._replace(dataset=in_terms(x.dataset, terms)) for x in page.nodes]
         page = PageResults(nodes, page.documents)
     vocabulary = terms or next((words_of(x.dataset) for x in page.nodes), "lecture")
-    control = Moving(page.nodes, threshold)
+    control = Moving.from_nodes(page.nodes, threshold)
+    uncounted = uncounted_thresholds(page.nodes, threshold)
     lines = PageLines(vocabulary, _rates_of(control), images)
     document = PageDocument.written(page, PageLines(vocabulary, "", images))
-    answer = [*document.answers, *map(lines.write, _about_threshold(page, control))]
+    about_threshold = _about_threshold(page, control, uncounted)
+    answer = [*document.answers, *map(lines.write, about_threshold)]
     table = None
-    if control.leader is not None:
+    if control is not None:
         table = rates_table(control, len(page.systems) > 1, lines)
     figures = PageFigures(page, control, images)
     first, plots = figures.first(), figures.other_plots()
@@ -86,26 +89,30 @@ def page_text(
     return _DIRECTIONS.sub(lambda match: printable(match[0]), text)
 
 
-def _rates_of(control: Moving) -> str:
+def _rates_of(control: Moving | None) -> str:
     """Return the kind of attempts behind the rates of the control; empty without rates."""
-    if control.leader is None:
+    if control is None:
         return ""
     dataset = control.leader.dataset
     return rates_are_of(dataset.attrs, searches=task_of(dataset) == "identification")
 
 
-def _about_threshold(results: PageResults, control: Moving) -> Iterator[Text]:
-    """Yield at which threshold the page opens, and why, where no answer of a study says it."""
-    for system, uncounted in control.uncounted.items():
+def _about_threshold(
+    results: PageResults, control: Moving | None, uncounted: Mapping[str, Threshold]
+) -> Iterator[Text]:
+    """Yield at which threshold the page opens, and why, where no answer of a study says it.
+
+    `uncounted` has the thresholds without rates, by system.
+    """
+    for system, threshold in uncounted.items():
         yield say(
             "The evaluation of {system:name} has no rates at {threshold}, so none are shown here: "
             "evaluate with extra_thresholds=[{number}].",
             system=system,
-            threshold=uncounted,
-            number=repr(uncounted.value),
+            threshold=threshold,
+            number=repr(threshold.value),
         )
-    leader = control.leader
-    if leader is None:
+    if control is None:
         return
     if len(results.systems) > 1:
         if not any(x.result_type == COMPARISON for x in results.nodes):
@@ -113,11 +120,12 @@ def _about_threshold(results: PageResults, control: Moving) -> Iterator[Text]:
         return
     opening = control.opening
     if opening.of_study:
-        yield opening.why
+        if opening.about_target:
+            yield opening.about_target
         return
-    threshold = control.cells(leader)[control.start]["threshold"]
-    yield say("The page opens at the threshold {at}, {why}.", at=threshold, why=opening.why)
-    if chosen_on := str(leader.dataset.attrs.get("chosen_on", "")):
+    opens_at = control.cells(control.leader)[control.start]["threshold"]
+    yield say("The page opens at the threshold {at}, {why}.", at=opens_at, why=opening.why)
+    if chosen_on := str(control.leader.dataset.attrs.get("chosen_on", "")):
         yield say("The threshold was chosen on {data}.", data=chosen_on)
     elif opening.is_chosen:
         yield "It was chosen on these data: bioeval threshold tells the rates on new people."

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from bioeval.base.errors import printable
 from bioeval.page.results import PageResults, is_evaluation
 from bioeval.page.svg import places_in_svg, svg_of
-from bioeval.page.threshold import Moving, RatesByThreshold
+from bioeval.page.threshold import Moving, RatesByThreshold, values_at
 from bioeval.plot.display import Display
 from bioeval.plot.files import PlotFile, plot_files
 from bioeval.plot.rate_plots import det
@@ -41,7 +41,7 @@ _POINTS = 72
 class PageFigures:
     """The figures of the results of a page; `marks` have their places at each threshold."""
 
-    def __init__(self, results: PageResults, control: Moving, images: Images):
+    def __init__(self, results: PageResults, control: Moving | None, images: Images):
         self.results = results
         self.control = control
         self.images = images
@@ -52,9 +52,9 @@ class PageFigures:
     def first(self) -> list[str]:
         """Return the figures of the first view: the DET, and the images of the worst pairs."""
         figures = []
-        if self.control.leader is not None:
+        if self.control is not None:
             task = self.control.leader.node.task
-            curves = {x.system: x for x in self.control.curves if x.node.task == task}
+            curves = {x.system: x for x in self.control.rows if x.node.task == task}
             data = {system: curve.dataset for system, curve in curves.items()}
             figures.append(self._drawn("DET", partial(det, self._alone(data)), curves=curves))
         pairs = {x.system: x.dataset for x in self.results.nodes if x.result_type == "worst-pairs"}
@@ -67,9 +67,9 @@ class PageFigures:
     def other_plots(self) -> list[str]:
         """Return the other figures that the results support, histograms of scores first."""
         figures: list[str] = []
-        for curve in self.control.curves:
-            is_of_task = is_evaluation(curve.node) and self.control.is_first_of_system(curve)
-            if is_of_task and len(figures) < _MOST_HISTOGRAMS:
+        first_curves = self.control.first_curves if self.control is not None else []
+        for curve in first_curves:
+            if is_evaluation(curve.node) and len(figures) < _MOST_HISTOGRAMS:
                 histograms = ScoreHistograms.between_thresholds(curve.dataset)
                 if len(histograms.by_class) > 1:
                     by_name = {curve.system if self.is_of_several else "": histograms}
@@ -95,7 +95,7 @@ class PageFigures:
                 by_task.setdefault(node.task, {})[node.system] = {"/": node.dataset}
         if "verification/single" in by_task:
             by_task.pop("verification/multi", None)
-        left_out = _SHOWN if self.control.leader is not None else _SHOWN[:1]
+        left_out = _SHOWN if self.control is not None else _SHOWN[:1]
         for by_system in by_task.values():
             data: dict[str, Any] = {}
             for system, parts in by_system.items():
@@ -121,11 +121,13 @@ class PageFigures:
             return ""
         self._drawn_so_far += 1
         text = svg_of(figure, f"figure-{self._drawn_so_far}", printable(title))
+        if self.control is None:
+            return text
         marks = ""
         axes = display.ax_
         height = _POINTS * axes.get_window_extent().height / figure.dpi
         shape = _RHOMBUS if line is None else f"M0 0V-{height:.0f}"
-        for colour, x, y in self._marked(curves or {}, line):
+        for colour, x, y in self._marked(self.control, curves or {}, line):
             name = f"mark-{len(self.marks)}"
             places = places_in_svg(figure, axes, x, y)
             self.marks.append([name, places])
@@ -139,15 +141,16 @@ class PageFigures:
             )
         return text.removesuffix("</svg>") + marks + "</svg>"
 
+    @staticmethod
     def _marked(
-        self, curves: Mapping[str, RatesByThreshold], line: RatesByThreshold | None
+        control: Moving,
+        curves: Mapping[str, RatesByThreshold],
+        line: RatesByThreshold | None,
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield the colour of each curve, and its place at every point of the control."""
         for colour, curve in enumerate(curves.values()):
-            rows = np.array(self.control.rows[id(curve)])
-            far, frr = (np.where(rows < 0, np.nan, x[rows]) for x in (curve.far, curve.frr))
-            yield colour, far, frr
+            rows = control.rows[curve]
+            yield colour, values_at(rows, curve.far), values_at(rows, curve.frr)
         if line is not None:
-            rows = np.array(self.control.rows[id(line)])
-            thresholds = np.where(rows < 0, np.nan, line.thresholds[rows])
+            thresholds = values_at(control.rows[line], line.thresholds)
             yield _COLOUR_OF_LINE, thresholds, np.zeros(len(thresholds))

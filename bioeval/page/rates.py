@@ -18,9 +18,7 @@ _THRESHOLD = "threshold"
 
 def rates_table(control: Moving, is_of_several: bool, lines: PageLines) -> dict[str, Any]:
     """Return the table of the control: a row for each system, or each task of a single system."""
-    curves = control.curves
-    if is_of_several:
-        curves = [x for x in curves if control.is_first_of_system(x)]
+    curves = control.first_curves if is_of_several else [*control.rows]
     keys: dict[str, Any] = {"system": lambda curve: curve.system} if is_of_several else {}
     if len({x.node.task for x in curves}) > 1:
         keys["task"] = lambda curve: str(curve.dataset.attrs["task"])
@@ -48,19 +46,20 @@ def _notes(control: Moving, is_of_several: bool) -> Iterator[Text]:
     opening = control.opening
     if is_of_several and opening.of_study:
         yield "Each system is at the threshold of its own study."
-        yield opening.why
-    elif is_of_several and control.given is not None:
+        if opening.about_target:
+            yield opening.about_target
+    elif is_of_several and control.is_given:
         yield "All systems are at the threshold that was given."
-    elif is_of_several and {x.system for x in control.curves} == {*control.opened}:
+    elif is_of_several and {x.system for x in control.rows} == {*control.stated}:
         yield "Each system is at the threshold of its own results."
     elif is_of_several:
         yield say(
             "Each system is at its own threshold: {leader:name} at {why}, the others at the "
             "loosest with this {far}.",
-            leader=control.curves[0].system,
+            leader=control.leader.system,
             why=opening.why,
         )
-    dataset = control.curves[0].dataset
+    dataset = control.leader.dataset
     if "far_low" in dataset:
         yield say(
             "In brackets: {level:rate} intervals at this very threshold; those of {frr} at a "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +31,10 @@ _LEADING_TASKS = ("verification/single", "verification/multi", "open_set")
 
 
 class RatesByThreshold:
-    """FAR and FRR of a result at each threshold, from the smallest."""
+    """FAR and FRR of a result at each threshold, from the smallest threshold.
+
+    A curve is equal to itself alone, and so is a key of its own in dictionaries.
+    """
 
     def __init__(self, node: Node):
         self.node = node
@@ -46,20 +50,25 @@ class RatesByThreshold:
         """Whether a result has FAR and FRR at each threshold."""
         return all(x in dataset and dataset[x].dims == ("threshold",) for x in ("far", "frr"))
 
-    def row(self, threshold: float) -> int:
-        """Return the row of the nearest threshold that is not looser; -1 if it is not known.
+    def row(self, threshold: float) -> int | None:
+        """Return the row of the nearest threshold that is not looser; None if it is not known.
 
         A threshold beyond the strictest one has the row of the strictest one if all attempts are
         rejected there.
         """
-        larger = self.accepts_larger
+        if np.isnan(threshold):
+            return None
         last = len(self.thresholds) - 1
-        row = int(np.searchsorted(self.thresholds, threshold, "left" if larger else "right"))
-        row -= not larger
-        if 0 <= row <= last or np.isnan(threshold):
-            return -1 if np.isnan(threshold) else row
-        strictest = last if larger else 0
-        return strictest if self.far[strictest] == 0 and self.frr[strictest] == 1 else -1
+        if self.accepts_larger:
+            row = int(np.searchsorted(self.thresholds, threshold, "left"))
+            strictest = last
+        else:
+            row = int(np.searchsorted(self.thresholds, threshold, "right")) - 1
+            strictest = 0
+        if 0 <= row <= last:
+            return row
+        rejects_all = self.far[strictest] == 0 and self.frr[strictest] == 1
+        return strictest if rejects_all else None
 
     @property
     def points(self) -> np.ndarray:
@@ -67,31 +76,45 @@ class RatesByThreshold:
         rows = np.arange(len(self.thresholds))
         rows = rows[:: -1 if self.accepts_larger else 1]
         rows = rows[np.isfinite(self.thresholds[rows])]
-        far, frr = self.far[rows], self.frr[rows]
-        has_new_rates = np.append(True, (far[1:] != far[:-1]) | (frr[1:] != frr[:-1]))
-        return rows[has_new_rates[: len(rows)]]
+        far = self.far[rows]
+        frr = self.frr[rows]
+        has_new_rates = np.ones(len(rows), dtype=bool)
+        has_new_rates[1:] = (far[1:] != far[:-1]) | (frr[1:] != frr[:-1])
+        return rows[has_new_rates]
 
-    def row_at_far(self, far: float) -> int:
-        """Return the row of the loosest point with at most this FAR; -1 if all points have more."""
+    def row_at_far(self, far: float) -> int | None:
+        """Return the row of the loosest point with at most this FAR; None if all have more."""
         points = self.points
         allowed = points[self.far[points] <= far]
-        return int(allowed[-1]) if len(allowed) else -1
+        return int(allowed[-1]) if len(allowed) else None
 
-    def cells(self, row: int) -> dict[str, Quantity]:
-        """Return the threshold of a row, and its rates with their intervals; NaN without a row."""
+    def cells(self, row: int | None) -> dict[str, Quantity]:
+        """Return the threshold and the rates of a row; NaN if the row is None.
+
+        The rates have their intervals.
+        """
+        if row is None:
+            return {"threshold": Threshold(np.nan), **{name: Rate(np.nan) for name in RATES}}
         dataset = self.dataset
-        threshold = float(self.thresholds[row]) if row >= 0 else np.nan
-        next = dataset["threshold_next"].values[row] if "threshold_next" in dataset else np.nan
-        cells: dict[str, Quantity] = {"threshold": Threshold(threshold, next=float(next))}
+        threshold = float(self.thresholds[row])
+        next_score = np.nan
+        if "threshold_next" in dataset:
+            next_score = float(dataset["threshold_next"].values[row])
+        cells: dict[str, Quantity] = {"threshold": Threshold(threshold, next=next_score)}
         for name in RATES:
             cell = cell_of(dataset, name, {"threshold": row, "rank": 0})
             if isinstance(cell, Rate):
-                cells[name] = cell if row >= 0 else Rate(np.nan)
+                cells[name] = cell
         return cells
 
     def has(self, threshold: float) -> bool:
         """Whether the rates at this very threshold were counted."""
         return bool(np.isin(threshold, self.thresholds))
+
+
+def values_at(rows: Iterable[int | None], values: np.ndarray) -> np.ndarray:
+    """Return the values at some rows; NaN where a row is None."""
+    return np.array([np.nan if row is None else values[row] for row in rows], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -100,15 +123,16 @@ class Opening:
 
     threshold: float
     rule: str  # as studies take it
-    why: Text = ""  # after "the threshold"
+    why: Text = ""  # the end of "The page opens at the threshold ..."; empty for a study's
     of_study: bool = False  # the answer of a study names it
+    about_target: Text = ""  # a sentence about the FAR target that the study was asked for
     is_chosen: bool = True  # on these data
 
     @staticmethod
     def from_results(results: Any, given: float | None = None) -> Opening | None:
         """Return where a page opens: at `given` unless None; None without rates at thresholds."""
-        control = Moving(with_shared_next(PageResults.collected(results)).nodes, given)
-        return None if control.leader is None else control.opening
+        control = Moving.from_nodes(with_shared_next(PageResults.collected(results)).nodes, given)
+        return None if control is None else control.opening
 
 
 @dataclass(frozen=True)
@@ -116,109 +140,141 @@ class Stated:
     """The threshold of a page that a user gave, or that a study or another result used."""
 
     threshold: Threshold
-    why: Text = ""  # after "the threshold"; empty if the answer of a study names the threshold
+    why: Text = ""  # as in an opening
+    of_study: bool = False  # the answer of a study names it
     is_chosen: bool = False  # on these data
 
 
+@dataclass(frozen=True)
 class Moving:
-    """The control of a threshold: its points, and the row of each curve at each of them.
+    """The control of a threshold, which moves along the curve of the first system.
 
-    The control moves along the curve of the first system. All tasks of a system are at one
-    threshold; each other system is at its loosest threshold with at most the FAR of the first. A
-    task whose rates were not counted at the threshold where the page opens is left out. `uncounted`
-    has the stated thresholds at which no rates were counted, by system: the page has no control
-    then.
+    All tasks of a system are at one threshold. Each other system is at its loosest threshold with
+    at most the FAR of the first system. A task whose rates were not counted at the threshold with
+    which the page opens is left out.
+
+    Attributes
+    ----------
+    leader : RatesByThreshold
+        The curve along which the control moves.
+    rows : mapping from RatesByThreshold to sequence of int or None
+        The row of each curve at every point of the control; None where it has no such threshold.
+    opening : Opening
+        Where the page opens.
+    start : int
+        The point where the page opens.
+    stated : mapping from str to Stated
+        The threshold that is stated for each system, if any.
+    is_given : bool
+        Whether a user gave the threshold of all systems.
     """
 
-    def __init__(self, nodes: list[Node], given: float | None = None):
-        self.given = given
-        self.curves = [RatesByThreshold(x) for x in nodes if RatesByThreshold.fits(x.dataset)]
-        self.leader: RatesByThreshold | None = None
-        self.uncounted: dict[str, Threshold] = {}
-        #: The threshold that is stated for each system.
-        self.opened: dict[str, Stated] = {}
-        if given is not None and not self.curves:
+    leader: RatesByThreshold
+    rows: Mapping[RatesByThreshold, Sequence[int | None]]
+    opening: Opening
+    start: int
+    stated: Mapping[str, Stated]
+    is_given: bool
+
+    @classmethod
+    def from_nodes(cls, nodes: Sequence[Node], given: float | None = None) -> Moving | None:
+        """Return the control of a page.
+
+        None without rates over thresholds, or if a stated threshold has none: see
+        :func:`uncounted_thresholds`.
+        """
+        curves = _curves(nodes)
+        first_curves = _first_curves(curves)
+        if given is not None and not curves:
             raise DataError(
                 "`threshold`: no result has FAR and FRR over thresholds; expected results of "
                 "verification or of open-set identification, as be.evaluate returns them"
             )
-        for system in dict.fromkeys(x.system for x in self.curves):
-            first = self._first_of(system)
-            stated = _stated(first, nodes, given)
-            if stated is not None:
-                self.opened[system] = stated
-                if not first.has(stated.threshold.value):
-                    self.uncounted[system] = stated.threshold
-        if self.uncounted:
-            self.curves = []
-        if self.curves:
-            self._place_points(nodes)
-
-    def _place_points(self, nodes: list[Node]) -> None:
-        """Place the points along the curve of the first system, and find each curve's rows."""
-        self.leader = leader = self._first_of(self.curves[0].system)
-        self.opening = _opening(leader, nodes, self.opened.get(leader.system))
-        points = leader.points
-        # Strict thresholds matter most: their points are close, and the distance grows.
-        spaced = np.unique(np.geomspace(1, max(len(points), 1), POINTS).round().astype(int)) - 1
-        rows = [int(x) for x in points[spaced]] if len(points) else []
-        opening_row = leader.row(self.opening.threshold)
-        rows = sorted({*rows, opening_row}, reverse=leader.accepts_larger)
-        self.start = rows.index(opening_row)
-        self.rows: dict[int, list[int]] = {}  # of each curve, at each point
-        first_of_system = {x.system: self._first_of(x.system) for x in self.curves}
-        for system, first in first_of_system.items():
-            rows_of_first = rows if first is leader else self._rows_at_far_of(leader, rows, first)
-            thresholds = [first.thresholds[row] if row >= 0 else np.nan for row in rows_of_first]
-            for curve in self.curves:
+        if not curves or uncounted_thresholds(nodes, given):
+            return None
+        leader = next(iter(first_curves.values()))
+        stated = _stated_thresholds(first_curves, nodes, given)
+        opening = _opening(leader, nodes, stated.get(leader.system))
+        points, start = _points(leader, opening.threshold)
+        rows: dict[RatesByThreshold, Sequence[int | None]] = {}
+        for system, first in first_curves.items():
+            rows_of_first: list[int | None] = [*points]
+            if first is not leader:
+                rows_of_first = [first.row_at_far(float(leader.far[row])) for row in points]
+                if system in stated:
+                    rows_of_first[start] = first.row(stated[system].threshold.value)
+            thresholds = values_at(rows_of_first, first.thresholds)
+            for curve in curves:
                 if curve is first:
-                    self.rows[id(curve)] = rows_of_first
-                elif curve.system == system:
-                    self.rows[id(curve)] = [curve.row(threshold) for threshold in thresholds]
-        self.curves = [x for x in self.curves if self._is_counted(x, first_of_system[x.system])]
+                    rows[curve] = rows_of_first
+                elif curve.system == system and curve.has(thresholds[start]):
+                    rows[curve] = [curve.row(threshold) for threshold in thresholds]
+        rows = {curve: rows[curve] for curve in curves if curve in rows}
+        return cls(leader, rows, opening, start, stated, given is not None)
 
-    def _rows_at_far_of(
-        self, leader: RatesByThreshold, rows: list[int], curve: RatesByThreshold
-    ) -> list[int]:
-        """Return the rows of a curve with at most the FAR of the leader at some of its rows.
-
-        Where the page opens, the curve is at the threshold stated for its system, if there is one.
-        """
-        rows_of_curve = [curve.row_at_far(float(leader.far[row])) for row in rows]
-        stated = self.opened.get(curve.system)
-        if stated is not None:
-            rows_of_curve[self.start] = curve.row(stated.threshold.value)
-        return rows_of_curve
-
-    def _is_counted(self, curve: RatesByThreshold, first: RatesByThreshold) -> bool:
-        """Whether the rates of a task were counted at the threshold with which its system opens."""
-        row = self.row_of(first)
-        return curve is first or (row >= 0 and curve.has(float(first.thresholds[row])))
-
-    def is_first_of_system(self, curve: RatesByThreshold) -> bool:
-        """Whether the other curves of its system follow the threshold of a curve."""
-        return curve is self._first_of(curve.system)
-
-    def _first_of(self, system: str) -> RatesByThreshold:
-        curves = [x for x in self.curves if x.system == system]
-        place = {path: i for i, path in enumerate(_LEADING_TASKS)}
-        return min(curves, key=lambda x: place.get(x.node.task, len(place)))
+    @property
+    def first_curves(self) -> list[RatesByThreshold]:
+        """The curve of each system whose threshold the other curves of the system follow."""
+        first_curves = _first_curves(self.rows)
+        return [curve for curve in self.rows if curve is first_curves[curve.system]]
 
     def cells(self, curve: RatesByThreshold) -> list[dict[str, Quantity]]:
         """Return the threshold and the rates of a curve at each point."""
-        stated = self.opened.get(curve.system)
-        cells = [curve.cells(row) for row in self.rows[id(curve)]]
+        stated = self.stated.get(curve.system)
+        cells = [curve.cells(row) for row in self.rows[curve]]
         for cell in cells:
             if stated is not None and cell["threshold"].value == stated.threshold.value:
                 cell["threshold"] = stated.threshold
         return cells
 
-    def row_of(self, curve: RatesByThreshold) -> int:
-        """Return the row of a curve where the page opens."""
-        return self.rows[id(curve)][self.start]
+
+def uncounted_thresholds(nodes: Sequence[Node], given: float | None) -> dict[str, Threshold]:
+    """Return the thresholds stated for systems at which no rates were counted, by system."""
+    first_curves = _first_curves(_curves(nodes))
+    stated_thresholds = _stated_thresholds(first_curves, nodes, given)
+    return {
+        system: stated.threshold
+        for system, stated in stated_thresholds.items()
+        if not first_curves[system].has(stated.threshold.value)
+    }
 
 
-def _of_study(curve: RatesByThreshold, nodes: list[Node]) -> Threshold | None:
+def _curves(nodes: Sequence[Node]) -> list[RatesByThreshold]:
+    return [RatesByThreshold(x) for x in nodes if RatesByThreshold.fits(x.dataset)]
+
+
+def _first_curves(curves: Iterable[RatesByThreshold]) -> dict[str, RatesByThreshold]:
+    """Return the curve of each system whose threshold its other curves follow."""
+    by_system: dict[str, list[RatesByThreshold]] = {}
+    for curve in curves:
+        by_system.setdefault(curve.system, []).append(curve)
+    place = {path: i for i, path in enumerate(_LEADING_TASKS)}
+    return {
+        system: min(own, key=lambda curve: place.get(curve.node.task, len(place)))
+        for system, own in by_system.items()
+    }
+
+
+def _points(leader: RatesByThreshold, opening: float) -> tuple[list[int], int]:
+    """Return the rows of the leader at the points of the control, and the point of the opening."""
+    points = leader.points
+    # Strict thresholds matter most: their points are close, and the distance grows.
+    spaced = np.unique(np.geomspace(1, max(len(points), 1), POINTS).round().astype(int)) - 1
+    rows = points[spaced].tolist() if len(points) else []
+    opening_row = int(np.searchsorted(leader.thresholds, opening))  # the curve has the threshold
+    rows = sorted({*rows, opening_row}, reverse=leader.accepts_larger)
+    return rows, rows.index(opening_row)
+
+
+def _stated_thresholds(
+    first_curves: Mapping[str, RatesByThreshold], nodes: Sequence[Node], given: float | None
+) -> dict[str, Stated]:
+    """Return the threshold stated for each system; a system without a single one is left out."""
+    stated = {system: _stated(curve, nodes, given) for system, curve in first_curves.items()}
+    return {system: x for system, x in stated.items() if x is not None}
+
+
+def _of_study(curve: RatesByThreshold, nodes: Sequence[Node]) -> Threshold | None:
     """Return the threshold in the answer of a study of the system; None without such a study."""
     for node in nodes:
         of_searches = "unenrolled_people" in node.dataset
@@ -231,7 +287,7 @@ def _of_study(curve: RatesByThreshold, nodes: list[Node]) -> Threshold | None:
     return None
 
 
-def _stated(curve: RatesByThreshold, nodes: list[Node], given: float | None) -> Stated | None:
+def _stated(curve: RatesByThreshold, nodes: Sequence[Node], given: float | None) -> Stated | None:
     """Return the threshold stated for a system; None if its results have no single threshold.
 
     The given threshold comes first, then the thresholds of a study, of promises, of other results.
@@ -239,14 +295,14 @@ def _stated(curve: RatesByThreshold, nodes: list[Node], given: float | None) -> 
     if given is not None:
         return Stated(Threshold(given), "the one given")
     if (study := _of_study(curve, nodes)) is not None:
-        return Stated(study)
+        return Stated(study, of_study=True, is_chosen=True)
     of_promises = dict[float, Stated]()
     of_others = dict[float, Stated]()
     for node in nodes:
         if node.system != curve.system:
             continue
         for threshold in _thresholds_of(node.dataset):
-            stated = Stated(Threshold(threshold), "that of these results")
+            stated = Stated(Threshold(threshold), "the threshold of these results")
             if node.result_type == "promise":
                 of_promises[threshold] = stated
             elif str(node.dataset.attrs.get("chosen_on", "")).startswith("the same data"):
@@ -277,7 +333,7 @@ def _thresholds_of(dataset: xr.Dataset) -> list[float]:
     return [float(threshold)] if isinstance(threshold, float) and np.isfinite(threshold) else []
 
 
-def _opening(curve: RatesByThreshold, nodes: list[Node], stated: Stated | None) -> Opening:
+def _opening(curve: RatesByThreshold, nodes: Sequence[Node], stated: Stated | None) -> Opening:
     """Return where a page opens: at the stated threshold, else at a threshold the data support.
 
     The data support the smallest FAR target for which 30 false accepts are expected with one
@@ -285,43 +341,52 @@ def _opening(curve: RatesByThreshold, nodes: list[Node], stated: Stated | None) 
     error rate. Where the thresholds of the curve were given, the page opens at the loosest given
     threshold with at most this FAR.
     """
-    target, exact, support = _supported(curve)
+    target, exact_threshold, support = _supported(curve)
     if stated is not None:
-        threshold, why = stated.threshold.value, stated.why
+        threshold = stated.threshold.value
+        about_target: Text = ""
         rules = {x.dataset.attrs.get("threshold_rule") for x in nodes}
-        if not why and str(Rule("far", (float(target),))) in rules:
+        if stated.of_study and str(Rule("far", (float(target),))) in rules:
             text = "The {far} target of {target:rate} is the smallest with {support}."
-            why = say(text, target=target, support=support)
-        is_chosen = stated.is_chosen or not stated.why
-        return Opening(threshold, repr(threshold), why, not stated.why, is_chosen)
+            about_target = say(text, target=target, support=support)
+        return Opening(
+            threshold,
+            repr(threshold),
+            why=stated.why,
+            of_study=stated.of_study,
+            about_target=about_target,
+            is_chosen=stated.is_chosen,
+        )
     if not np.isnan(target):
-        threshold = exact
+        threshold = exact_threshold
         rule = f"far={target!r}"
-        row = curve.row(exact)
+        row = curve.row(threshold)
         loosest = "the loosest"
-        if not curve.has(exact):
+        if not curve.has(threshold):
             row = curve.row_at_far(target)
-            threshold = float(curve.thresholds[row])
-            rule = repr(threshold)
             loosest = "the loosest of these results"
+            if row is not None:
+                threshold = float(curve.thresholds[row])
+                rule = repr(threshold)
         text = "{which} with {far} at most {target:rate}, the smallest target with {support}"
-        if row >= 0:
+        if row is not None:
             why = say(text, which=loosest, target=target, support=support)
             return Opening(threshold, rule, why)
     eer = value_of(curve.dataset, "eer_threshold")
-    if eer is not None and (row := curve.row(eer)) >= 0:
-        why = "that of the equal error rate"
+    if eer is not None and (row := curve.row(eer)) is not None:
+        which = "the threshold of the equal error rate"
         if not curve.has(eer):
-            why = "the last one of these results before the equal error rate"
-        return Opening(float(curve.thresholds[row]), "eer", why)
+            which = "the last one of these results before the equal error rate"
+        return Opening(float(curve.thresholds[row]), "eer", which)
     strictest = float(curve.thresholds[next(iter(curve.points), 0)])
     return Opening(strictest, "eer", "the strictest one of these results", is_chosen=False)
 
 
 def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
-    """Return the smallest FAR target that the data support, its threshold, and how well in words.
+    """Return the smallest FAR target that the data support, its threshold, and their support.
 
-    Target and threshold are NaN, and the words empty, if the data support no target.
+    The support is words such as "enough people or attempts". Target and threshold are NaN, and the
+    words are empty, if the data support no target.
     """
     dataset = curve.dataset
     limits = dataset.get("threshold_at_far")
@@ -337,6 +402,7 @@ def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
     for support, excluded in (("enough", uncertain), ("just enough", [])):
         for target, threshold in targets:
             enough = is_supported(dataset, rate, {"far_target": target}) and target not in excluded
-            if target > 0 and enough and np.isfinite(threshold) and curve.row(threshold) >= 0:
+            has_row = np.isfinite(threshold) and curve.row(threshold) is not None
+            if target > 0 and enough and has_row:
                 return target, threshold, f"{support} people or attempts"
     return np.nan, np.nan, ""
