@@ -28,11 +28,11 @@ _CELLS_AT_ONCE = 1 << 20
 
 @dataclass(eq=False)
 class Completeness:
-    """Numbers of gallery templates that each probe was compared with, and should be compared with.
+    """The numbers of gallery templates that each probe was, and should have been, compared with.
 
-    - `compared`, `expected` (int64 (m,)): both empty where nothing is missing
-    - `incomplete` (int): number of probes that were compared with a part of the gallery, neither
-      all nor none
+    - `compared`, `expected` (int64 (m,)): both empty if no comparison is missing
+    - `incomplete` (int): number of probes that were compared with some of the templates, but not
+      with all
     """
 
     compared: np.ndarray
@@ -45,7 +45,7 @@ class Completeness:
 
     @classmethod
     def from_scores(cls, scores: ScoreData) -> Completeness:
-        """Count the comparisons of each probe; nothing is read where none may be missing."""
+        """Count the comparisons of each probe; scores are read only if some may be missing."""
         none = np.zeros(0, dtype=np.int64)
         failures = scores.nan == "exclude" and scores.dtype.kind == "f"
         if scores.layout in ("pairs", "top-k") or not (scores.has_mask or failures):
@@ -72,27 +72,27 @@ class Completeness:
         return cls(gallery_count - left_out - missing, gallery_count - left_out)
 
     def of_probes(self, probes: np.ndarray) -> Completeness:
-        """Return the completeness of the probes of a boolean choice."""
+        """Return the completeness of some probes, chosen by a boolean mask."""
         if self.nothing_missing:
             return self
         return Completeness(self.compared[probes], self.expected[probes])
 
     @property
     def nothing_missing(self) -> bool:
-        """Whether all comparisons are there, of all probes."""
+        """Whether no comparison of any probe is missing."""
         return not len(self.expected)
 
     @property
     def searches(self) -> int:
-        """The number of probes with a comparison, where some probes are incomplete."""
+        """The number of probes with at least one comparison, if comparisons are missing."""
         return int(np.count_nonzero(self.compared))
 
     @property
     def attrs(self) -> dict[str, int]:
-        """The numbers of candidates as attributes of a result, where some probes are incomplete.
+        """The numbers of candidates as attributes of a result, if some probes are incomplete.
 
-        Counted are the fewest and the most templates that a searching probe was compared with, and
-        the most templates that a probe should have been compared with.
+        They are the fewest and the most templates that a searching probe was compared with, and the
+        most templates that a probe should have been compared with.
         """
         searches = self.compared > 0
         return {

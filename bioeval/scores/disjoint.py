@@ -33,16 +33,16 @@ def distinct_pairs(probe_person: np.ndarray, claimed_person: np.ndarray, people:
         probe, claimed = probe_person[begin : begin + PIECE], claimed_person[begin : begin + PIECE]
         low, high = np.minimum(probe, claimed), np.maximum(probe, claimed)
         key = np.concatenate([key, (low.astype(np.int64) * people + high)[low != high]])
-        key.sort()  # several times faster than numpy's search for distinct values
+        key.sort()  # several times faster than np.unique
         key = key[np.diff(key, prepend=-1) > 0]
     return np.stack([key // max(people, 1), key % max(people, 1)])
 
 
 def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
-    """Return the pairs of subjects that a matrix compares, as :func:`distinct_pairs` does.
+    """Return the pairs of subjects that a matrix compares, in the form of :func:`distinct_pairs`.
 
-    None where all are compared: only where a mask, an exclusion or a failure that is no attempt may
-    leave out comparisons is anything read.
+    None if all pairs are compared. The matrix is read only if a mask, an exclusion or a failure
+    that is no attempt may leave out comparisons.
     """
     rules = any(x.exclusion is not NO_PERSON_TWICE for x in scores.exclusions.rules)
     failures = scores.nan == "exclude" and scores.dtype.kind == "f"
@@ -90,7 +90,7 @@ def mates_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: in
     pairs = distinct_pairs(probe_person, claimed_person, people)
     degree = np.bincount(pairs.ravel(), minlength=people)
     mate = np.full(people, -1, dtype=np.int64)
-    # Subjects with few others first: seldom is there more to be gained.
+    # A greedy choice, with subjects that have few partners first, is nearly always the best.
     person, partner = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people))]
     match_in_order(person, partner, mate)
     if (mate >= 0).sum() < (degree > 0).sum() - 1:

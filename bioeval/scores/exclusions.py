@@ -28,14 +28,14 @@ class Exclusion:
 
     text: str
     column: str
-    #: The values of the probe and of the gallery template; None: the same or different values.
+    #: The values of the probe and of the gallery template, if they are stated.
     values: tuple[str, str] | None
-    differs: bool
-    of_all: bool  # pairs, and not of mates alone
+    differs: bool  # whether pairs with different values are left out, and not with the same value
+    of_all: bool  # whether all such pairs are left out, and not mates alone
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the exclusion that a text says."""
+        """Return the exclusion that a text states."""
         parts = re.fullmatch(FORM, text)
         if parts is None:
             raise DataError(f"`exclude` is {text!r}; expected {FORM_IN_WORDS}")
@@ -44,7 +44,7 @@ class Exclusion:
 
     @property
     def in_words(self) -> str:
-        """The pairs of templates that are left out, without the word of whom."""
+        """The values of the pairs that are left out, such as ``the same session``."""
         if self.values is not None:
             probe, gallery = self.values
             return f"{self.column} {probe} (probe) and {gallery} (gallery)"
@@ -53,9 +53,9 @@ class Exclusion:
     def codes(
         self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
     ) -> Codes:
-        """Return codes of both sides, equal for equal values, or for the two stated values.
+        """Return codes of both sides that are equal in the pairs in question.
 
-        The code of an unknown value is negative.
+        These have equal values, or the two stated values. The code of an unknown value is negative.
         """
         codes = column_codes(probe_meta[self.column], gallery_meta[self.column], self.column)
         if self.values is None:
@@ -66,9 +66,8 @@ class Exclusion:
             zip(self.values, (codes.probe, codes.gallery), strict=True), start=1
         ):
             codes_of_names = [0 if is_written(name, value) else code for name in names]
-            sides.append(
-                np.append(codes_of_names, [-2, -1])[side]
-            )  # the last are of unknown values
+            # The negative codes of unknown values, -1 and -2, index the last two.
+            sides.append(np.append(codes_of_names, [-2, -1])[side])
         return Codes.known(codes.values, *sides)
 
     def require(
@@ -94,7 +93,7 @@ class Exclusion:
     def missing_value(
         self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
     ) -> tuple[str | None, list[str]]:
-        """Return the first stated value that no template has, or None, and the values there are."""
+        """Return the first stated value that no template has, or None, and all values they have."""
         if self.values is None:
             return None, []
         names = self.codes(probe_meta, gallery_meta).values.tolist()
@@ -104,7 +103,7 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class ExclusionRule:
-    """An exclusion as codes: holds for equal codes of both sides, or for different codes."""
+    """An exclusion with the codes of both sides that decide which pairs are left out."""
 
     exclusion: Exclusion
     codes: Codes
@@ -112,41 +111,45 @@ class ExclusionRule:
     def holds(
         self, probe: np.ndarray | slice | int, gallery: np.ndarray | slice | int
     ) -> np.ndarray:
-        """Return where the exclusion holds, of places that NumPy broadcasts."""
+        """Return which pairs are left out; the rows and the columns are broadcast."""
         return (self.codes.probe[probe] == self.codes.gallery[gallery]) != self.exclusion.differs
 
     def number(self, subjects: Codes, probe_ids: np.ndarray, gallery_ids: np.ndarray) -> int:
-        """Return for how many comparisons of different templates it holds, by labels alone."""
+        """Return the number of comparisons of different templates that are left out, by labels."""
         person = np.zeros(len(probe_ids), np.int64), np.zeros(len(gallery_ids), np.int64)
         if not self.exclusion.of_all:
             person = subjects.probe, subjects.gallery
         sides = list(zip(person, (self.codes.probe, self.codes.gallery), strict=True))
         place = np.full(1 + max(probe_ids.max(initial=0), gallery_ids.max(initial=0)), -1)
         place[gallery_ids] = np.arange(len(gallery_ids))
-        itself = place[probe_ids]
-        has_itself = itself >= 0
-        same = self.codes.probe[has_itself] == self.codes.gallery[itself[has_itself]]
-        equal = _equal_pairs(*sides) - int(same.sum())
+        own_column = place[probe_ids]
+        has_own = own_column >= 0
+        equals_itself = self.codes.probe[has_own] == self.codes.gallery[own_column[has_own]]
+        equal = _equal_pairs(*sides) - int(equals_itself.sum())
         if not self.exclusion.differs:
             return equal
         all_pairs = _equal_pairs(*((side, np.zeros_like(side)) for side in person))
-        return all_pairs - int(has_itself.sum()) - equal
+        return all_pairs - int(has_own.sum()) - equal
 
 
-#: Two templates of no person are not compared, as if an exclusion of all pairs said so.
+#: The exclusion of pairs of two templates of no person, which are never compared.
 NO_PERSON_TWICE = Exclusion("no person", "no person", None, differs=False, of_all=True)
 
 
 def _equal_pairs(
     probe: tuple[np.ndarray, np.ndarray], gallery: tuple[np.ndarray, np.ndarray]
 ) -> int:
+    """Return the number of pairs with equal people and equal codes; a side is (people, codes)."""
     size = 3 + max(int(side[1].max(initial=0)) for side in (probe, gallery))
-    keys = [person.astype(np.int64) * size + value + 2 for person, value in (probe, gallery)]
-    values, numbers = np.unique(keys[1], return_counts=True)
-    if not len(values):
+    # Codes are -2 or more.
+    probe_keys, gallery_keys = (
+        person.astype(np.int64) * size + code + 2 for person, code in (probe, gallery)
+    )
+    distinct, counts = np.unique(gallery_keys, return_counts=True)
+    if not len(distinct):
         return 0
-    place = np.minimum(np.searchsorted(values, keys[0]), len(values) - 1)
-    return int(numbers[place][values[place] == keys[0]].sum())
+    place = np.minimum(np.searchsorted(distinct, probe_keys), len(distinct) - 1)
+    return int(counts[place][distinct[place] == probe_keys].sum())
 
 
 def exclusions_in_words(texts: Iterable[str]) -> str:
@@ -159,9 +162,9 @@ def exclusions_in_words(texts: Iterable[str]) -> str:
 
 
 class Exclusions:
-    """The exclusions of scores, of mates and of all pairs.
+    """All exclusions of scores.
 
-    - `of_all` (bool): whether pairs of two subjects are left out, too
+    - `of_all` (bool): whether any leaves out pairs of two subjects, too
     """
 
     def __init__(self, rules: Sequence[ExclusionRule]):
@@ -176,7 +179,7 @@ class Exclusions:
         gallery_meta: Mapping[str, np.ndarray],
         subjects: Codes | None = None,
     ) -> Self:
-        """Return the exclusions of texts by columns of both sides, and of subjects of no person."""
+        """Return the exclusions that texts state, and that of pairs of no person, if any."""
         rules = [
             ExclusionRule(exclusion, exclusion.codes(probe_meta, gallery_meta))
             for exclusion in map(Exclusion.parse, texts)
@@ -191,7 +194,7 @@ class Exclusions:
     def hold(
         self, probe: np.ndarray | slice, gallery: np.ndarray | slice, mates: np.ndarray | bool
     ) -> np.ndarray | bool:
-        """Return which pairs are left out, of places that NumPy broadcasts; `mates` flags mates."""
+        """Return which pairs are left out; rows, columns and flags of `mates` are broadcast."""
         left_out: np.ndarray | bool = False
         for rule in self.rules:
             holds = rule.holds(probe, gallery)
@@ -201,7 +204,7 @@ class Exclusions:
     def hold_for_all(
         self, probe: np.ndarray | slice, gallery: np.ndarray | slice
     ) -> np.ndarray | bool:
-        """Return which pairs are left out whether they are of mates or not."""
+        """Return which pairs are left out whether they are mates or not."""
         left_out: np.ndarray | bool = False
         for rule in self.rules:
             if rule.exclusion.of_all:

@@ -20,17 +20,21 @@ from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.labels import as_objects, natural_places
 
-#: Lines of a list that are left out unless they are to be kept.
+#: Lines of a list that are left out unless `keep` names them.
 Kept = Literal["self", "repeated"]
 KEEP: tuple[Kept, ...] = get_args(Kept)
 
-# The examples that a message has, and the most cells a pair of a table of all templates.
-_EXAMPLES, _CELLS = 3, 8
+# The pairs that a message shows.
+_EXAMPLES = 3
 
-#: Proportion of pairs that counts as nearly all.
+# Pairs are counted in a table of all templates if it has at most so many cells for each pair.
+_CELLS_PER_PAIR = 8
+
+#: The least share of pairs that counts as nearly all.
 MOSTLY = 0.9
 
-# Scores of both orders of a pair within this part of the largest score differ by rounding.
+# Two scores of a pair are equal but for rounding if they differ by at most this share of the
+# largest score of the list.
 _ROUNDING = 1e-5
 
 #: A function that names the places of pairs: ``line 3``, ``lines 3 and 9``.
@@ -38,7 +42,7 @@ Where = Callable[[Sequence[int]], str]
 
 
 def places(noun: str, numbers: Sequence[int]) -> str:
-    """Return numbers with their noun: ``line 3``, ``lines 3, 4 and 9``."""
+    """Return places in words: ``line 3``, ``lines 3, 4 and 9``."""
     words = [f"{number:,}" if noun == "pair" else str(number) for number in numbers]
     if len(words) == 1:
         return f"{noun} {words[0]}"
@@ -47,16 +51,16 @@ def places(noun: str, numbers: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class ListRules:
-    """Rules for the lines of a list that are not attempts of their own."""
+    """Rules for the lines of a list that are left out, or stand for the same attempt."""
 
-    #: ``"self"``: comparisons of a template with itself; ``"repeated"``: pairs that are listed
-    #: again.
+    #: Lines that are attempts nevertheless: ``"self"``, comparisons of a template with itself, and
+    #: ``"repeated"``, pairs that are listed again.
     keep: tuple[Kept, ...] = ()
     unordered: bool = False  # whether a-b and b-a are one attempt
 
     @classmethod
     def parse(cls, keep: Kept | Sequence[Kept] | None, unordered: bool | None) -> ListRules:
-        """Check the arguments of a reader."""
+        """Return the rules of the arguments `keep` and `unordered`, checked."""
         unordered = require_flag("unordered", unordered)
         words = () if keep is None else keep
         keep_words = (words,) if isinstance(words, str) else tuple(require_list("keep", words))
@@ -76,6 +80,14 @@ class ListedTemplates:
 
     - `values`, `genuine`: (p,)
     - `where` (callable): names the places of some pairs, for messages
+    - `is_kept` (bool (p,)): which pairs are attempts
+    - `distinct`, `in_both_orders` (int): numbers of pairs, and of pairs that are listed in both
+      orders, whatever the order of their names
+    - `repeated`, `merged`, `self_comparisons` (int): numbers of lines that list a pair again, that
+      list a pair in the other order as the same attempt, and that compare a template with itself
+    - `rounded` (int): number of merged lines whose scores differ by rounding
+    - `contradictory`, `different` (lists of int64 (2, k)): a first and a later row of pairs of two
+      classes, and of pairs of two scores, which are refused
     """
 
     def __init__(
@@ -91,7 +103,6 @@ class ListedTemplates:
         self.genuine = genuine
         self.rules = rules
         self.where = where
-        #: bool (p,): pairs that no earlier pair makes needless.
         self.is_kept = np.ones(len(names), dtype=bool)
         self.distinct = 0
         self.in_both_orders = 0
@@ -99,7 +110,6 @@ class ListedTemplates:
         self.merged = 0
         self.rounded = 0
         self.self_comparisons = 0
-        #: Refused pairs, each int64 (2, k): the first row and a later row of the same pair.
         self.contradictory: list[np.ndarray] = []
         self.different: list[np.ndarray] = []
 
@@ -132,12 +142,12 @@ class ListedTemplates:
         return (None if self.is_kept.all() else self.is_kept), notes
 
     def _count_in_table(self) -> bool:
-        """Count the pairs in a table of all templates; False of a sparse table, or if pairs clash.
+        """Count the pairs in a table of all templates, which is several times faster than sorting.
 
-        A table is several times faster than sorting.
+        Return False if the table would be too large, or if lines are to be left out or refused.
         """
         size = len(self.names.values)
-        if size * size > _CELLS * len(self.names):
+        if size * size > _CELLS_PER_PAIR * len(self.names):
             return False
         table = np.zeros((size, size), dtype=np.uint8)
         table[self.names.a, self.names.b] = 1 + self.genuine
@@ -151,6 +161,11 @@ class ListedTemplates:
         return True
 
     def _keys(self) -> np.ndarray:
+        """Return keys of the pairs, int64 (p,).
+
+        The lowest bit is the class, the next bit the order of the names, and the others are the two
+        names in any order.
+        """
         first, second = self.names.a, self.names.b
         keys = np.minimum(first, second).astype(np.int64)
         for factor, term in (
@@ -165,30 +180,31 @@ class ListedTemplates:
     def _count_by_sorting(self) -> None:
         keys = np.sort(self._keys())
         change = keys[1:] ^ keys[:-1]
-        same = change < 4
-        again = change < 2
-        self.distinct = len(keys) - int(same.sum())
-        self.in_both_orders = int((same & ~again).sum())
-        wrong = same & (change & 1).astype(bool)
-        merged = self.rules.unordered and self.in_both_orders > 0
-        repeated = bool(again.any()) and "repeated" not in self.rules.keep
-        if not (wrong.any() or merged or repeated):
+        has_same_names = change < 4
+        has_same_order = change < 2
+        has_other_class = has_same_names & (change & 1).astype(bool)
+        self.distinct = len(keys) - int(has_same_names.sum())
+        self.in_both_orders = int((has_same_names & ~has_same_order).sum())
+        merges = self.rules.unordered and self.in_both_orders > 0
+        leaves_out = bool(has_same_order.any()) and "repeated" not in self.rules.keep
+        if not (has_other_class.any() or merges or leaves_out):
             return
         keys = self._keys()
-        later, first = _again(keys >> 2)
-        wrong = self.genuine[later] != self.genuine[first]
-        self.contradictory.append(np.stack([first[wrong], later[wrong]]))
-        if repeated:
-            self._leave_out_repeated(*_again(keys >> 1))
-        if merged:
+        later, first = _later_and_first(keys >> 2)
+        differs = self.genuine[later] != self.genuine[first]
+        self.contradictory.append(np.stack([first[differs], later[differs]]))
+        if leaves_out:
+            self._leave_out_repeated(*_later_and_first(keys >> 1))
+        if merges:
             is_kept = self.is_kept[later]
             self._leave_out_one_order(later[is_kept], first[is_kept])
 
     def _leave_out_repeated(self, later: np.ndarray, first: np.ndarray) -> None:
         first_score = self.values[first]
         later_score = self.values[later]
-        different = (first_score != later_score) & ~(np.isnan(first_score) & np.isnan(later_score))
-        self.different.append(np.stack([first[different], later[different]]))
+        have_failed = np.isnan(first_score) & np.isnan(later_score)
+        is_different = (first_score != later_score) & ~have_failed
+        self.different.append(np.stack([first[is_different], later[is_different]]))
         self.repeated = len(later)
         self.is_kept[later] = False
 
@@ -199,16 +215,20 @@ class ListedTemplates:
             gap = np.where(first_score == later_score, 0.0, np.abs(first_score - later_score))
         gap[np.isnan(first_score) & np.isnan(later_score)] = 0.0
         largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0.0)
-        different = ~(gap <= _ROUNDING * float(largest))
-        self.different.append(np.stack([first[different], later[different]]))
+        is_different = ~(gap <= _ROUNDING * float(largest))
+        self.different.append(np.stack([first[is_different], later[is_different]]))
         self.merged = len(later)
-        self.rounded = int((gap[~different] > 0).sum())
-        # The line that has the first name first is kept, whatever the order of lines.
+        self.rounded = int((gap[~is_different] > 0).sum())
+        # Of both lines the one whose names are in natural order is kept, whatever their order.
         place = natural_places(as_objects(list(self.names.values)))
-        turned = place[self.names.a[first]] > place[self.names.b[first]]
-        self.is_kept[np.where(turned, first, later)] = False
+        is_descending = place[self.names.a[first]] > place[self.names.b[first]]
+        self.is_kept[np.where(is_descending, first, later)] = False
 
     def _leave_out_self_comparisons(self, keep: bool) -> int:
+        """Leave out comparisons of a template with itself, unless they are kept.
+
+        Return the number of templates that have such comparisons.
+        """
         itself = np.flatnonzero((self.names.a == self.names.b) & self.is_kept)
         self.self_comparisons = len(itself)
         self.is_kept[itself] = keep
@@ -242,6 +262,7 @@ class ListedTemplates:
             )
 
     def _describe_refused(self, rows: list[np.ndarray], scores: bool = False) -> tuple[int, str]:
+        """Return the number of refused pairs, and examples in words, perhaps with their scores."""
         if not rows:
             return 0, ""
         first, later = np.concatenate(rows, axis=1)
@@ -259,9 +280,10 @@ class ListedTemplates:
         return len(pairs), f"{', '.join(examples)}{ending}"
 
     def _notes_on_orders(self, pairs: int) -> list[Message]:
-        """Return a note on pairs in one order, if nearly all pairs are listed in both orders.
+        """Return the note on merged pairs, or on pairs that are listed in one order alone.
 
-        In a list that was drawn by chance, some pairs have both orders.
+        The latter is given if nearly all pairs are listed in both orders; in a list that was drawn
+        by chance, some pairs are.
         """
         if self.rules.unordered and not self.merged:
             return []
@@ -281,23 +303,24 @@ class ListedTemplates:
         return [Message("pairs-in-one-order", **about, option="`unordered=True`")]
 
 
-def _again(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _later_and_first(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return each row whose key occurs before, and the first row with the same key."""
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    new = np.append(True, keys[1:] != keys[:-1])
-    first = order[new][np.cumsum(new) - 1]
-    return order[~new], first[~new]
+    is_first = np.append(True, keys[1:] != keys[:-1])
+    first = order[is_first][np.cumsum(is_first) - 1]
+    return order[~is_first], first[~is_first]
 
 
 def require_classes(
     genuine: np.ndarray,
     enrolled: np.ndarray,
     probe: np.ndarray,
-    of_people: np.ndarray,
+    are_people: np.ndarray,
     where: Where,
 ) -> None:
-    """Raise where the class of a pair `of_people` contradicts its two subjects."""
-    wrong = np.flatnonzero(((enrolled == probe) != genuine) & of_people)
+    """Raise where the class of a pair contradicts its two subjects, if both `are_people`."""
+    wrong = np.flatnonzero(((enrolled == probe) != genuine) & are_people)
     if len(wrong):
         contradict = "contradicts" if len(wrong) == 1 else "contradict"
         classes = f"{counted(len(wrong), 'pairs')} {contradict} their subjects"
@@ -311,11 +334,12 @@ def require_classes(
 def require_one_subject(
     names: CodedSides, enrolled: np.ndarray, probe: np.ndarray, where: Where
 ) -> None:
-    """Raise where a template is of two subjects, numbered for both sides of each pair."""
-    of_name = np.full(len(names.values), -1, dtype=np.int64)
-    of_name[names.b[::-1]], of_name[names.a[::-1]] = probe[::-1], enrolled[::-1]
+    """Raise where a template has two subjects, whose codes are `enrolled` and `probe`, (p,)."""
+    subject_of_name = np.full(len(names.values), -1, dtype=np.int64)
+    subject_of_name[names.b[::-1]] = probe[::-1]
+    subject_of_name[names.a[::-1]] = enrolled[::-1]
     for codes, subjects in ((names.a, enrolled), (names.b, probe)):
-        for row in np.flatnonzero(of_name[codes] != subjects)[:1]:
+        for row in np.flatnonzero(subject_of_name[codes] != subjects)[:1]:
             name = names.values[codes[row]]
             first_row = np.flatnonzero((names.a == codes[row]) | (names.b == codes[row]))[0]
             rows = sorted({int(first_row), int(row)})
@@ -348,22 +372,22 @@ def note_on_infinite(values: np.ndarray, kind: Kind, where: Where) -> list[Messa
     return notes
 
 
-#: A pattern where none is found in the names.
+#: The pattern that messages show if no pattern fits the names.
 EXAMPLE_PATTERN = r"id(\d+)/"
 
 
 def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) -> str:
-    r"""Return a pattern that takes the subject from names of templates, else an example.
+    r"""Return a pattern that takes the subject from names of templates; an example if none fits.
 
-    `truth` are the numbers of the names of both sides of some pairs, and whether they are genuine:
-    the subjects then agree with it.
+    `truth` are the places in `names` of both sides of some pairs, and whether the pairs are
+    genuine; the pattern must then give equal subjects to genuine pairs alone.
 
     Examples
     --------
     >>> subject_pattern(["s1-1", "s1-2", "s2-1", "s2-2"])
     '^(.+)-\\d+$'
     """
-    # A part of a path, all before a last number, or all before a first mark.
+    # The subject is a folder, the part before a last number, or the part before a first - or _.
     patterns = ["^([^/]+)/", "/([^/]+)/[^/]+$"]
     patterns += [r"^(.+)-\d+$", r"^(.+)-\d+\.\w+$", r"^(.+)_\d+$", r"^(.+)_\d+\.\w+$"]
     patterns += [r"([^/-]+)-[^/]*$", r"([^/_]+)_[^/]*$"]

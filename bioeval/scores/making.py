@@ -1,4 +1,4 @@
-"""Attributes of scores from arguments: checked labels, identities and metadata of both sides."""
+"""The attributes of scores from their arguments: checked labels, identities and metadata."""
 
 from __future__ import annotations
 
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# A matrix of distances between embeddings is made if it takes no more bytes than this.
+#: A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
 
-
-#: Attributes of scores.
+#: Attributes of scores, by name.
 Attributes = dict[str, Any]
 
 #: The arguments of the labels and of the metadata of each side.
@@ -49,7 +48,7 @@ ARGUMENTS = (("labels", "probe_meta"), ("gallery_labels", "gallery_meta"))
 
 
 def length_of(labels: Any) -> int:
-    """Return the number of labels; -1 of labels without a length."""
+    """Return the number of labels; -1 if they have no length."""
     try:
         return len(labels)
     except TypeError:  # such as an array of no dimension
@@ -57,7 +56,7 @@ def length_of(labels: Any) -> int:
 
 
 def as_ids(ids: Any, name: str = "distractor_ids") -> tuple[int | str, ...] | None:
-    """Return the labels of no person, numbers or texts; None where the rule says which they are."""
+    """Return labels of no person, numbers or texts, each once; None if none are stated."""
     if ids is None:
         return None
     listed = (plain(x) for x in require_list(name, ids))
@@ -69,7 +68,7 @@ def as_ids(ids: Any, name: str = "distractor_ids") -> tuple[int | str, ...] | No
 
 
 def memory_attributes() -> Attributes:
-    """Return the attributes of scores that the memory limit of the options sets."""
+    """Return the attributes of scores that come from the option `memory_limit`."""
     limit = OPTIONS["memory_limit"]
     return {"_memory_limit": limit or MEMORY_LIMIT, "_limited": limit is not None}
 
@@ -97,8 +96,8 @@ def sides_of_matrix(
 ) -> Attributes:
     """Return the attributes of both sides of a matrix, and its checked mask as ``mask``.
 
-    `labels` and `metas` are of the probes and of the gallery, `values` as they were given: a table
-    may name its rows and columns. Labels `no_person` are of nobody.
+    `labels` and `metas` are those of the probes and of the gallery. `values` are the scores as they
+    were given: a table may name its rows and columns. `no_person` are labels of no person.
     """
     probe_count, gallery_count = shape
     probe, gallery = _given_sides(values, labels, mask, metas, names)
@@ -134,7 +133,7 @@ def _given_sides(
 ) -> tuple[GivenSide, GivenSide]:
     """Return the labels, metadata and order of the probes and of the gallery, as they were given.
 
-    Without labels the index and the columns of a table are labels, and no names.
+    Without labels, the index and the columns of a table are labels, and do not name templates.
     """
     table = names_of_table(values) if labels[1] is mask is None else None
     if table is not None and not (
@@ -161,7 +160,7 @@ def _given_sides(
 
 
 def order_of_side(values: Any, axis: int, labels: Any, names: Any, side: int) -> RowOrder:
-    """Return the order of the templates along an axis; an index of labels is no order."""
+    """Return the order of the templates along an axis; without names if the index has labels."""
     template_names = names_of_given(names, side)
     if template_names is None and are_subjects(index_names(values, axis), labels):
         return RowOrder(None)
@@ -196,9 +195,9 @@ def labels_of_table(
 def _names_of_sides(
     sides: Attributes, template_names: tuple[pd.Index | None, pd.Index | None], names: Any
 ) -> Attributes:
-    """Return the names of both sides, and the identities of probes, by their names.
+    """Return the names of both sides, and the identities of probes by their names.
 
-    Names that are the labels of their templates, or count them, are none.
+    Names are dropped if they are the labels of the templates, or merely count them.
     """
     labelled = sides.get("_labelled", True)
     square = sides["probe_ids"] is sides["gallery_ids"]

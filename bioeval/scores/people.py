@@ -1,4 +1,4 @@
-"""Who is compared: the people of both sides, and the templates of one person."""
+"""The people of both sides, and the templates of one person."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class ComparedPeople(NamedTuple):
-    """The people of attempts, and the pairs of people that are compared.
+    """Numbers of people, and of the pairs of people that are compared.
 
-    - `number` (int): on either side
+    - `number` (int): people on either side
     - `pairs` (int): pairs of two people that are compared, each once, whatever their templates
-    - `disjoint` (int): the most of these pairs of which no two share a person, independent trials;
-      0 where nothing asks for it
+    - `disjoint` (int): the largest number of these pairs of which no two share a person, which are
+      independent trials; 0 if it was not counted
     """
 
     number: int
@@ -32,22 +32,24 @@ class ComparedPeople(NamedTuple):
 
     @classmethod
     def from_sides(cls, probes: int, gallery: int, number: int) -> Self:
-        """Take numbers of people on both sides, and in all, each compared with everybody else."""
+        """Count the pairs where each person of the probes is compared with all of the gallery.
+
+        The arguments are the numbers of people of the probes, of the gallery, and of both together.
+        """
         on_both_sides = probes + gallery - number
         pairs = probes * gallery - on_both_sides - on_both_sides * (on_both_sides - 1) // 2
         return cls(number, pairs, min(probes, gallery, number // 2))
 
     @classmethod
     def all_pairs(cls, number: int) -> Self:
-        """Of people, any two of them compared."""
+        """Count the pairs where any two people are compared."""
         return cls.from_sides(number, number, number)
 
     @classmethod
     def from_scores(cls, scores: ScoreData, *, disjoint: bool = False) -> Self | None:
-        """Take all attempts of scores, perhaps with the disjoint pairs of people.
+        """Count the pairs of people with an attempt, and perhaps the `disjoint` ones.
 
-        A pair of people in a matrix is compared if any comparison of the pair is an attempt. None
-        where the people are unknown.
+        None if the people are unknown.
         """
         from bioeval.scores.disjoint import pairs_in_cells
 
@@ -67,7 +69,7 @@ class ComparedPeople(NamedTuple):
     def from_list(
         cls, codes: Codes, probe: np.ndarray, claimed: np.ndarray, *, disjoint: bool = False
     ) -> Self:
-        """Of listed attempts, by the codes of both sides; perhaps with their disjoint pairs."""
+        """Count the pairs of people of listed attempts, given by the codes of both sides."""
         from bioeval.scores.disjoint import distinct_pairs
 
         people = ~(codes.no_person[probe] | codes.no_person[claimed])
@@ -83,11 +85,11 @@ class ComparedPeople(NamedTuple):
 
 
 class People:
-    """The people of attempts, numbered in the order of their codes.
+    """The people of attempts, numbered from 0 in the order of their codes.
 
-    - `number` (int): how many there are; `names` (list): their labels
-    - `no_person` (bool (number,)): which numbers are of distractors or junk that are not left out
-    - `of_code` (int64 (codes,)): the number of each code, -1 where it is not among them
+    - `number` (int): the number of people; `names` (list): their labels
+    - `no_person` (bool (number,)): which of them are distractors or junk, which are counted too
+    - `of_code` (int64 (codes,)): the person of each code, -1 for codes without attempts
     """
 
     def __init__(self, codes: Codes, probe: np.ndarray, claimed: np.ndarray):
@@ -98,9 +100,9 @@ class People:
         self.of_code = np.full(len(codes.values), -1, dtype=np.int64)
         self.of_code[people] = np.arange(len(people))
 
-    def count(self, numbers: np.ndarray) -> int:
-        """Return how many people some numbers are: distractors and junk are none."""
-        return int(np.count_nonzero(~self.no_person[np.unique(numbers)]))
+    def count(self, people: np.ndarray) -> int:
+        """Return the number of distinct people, without distractors and junk."""
+        return int(np.count_nonzero(~self.no_person[np.unique(people)]))
 
 
 def knows_people(scores: ScoreData) -> bool:
@@ -109,7 +111,7 @@ def knows_people(scores: ScoreData) -> bool:
 
 
 def has_subjects(scores: ScoreData) -> bool:
-    """Whether identification has subjects: labels, or a consistent mask."""
+    """Whether a matrix has subjects, by labels or by a consistent mask, for identification."""
     return scores._labelled or scores._mask_is_consistent
 
 
@@ -147,7 +149,7 @@ def subject_pattern_of(scores: ScoreData) -> str:
 def marking(
     scores: AnyScores, distractor_ids: Sequence[Any] | None, junk_ids: Sequence[Any] = ()
 ) -> AnyScores:
-    """Return the same scores, with other labels that mark distractors and junk."""
+    """Return the same scores with other labels of no person."""
     ids = None if distractor_ids is None else tuple(distractor_ids)
     view = scores._with(distractor_ids=ids, junk_ids=tuple(junk_ids))
     if scores._labelled:
@@ -169,7 +171,7 @@ class LearntFrom(NamedTuple):
         return cls(scores.fingerprint, frozenset(map(likeness, subjects)))
 
     def people_in(self, judged: ScoreData) -> list[Message]:
-        """Return a message where `judged` is the same set, or has people of the set."""
+        """Return the message that `judged` are the same scores, or has some of the same people."""
         judged_set = self.from_scores(judged)
         if self.fingerprint == judged_set.fingerprint:
             return [Message("people-of-both-sets", who="all attempts")]
@@ -180,7 +182,7 @@ class LearntFrom(NamedTuple):
 
 
 def people_of_probes(scores: ScoreData) -> np.ndarray:
-    """Return the code of each probe; -1 where it is of no person."""
+    """Return the subject code of each probe; -1 for probes of no person."""
     codes = scores.codes
     return np.where(codes.no_person[codes.probe], -1, codes.probe)
 
@@ -192,7 +194,7 @@ def are_enrolled(scores: ScoreData) -> np.ndarray:
 
 
 def mate_cells(scores: ScoreData, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows (places in `probes`) and columns of other templates of their subject."""
+    """Return the cells of probes and their mates: places in `probes`, and columns."""
     gallery = scores.codes.gallery
     subjects = scores.codes.probe[probes]
     order = np.argsort(gallery, kind="stable")
@@ -205,7 +207,7 @@ def mate_cells(scores: ScoreData, probes: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def comparisons(scores: ScoreData) -> tuple[int, int]:
-    """Return the genuine and impostor comparisons that the labels make, masks aside."""
+    """Return the numbers of genuine and impostor comparisons by the labels, without a mask."""
     (probe_count, gallery_count), codes = scores.shape, scores.codes
     probe, gallery = (
         np.bincount(side, minlength=len(codes.values)) for side in (codes.probe, codes.gallery)
@@ -214,12 +216,12 @@ def comparisons(scores: ScoreData) -> tuple[int, int]:
     same = probe * gallery
     nobody = codes.no_person
     genuine = int(same.sum())
-    of_nobody = int(probe[nobody].sum() * gallery[nobody].sum() - same[nobody].sum())
-    return genuine - itself, probe_count * gallery_count - genuine - of_nobody
+    pairs_of_nobody = int(probe[nobody].sum() * gallery[nobody].sum() - same[nobody].sum())
+    return genuine - itself, probe_count * gallery_count - genuine - pairs_of_nobody
 
 
 def columns_of_probes(scores: ScoreData) -> np.ndarray:
-    """Return the column of each probe's own template, -1 where the gallery lacks the template."""
+    """Return the column of each probe's own template, -1 if the gallery lacks the template."""
     probes, gallery = scores.probe_ids, scores.gallery_ids
     column = np.full(1 + max(probes.max(), gallery.max()), -1, dtype=np.int64)
     column[gallery] = np.arange(len(gallery))

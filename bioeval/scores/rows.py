@@ -30,32 +30,39 @@ from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 
-# Bytes of tables and results; of a template: labels, codes, metadata and the facts of its ranks; of
-# a genuine score: its place, and the score itself, also sorted.
-_TABLES, _TEMPLATE, _GENUINE = 12 << 20, 400, 64
+# Bytes of tables and results.
+_TABLES = 12 << 20
 
-# Copies of the rows of a container: rows counted, rows that follow, and the memory of inflating;
-# and of rows that are computed from embeddings.
+# Bytes of a template: its labels, codes, metadata, and what is counted of its ranks.
+_TEMPLATE = 400
+
+# Bytes of a genuine score: its cell, and the score itself, also sorted.
+_GENUINE = 64
+
+# Bytes of a cell besides its score, for flags of NaN and of exclusions.
+_CELL = 8
+
+# Copies of the rows that are in memory at a time: rows of a container are counted, read ahead and
+# inflated; rows of embeddings are computed.
 _STORED, _COMPUTED = 5, 6
 
-# Bytes of a cell beside its score, for flags of NaN and exclusions; and the part of the limit for
-# all but collected scores, with some room for the memory of libraries.
-_CELL, _SHARE = 8, 0.65
+# The share of the limit for all but collected scores, with some room for the memory of libraries.
+_SHARE = 0.65
 
-# Pages of a mapped file that is larger than this are released where no limit is stated; mapping the
-# pages again takes a third of the time of an evaluation.
+# Without a stated limit, the pages of mapped files larger than this are released after reading.
+# Mapping them again takes a third of the time of an evaluation.
 MAPPED = 1 << 30
 
 
 def bytes_of(scores: Scores) -> tuple[int, int]:
-    """Return about how many bytes are needed however few rows are read together; and by a row."""
+    """Estimate the bytes that are needed in any case, and for each row that is read."""
     probe_count, gallery_count = scores.shape
     genuine = 0
     copies = 1
     if scores._labelled:
-        size = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
-        genuine = int(size[scores.codes.probe].sum())
-    sampled = 32 * max(8 * gallery_count, 1 << 16)
+        templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
+        genuine = int(templates[scores.codes.probe].sum())
+    sampled = 32 * max(8 * gallery_count, 1 << 16)  # of impostor scores, to place thresholds
     fixed = _TABLES + _TEMPLATE * (probe_count + gallery_count) + _GENUINE * genuine + sampled
     if scores.streams:
         copies = _COMPUTED
@@ -66,14 +73,14 @@ def bytes_of(scores: Scores) -> tuple[int, int]:
 
 
 def stated_memory_limit(scores: Scores) -> int | None:
-    """Return the memory limit in bytes that was stated; None where it is the default."""
+    """Return the stated memory limit in bytes; None if none was stated."""
     return scores._memory_limit if scores._limited else None
 
 
 def rows_within(scores: Scores, chunk: int) -> int:
-    """Return how many rows may be read together under the limit of the scores.
+    """Return the number of rows that may be read together within the memory limit of the scores.
 
-    Raise :class:`DataError` if not even a chunk of rows fits, with the least limit.
+    Raise :class:`DataError` with the least limit if not even a chunk of rows fits.
     """
     if not scores._limited:
         return sys.maxsize
@@ -105,41 +112,40 @@ def give_back(scores: Scores) -> None:
 
 
 def mapped_pages(scores: Scores) -> mmap.mmap | None:
-    """Return the memory map behind scores, which is so large that its pages are to be released.
+    """Return the memory map behind scores if its pages are to be released.
 
-    None of another source, and of a map with private changes.
+    None for a small map, for a map with private changes, and for other sources.
     """
     array = getattr(scores.cells.source, "_values", scores.cells.source)
     limit = scores._memory_limit // 4 if scores._limited else MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
             pages = getattr(array, "_mmap", None)
-            shared = array.mode in ("r", "r+", "w+")  # private changes would be lost
-            large = shared and isinstance(pages, mmap.mmap) and len(pages) > limit
-            if large and hasattr(mmap, "MADV_DONTNEED"):
+            is_shared = array.mode in ("r", "r+", "w+")  # private changes would be lost
+            is_large = is_shared and isinstance(pages, mmap.mmap) and len(pages) > limit
+            if is_large and hasattr(mmap, "MADV_DONTNEED"):
                 return pages
             return None
         array = array.base
     return None
 
 
-# Values in one block of rows: large enough to keep all threads busy, small enough to be a
-# fraction of any matrix worth the name.
+# The values of a block of rows: enough to keep all threads busy.
 BLOCK_VALUES = 1 << 19
 
-# Values of the rows of streamed embeddings that are read together; the bytes up to which they are
-# as many as two tiles have; and how many arrays of their size there may be.
+# The values of a block of rows that are computed from embeddings. A block has the rows of two tiles
+# if these take at most `STREAM_BYTES`. The limit must hold `STREAM_COPIES` arrays of its size.
 STREAM_VALUES, STREAM_BYTES = 1 << 22, 64 << 20
 STREAM_COPIES = 6
 
-# Fewer cells than this are counted on one thread: waking another costs more than it saves, and
-# on a busy machine much more.
+# Fewer cells than this are counted on one thread: a second thread would cost more time than it
+# saves.
 SERIAL_CELLS = 1 << 18
 
 
 @contextmanager
 def threads_for(scores: Scores) -> Iterator[None]:
-    """Count on the threads of the options, or on one thread where scores are few.
+    """Count on the threads of the options inside, or on one thread if scores are few.
 
     The counts are the same on any number of threads.
     """
@@ -150,7 +156,7 @@ def threads_for(scores: Scores) -> Iterator[None]:
 
 
 def attempted(scores: Scores, low: int, high: int) -> np.ndarray:
-    """Return distances (float64 (h, n)) of rows ``low:high``, NaN where there is no attempt."""
+    """Return the distances of rows ``low:high``, float64 (h, n), with NaN for no attempt."""
     raw = scores.cells.read(low, high)
     values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
     values = np.array(values, dtype=np.float64, order="C")
@@ -172,19 +178,20 @@ def rows_per_block(scores: Scores) -> int:
     chunk = scores.cells.row_chunk
     limit = rows_within(scores, chunk)
     if scores.streams:
-        # The rows of one matrix product: enough for speed, and few enough for the limit.
-        size = scores.dtype.itemsize * gallery_count
-        tile = scores.cells.base.tile  # fewer rows than a tile compute it again
-        pair = 2 * tile if 2 * tile * size <= STREAM_BYTES else tile
-        within = min(limit, scores._memory_limit // (STREAM_COPIES * size))
-        rows = max(1, min(1024, max(64, pair, STREAM_VALUES // gallery_count), within))
+        # Enough rows for a fast product, few enough for the limit, and whole tiles if possible:
+        # a part of a tile computes the whole tile, again and again.
+        bytes_of_row = scores.dtype.itemsize * gallery_count
+        tile = scores.cells.base.tile
+        least = 2 * tile if 2 * tile * bytes_of_row <= STREAM_BYTES else tile
+        most = min(limit, scores._memory_limit // (STREAM_COPIES * bytes_of_row))
+        rows = max(1, min(1024, max(64, least, STREAM_VALUES // gallery_count), most))
         return int(max(rows // tile * tile, min(rows, tile)))
     rows = max(1, BLOCK_VALUES // gallery_count)
     return min(max(chunk, rows // chunk * chunk), limit)
 
 
 def blocks_of(scores: Scores, *, reported: bool = True) -> Iterator[Block]:
-    """Yield all rows in order; those done are `reported` to the option `progress`."""
+    """Yield all rows in blocks, in order; if `reported`, to the option `progress` too."""
     tell = reporter() if reported else report
     probe_count = scores.shape[0]
     step = rows_per_block(scores)
@@ -198,9 +205,9 @@ def blocks_of(scores: Scores, *, reported: bool = True) -> Iterator[Block]:
 def read_rows(
     scores: Scores, rows: slice | np.ndarray, gallery: GalleryOrder | None = None
 ) -> Block:
-    """Return adjacent or some rows as a block of genuine and impostor attempts.
+    """Return some rows, a slice or indices, as a block of genuine and impostor attempts.
 
-    Columns are in the order of `gallery`, by default in the order of subjects.
+    Columns are in the order of `gallery`, by default subject by subject.
     """
     gallery = scores.gallery_order if gallery is None else gallery
     if isinstance(rows, slice):
@@ -212,9 +219,10 @@ def read_rows(
         low = 0
         high = len(rows)
     raw = cells.read(low, high, gallery.order)
-    itself = gallery.probe_position[rows]
-    lines_with_itself = np.flatnonzero(itself >= 0)
-    left_out: list[Any] = [(lines_with_itself, itself[lines_with_itself])]
+    own_position = gallery.probe_position[rows]
+    has_own = np.flatnonzero(own_position >= 0)
+    # Indices of cells that are no attempts.
+    left_out: list[Any] = [(has_own, own_position[has_own])]
     if scores.exclusions.rules:
         left_out.append(_excluded(scores, gallery, rows))
     if cells.mask is not None:
@@ -229,18 +237,18 @@ def read_rows(
         return is_left_out
 
     values = as_distances(raw, scores.kind, unread)
-    if np.may_share_memory(values, raw):  # which may be the user's
+    if np.may_share_memory(values, raw):  # the memory may be the user's
         values = values.copy()
     for cells_left_out in left_out:
-        values[cells_left_out] = 0  # exempt from the policy for NaN
+        values[cells_left_out] = 0  # a NaN here is no failed attempt
     values = _by_policy(scores, values)
     for cells_left_out in left_out:
         values[cells_left_out] = np.nan
     if knows_people(scores):
         mated = gallery.same_subject_cells(rows)
     else:
-        line, position = np.nonzero(mask == Mask.GENUINE)
-        mated = line, position
+        row, position = np.nonzero(mask == Mask.GENUINE)
+        mated = row, position
     return Block(
         values,
         np.arange(scores.shape[0])[rows, None],
@@ -254,19 +262,20 @@ def read_rows(
 
 
 def _by_policy(scores: Scores, values: np.ndarray) -> np.ndarray:
+    """Return distances with failures as the policy for NaN says."""
     if scores.nan == "reject":
         failed = np.isnan(values)
         if failed.any() or (values == np.inf).any():
             return with_failures(values, failed)
     elif scores.nan == "raise":
-        with np.errstate(invalid="ignore"):  # the least is NaN if any is
+        with np.errstate(invalid="ignore"):  # the minimum is NaN if any value is
             if np.isnan(values.min(initial=np.inf)):
                 raise_nan(scores)
     return values
 
 
 def _excluded(scores: Scores, gallery: GalleryOrder, rows: slice | np.ndarray) -> Any:
-    """Return the cells that `exclude` leaves out, as an index: flags, or rows and columns."""
+    """Return the cells that `exclude` leaves out, as an index: a mask, or rows and positions."""
     order = gallery.order
     if scores.exclusions.of_all:
         return excluded_rows(scores, rows, order)
@@ -279,15 +288,18 @@ def _excluded(scores: Scores, gallery: GalleryOrder, rows: slice | np.ndarray) -
 def _check_mask(
     scores: Scores, order: GalleryOrder, mask: np.ndarray, rows: slice | np.ndarray
 ) -> None:
+    """Raise where a mask states another class than the labels, in some rows."""
     if not scores._labelled:
         return
     codes = scores.codes
-    nobody = codes.no_person
+    is_nobody = codes.no_person
     probe = codes.probe[rows]
     gallery = codes.gallery[order.columns[0]]
-    genuine = probe[:, None] == gallery
-    wrong = (mask != Mask.IGNORE) & (mask != np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR))
-    wrong &= ~(nobody[probe][:, None] & nobody[gallery])  # no attempt, whatever the mask says
+    is_genuine = probe[:, None] == gallery
+    classes = np.where(is_genuine, Mask.GENUINE, Mask.IMPOSTOR)
+    wrong = (mask != Mask.IGNORE) & (mask != classes)
+    # These are no attempts, whatever the mask says.
+    wrong &= ~(is_nobody[probe][:, None] & is_nobody[gallery])
     wrong &= np.arange(mask.shape[1]) != order.probe_position[rows][:, None]
     if wrong.any():
         place, position = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
@@ -302,9 +314,9 @@ def _check_mask(
 
 
 def raise_nan(scores: Scores) -> NoReturn:
-    """Raise with the number of NaN that an evaluation reads, and the first one's place."""
+    """Raise with the number of NaN among the attempts, and the cell of the first."""
     failed = [cells for cells in failed_cells(scores) if len(cells[0])]
-    row, column, _ = failed[0]  # the caller knows of one
+    row, column, _ = failed[0]  # the caller has found a NaN
     count = sum(len(row) for row, _, _ in failed)
     raise DataError(
         f"the scores hold {count} NaN, the first at row {row[0]}, column {column[0]}; choose "
@@ -313,7 +325,8 @@ def raise_nan(scores: Scores) -> NoReturn:
     )
 
 
-# Cells that are few of a matrix that compares one set with itself: half of them are sorted.
+# A matrix that compares one set with itself is still one of few scores with this many times as many
+# cells, since at most half of its cells are sorted.
 ALL_AGAINST_ALL = 4
 
 
@@ -324,7 +337,7 @@ def has_few(scores: Scores) -> bool:
 
 
 def among_distances(scores: Scores, threshold: Any) -> Any:
-    """Return thresholds to compare the distances of blocks with: none accepts a failure."""
+    """Return thresholds as distances of blocks have them: an infinite one accepts no failure."""
     if scores.nan == "reject":
         return np.minimum(threshold, np.finfo(np.float64).max)
     return threshold

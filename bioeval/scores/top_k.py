@@ -21,12 +21,13 @@ from bioeval.scores.arrays import as_array
 from bioeval.scores.codes import Codes
 from bioeval.scores.labels import digest_of_values, fixed
 
-# Of lists that begin with the entry at the place of their query, if an index was searched with its
-# own vectors: all but equal vectors and entries that an approximate index misses.
+# If an index was searched with its own vectors, at least this share of the lists begins with the
+# query itself: all but queries with equal vectors, and entries that an approximate index misses.
+# Fewer lists than `_FEW` are not judged.
 _NEARLY_ALL, _FEW = 0.9, 10
 
-# A distance below this part of the usual distance is a rounded 0: searches in float32 compute it as
-# a difference of squares.
+# A distance below this share of the median distance is a rounded 0: searches in float32 compute it
+# as a difference of squares.
 _NEAR_ZERO = 1e-4
 
 
@@ -35,7 +36,7 @@ class TopKLists:
     """The lists of all queries: the source of scores of layout ``"top-k"``.
 
     - `indices` (int64 (q, k)): the gallery entries, nearest first, -1 at the end of shorter lists
-    - `distances` ((q, k) or None): their scores, anything where the index is -1
+    - `distances` ((q, k) or None): the scores of the entries; without meaning where the index is -1
     - `gallery_size` (int): the number of gallery entries, listed or not
     """
 
@@ -55,7 +56,7 @@ class TopKLists:
 
     @classmethod
     def from_arrays(cls, indices: Any, distances: Any, gallery_size: int, kind: Kind) -> TopKLists:
-        """Return checked lists; -1, wherever in a row, is a place where nothing was found."""
+        """Return checked lists; -1, anywhere in a row, is a place where nothing was found."""
         lists = _as_lists(indices, gallery_size)
         values = None
         if distances is not None:
@@ -65,8 +66,8 @@ class TopKLists:
                     f"distances have shape {values.shape}; expected {lists.shape}, as indices"
                 )
             values = fixed(values, distances)
-        if (ended := lists < 0).any():
-            order = np.argsort(ended, axis=1, kind="stable")
+        if (is_empty := lists < 0).any():
+            order = np.argsort(is_empty, axis=1, kind="stable")
             lists = np.take_along_axis(lists, order, axis=1)
             values = None if values is None else np.take_along_axis(values, order, axis=1)
         checked = cls(lists, values, gallery_size)
@@ -85,11 +86,11 @@ class TopKLists:
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the distances; float64 where there are none."""
+        """The dtype of the distances; float64 if there are none."""
         return np.dtype(float) if self.distances is None else self.distances.dtype
 
     def in_words(self) -> str:
-        """Return the numbers of queries and entries."""
+        """Return the numbers of queries and of entries, in words."""
         query_count, entry_count = self.shape
         return f"{query_count} queries, the nearest {self.depth} of {entry_count} gallery entries"
 
@@ -103,15 +104,15 @@ class TopKLists:
         return TopKLists(self.indices[rows], distances, self.gallery_size)
 
     def leave_out(self, entry: np.ndarray) -> TopKLists:
-        """Leave each query out of its own list, by its gallery entry, or -1 without an entry."""
+        """Return lists without the query itself, whose `entry` (q,) is -1 if it has none."""
         is_query = self.indices == entry[:, None]
         order = np.argsort(is_query | (self.indices < 0), axis=1, kind="stable")
         indices = np.take_along_axis(np.where(is_query, -1, self.indices), order, axis=1)
-        places = max(1, int((indices >= 0).any(axis=0).sum()))
+        depth = max(1, int((indices >= 0).any(axis=0).sum()))
         distances = self.distances
         if distances is not None:
-            distances = np.take_along_axis(distances, order, axis=1)[:, :places]
-        return TopKLists(indices[:, :places], distances, self.gallery_size)
+            distances = np.take_along_axis(distances, order, axis=1)[:, :depth]
+        return TopKLists(indices[:, :depth], distances, self.gallery_size)
 
     def refuse_matrix(self) -> NoReturn:
         """Raise :class:`ProtocolError`, since entries outside of the lists have no scores."""
@@ -124,23 +125,24 @@ class TopKLists:
         )
 
     def require_kind(self, kind: Kind) -> None:
-        """Raise :class:`DataError` unless the distances of a list are in its order."""
+        """Raise :class:`DataError` unless each list is sorted by distance, nearest first."""
         require_choice("kind", kind, VALUED)
         values = self.distances
-        listed = self.indices >= 0
+        is_listed = self.indices >= 0
         if values is None:
             return
-        if (np.isnan(values) & listed).any():
-            row = int(np.argmax((np.isnan(values) & listed).any(axis=1)))
+        if (np.isnan(values) & is_listed).any():
+            row = int(np.argmax((np.isnan(values) & is_listed).any(axis=1)))
             raise DataError(f"distances of query {row} hold NaN; a list is in order of distance")
         before, after = values[:, :-1], values[:, 1:]
-        wrong = (after > before if kind in LARGER_IS_CLOSER else after < before) & listed[:, 1:]
-        if wrong.any():
-            row = int(np.argmax(wrong.any(axis=1)))
+        is_closer = after > before if kind in LARGER_IS_CLOSER else after < before
+        is_wrong = (is_closer & is_listed[:, 1:]).any(axis=1)
+        if is_wrong.any():
+            row = int(np.argmax(is_wrong))
             word = "increase" if kind in LARGER_IS_CLOSER else "decrease"
             other_kind = "distance" if kind in LARGER_IS_CLOSER else "similarity"
             raise DataError(
-                f"{kind} scores of {int(wrong.any(axis=1).sum())} of {len(values)} lists "
+                f"{kind} scores of {int(is_wrong.sum())} of {len(values)} lists "
                 f"{word} along the list, the first is query {row}; a list has its nearest entry "
                 f'first (or these are of `kind="{other_kind}"`)'
             )
@@ -151,7 +153,8 @@ class OwnEntries:
     """Finds the gallery entry that each query is itself, which is left out of its list.
 
     - `codes`: the subjects of queries and entries
-    - `leave_out` (bool or None), `positions`: as the arguments of :meth:`Scores.from_top_k`
+    - `leave_out` (bool or None), `positions`: the arguments `leave_out_query` and
+      `query_positions` of :meth:`Scores.from_top_k`
     - `named` (int64 (q,) or None): the entry with the name of each query, -1 for none
     """
 
@@ -163,7 +166,10 @@ class OwnEntries:
     named: np.ndarray | None
 
     def find(self) -> tuple[np.ndarray | None, tuple[Message, ...]]:
-        """Return the entry of each query, -1 for none, None if nothing says so, and remarks."""
+        """Return the entry of each query, -1 for none, and remarks.
+
+        The entries are None if no query is known to be an entry.
+        """
         entry: np.ndarray | None = None
         remarks: tuple[Message, ...] = ()
         if self.positions is not None:
@@ -200,7 +206,7 @@ class OwnEntries:
         return np.where(named >= 0, named, entry), remarks
 
     def _as_positions(self) -> np.ndarray:
-        """Return the stated entry of each query, -1 for none, checked against the labels."""
+        """Return the stated entry of each query, -1 for none; raise unless the labels agree."""
         entry = require_array("query_positions", self.positions)
         query_count, entry_count = self.lists.shape
         if entry.shape != (query_count,) or entry.dtype.kind not in "iu":
@@ -229,29 +235,32 @@ class OwnEntries:
         return np.array_equal(self.codes.probe, self.codes.gallery[: len(self.lists.indices)])
 
     def _doubts(self) -> tuple[Message, ...]:
-        """Warn, and remark, where nearly all lists seem to begin with their own query.
+        """Warn if nearly all lists seem to begin with their own query, and return the remark.
 
-        The first entry is then at the query's place, or of the query's label at a distance of about
-        0.
+        The first entry then has the number of the query, or has the label of the query and a
+        distance of about 0.
         """
         lists, codes = self.lists, self.codes
         query_count = len(lists.indices)
         nearest = lists.indices[:, 0]
-        first = int((nearest == np.arange(query_count)).sum()) if self._begins_gallery else 0
+        begin_with_query = 0
+        if self._begins_gallery:
+            begin_with_query = int((nearest == np.arange(query_count)).sum())
         if lists.distances is not None and self.kind not in LARGER_IS_CLOSER:
             usual = np.median(np.abs(lists.distances[lists.indices >= 0]))
             same = (codes.gallery[nearest] == codes.probe) & (nearest >= 0)
             is_near = np.abs(lists.distances[:, 0]) <= _NEAR_ZERO * usual
-            first = max(first, int((is_near & same).sum()))
+            begin_with_query = max(begin_with_query, int((is_near & same).sum()))
         mates = np.bincount(codes.gallery, minlength=len(codes.values)) - 1
-        if query_count < _FEW or first < _NEARLY_ALL * query_count or not mates[codes.probe].any():
+        are_few = query_count < _FEW or begin_with_query < _NEARLY_ALL * query_count
+        if are_few or not mates[codes.probe].any():
             return ()
         doubt = (
-            f"{first:,} of {query_count:,} lists may begin with their own query; state by "
-            "leave_out_query whether they do"
+            f"{begin_with_query:,} of {query_count:,} lists may begin with their own query; state "
+            "by leave_out_query whether they do"
         )
         warnings.warn(doubt, MessageWarning, stacklevel=5)
-        return (Message("lists-begin-with-query", lists=first, queries=query_count),)
+        return (Message("lists-begin-with-query", lists=begin_with_query, queries=query_count),)
 
 
 def _as_lists(indices: Any, entry_count: int) -> np.ndarray:
@@ -261,7 +270,7 @@ def _as_lists(indices: Any, entry_count: int) -> np.ndarray:
             f"indices have shape {array.shape} and dtype {array.dtype}; expected integers "
             "(queries, K); their scores are `distances`"
         )
-    lists = array.astype(np.int64)  # in which -1 of an unsigned search is -1 again
+    lists = array.astype(np.int64)  # the largest unsigned number becomes -1 again
     outside = (lists < -1) | (lists >= entry_count)
     if outside.any():
         row = int(np.argmax(outside.any(axis=1)))
