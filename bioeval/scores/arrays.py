@@ -79,9 +79,11 @@ def is_stored(values: Any) -> bool:
     return row_source(values) is RowSource.CONTAINER or library in LIBRARIES
 
 
-# Rows of a square matrix that are looked at, and the part of its templates that may be nearest to
-# themselves by chance.
-_ROWS_LOOKED_AT, _FEW_NEAREST = 1000, 0.25
+# The first rows and columns of a square matrix, by which it is judged.
+_JUDGED_ROWS = 1000
+
+# The largest share of templates that are nearest to themselves by chance.
+_NEAREST_BY_CHANCE = 0.25
 
 
 def as_values(values: Any) -> Any:
@@ -110,12 +112,12 @@ def as_values(values: Any) -> Any:
 def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
     """Return the code of the message on a matrix that seems not to be of all against all.
 
-    ``"half-matrix"``: one triangle holds a single value, such as 0, the other triangle scores.
+    ``"half-matrix"``: one triangle holds a single value, such as 0, and the other triangle scores.
     ``"not-all-against-all"``: the matrix is not symmetric, and at most a quarter of the templates
-    whose comparison with themselves has a finite score are nearest to themselves; a diagonal of one
-    value was filled in. Empty without a doubt.
+    are nearest to themselves. The diagonal is not judged if it has a single value, which may have
+    been filled in, nor where it is not finite. Empty without a doubt.
     """
-    values = values[:_ROWS_LOOKED_AT, :_ROWS_LOOKED_AT]
+    values = values[:_JUDGED_ROWS, :_JUDGED_ROWS]
     if len(values) < 3:
         return ""
     if _is_half(values) or _is_half(values.T):
@@ -128,12 +130,13 @@ def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
         nearest = diagonal >= np.fmax.reduce(values, axis=1)
     else:
         nearest = diagonal <= np.fmin.reduce(values, axis=1)
-    if nearest[is_finite].mean() > _FEW_NEAREST or _is_symmetric(values):
+    if nearest[is_finite].mean() > _NEAREST_BY_CHANCE or _is_symmetric(values):
         return ""
     return "not-all-against-all"
 
 
 def _is_half(values: np.ndarray) -> bool:
+    """Whether the lower triangle holds a single value, and the upper triangle does not."""
     value = values[-1, 0]
     if len(values) < 4 or not np.isfinite(value) or (values[-1, :-1] != value).any():
         return False
@@ -143,7 +146,7 @@ def _is_half(values: np.ndarray) -> bool:
 
 
 def _is_symmetric(values: np.ndarray) -> bool:
-    with np.errstate(invalid="ignore"):  # NaN of damaged files, of which processors complain
+    with np.errstate(invalid="ignore"):  # NaN of damaged files may raise a warning
         values = values.astype(np.float64)
     np.fill_diagonal(values, 0.0)
     largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
@@ -193,10 +196,11 @@ def _classes_of(attempts: np.ndarray, codes: Codes | None) -> np.ndarray:
 
 
 def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return subjects that join both sides of each genuine cell, and if they are consistent.
+    """Return subjects of the probes and of the gallery, and whether they are consistent.
 
-    Subjects are inconsistent if two templates that genuine cells connect meet in an impostor cell.
-    In a square matrix, row ``i`` and column ``i`` are the same template.
+    Templates that genuine cells connect have one subject; the subjects are inconsistent if two of
+    its templates meet in an impostor cell. In a square matrix, row ``i`` and column ``i`` are the
+    same template.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -213,10 +217,10 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     _, subject = connected_components(graph, directed=False)
     gallery = subject[row_count:].astype(np.int64)
     probe = subject[:row_count].astype(np.int64) if not square else gallery
-    mixed = any(
+    is_consistent = not any(
         (mask[row, gallery == probe[row]] == Mask.IMPOSTOR).any() for row in range(row_count)
     )
-    return probe, gallery, not mixed
+    return probe, gallery, is_consistent
 
 
 def as_index(index: Any, length: int, input_name: str) -> np.ndarray:
@@ -287,8 +291,8 @@ def read_block(
 def writable_alias(array: np.ndarray) -> np.ndarray:
     """Return an array over the same memory that numba takes for writable.
 
-    Read-only arrays (memory maps) would make it compile every kernel once more. The kernels write
-    to none of them.
+    For read-only arrays, such as memory maps, numba would compile every kernel once more. Kernels
+    write to none of them.
     """
     if array.flags.writeable:
         return array.view(np.ndarray)
@@ -297,27 +301,30 @@ def writable_alias(array: np.ndarray) -> np.ndarray:
     return np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
 
 
-# At least one in so many steps is a score: all floats of a narrow type are in steps, too.
-_SPARSE_STEPS = 8
+# The most steps for each score: with more, any floats would be in equal steps.
+_STEPS_PER_SCORE = 8
 
-# Differences are whole numbers of steps within this part of a step.
+# The largest distance of a difference from a whole number of steps, in steps.
 _STEP_ROUNDING = 1e-3
 
 
 def lattice_step(values: np.ndarray, least: int) -> float:
-    """Return the step of at least `least` increasing scores; 0 where there is none."""
+    """Return the step by which increasing scores differ, such as 0.01 of scores with two decimals.
+
+    0 if they are not in equal steps, or are fewer than `least`.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         gaps = np.diff(values)
         step = float(gaps.min(initial=np.inf))
         if len(values) < least or not 0 < step < np.inf:
             return 0.0
         steps = gaps / step
-        if not steps.sum() <= _SPARSE_STEPS * len(values):
+        if not steps.sum() <= _STEPS_PER_SCORE * len(values):
             return 0.0
         whole_steps = np.rint(steps)
         if not (abs(steps - whole_steps) <= _STEP_ROUNDING).all():
             return 0.0
-        # The mean step is free of the rounding of a single step.
+        # The mean of all steps is more exact than a single step.
         return float((values[-1] - values[0]) / whole_steps.sum())
 
 
@@ -339,14 +346,14 @@ def with_failures(distances: np.ndarray, failed: np.ndarray) -> np.ndarray:
 
 
 def scored(attempts: np.ndarray) -> np.ndarray:
-    """Return scores of attempts by :func:`with_failures`: NaN where a comparison failed."""
+    """Return scores as they were before :func:`with_failures`, with NaN for failed comparisons."""
     scores = np.where(attempts == np.inf, attempts.dtype.type(np.nan), attempts)
     scores[attempts == np.finfo(attempts.dtype).max] = np.inf
     return scores
 
 
 def farthest(attempts: np.ndarray) -> np.ndarray:
-    """Return attempts by :func:`with_failures`, infinite scores and failures alike +inf."""
+    """Return distances of :func:`with_failures` with +inf for infinite scores and for failures."""
     return np.where(attempts == np.finfo(attempts.dtype).max, np.inf, attempts)
 
 
@@ -355,8 +362,8 @@ def as_distances(
 ) -> np.ndarray:
     """Return values as C-contiguous float32 or float64 distances, exactly.
 
-    Similarities are negated. An integer or an extended float that a float64 cannot represent is an
-    error, but for the cells that `unread` returns.
+    Similarities are negated. Raise where float64 cannot represent an integer or an extended float,
+    except in the cells that `unread` returns as a mask.
     """
     target = distance_dtype(raw.dtype)
     with np.errstate(over="ignore"):
@@ -378,6 +385,7 @@ def as_distances(
 
 
 def _inexact(raw: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return which numbers are not represented exactly in float64."""
     if raw.dtype.kind == "f":
         return (values != raw) & (raw == raw)
     if raw.dtype.kind == "u":

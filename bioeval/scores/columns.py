@@ -10,7 +10,7 @@ import numpy as np
 from bioeval.scores.codes import Codes
 from bioeval.scores.labels import NO_PERSON, as_labels, as_objects, as_subjects
 
-#: Values of a column that are worked on together, so few that their memory is taken but once.
+#: Values of a column that are worked on together: few, so that temporary arrays stay small.
 PIECE = 1 << 17
 
 
@@ -64,9 +64,9 @@ class CodedSides:
         """Return the names of some pairs, by their places or by a boolean selection."""
         return CodedSides(self.values, self.a[index], self.b[index])
 
-    def exchanged(self, turned: np.ndarray) -> CodedSides:
-        """Return the names with the sides of some pairs exchanged."""
-        sides = (np.where(turned, self.b, self.a), np.where(turned, self.a, self.b))
+    def exchanged(self, is_exchanged: np.ndarray) -> CodedSides:
+        """Return the names with the sides of some pairs exchanged; the argument is bool (p,)."""
+        sides = (np.where(is_exchanged, self.b, self.a), np.where(is_exchanged, self.a, self.b))
         return CodedSides(self.values, *sides)
 
     def objects(self) -> np.ndarray:
@@ -80,7 +80,7 @@ class CodedSides:
         return values[self.b if number else self.a]
 
     def codes(self) -> Codes:
-        """Return the names that occur, in their order, and the code of each side: b the probes."""
+        """Return the names that occur as codes of subjects: side b has the probes."""
         used = np.zeros(len(self.values), dtype=bool)
         used[self.a] = used[self.b] = True
         present = np.flatnonzero(used)

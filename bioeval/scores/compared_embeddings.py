@@ -1,4 +1,4 @@
-"""Embeddings of one side or of both as the arguments of scores: checked, joined and averaged."""
+"""The arguments of scores from embeddings, which are checked, joined, averaged and compared."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _EmbeddedSide:
     meta: Any
     names: pd.Index | None
     remarks: Mapping[Message, None]
-    #: Columns of metadata that averaging leaves out, and why.
+    #: Why averaging leaves out columns of metadata, by the name of the column.
     left_out: Mapping[str, str]
 
     def averaged(self, columns: tuple[str, ...], noun: str) -> _EmbeddedSide:
@@ -86,48 +86,50 @@ def compared_embeddings(
     as_read: bool,
     named: bool,
 ) -> ComparedEmbeddings:
-    """Compare embeddings; with `as_read` no matrix is made, however small the matrix is.
+    """Compare embeddings; with `as_read` distances are computed whenever they are read.
 
-    Columns of the probes that are `named` are features, whatever they hold.
+    If the columns of the probes are `named`, the first column is a feature in any case.
     """
     if (gallery is None) != (gallery_labels is None):
         option = "gallery_labels" if gallery is None else "gallery"
         missing_argument = "gallery" if gallery is None else "gallery_labels"
         raise DataError(f"{option} is given without {missing_argument}; expected both or neither")
     names, average = options.names, options.average
-    left = right = _side(probe, labels, options.probe_meta, names, 0, named)
+    probe_side = gallery_side = _side(probe, labels, options.probe_meta, names, 0, named)
     if gallery is not None:
-        right = _side(gallery, gallery_labels, options.gallery_meta, names, 1)
+        gallery_side = _side(gallery, gallery_labels, options.gallery_meta, names, 1)
     listed = [average] if isinstance(average, str) else require_list("average", average)
     columns = tuple(require_text("average", name) for name in listed)
-    rows = len(left.embeddings)
+    rows = len(probe_side.embeddings)
     if columns:
-        left = left.averaged(columns, "probe")
-        right = left if gallery is None else right.averaged(columns, "gallery")
-    source = EmbeddingSource(left.embeddings, right.embeddings, options.metric, options.dtype)
-    origin = describe_metric(source.metric, left.embeddings)
+        probe_side = probe_side.averaged(columns, "probe")
+        gallery_side = probe_side if gallery is None else gallery_side.averaged(columns, "gallery")
+    source = EmbeddingSource(
+        probe_side.embeddings, gallery_side.embeddings, options.metric, options.dtype
+    )
+    origin = describe_metric(source.metric, probe_side.embeddings)
     if columns:
         origin += f", means by {' and '.join(columns)} of {rows} embeddings of probes"
     is_small = math.prod(source.shape) * source.dtype.itemsize <= (
         OPTIONS["memory_limit"] or MEMORY_LIMIT
     )
     values = source.matrix() if is_small and not as_read else source
-    names_of_gallery = None if gallery is None else right.names
-    are_named = left.names is not None or names_of_gallery is not None
+    gallery_names = None if gallery is None else gallery_side.names
+    are_named = probe_side.names is not None or gallery_names is not None
     arguments = {
         "kind": kind_of_metric(options.metric, options.kind),
-        "probe_meta": left.meta,
-        "gallery_meta": options.gallery_meta if gallery is None else right.meta,
-        "names": (left.names, names_of_gallery) if are_named else names,
+        "probe_meta": probe_side.meta,
+        "gallery_meta": options.gallery_meta if gallery is None else gallery_side.meta,
+        "names": (probe_side.names, gallery_names) if are_named else names,
     }
     attributes = {
         "origin": origin,
         "metric": source.metric if isinstance(source.metric, str) else "",
-        "remarks": tuple({**left.remarks, **right.remarks}),
-        "_columns_left_out": {**right.left_out, **left.left_out},
+        "remarks": tuple({**probe_side.remarks, **gallery_side.remarks}),
+        "_columns_left_out": {**gallery_side.left_out, **probe_side.left_out},
     }
-    enrolled = None if gallery is None else right.labels
-    return ComparedEmbeddings(values, left.labels, enrolled, arguments, attributes)
+    enrolled = None if gallery is None else gallery_side.labels
+    return ComparedEmbeddings(values, probe_side.labels, enrolled, arguments, attributes)
 
 
 def _side(

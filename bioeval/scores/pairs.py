@@ -46,18 +46,18 @@ from bioeval.scores.listed_templates import (
 class PairList:
     """A list of pairs: the source of scores of layout ``"pairs"``.
 
-    Of both sides of a pair, the first is enrolled, and the second is the probe.
+    The first side of a pair is the enrolled template, the second the probe.
 
-    - `values`, `genuine` (bool), `folds` (or None), `attack` (the attack instrument species, empty
-      for bona fide presentations, or None): (p,)
+    - `values`, `genuine` (bool), `folds` (or None): (p,)
+    - `attack` ((p,) or None): the attack instrument species, empty for bona fide presentations
     - `people`: the subjects of both sides, as an array (p, 2) or coded; None if not known
-    - `templates`: the names of both templates, or None
-    - `meta`: metadata columns
-    - `ids` (int64 (p, 2) or (p, 1)): the numbers of both templates, or the position in a longer
-      list; None of a whole list
+    - `templates`: the names of the templates of both sides, or None
+    - `meta`: metadata columns by name
+    - `ids` (int64 (p, 2) or (p, 1)): the identities of both templates, or the position of the pair
+      in the list from which it was selected; None for a whole list
     - `unordered`: whether both orders of two templates were merged
     - `missing`: number of pairs of a published list that are not in this list
-    - `failed_at`: the first failed comparison of a file, and its place there
+    - `failed_at`: the place of the first failed comparison in the list, and its line in words
     """
 
     values: np.ndarray
@@ -93,7 +93,7 @@ class PairList:
         pair_templates: Any = None,
         meta: Mapping[str, Any] | None = None,
     ) -> PairList:
-        """Check the arrays of a list of pairs."""
+        """Return the list of checked arrays."""
         array = as_array(joined(scores, "scores", 1), "scores")
         if array.ndim != 1 or len(array) == 0:
             raise DataError(f"scores has shape {array.shape}; expected one score per pair")
@@ -207,7 +207,7 @@ class PairList:
     def take(self, rows: np.ndarray) -> PairList:
         """Return the list of some pairs, by their places or by a boolean selection."""
 
-        def taken_of(array: Any) -> Any:
+        def rows_of(array: Any) -> Any:
             if array is None:
                 return None
             return array.take(rows) if isinstance(array, CodedSides) else array[rows]
@@ -215,22 +215,22 @@ class PairList:
         names = ("values", "genuine", "folds", "people", "templates", "attack", "ids")
         return replace(
             self,
-            **{name: taken_of(getattr(self, name)) for name in names},
+            **{name: rows_of(getattr(self, name)) for name in names},
             meta={name: column.take(rows) for name, column in self.meta.items()},
             missing=0,
             failed_at=None,
         )
 
-    def exchanged(self, turned: np.ndarray) -> PairList:
-        """Return the pairs with the two sides of some exchanged."""
+    def exchanged(self, is_exchanged: np.ndarray) -> PairList:
+        """Return the pairs with the sides of some pairs exchanged; the argument is bool (p,)."""
         templates, people = self.templates, self.people
         if templates is not None:
-            templates = templates.exchanged(turned)
+            templates = templates.exchanged(is_exchanged)
         if isinstance(people, CodedSides):
-            people = people.exchanged(turned)
+            people = people.exchanged(is_exchanged)
         elif people is not None:
-            people = np.where(turned[:, None], people[:, ::-1], people)
-        meta = {name: column.exchanged(turned) for name, column in self.meta.items()}
+            people = np.where(is_exchanged[:, None], people[:, ::-1], people)
+        meta = {name: column.exchanged(is_exchanged) for name, column in self.meta.items()}
         return replace(self, templates=templates, people=people, meta=meta)
 
     def attempts(
@@ -238,7 +238,7 @@ class PairList:
     ) -> tuple[PairList, np.ndarray, tuple[Message, ...]]:
         """Return the pairs that are attempts, their places, and notes on the pairs left out.
 
-        See :meth:`examined`.
+        The arguments are those of :meth:`examined`.
         """
         keep, notes = self.examined(rules, kind, where, no_person=no_person)
         attempt_pairs = self if keep is None else self.take(keep)
@@ -255,8 +255,8 @@ class PairList:
     ) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the pairs left out.
 
-        `where` names the places of pairs, for messages; without `classes`, classes are not checked
-        against subjects. Of a pair with a subject that is `no_person`, its class decides.
+        `where` names the places of pairs, for messages. With `classes`, subjects must agree with
+        the classes, except in pairs with a subject that is `no_person`.
 
         Raises
         ------
@@ -272,8 +272,8 @@ class PairList:
             )
             codes = self.codes
             nobody = codes.of_no_person(no_person)
-            of_people = ~(nobody[codes.probe] | nobody[codes.gallery])
-            require_classes(self.genuine, enrolled, probe, of_people, where)
+            are_people = ~(nobody[codes.probe] | nobody[codes.gallery])
+            require_classes(self.genuine, enrolled, probe, are_people, where)
         notes = note_on_infinite(self.values, kind, where)
         keep = None
         if self.templates is not None and people is not None and classes:
@@ -294,7 +294,7 @@ class PairList:
     # ---------------------------------------------------------------- distances
 
     def distances(self, kind: Kind, nan: NanPolicy, piece: np.ndarray | None = None) -> np.ndarray:
-        """Return all scores, or a piece of them, as distances under the policy of NaN."""
+        """Return all scores, or a piece of them, as distances, with failures as `nan` says."""
         values = self.values if piece is None else piece
         distances = as_distances(values[None], kind)[0]
         failed = np.isnan(distances)
@@ -314,16 +314,19 @@ class PairList:
 def classes_of_subjects(
     enrolled: np.ndarray, probes: np.ndarray, no_person: Sequence[Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which pairs of labels are genuine, and which are attempts: not of two `no_person`."""
+    """Return which pairs of labels are genuine, and which are attempts.
+
+    A pair of two labels of no person is no attempt.
+    """
     codes = Codes(probes, enrolled, "subjects", of_any_type=no_person)
-    nobody = codes.of_no_person(no_person)
-    enrolled_nobody, probe_nobody = nobody[codes.gallery], nobody[codes.probe]
-    genuine = (codes.probe == codes.gallery) & ~probe_nobody
-    return genuine, ~(enrolled_nobody & probe_nobody)
+    is_nobody = codes.of_no_person(no_person)
+    is_enrolled_nobody, is_probe_nobody = is_nobody[codes.gallery], is_nobody[codes.probe]
+    genuine = (codes.probe == codes.gallery) & ~is_probe_nobody
+    return genuine, ~(is_enrolled_nobody & is_probe_nobody)
 
 
 class _MetaOfSide(Mapping[str, np.ndarray]):
-    """The metadata of one side of pairs; a column is made when it is asked for."""
+    """The metadata of one side of pairs; a column is made when it is read."""
 
     def __init__(self, columns: Mapping[str, CodedSides], side: int):
         self._columns = columns

@@ -36,12 +36,12 @@ _CELLS_AT_ONCE = 1 << 22
 # Spellings of values that a message shows.
 _EXAMPLES = 3
 
-# Between the names of exclusions, of which a result has one attribute.
+# Separates the names of exclusions in the one attribute that a result has for them.
 _BETWEEN_NAMES = ", "
 
 
 def notes_on_scores(scores: Scores) -> list[Message]:
-    """Return remarks on properties that are valid but often a mistake."""
+    """Return remarks on properties of scores that are valid but often mistakes."""
     notes = [*kind_notes(scores), *scores.remarks]
     if scores._incomplete is not None:
         notes += transaction_notes(scores)
@@ -75,7 +75,7 @@ def notes_on_scores(scores: Scores) -> list[Message]:
 
 
 def no_person_notes(scores: Scores) -> list[Message]:
-    """Return the message of templates of no person, if there are any."""
+    """Return the message on templates of no person, if there are any."""
     codes = scores.codes
     probes, gallery = (int(codes.no_person[x].sum()) for x in (codes.probe, codes.gallery))
     if not probes and not gallery:
@@ -103,7 +103,7 @@ def _failures(scores: Scores, of_tries: tuple[int, int] | None) -> Message:
 
 
 def transaction_notes(scores: Scores) -> list[Message]:
-    """Return the message of claims that lack tries, if there are any."""
+    """Return the message on claims that lack tries, if there are any."""
     genuine, impostor = incomplete_claims(scores)
     if not genuine and not impostor:
         return []
@@ -111,7 +111,7 @@ def transaction_notes(scores: Scores) -> list[Message]:
 
 
 def too_few_notes(genuine: int, impostor: int, needed: int, where: str = "") -> list[Message]:
-    """Return the message of claims without as many templates as are needed, if there are any."""
+    """Return the message on claims with fewer templates than `needed`, if there are any."""
     if not genuine and not impostor:
         return []
     numbers = {"genuine": genuine, "impostor": impostor, "templates": needed}
@@ -124,7 +124,7 @@ def exclusion_notes(scores: Scores) -> list[Message]:
 
 
 def rule_notes(scores: Scores, rule: ExclusionRule) -> list[Message]:
-    """Return messages of an exclusion that leaves out nothing, or less than it seems to."""
+    """Return messages on an exclusion that leaves out nothing, or less than it seems to."""
     notes = []
     if not rule.number(scores.codes, scores.probe_ids, scores.gallery_ids):
         notes.append(Message("exclusion-without-effect", exclusion=rule.exclusion.text))
@@ -133,7 +133,10 @@ def rule_notes(scores: Scores, rule: ExclusionRule) -> list[Message]:
 
 
 def counts_same(scores: Scores, column: str) -> bool:
-    """Whether genuine comparisons with equal values of a column of several values are counted."""
+    """Whether genuine comparisons with the same value of a column are counted.
+
+    Not if the column has a single value.
+    """
     probe, gallery = scores.probe_meta.get(column), scores.gallery_meta.get(column)
     if probe is None or gallery is None or excludes_same(scores, column):
         return False
@@ -159,12 +162,12 @@ def counts_same(scores: Scores, column: str) -> bool:
 
 
 def spelling_notes(codes: Codes, column: str) -> list[Message]:
-    """Return a message of values that are compared as different and written alike, if many are."""
+    """Return the message on values that differ only in spelling, if these are many."""
     return look_alike(codes.in_many_spellings, column, len(codes.values))
 
 
 def look_alike(spelt: list[list[Any]], column: str, number: int) -> list[Message]:
-    """Return a message on the spellings of a column's values, if there are several."""
+    """Return the message on groups of values that differ only in spelling, if there are any."""
     if not spelt:
         return []
     examples = ", ".join(" and ".join(map(repr, same)) for same in spelt[:_EXAMPLES])
@@ -180,7 +183,7 @@ def pairs_of_same(column: str) -> Message:
 
 
 def unknown_notes(codes: Codes, name: str) -> list[Message]:
-    """Return a message of the templates for which a column that is compared is not known."""
+    """Return the message on templates whose value in a compared column is unknown."""
     probes = int((codes.probe < 0).sum())
     templates = int((codes.gallery < 0).sum())
     if not probes and not templates:
@@ -190,18 +193,18 @@ def unknown_notes(codes: Codes, name: str) -> list[Message]:
 
 
 def left_out(scores: Scores) -> list[str]:
-    """Return the columns by which comparisons are left out, of claims also of their tries."""
+    """Return the exclusions of scores; for claims also the exclusions of their tries."""
     return [*scores._excluded_before, *scores.exclude]
 
 
 def exclusions_of(attrs: Mapping[Any, Any]) -> tuple[str, ...]:
-    """Return the metadata columns by which a result left out comparisons."""
+    """Return the exclusions of a result, from its attributes."""
     return tuple(filter(None, str(attrs.get("exclude", "")).split(_BETWEEN_NAMES)))
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Provenance of counts; a part of all counts, and of every result's attributes."""
+    """What was counted, and how it was read; a part of the attributes of every result."""
 
     name: str
     layout: Layout
@@ -227,13 +230,13 @@ class Provenance:
     failures: tuple[int, int] = (0, 0)  # genuine and impostor comparisons that failed
     incomplete: tuple[int, int] = (0, 0)  # genuine and impostor claims that lack tries
     too_few: tuple[int, int] = (0, 0)  # claims with too few templates for their fusion
-    #: The scores that are searched, and the searching probes; None: no searches, or all probes.
+    #: The scores that are searched, if any, and the probes that search; None: all probes.
     searched: Scores | None = field(default=None, compare=False, repr=False)
     searching_probes: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def from_scores(cls, scores: Scores) -> Provenance:
-        """Return the provenance of counts of scores."""
+        """Return the provenance of counts of all attempts of scores."""
         return cls(
             **_sizes(scores),
             name=scores.name or "",
@@ -263,9 +266,9 @@ class Provenance:
         return replace(self, too_few=too_few, notes=notes)
 
     def searching(self, scores: Scores, probes: np.ndarray | None = None) -> Provenance:
-        """Return the provenance of searches, which count incomplete lists of candidates.
+        """Return the provenance of searches, which state incomplete lists of candidates.
 
-        The scores are looked at only if a result is made of the searches.
+        The lists are counted only if a result is made of the searches.
         """
         return replace(self, searched=scores, searching_probes=probes)
 
