@@ -21,7 +21,7 @@ _CELLS_AT_ONCE = 1 << 20
 
 
 def as_exclusions(scores: ScoreData, exclude: Sequence[str]) -> tuple[str, ...]:
-    """Return the forms of `exclude`, of columns that both sides have."""
+    """Return the checked forms of `exclude`, whose columns both sides have."""
     texts = [exclude] if isinstance(exclude, str) else require_list("exclude", exclude)
     if texts and scores.layout == "pairs":
         raise ProtocolError("a pair list excludes nothing by metadata; leave the pairs out")
@@ -42,7 +42,7 @@ def as_exclusions(scores: ScoreData, exclude: Sequence[str]) -> tuple[str, ...]:
 
 
 def leaving_out(scores: AnyScores, codes: Codes, rules: Sequence[ExclusionRule]) -> AnyScores:
-    """Return a view with other codes of subjects that leaves out more comparisons."""
+    """Return a view with other codes of subjects, and with further exclusions."""
     texts = (rule.exclusion.text for rule in rules)
     view = scores._with(_codes=codes, exclude=(*scores.exclude, *texts))
     view._set(exclusions=Exclusions([*scores.exclusions.rules, *rules]))
@@ -55,7 +55,7 @@ def excludes_same(scores: ScoreData, column: str) -> bool:
 
 
 def excluded(scores: ScoreData, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Return which of the cells ``(i, j)`` are pairs that exclusions leave out."""
+    """Return which of the cells ``(i, j)`` exclusions leave out, bool (cells,)."""
     mates = scores.codes.probe[i] == scores.codes.gallery[j]
     return np.zeros(len(i), dtype=bool) | scores.exclusions.hold(i, j, mates)
 
@@ -63,7 +63,7 @@ def excluded(scores: ScoreData, i: np.ndarray, j: np.ndarray) -> np.ndarray:
 def excluded_rows(
     scores: ScoreData, rows: slice | np.ndarray, order: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return which cells of some rows exclusions leave out."""
+    """Return which cells of some rows exclusions leave out, with the columns in `order`."""
     columns = slice(None) if order is None else order
     mates = scores.codes.probe[rows, None] == scores.codes.gallery[columns]
     left_out = scores.exclusions.hold(np.arange(scores.shape[0])[rows, None], columns, mates)
@@ -78,7 +78,10 @@ def masked(scores: AnyScores, mask: Any) -> AnyScores:
 def left_out_rows(
     scores: ScoreData, low: int, high: int, order: np.ndarray | None = None
 ) -> np.ndarray | None:
-    """Return which comparisons of rows ``low:high`` a mask or exclusions leave out, if any."""
+    """Return which cells of rows ``low:high`` a mask or exclusions leave out.
+
+    None if there is neither.
+    """
     left_out = None
     if scores.has_mask:
         left_out = scores.cells.read_mask(low, high, order) == Mask.IGNORE
@@ -89,10 +92,7 @@ def left_out_rows(
 
 
 def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield rows, columns and classes of the failed comparisons that nothing leaves out.
-
-    A class is True for a genuine comparison.
-    """
+    """Yield the failed attempts: their rows, their columns, and whether they are genuine."""
     probe_count, gallery_count = scores.shape
     step = max(1, _CELLS_AT_ONCE // gallery_count)
     for low in range(0, probe_count, step):
@@ -118,7 +118,10 @@ def has_rules(scores: ScoreData) -> bool:
 
 
 def left_out_by_protocol(scores: ScoreData, rows: np.ndarray) -> np.ndarray:
-    """Return which comparisons of some rows are not to be made: with itself, or excluded."""
+    """Return which cells of some rows are to have no comparison.
+
+    They compare a template with itself, or a protocol leaves them out.
+    """
     left_out = scores.probe_ids[rows, None] == scores.gallery_ids
     if scores.exclusions.rules:
         mates = scores.codes.probe[rows, None] == scores.codes.gallery
@@ -127,18 +130,18 @@ def left_out_by_protocol(scores: ScoreData, rows: np.ndarray) -> np.ndarray:
 
 
 def incomplete_claims(scores: ScoreData) -> tuple[int, int]:
-    """Return how many genuine and impostor claims are no attempts, since they lack a try."""
+    """Return the numbers of genuine and impostor claims that lack a try, and so are no attempts."""
     return (0, 0) if scores._incomplete is None else _number_of_claims(scores, scores._incomplete)
 
 
 def claims_of_few_templates(scores: ScoreData) -> tuple[int, int]:
-    """Return how many genuine and impostor claims had too few templates for their fusion."""
+    """Return the numbers of genuine and impostor claims with too few templates for their fusion."""
     too_few = scores._too_few
     return (0, 0) if too_few is None else _number_of_claims(scores, too_few.claims)
 
 
 def _number_of_claims(scores: ScoreData, claims: np.ndarray) -> tuple[int, int]:
-    """Count the genuine and the impostor claims by identities of probe and gallery, (k, 2)."""
+    """Count the genuine and the impostor claims among some, by identities of both sides, (k, 2)."""
     probe, gallery = claims.T
     is_present = np.isin(probe, scores.probe_ids) & np.isin(gallery, scores.gallery_ids)
     subjects = []

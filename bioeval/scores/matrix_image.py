@@ -1,4 +1,4 @@
-"""A score matrix reduced to a picture, sorted by subject."""
+"""A score matrix reduced to an image, sorted by subject."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from bioeval.base.kinds import Kind, Layout
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.matrix import Scores
 
-# Values read at a time.
+#: Values that are read together.
 BLOCK_VALUES = 1 << 19
 
-# No comparison (the diagonal of all-against-all, masked cells), only NaN, infinite scores.
+#: States of a pixel without finite scores: no comparisons, failures alone, or infinite scores.
 EXCLUDED, FAILED, INFINITE = 1, 2, 3
 
 
 @dataclass(frozen=True)
 class MatrixImage:
-    """A score matrix, reduced to pixels: probes are rows, both sides are sorted by subject.
+    """A score matrix reduced to pixels, with probes as rows, and both sides sorted by subject.
 
-    `image` is the mean of the finite scores under each pixel, NaN where there is none; `state`
-    (uint8) is EXCLUDED, FAILED or INFINITE for pixels without a mean, else 0. `rows` and `columns`
-    are the template at each place, with its label; the edges, in templates, are where pixels begin
-    and end.
+    `image` is the mean of the finite scores of each pixel, NaN without any; `state` (uint8) is
+    EXCLUDED, FAILED or INFINITE for pixels without a mean, else 0. `rows` and `columns` are the
+    templates in the order of the image, and the labels are theirs. Pixel ``i`` has the templates
+    ``edges[i]:edges[i + 1]`` of this order.
     """
 
     image: np.ndarray
@@ -85,6 +85,7 @@ def _reduce(
     column_edges: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     shape = (len(row_edges) - 1, len(column_edges) - 1)
+    # The sum of finite scores, and the numbers of scores of each state.
     total, finite, failed, infinite = np.zeros((4, *shape))
     place = np.empty(len(rows), dtype=np.int64)
     place[rows] = np.arange(len(rows))
@@ -100,18 +101,18 @@ def _reduce(
         if left_out is not None:
             compared &= ~left_out
         pixel_of_row = pixel[low:high]
-        good = compared & np.isfinite(values)
-        for sums, input_name in (
-            (total, np.where(good, values, 0.0)),
-            (finite, good),
+        is_finite = compared & np.isfinite(values)
+        for sums, summed in (
+            (total, np.where(is_finite, values, 0.0)),
+            (finite, is_finite),
             (failed, compared & np.isnan(values)),
             (infinite, compared & np.isinf(values)),
         ):
             np.add.at(
-                sums, pixel_of_row, np.add.reduceat(input_name.astype(np.float64), starts, axis=1)
+                sums, pixel_of_row, np.add.reduceat(summed.astype(np.float64), starts, axis=1)
             )
     with np.errstate(invalid="ignore"):
         image = total / np.where(finite > 0, finite, np.nan)
-    image = np.clip(image, -1e300, 1e300)  # the range of a picture is a number, too
+    image = np.clip(image, -1e300, 1e300)  # so that the range of the image does not overflow
     state = np.where(infinite > 0, INFINITE, np.where(failed > 0, FAILED, EXCLUDED))
     return image, np.where(finite > 0, 0, state).astype(np.uint8)

@@ -12,9 +12,10 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.labels import known_order, natural_places
 
-#: Endings of a column's name that say how the dates are written.
+#: Endings of the argument `enrol` that say whether dates begin with the day or with the month.
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
 
+# Hour, minute, second, and a or p as in 3:15 p.m.
 _TIME = r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*([ap])?\.?(?:m\.?)?"
 _OF_TIME = re.compile(_TIME, re.IGNORECASE)
 _DATE = re.compile(
@@ -43,12 +44,13 @@ _MONTH_NAMES = [
 
 
 def places_of_values(
-    values: np.ndarray, column: str, subject: np.ndarray, written: str = ""
+    values: np.ndarray, column: str, subject: np.ndarray, order_of_dates: str = ""
 ) -> np.ndarray:
-    """Return the place of each value in the order of a column, which an argument `enrol` names.
+    """Return the place of each value in the order of a column, which the argument `enrol` names.
 
-    Only values of the same `subject` are compared. Raise :class:`DataError` where no order is
-    known; `written` says whether dates have the day or the month first.
+    Raise :class:`DataError` where no order is known. Places matter only among values of the same
+    `subject`: texts other than dates and times are in natural order if those of a subject differ in
+    their numbers alone. `order_of_dates` is `DAY_FIRST`, `MONTH_FIRST` or empty.
     """
     if order := known_order(values):
         number = {value: i for i, value in enumerate(order)}
@@ -68,23 +70,24 @@ def places_of_values(
         texts = [str(x).strip() for x in objects]
     if all(map(_YEAR_FIRST.fullmatch, texts)):
         return natural_places(np.array(texts))
-    for keys in (_dates(texts, column, written), _times(texts), _months(texts)):
+    for keys in (_dates(texts, column, order_of_dates), _times(texts), _months(texts)):
         if keys is not None:
             return _ranked_keys(keys)
-    shapes: dict[int, str] = {}
+    form_of_subject: dict[int, str] = {}
     for text, person in zip(texts, subject.tolist(), strict=True):
-        shape = re.sub("[0-9]+", "0", text)
-        if shapes.setdefault(person, shape) != shape:
+        form = re.sub("[0-9]+", "0", text)
+        if form_of_subject.setdefault(person, form) != form:
             raise _no_order(column, text)
     return natural_places(np.array(texts))
 
 
 def days_of(values: np.ndarray) -> np.ndarray | None:
-    """Return a value for each day of a column of dates; None of a column of something else."""
+    """Return the day of each value of a column of dates; None if the column holds others."""
     if values.dtype.kind == "M":
         return values.astype("datetime64[D]")
     objects = values.tolist()
-    if objects and all(isinstance(x, datetime.date) for x in objects):  # datetime is one, too
+    # A datetime is a date, too.
+    if objects and all(isinstance(x, datetime.date) for x in objects):
         return np.array([f"{x:%Y-%m-%d}" for x in objects])
     days = []
     for text in map(str, objects):
@@ -119,22 +122,27 @@ def _seconds(hour: str, minute: str, second: str | None, half: str | None) -> fl
 
 
 def _times(texts: Sequence[str]) -> list[float] | None:
+    """Return the seconds since midnight of times of the day; None if a text is no such time."""
     matches = [_OF_TIME.fullmatch(text) for text in texts]
     return None if None in matches else [_seconds(*x.groups()) for x in matches if x]
 
 
-def _dates(texts: Sequence[str], column: str, written: str) -> list[tuple[float, ...]] | None:
-    """Return year, month, day, seconds of dates that end with the year; None if not all do."""
-    attempted_matches = [_DATE.fullmatch(text) for text in texts]
-    matches = [match for match in attempted_matches if match is not None]
-    if len(matches) < len(attempted_matches):
+def _dates(
+    texts: Sequence[str], column: str, order_of_dates: str
+) -> list[tuple[float, ...]] | None:
+    """Return year, month, day and seconds of dates that end with the year.
+
+    None if a text is no such date. Raise if the day cannot be told from the month.
+    """
+    matches = [match for text in texts if (match := _DATE.fullmatch(text)) is not None]
+    if len(matches) < len(texts):
         return None
     firsts = [int(match[1]) for match in matches]
     seconds = [int(match[3]) for match in matches]
     may_be = {DAY_FIRST: max(seconds) <= 12, MONTH_FIRST: max(firsts) <= 12}
-    if not written and all(match[2] == "." for match in matches):
-        written = DAY_FIRST  # nobody writes a point after a month that comes first
-    fitting = [way for way, fits in may_be.items() if fits and written in ("", way)]
+    if not order_of_dates and all(match[2] == "." for match in matches):
+        order_of_dates = DAY_FIRST  # a point is written only after a day that comes first
+    fitting = [order for order, fits in may_be.items() if fits and order_of_dates in ("", order)]
     if not fitting:
         raise _no_order(column, texts[0])
     if len(fitting) > 1:
@@ -151,9 +159,9 @@ def _dates(texts: Sequence[str], column: str, written: str) -> list[tuple[float,
 
 
 def _months(texts: Sequence[str]) -> list[tuple[int, ...]] | None:
-    """Return year, month, day of dates with an English month.
+    """Return year, month and day of dates with an English month; None if a text is no such date.
 
-    None if a text is no such date.
+    A missing year or day is 0.
     """
     keys = list[tuple[int, ...]]()
     for text in texts:

@@ -1,4 +1,4 @@
-"""Parts of scores: some templates of either side, some pairs, some queries, cells as pairs."""
+"""Parts of scores: some templates of both sides, some pairs, some queries, or cells as pairs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def selected(scores: AnyScores, probes: Any, gallery: Any) -> AnyScores:
 
 
 def of_own_columns(scores: AnyScores) -> AnyScores:
-    """Return a view that computes or inflates no columns but its own."""
+    """Return a view of selected columns for which no other columns are computed or inflated."""
     return scores._with(_source=scores.cells.of_own_columns())
 
 
@@ -64,9 +64,9 @@ def require_each_once(columns: np.ndarray) -> None:
 def chosen_sides(
     scores: AnyScores, index: tuple[Any, ...], probes: Any, gallery: Any
 ) -> tuple[AnyScores, Any, Any]:
-    """Return the probes and the gallery that :meth:`Scores.select` is given; None for all.
+    """Return the probes and the gallery of the arguments of :meth:`Scores.select`; None for all.
 
-    The scores have a remark where a choice is taken by place.
+    The returned scores have a remark if a boolean choice with names was taken by place.
     """
     if index:
         if len(index) > 2 or probes is not None or gallery is not None:
@@ -80,13 +80,13 @@ def chosen_sides(
             index = _sides_of_one(scores, index[0])
         probes, gallery = index
     sides = []
-    of_rows = scores.pair_names if scores.layout == "pairs" else scores.probe_names
+    row_names = scores.pair_names if scores.layout == "pairs" else scores.probe_names
     for index, names, argument in (
-        (probes, of_rows, "`probes`"),
+        (probes, row_names, "`probes`"),
         (gallery, scores.gallery_names, "`gallery`"),
     ):
         is_choice = getattr(getattr(index, "dtype", None), "kind", "") == "b"
-        if is_choice and index_of(index) is not None:  # true or false by template
+        if is_choice and index_of(index) is not None:  # a choice with the names of templates
             in_scores_order = in_order(index, names, argument)
             scores = scores.with_remarks(*in_scores_order.remarks)
             index = in_scores_order.values
@@ -130,31 +130,31 @@ def pairs_at(
             )
 
     refuse(scores.probe_ids[i] == scores.gallery_ids[j], "of a template with itself")
-    nobody = codes.no_person[codes.probe[i]], codes.no_person[codes.gallery[j]]
-    of_nobody = nobody[0] & nobody[1]
+    is_nobody = codes.no_person[codes.probe[i]], codes.no_person[codes.gallery[j]]
+    are_nobody = is_nobody[0] & is_nobody[1]
     notes = list[Message]()
     if genuine is None:
         if not scores._labelled:
             raise DataError("genuine is missing: these scores have no labels to derive it from")
-        if of_nobody.any():
-            notes.append(Message("pairs-of-no-person", pairs=int(of_nobody.sum())))
-            i, j = i[~of_nobody], j[~of_nobody]
+        if are_nobody.any():
+            notes.append(Message("pairs-of-no-person", pairs=int(are_nobody.sum())))
+            i, j = i[~are_nobody], j[~are_nobody]
             if pair_folds is not None:
                 pair_folds = one_dimensional(pair_folds, "pair_folds")
-                if len(pair_folds) == len(of_nobody):
-                    pair_folds = pair_folds[~of_nobody]
-            of_nobody = of_nobody[~of_nobody]
+                if len(pair_folds) == len(are_nobody):
+                    pair_folds = pair_folds[~are_nobody]
+            are_nobody = are_nobody[~are_nobody]
         genuine = codes.probe[i] == codes.gallery[j]
     elif scores._labelled and require_array("genuine", genuine).shape == i.shape:
         require_classes(
             np.asarray(genuine) == 1,
             codes.probe[i],
             codes.gallery[j],
-            ~(nobody[0] | nobody[1]),
+            ~(is_nobody[0] | is_nobody[1]),
             lambda rows: places("pair", rows),
         )
     refuse(cells.is_ignored(i, j), "in cells that the mask ignores")
-    is_excluded = excluded(scores, i, j) & ~of_nobody  # which the class of a pair decides
+    is_excluded = excluded(scores, i, j) & ~are_nobody  # given classes decide pairs of no person
     refuse(is_excluded, f"left out by exclude={', '.join(scores.exclude)}")
     people = None
     if scores._labelled:

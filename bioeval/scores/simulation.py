@@ -32,35 +32,34 @@ MODELS: tuple[Model, ...] = get_args(Model)
 PopulationLayout = Literal["all-against-all", "probe-against-gallery"]
 SQUARE, OBLONG = get_args(PopulationLayout)
 
-# An int, a range (low, high), or a count for each person.
+#: The same count for everyone, a range (low, high), or a count for each person.
 Counts = int | tuple[int, int] | Sequence[int] | np.ndarray
 
-# Keys of the streams. A number, once given, is never given to something else: that would change
-# every population already made.
+# Keys of the streams of random numbers. They never change, since every population would change.
 _TEMPLATE_COUNTS, _PROBE_COUNTS, _CENTRES, _SESSIONS, _CAMERAS = 0, 1, 2, 3, 4
 _TEMPLATE_NOISE, _PROBE_NOISE, _SCORES = 5, 6, 7
-_OFFSETS = 8  # of goats; 9 and 10 of wolves and lambs
+_OFFSETS = 8  # the offsets of goats; those of wolves and lambs have the keys 9 and 10
 
-# Bytes of a template without its features: its person, place, labels and what they are made of.
+# Bytes of a template besides its features: person, labels, and temporary arrays.
 _TEMPLATE_BYTES = 64
 
 # Advice where a population does not fit into memory.
 _FEWER = "expected fewer subjects or templates"
 
-# The largest spread, beyond which distances of float32 embeddings overflow.
+# The largest standard deviation: beyond it, distances of float32 embeddings overflow.
 _MOST_SD = 1e15
 
-# Random numbers turned into float32 at a time: 8 MiB of float64.
-_BLOCK = 1 << 20
+# Random numbers that are drawn together: 8 MiB of float64.
+_DRAWN_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class _Samples:
-    """The samples of a side, sorted by person, enrolled people first, with the metadata."""
+    """The samples of a side, sorted by person; all arrays are (samples,)."""
 
-    person: np.ndarray
+    person: np.ndarray  # numbered from 0, enrolled people first
     meta: dict[str, np.ndarray]
-    #: Subject numbers, above 0: in re-identification 0 and -1 are distractors and junk.
+    #: Numbers of subjects, above 0: in re-identification 0 and -1 are distractors and junk.
     labels: np.ndarray
 
     def __len__(self) -> int:
@@ -69,12 +68,12 @@ class _Samples:
 
 @dataclass(frozen=True)
 class _Design:
-    """The numbers of templates and probes of each person, with their sessions and cameras."""
+    """The samples of a population, without their features or scores."""
 
     people: int
     gallery: _Samples
     probes: _Samples | None  # None: all against all
-    sessions: int | None
+    sessions: int | None  # number of sessions, if they are simulated
     cameras: int | None
     seed: np.random.SeedSequence
 
@@ -84,12 +83,12 @@ class _Design:
 
 
 class _Spread(NamedTuple):
-    """Standard deviations in each dimension."""
+    """Standard deviations in each dimension: of the ..."""
 
-    between: float  # of the centres of persons
-    within: np.ndarray  # (people,): of the templates of each person
-    session: float  # of the offsets of the days of a person
-    camera: float  # of the offsets of cameras
+    between: float  # ... centres of people
+    within: np.ndarray  # (people,): ... templates of each person around the centre
+    session: float  # ... offsets of a person's sessions
+    camera: float  # ... offsets of cameras
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,32 +425,31 @@ def _draw_embeddings(
     seed = design.seed
     samples = sum(map(len, design.sides))
     sessions = design.sessions or 1
-    # Centres and offsets in float64; embeddings in float32, one side after the other, then joined,
-    # and in float64 where they are compared.
-    values = 8 * design.people * (1 + sessions) + 16 * samples
-    needed = values * dimensions + _TEMPLATE_BYTES * samples
+    # Centres and offsets take 8 bytes a feature; embeddings 4, and 8 more when they are compared.
+    bytes_per_dimension = 8 * design.people * (1 + sessions) + 16 * samples
+    needed = bytes_per_dimension * dimensions + _TEMPLATE_BYTES * samples
     require_memory(needed, f"embeddings of {samples:,} templates", _FEWER)
     centres = spread.between * Stream(seed, _CENTRES).normals(design.people, dimensions)
-    days = Stream(seed, _SESSIONS).normals(design.people, sessions, dimensions)
-    days *= spread.session if design.sessions is not None else 0.0
-    views = Stream(seed, _CAMERAS).normals(design.cameras or 1, dimensions)
-    views *= spread.camera if design.cameras is not None else 0.0
+    session_offsets = Stream(seed, _SESSIONS).normals(design.people, sessions, dimensions)
+    session_offsets *= spread.session if design.sessions is not None else 0.0
+    camera_offsets = Stream(seed, _CAMERAS).normals(design.cameras or 1, dimensions)
+    camera_offsets *= spread.camera if design.cameras is not None else 0.0
     embeddings = np.empty((samples, dimensions), dtype=np.float32)
-    step = max(1, _BLOCK // dimensions)
+    step = max(1, _DRAWN_AT_ONCE // dimensions)
     first = 0
     for side, key in zip(design.sides, (_TEMPLATE_NOISE, _PROBE_NOISE), strict=False):
         noise = Stream(seed, key)
-        first_value = np.ones(len(side), dtype=np.int64)
-        session = side.meta.get("session", first_value) - 1
-        camera = side.meta.get("camera", first_value) - 1
+        ones = np.ones(len(side), dtype=np.int64)
+        session = side.meta.get("session", ones) - 1
+        camera = side.meta.get("camera", ones) - 1
         for low in range(0, len(side), step):
             rows = slice(low, low + step)
             person = side.person[rows]
             block = spread.within[person, None] * noise.normals(len(person), dimensions)
-            # Added in this order, on which the last digits depend.
+            # The last digits depend on the order of these additions.
             block += centres[person]
-            block += days[person, session[rows]]
-            block += views[camera[rows]]
+            block += session_offsets[person, session[rows]]
+            block += camera_offsets[camera[rows]]
             embeddings[first + low : first + low + len(person)] = block
         first += len(side)
     return embeddings, centres
@@ -464,7 +462,7 @@ def _gaussian_scores(
     d_prime: float = 2.0,
     genuine_sd: float = 1.0,
 ) -> Scores:
-    """Draw scores; `animals` are the spreads of the offsets of goats, wolves and lambs."""
+    """Draw each score by itself; `animals` are `goat_sd`, `wolf_sd` and `lamb_sd` of `simulate`."""
     require_number("d_prime", d_prime, low=0.0)
     require_number("genuine_sd", genuine_sd, above=0.0)
     goat, wolf, lamb = (
@@ -479,14 +477,14 @@ def _gaussian_scores(
     require_memory(4 * len(rows) * len(columns), size, _FEWER)
     values = np.empty((len(rows), len(columns)), dtype=np.float32)
     stream = Stream(design.seed, _SCORES)
-    step = max(1, _BLOCK // len(columns))
+    step = max(1, _DRAWN_AT_ONCE // len(columns))
     for low in range(0, len(rows), step):
         person = rows.person[low : low + step, None]
         distances = stream.normals(len(person), len(columns))
         genuine = person == columns.person
         distances[genuine] = distances[genuine] * genuine_sd - shift
         distances += np.where(genuine, goat[person], -wolf[person] - lamb[columns.person])
-        # Of the same draws, a similarity is the negative distance.
+        # With the same seed, similarities are exactly the negative distances.
         values[low : low + step] = distances if kind == "distance" else -distances
     return Scores(
         values,
@@ -503,14 +501,17 @@ def _gaussian_scores(
 
 
 class _Numbering(NamedTuple):
+    """The numbers of sessions and cameras, and the first number of a subject."""
+
     sessions: int | None
     cameras: int | None
     first_subject: int
 
     def samples(self, counts: np.ndarray, before: np.ndarray, first: int, last: int) -> _Samples:
-        """Lay out samples over the sessions `first` to `last`, and over cameras, in turn.
+        """Give the samples of each person the sessions `first` to `last` and the cameras, in turn.
 
-        `counts` has the samples of each person, and `before` their samples on the other side.
+        `counts` (people,) are the numbers of samples, `before` (people,) the numbers of samples
+        that had a camera already.
         """
         total = int(counts.sum(dtype=np.float64))
         require_memory(_TEMPLATE_BYTES * total, f"{total:,} templates", _FEWER)
@@ -546,7 +547,7 @@ def _design(
             require_integer(name, value, low=1, high=2**31)
     unenrolled_number = _unenrolled(unenrolled, subjects)
     people = subjects + unenrolled_number
-    # A number of templates, a label, and a place among the rows, at the least.
+    # Each person has three numbers of 8 bytes at least: of templates, a label and a row.
     require_memory(24 * people, f"{people:,} subjects", _FEWER)
     stream = Stream(seed, _TEMPLATE_COUNTS)
     templates = _counts("n_templates", n_templates, subjects, 1, stream)
@@ -577,14 +578,15 @@ def _design(
 
 
 def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.ndarray:
+    """Return the count of each person, int64 (people,), at least `low`."""
     expected = (
         f"expected an integer >= {low}, a range (low, high) of them, or a list of {people} counts"
     )
     array = require_array(name, value)
     if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
         raise DataError(f"{name} is {received(value)}; {expected}")
-    least = int(array.max()) * (people if array.ndim == 0 else 1)
-    require_memory(_TEMPLATE_BYTES * least, f"{least:,} templates", _FEWER)
+    fewest_templates = int(array.max()) * (people if array.ndim == 0 else 1)
+    require_memory(_TEMPLATE_BYTES * fewest_templates, f"{fewest_templates:,} templates", _FEWER)
     if array.ndim == 0:
         return np.full(people, array, dtype=np.int64)
     if isinstance(value, tuple) and len(value) == 2:

@@ -16,7 +16,8 @@ from bioeval.scores.row_source import RowSource
 class StoredRows:
     """A matrix of a zarr or HDF5 container, read by rows like an array.
 
-    Whole chunks are read, and the last chunks are kept, so that a pass inflates each chunk once.
+    Whole chunks are read, and the rows that were read last are kept, so that a pass over all rows
+    inflates each chunk once.
 
     - `array` (array of a library): has ``shape``, ``dtype``, ``chunks`` (or None), and is read by
       slices of rows
@@ -32,17 +33,18 @@ class StoredRows:
         self.input_name = input_name or _described(array)
         self.shape = tuple(array.shape)
         self.dtype = np.dtype(array.dtype)
-        #: The rows and columns of a chunk.
+        # The rows and columns of a chunk.
         chunks: tuple[int, int] = getattr(array, "chunks", None) or (1, self.shape[1])
         self.chunk_rows, self.chunk_columns = chunks
         self._lock = Lock()
+        # The rows that were read last, and the number of the first of them.
         self._kept: tuple[int, np.ndarray] = (0, np.empty((0, self.shape[1]), self.dtype))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for another process; it opens an HDF5 dataset again."""
+        """Return the state for another process, which opens an HDF5 dataset again."""
         array = self.array
         if _library(array) == "h5py":
-            file = array.file.filename  # a path, or what another driver has for one
+            file = array.file.filename  # other drivers have names that are no paths
             array = _Dataset(os.path.abspath(file) if os.path.exists(file) else file, array.name)
         return {"array": array, "input_name": self.input_name}
 
@@ -53,7 +55,7 @@ class StoredRows:
         self.__init__(array, state["input_name"])  # type: ignore[misc]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        """Return some rows, of a slice or indices."""
+        """Return some rows, by a slice or indices."""
         if isinstance(rows, slice) and rows.step in (None, 1):
             low, high, _ = rows.indices(self.shape[0])
             return self._rows(low, max(low, high))
@@ -61,7 +63,7 @@ class StoredRows:
         if not index.size:
             return self._rows(0, 0)
         distinct_rows, place = np.unique(index, return_inverse=True)
-        # Runs of rows in the same chunk, or side by side.
+        # A run of rows is read at once: rows in the same chunk or, without chunks, adjacent rows.
         chunk = (
             distinct_rows // self.chunk_rows
             if self.chunk_rows > 1
@@ -83,7 +85,7 @@ class StoredRows:
             if not first <= low <= high <= first + len(last_rows):
                 start = low - low % self.chunk_rows
                 before = last_rows[:0]
-                if first <= low < first + len(last_rows):  # the next block of a pass
+                if first <= low < first + len(last_rows):  # the first rows are kept already
                     start = first + len(last_rows)
                     before = last_rows[low - first :]
                 stop = min(-(-high // self.chunk_rows) * self.chunk_rows, self.shape[0])
@@ -93,7 +95,7 @@ class StoredRows:
                     rows = np.concatenate([before, rows])
                 first = start
                 last_rows = rows
-                # All at once is kept by whoever reads it.
+                # The whole matrix is not kept twice: the caller has it.
                 self._kept = (0, rows[:0]) if high - low == self.shape[0] else (start, rows)
             return last_rows[low - first : high - first]
 
@@ -106,6 +108,7 @@ class StoredRows:
             raise self._blamed(error, low, high) from error
 
     def _blamed(self, error: Exception, low: int, high: int) -> DataError:
+        """Return the error of a chunk that cannot be read, found by reading chunk by chunk."""
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         place = low, high, 0, self.shape[1]
         for first_row, end_row in _spans(low, high, self.chunk_rows):
@@ -123,6 +126,7 @@ class StoredRows:
 
 
 def _spans(low: int, high: int, size: int) -> list[tuple[int, int]]:
+    """Return the ends of consecutive ranges of `size` numbers from `low` to `high`."""
     return [*pairwise([*range(low, high, size), high])]
 
 

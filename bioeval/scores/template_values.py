@@ -23,14 +23,13 @@ Sides = tuple[np.ndarray, np.ndarray]
 def template_columns(
     scores: Scores, columns: Any, input_name: str, *, of_probes: bool = False
 ) -> tuple[Sides, tuple[Message, ...]]:
-    """Return a value for each template of both sides, or `of_probes` alone; and remarks.
+    """Return a value for each template of both sides, and remarks.
 
     - `columns` (str, array_like, or pair of array_like): a metadata column that both sides have;
-      one value a template of all-against-all scores; or the values of the probes and of the gallery
-      (of listed pairs, of the second and the first names)
-    - `input_name`: the argument, for messages
-    - `of_probes`: `columns` is a column of probes, or a value for each probe, and not of the
-      gallery
+      one value for each template of all-against-all scores; or the values of the probes and of the
+      gallery (for listed pairs, of the probe and of the enrolled template of each pair)
+    - `input_name`: the name of the argument, for messages
+    - `of_probes`: whether only probes have values; those of the gallery are then empty
 
     Values with names are joined by them.
     """
@@ -67,10 +66,10 @@ def template_columns(
 def with_known_values(
     scores: Scores, columns: Any, input_name: str, *, of_probes: bool = False
 ) -> tuple[Scores, Sides]:
-    """Return the templates with a known value, a remark on the rest, and the known values.
+    """Return the scores of templates with a known value, with a remark on the rest, and the values.
 
-    A gallery template without a value stays where the values are `of_probes`. Raise
-    :class:`DataError` where no template of a side has a known value.
+    If the values are `of_probes`, all gallery templates stay. Raise :class:`DataError` if no
+    template of a side has a known value.
     """
     sides, remarks = template_columns(scores, columns, input_name, of_probes=of_probes)
     scores = scores.with_remarks(*remarks) if remarks else scores
@@ -107,6 +106,7 @@ def is_pair(column: Any) -> bool:
 
 
 def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False) -> Sides:
+    """Return a metadata column of both sides; raise if a side lacks it."""
     sides = (scores.probe_meta, *(() if of_probes else (scores.gallery_meta,)))
     scores._require_kept(name, input_name, *sides)
     if scores.layout == "pairs" and not scores.probe_meta:
@@ -137,6 +137,7 @@ def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False)
 
 
 def _lengths(scores: Scores) -> str:
+    """Return in words which templates need a value."""
     if scores.layout == "pairs":
         pairs = counted(scores.shape[0], "pairs")
         return f"of the probes (the second names) and of the enrolled templates of the {pairs}"
