@@ -68,19 +68,19 @@ class Hits(NamedTuple):
 class Attempted(NamedTuple):
     """Attempts of one class by the people who search, and the attempts missing without each person.
 
-    The smallest effective number, `least`, is of disjoint pairs in searches of new people: a search
-    is of two people, the person who searches and the nearest other person, and a mean over pairs of
-    people can be divided into means over disjoint pairs (Hoeffding 1963, Journal of the American
-    Statistical Association 58, section 5).
+    The smallest effective number, `fewest_units`, counts disjoint pairs in searches of new people:
+    a search involves two people, the person who searches and the nearest other person, and a mean
+    over pairs of people can be divided into means over disjoint pairs (Hoeffding 1963, Journal of
+    the American Statistical Association 58, section 5).
     """
 
     hits: Hits
-    made: np.ndarray  # int64 (people who search,): attempts of each
-    losses: Hits  # missing without each person, by the person left out; gained: negative weights
-    leaving: np.ndarray  # int64 (people left out,): attempts missing without each
+    attempts_of_each: np.ndarray  # int64 (people who search,)
+    losses: Hits  # hits lost by leaving each person out; gained hits have negative weights
+    attempts_lost: np.ndarray  # int64 (people left out,): attempts missing without each
     units: float  # independent people, or pairs of people (Kish's effective number)
-    sides: int  # people with whom an attempt is missing
-    least: float
+    sides: int  # number of people whose leaving removes an attempt
+    fewest_units: float
 
     def columns(
         self,
@@ -97,16 +97,17 @@ class Attempted(NamedTuple):
             losses = losses.up_to_rank(rank)
         if weights is not None:
             # (points, columns): hits of people drawn again, between points and then up to them.
-            drawn = linear_forms(hits.of_each(along, grid, len(self.made)), weights)
+            drawn = linear_forms(hits.of_each(along, grid, len(self.attempts_of_each)), weights)
             np.cumsum(drawn, axis=0, out=drawn)
-            rates = ratio(drawn, linear_forms(self.made[None], weights))
+            rates = ratio(drawn, linear_forms(self.attempts_of_each[None], weights))
         else:
             # Jackknife: the hits of all, (points,), and without each person, (points, people).
             everyone = hits._replace(person=np.zeros_like(hits.person))
             total = everyone.by_person(along, grid, 1)[:, 0]
-            lost = losses.by_person(along, grid, len(self.leaving))
+            lost = losses.by_person(along, grid, len(self.attempts_lost))
             rates = ratio(
-                without_each(lost, total), without_each(self.leaving, np.array(self.made.sum()))
+                without_each(lost, total),
+                without_each(self.attempts_lost, np.array(self.attempts_of_each.sum())),
             )
         # Fractional weights of expected ties may exceed 1 by rounding.
         return np.where(rates > 1 - 1e-12, np.minimum(rates, 1.0), rates)
@@ -116,17 +117,17 @@ class Attempted(NamedTuple):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the rate of hits at weights, with a row for each distinct value along the grid.
 
-        The grid has all distances. Beside the rates (rows, columns), the row of each point
-        of the grid.
+        The grid has all distances. The rates are (rows, columns); the second array has the row of
+        each point of the grid.
         """
         hits = self.hits if rank is None else self.hits.up_to_rank(rank)
         order = np.argsort(hits.distance)
         order = order[: np.count_nonzero(~np.isnan(hits.distance))]
         distance = hits.distance[order]
         weight = hits.weight[order]
-        attempts = linear_forms(self.made[None], weights)
+        attempts = linear_forms(self.attempts_of_each[None], weights)
         is_whole = bool((weight == 1).all())
-        is_exact = is_whole and attempts.max(initial=0) < 1 << 24  # in 32 bits
+        is_exact = is_whole and attempts.max(initial=0) < 1 << 24  # float32 counts exactly
         # (1 + hits, columns): hits up to each distance, none in the first row.
         sums = np.zeros((1 + len(order), weights.shape[1]), np.float32 if is_exact else np.float64)
         sums[1:] = weights[hits.person[order]]
@@ -140,9 +141,6 @@ class Attempted(NamedTuple):
         if not is_exact:
             rates = np.where(rates > 1 - 1e-12, np.minimum(rates, 1.0), rates)
         return rates, row
-
-
-_NOBODY = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,14 +165,15 @@ class SearchingPeople:
         self,
         hits: Hits,
         probes: np.ndarray,
-        sides: int = 1,
         moved: Hits | None = None,
-        also: np.ndarray = _NOBODY,
+        impossible_without: np.ndarray | None = None,
     ) -> Attempted:
         """Return the attempts of probes.
 
-        Without a person, other people's hits that are `moved`, and the attempts of `also` (an entry
-        for each: the person), are missing besides the person's own.
+        Leaving out a person removes the person's own attempts. On both sides, attempts of other
+        people change as well: `moved` has the hits lost by leaving a person out, and with negative
+        weight the hits gained. `impossible_without` is given where a second person takes part in
+        each attempt, and has that person for each attempt that nobody else could take part in.
         """
         groups = len(self.no_person)
         group = np.arange(groups)
@@ -182,82 +181,127 @@ class SearchingPeople:
         if not self.both_sides:
             group, groups = groups_of_people(self.no_person)
             fewest = 2
+        sides = 1 if impossible_without is None else 2
         attempts_of_each = np.bincount(self.person[probes], minlength=len(self.no_person))
         losses = hits._replace(person=group[hits.person])
         if moved is not None:
             losses = Hits(*map(np.append, losses, moved))
         is_of_person = losses.person < groups  # distractors have the number after the last group
-        leaving = np.append(group[self.person[probes]], also)
+        lost_with = group[self.person[probes]]
+        if impossible_without is not None:
+            lost_with = np.append(lost_with, impossible_without)
         independent = 0.0
         if self.number >= fewest:
             independent = kish(attempts_of_each[~self.no_person])
         return Attempted(
             hits,
             attempts_of_each,
-            Hits(*(x[is_of_person] for x in losses)),
-            np.bincount(leaving, minlength=groups + 1)[:groups],
-            independent / sides,
-            sides,
-            independent / 2 if self.both_sides else independent,
+            losses=Hits(*(x[is_of_person] for x in losses)),
+            attempts_lost=np.bincount(lost_with, minlength=groups + 1)[:groups],
+            units=independent / sides,
+            sides=sides,
+            fewest_units=independent / 2 if self.both_sides else independent,
         )
 
 
-class SearchColumns:
-    """The attempts of identification, with all people and without each person."""
+class SearchHits(NamedTuple):
+    """Hits of mated and of non-mated searches, and the rows of their probes."""
 
-    def __init__(
-        self,
+    mated: np.ndarray
+    genuine: Hits
+    non_mated: np.ndarray
+    impostor: Hits
+
+    @classmethod
+    def from_searches(
+        cls, searches: Searches, ties: Ties, impostors: ImpostorProbes, person: np.ndarray
+    ) -> SearchHits:
+        """Return the hits of searches, whose probes are of the people `person`."""
+        mated = np.flatnonzero(searches.mates > 0)
+        non_mated = searches.impostor_probes(searches.impostor_role(impostors))
+        probes, ranks, weights = searches.rank_weights(mated, ties)
+        unit = np.ones(len(non_mated))
+        return cls(
+            mated,
+            Hits(person[probes], searches.mate[probes], ranks, weights),
+            non_mated,
+            Hits(person[non_mated], searches.other[non_mated], unit, unit),
+        )
+
+
+@dataclass(eq=False)
+class SearchColumns:
+    """Rates of identification in columns: of all people, then without each person or resampled."""
+
+    options: IntervalMethod
+    genuine: Attempted
+    impostor: Attempted
+    people: int  # number of people who can be left out
+    new_people: bool  # whether a person leaves the gallery, too
+    has_failed: bool  # whether the comparison of a search failed, so that its distance is NaN
+    highest_rank: int  # the last rank whose changes are known
+    weights: np.ndarray | None = None  # (people, 1 + replicates); None for the jackknife
+
+    @classmethod
+    def for_new_people(
+        cls,
         searches: Searches,
         ties: Ties,
         options: IntervalMethod,
         impostors: ImpostorProbes = "auto",
         *,
-        subjects: np.ndarray | None = None,
-        left_out: LeftOut | None = None,
-    ):
-        """Take the attempts of each person: of `left_out` on both sides, else of the probes.
+        left_out: LeftOut,
+    ) -> SearchColumns:
+        """Return the rates without each person of `left_out`, as a probe and in the gallery."""
+        no_person = np.zeros(left_out.people, dtype=bool)
+        searching = SearchingPeople(left_out.person, no_person, both_sides=True)
+        hits = SearchHits.from_searches(searches, ties, impostors, searching.person)
+        moved_hits = _moved_hits(searches, left_out, ties)
+        false_accepts, impossible_without = _moved_impostors(
+            hits.impostor, left_out.nearest[hits.non_mated], left_out.second[hits.non_mated]
+        )
+        return cls(
+            options,
+            searching.attempted(hits.genuine, hits.mated, moved_hits),
+            searching.attempted(hits.impostor, hits.non_mated, false_accepts, impossible_without),
+            people=searching.number,
+            new_people=True,
+            has_failed=_has_failed(searches, hits),
+            highest_rank=left_out.ranks,
+        )
+
+    @classmethod
+    def for_probes(
+        cls,
+        searches: Searches,
+        ties: Ties,
+        options: IntervalMethod,
+        impostors: ImpostorProbes = "auto",
+        *,
+        subjects: np.ndarray | None,
+    ) -> SearchColumns:
+        """Return the rates without the probes of each person, in the same gallery, or resampled.
 
         `subjects` has the subject of each probe, negative for a probe of no person.
         """
-        self.options = options
-        self.new_people = left_out is not None
-        self.weights: np.ndarray | None = None
-        if left_out is not None:
-            no_person = np.zeros(left_out.people, dtype=bool)
-            searching = SearchingPeople(left_out.person, no_person, both_sides=True)
-            self.most = left_out.ranks
-        elif subjects is not None:
-            people, person = np.unique(subjects, return_inverse=True)
-            searching = SearchingPeople(person.reshape(-1), people < 0, both_sides=False)
-            self.most = np.iinfo(np.int64).max
-            if options.resamples:
-                self.weights = options.weights(len(people), searching.no_person)
-        else:
+        if subjects is None:
             raise TypeError(f"{options.method} intervals need the subjects of the probes")
-        self.people = searching.number
-        mated = np.flatnonzero(searches.mates > 0)
-        rows = searches.impostor_probes(searches.impostor_role(impostors))
-        distances = searches.mate[mated], searches.other[rows]
-        self._failed = any(bool(np.isnan(x).any()) for x in distances)
-        probes, ranks, weights = searches.rank_weights(mated, ties)
-        genuine = Hits(searching.person[probes], searches.mate[probes], ranks, weights)
-        unit = np.ones(len(rows))
-        impostor = Hits(searching.person[rows], searches.other[rows], unit, unit)
-        if left_out is None:
-            self.genuine = searching.attempted(genuine, mated)
-            self.impostor = searching.attempted(impostor, rows)
-            return
-        moved = _moved_hits(searches, left_out, ties)
-        self.genuine = searching.attempted(genuine, mated, moved=moved)
-        nearest = left_out.nearest[rows]
-        second = left_out.second[rows]
-        is_only = np.isnan(second)  # without that subject there is nobody to be taken for
-        # Without the nearest subject, the attempt moves to the second distance.
-        closest = impostor._replace(person=nearest)
-        further = Hits(nearest[~is_only], second[~is_only], unit[~is_only], -unit[~is_only])
-        moved = Hits(*map(np.append, closest, further))
-        # False accepts come in pairs: two people who are alike are taken for each other.
-        self.impostor = searching.attempted(impostor, rows, 2, moved, nearest[is_only])
+        people, person = np.unique(subjects, return_inverse=True)
+        searching = SearchingPeople(person.reshape(-1), people < 0, both_sides=False)
+        hits = SearchHits.from_searches(searches, ties, impostors, searching.person)
+        weights = None
+        if options.resamples:
+            weights = options.weights(len(people), searching.no_person)
+        return cls(
+            options,
+            searching.attempted(hits.genuine, hits.mated),
+            searching.attempted(hits.impostor, hits.non_mated),
+            people=searching.number,
+            new_people=False,
+            has_failed=_has_failed(searches, hits),
+            highest_rank=np.iinfo(np.int64).max,
+            weights=weights,
+        )
 
     @cached_property
     def grid(self) -> np.ndarray:
@@ -267,7 +311,7 @@ class SearchColumns:
         """
         distances = self.genuine.hits.distance, self.impostor.hits.distance
         grid = np.unique(np.concatenate(distances))
-        columns = len(self.genuine.leaving) if self.weights is None else self.weights.shape[1]
+        columns = len(self.genuine.attempts_lost) if self.weights is None else self.weights.shape[1]
         if len(grid) * columns > MOST_CELLS:
             grid = np.union1d(*map(grid_of, distances))
         return grid[np.isfinite(grid)]
@@ -278,13 +322,13 @@ class SearchColumns:
         return len(np.unique(distances[np.isfinite(distances)])) == len(self.grid)
 
     def _errors(self, rank: int) -> ErrorColumns:
-        """Return FAR and 1 - DIR at a rank along the grid; equal rows once, of replicates."""
+        """Return FAR and 1 - DIR at a rank along the grid; replicates store equal rows once."""
         if self.weights is not None and self._every_score and len(self.grid):
             far, far_row = self._far_by_row
             detected, row = self.genuine.by_row(self.grid, rank, self.weights)
-            return ErrorsByRow(far, 1 - detected, self._failed, far_row=far_row, frr_row=row)
+            return ErrorsByRow(far, 1 - detected, self.has_failed, far_row=far_row, frr_row=row)
         missed = 1 - self.genuine.columns("distance", self.grid, rank, self.weights)
-        return ErrorColumns(self._far, missed, self._failed)
+        return ErrorColumns(self._far, missed, self.has_failed)
 
     @cached_property
     def _far(self) -> np.ndarray:
@@ -306,9 +350,9 @@ class SearchColumns:
             return RateCurve.from_replicates(
                 columns, attempts.units, self.options.confidence, rates
             )
-        attempts_made = float(attempts.made.sum())
-        independent = attempts.units, attempts.sides, attempts.least
-        return self.options.rate_curve(columns, attempts_made, *independent)
+        number = float(attempts.attempts_of_each.sum())
+        independent = attempts.units, attempts.sides, attempts.fewest_units
+        return self.options.rate_curve(columns, number, *independent)
 
     def curve(self, rank: int = 1) -> CurveLimits:
         """Return FAR and 1 - DIR at a rank, along the grid, with their limits."""
@@ -324,7 +368,7 @@ class SearchColumns:
     def hits_of_each(self, rank: int, far: float | None = None) -> np.ndarray:
         """Return the hits of each person up to a rank, (people,).
 
-        With a `far`, those below the loosest threshold that has at most this FAR.
+        With a `far`, hits count up to the loosest threshold that has at most this FAR.
         """
         hits = self.genuine.hits.up_to_rank(rank)
         if far is not None:
@@ -333,61 +377,76 @@ class SearchColumns:
             end = np.append(nearest, np.nan)[(fars <= far).sum()]  # the first that is too loose
             is_accepted = ~np.isnan(hits.distance) if np.isnan(end) else hits.distance < end
             hits = Hits(*(x[is_accepted] for x in hits))
-        return np.bincount(hits.person, hits.weight, minlength=len(self.genuine.made))
+        return np.bincount(hits.person, hits.weight, minlength=len(self.genuine.attempts_of_each))
 
     def cms(self, ranks: np.ndarray) -> np.ndarray:
         """Return CMS at increasing ranks, (ranks, columns); NaN at ranks that are not known."""
         rates = self.genuine.columns("rank", ranks.astype(np.float64), weights=self.weights)
-        return np.where((ranks <= self.most)[:, None], rates, np.nan)
+        return np.where((ranks <= self.highest_rank)[:, None], rates, np.nan)
 
     @cached_property
     def _cms_limits(self) -> RateCurve:
         ranks = grid_of(self.genuine.hits.rank)
-        return self._rate_curve(self.genuine, self.cms(ranks[ranks <= self.most]))
+        return self._rate_curve(self.genuine, self.cms(ranks[ranks <= self.highest_rank]))
 
     def limits_at_ranks(self, ranks: np.ndarray, cms: np.ndarray) -> Limits:
         """Return the limits of CMS at ranks, whose values are given."""
-        return self._cms_limits.limits_at(np.where(ranks <= self.most, cms, np.nan))
+        return self._cms_limits.limits_at(np.where(ranks <= self.highest_rank, cms, np.nan))
 
     @stage("intervals of the curves")
     def limits(self, dataset: xr.Dataset) -> dict[str, Limits]:
         """Return the limits of an open-set result, at the ranks that tables show."""
-        limits = {x: np.full((2, *dataset[x].shape), np.nan) for x in ("dir", "dir_at_far")}
-        eer: Limits = (np.array(np.nan), np.array(np.nan))
-        far = dataset["far"].values
-        targets = dataset["far_target"].values
-        far_limits: Limits | None = None
-        for rank in {*RANKS} & {*dataset["rank"].values[: self.most].tolist()}:
-            missed = 1 - dataset["dir"].values[:, rank - 1]
-            values = dataset["dir_at_far"].values[:, rank - 1]
-            if self.weights is None:
-                curve = self.curve(rank)
-                errors = curve.curve
-                of_missed = curve.frr
-                at_targets = self.at_targets(curve, targets, values)[1]
-            else:
-                errors = self._errors(rank)
-                of_missed = self._rate_curve(self.genuine, errors.frr, missed)
-                columns = self._detected(errors, targets, values)
-                at_targets = percentile(columns, self.options.confidence, self.genuine.units)
-            highest, lowest = of_missed.limits_at(missed)
-            limits["dir"][:, :, rank - 1] = 1 - lowest, 1 - highest
-            limits["dir_at_far"][:, :, rank - 1] = at_targets
-            if rank == 1 and len(self.grid):
-                columns = moved_to(float(dataset["eer"]), errors.equal_error())
-                if self.weights is None:
-                    eer = curve.at_equal_error(columns)
-                else:
-                    units = min(self.genuine.units, self.impostor.units)
-                    eer = percentile(columns, self.options.confidence, units)
-                    far_limits = self._rate_curve(self.impostor, errors.far, far).limits_at(far)
-        low, high = limits["dir"]
+        limits_at = self._jackknife_limits if self.weights is None else self._replicate_limits
+        by_rank = {x: np.full((2, *dataset[x].shape), np.nan) for x in ("dir", "dir_at_far")}
+        further: dict[str, Limits] = {}
+        for rank in {*RANKS} & {*dataset["rank"].values[: self.highest_rank].tolist()}:
+            limits = limits_at(rank, dataset.isel(rank=rank - 1))
+            for name, array in by_rank.items():
+                array[:, :, rank - 1] = limits.pop(name)
+            further |= limits
+        low, high = by_rank["dir"]
         return {
-            "far": far_limits or self._far_limits.limits_at(far),
-            "frr": (1 - high[:, 0], 1 - low[:, 0]),
-            **{name: (low, high) for name, (low, high) in limits.items()},
-            "eer": eer,
+            "far": further.get("far") or self._far_limits.limits_at(dataset["far"].values),
+            "frr": _complement((low[:, 0], high[:, 0])),
+            **{name: (low, high) for name, (low, high) in by_rank.items()},
+            "eer": further.get("eer", (np.array(np.nan), np.array(np.nan))),
         }
+
+    def _jackknife_limits(self, rank: int, dataset: xr.Dataset) -> dict[str, Limits]:
+        """Return the limits of DIR along the curve and at FAR targets; at rank 1 also of the EER.
+
+        `dataset` has the result at the rank.
+        """
+        curve = self.curve(rank)
+        targets = dataset["far_target"].values
+        limits = {
+            "dir": _complement(curve.frr.limits_at(1 - dataset["dir"].values)),
+            "dir_at_far": self.at_targets(curve, targets, dataset["dir_at_far"].values)[1],
+        }
+        if rank == 1 and len(self.grid):
+            eers = moved_to(float(dataset["eer"]), curve.curve.equal_error())
+            limits["eer"] = curve.at_equal_error(eers)
+        return limits
+
+    def _replicate_limits(self, rank: int, dataset: xr.Dataset) -> dict[str, Limits]:
+        """Return the limits of :meth:`_jackknife_limits` by replicates; at rank 1 also of FAR."""
+        errors = self._errors(rank)
+        missed = 1 - dataset["dir"].values
+        of_missed = self._rate_curve(self.genuine, errors.frr, missed)
+        targets = dataset["far_target"].values
+        detected = self._detected(errors, targets, dataset["dir_at_far"].values)
+        confidence = self.options.confidence
+        limits = {
+            "dir": _complement(of_missed.limits_at(missed)),
+            "dir_at_far": percentile(detected, confidence, self.genuine.units),
+        }
+        if rank == 1 and len(self.grid):
+            eers = moved_to(float(dataset["eer"]), errors.equal_error())
+            units = min(self.genuine.units, self.impostor.units)
+            far = dataset["far"].values
+            limits["eer"] = percentile(eers, confidence, units)
+            limits["far"] = self._rate_curve(self.impostor, errors.far, far).limits_at(far)
+        return limits
 
     def _detected(
         self, errors: ErrorColumns, targets: np.ndarray, values: np.ndarray
@@ -409,8 +468,8 @@ class SearchColumns:
         rates = curve.curve
         columns = self._detected(rates, targets, values)
         rows = (rates.far[:, :1] <= targets).sum(axis=0) - 1
-        lowest, highest = curve.at_targets("far", 1 - columns, [*map(rates.at_row, rows)])
-        return columns, (1 - highest, 1 - lowest)
+        limits = curve.at_targets("far", 1 - columns, [*map(rates.at_row, rows)])
+        return columns, _complement(limits)
 
     def messages(self, ranks: int) -> list[Message]:
         """Return messages of intervals not given, or not reliable."""
@@ -419,10 +478,38 @@ class SearchColumns:
             return [Message("no-interval", of="rates for new people", why=reason)]
         remarks = [] if self.new_people else self.options.groups(self.people)
         remarks += self.options.few_people(self.people)
-        if self.most < ranks:
-            ranks_above = f"ranks above {self.most:,}"
+        if self.highest_rank < ranks:
+            ranks_above = f"ranks above {self.highest_rank:,}"
             remarks.append(Message("no-interval", of=ranks_above, why="it needs more memory"))
         return remarks
+
+
+def _complement(limits: Limits) -> Limits:
+    """Return the limits of one minus a rate."""
+    low, high = limits
+    return 1 - high, 1 - low
+
+
+def _has_failed(searches: Searches, hits: SearchHits) -> bool:
+    distances = searches.mate[hits.mated], hits.impostor.distance
+    return any(bool(np.isnan(x).any()) for x in distances)
+
+
+def _moved_impostors(
+    impostor: Hits, nearest: np.ndarray, second: np.ndarray
+) -> tuple[Hits, np.ndarray]:
+    """Return false accepts that move when another subject leaves the gallery, by that subject.
+
+    `nearest` has the subject at the distance of each attempt, and `second` the distance of the next
+    subject. Where a probe is at 0.1 from subject 7 and at 0.4 from subject 3, its false accept at
+    0.1 is lost without subject 7 and gained at 0.4. With subject 7 alone in the gallery, `second`
+    is NaN: without this subject there is no attempt, and 7 is in the second array returned.
+    """
+    is_only = np.isnan(second)
+    lost = impostor._replace(person=nearest)
+    unit = np.ones(int((~is_only).sum()))
+    gained = Hits(nearest[~is_only], second[~is_only], unit, -unit)
+    return Hits(*map(np.append, lost, gained)), nearest[is_only]
 
 
 def _moved_hits(searches: Searches, left_out: LeftOut, ties: Ties) -> Hits:
@@ -435,8 +522,8 @@ def _moved_hits(searches: Searches, left_out: LeftOut, ties: Ties) -> Hits:
     subject = left_out.subject
     facts = (searches.closer, searches.tied, searches.tied_before)
     fewer = (left_out.closer, left_out.tied, left_out.before)
-    # Of each pair of a probe and a subject: candidates beside the best mate, with the subject and
-    # without.
+    # Candidates beside the best mate for each pair of a probe and a subject, first with the subject
+    # in the gallery, then without.
     counts = [x[probe] for x in facts]
     counts_without = [x - y for x, y in zip(counts, fewer, strict=True)]
     moved = []
@@ -465,7 +552,7 @@ def closed_set_intervals(
     options = _of_population(options, left_out)
     if options.by_subject:
         ties: Ties = dataset.attrs["ties"]
-        columns = SearchColumns(searches, ties, options, subjects=subjects, left_out=left_out)
+        columns = _columns(searches, ties, options, "auto", subjects, left_out)
         low, high = columns.limits_at_ranks(dataset["rank"].values, dataset["cms"].values)
         remarks = columns.messages(count)
     else:
@@ -492,9 +579,7 @@ def open_set_intervals(
     if options.by_subject:
         ties: Ties = dataset.attrs["ties"]
         impostors: ImpostorProbes = dataset.attrs["impostors"]
-        columns = SearchColumns(
-            searches, ties, options, impostors, subjects=subjects, left_out=left_out
-        )
+        columns = _columns(searches, ties, options, impostors, subjects, left_out)
         limits = columns.limits(dataset)
         remarks = columns.messages(min(max(RANKS), dataset.sizes["rank"]))
         limits["dir_at_far"], unsupported = open_at_targets(
@@ -523,6 +608,19 @@ def open_set_intervals(
         remarks = [options.independence("probes")]
     limits["grr"] = 1 - limits["far"][1], 1 - limits["far"][0]
     return options.added_to(dataset, limits, OPEN_SET, remarks)
+
+
+def _columns(
+    searches: Searches,
+    ties: Ties,
+    options: IntervalMethod,
+    impostors: ImpostorProbes,
+    subjects: np.ndarray | None,
+    left_out: LeftOut | None,
+) -> SearchColumns:
+    if left_out is not None:
+        return SearchColumns.for_new_people(searches, ties, options, impostors, left_out=left_out)
+    return SearchColumns.for_probes(searches, ties, options, impostors, subjects=subjects)
 
 
 def _of_population(options: IntervalMethod, left_out: LeftOut | None) -> IntervalMethod:

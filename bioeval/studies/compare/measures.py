@@ -270,16 +270,17 @@ def _identification(
     cms_ranks = {int(x) for x in wanted.numbers("cms")}
     ranks = sorted({1, *cms_ranks})
     is_person = ~scores.codes.no_person[LeftOut.subjects_of(scores)]
-    population, left_out = THIS_GALLERY, None
+    arguments = searches, search.ties, interval, search.impostors
+    is_used: slice | np.ndarray = slice(None)
     if int(is_person.sum()) >= FEWEST:
         population = NEW_PEOPLE
         with rows_reported_to(None):
             left_out = LeftOut.from_searches(searches, scores, search.ties, ranks=ranks[-1])
-    counted = SearchColumns(
-        searches, search.ties, interval, search.impostors, subjects=person, left_out=left_out
-    )
-    # Columns without a distractor are not used.
-    is_used = slice(None) if left_out is None else np.append(True, is_person)
+        counted = SearchColumns.for_new_people(*arguments, left_out=left_out)
+        is_used = np.append(True, is_person)  # columns without a distractor are not used
+    else:
+        population = THIS_GALLERY
+        counted = SearchColumns.for_probes(*arguments, subjects=person)
 
     # The recognition rate, and CMS at ranks.
     for rank in ranks:
