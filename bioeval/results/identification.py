@@ -27,6 +27,7 @@ from bioeval.counting.thresholds import CurveThresholds, extent_of, grid_over, t
 from bioeval.protocol.choices import ImpostorProbes, Ties, Unmated
 from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, variables_over
 from bioeval.results.support import (
+    independent_trials,
     note_thresholds_beyond_scores,
     rank_message,
     searching_people,
@@ -315,9 +316,7 @@ class OpenSetAttempts:
             "expected_false_accepts": far_targets * self.impostor,
         }
         people = searching_people(about, impostors)
-        independent = self.impostor
-        if people is not None:
-            independent = min(independent, people.number)
+        independent = independent_trials(self.impostor, people)
         for name in {"dir_at_far", "dir_at_far_at_least", "dir_at_far_at_most"} & points.keys():
             values[f"{name}{SUPPORTED}"] = supported(far_targets, independent)
         if about.people:
@@ -460,7 +459,7 @@ class OpenSetCounts:
         """Return the result with its operating `points`; the other arguments as for ``attrs``."""
         curves, grid = self.curves(about.kind)
         people = searching_people(about, options["impostors"])
-        support = support_messages(far_targets, self.attempts.impostor, False, "dir", people)
+        support = support_messages(far_targets, self.attempts.impostor, False, "dir at far", people)
         notes_if_both_classes = [*notes_if_both_classes, *support]
         scalars = self.attempts.scalars(about, options["impostors"], far_targets, points)
         attrs = self.attempts.attrs(about, options, notes, notes_if_both_classes)

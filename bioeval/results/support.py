@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -27,34 +27,27 @@ class RuleOf(int):
     errors are expected.
     """
 
-    def supports(
-        self, target: float, attempts: float, people: ComparedPeople | None = None
-    ) -> bool:
-        """Whether attempts, or fewer pairs of people, support a FAR target."""
-        if people is not None:
-            attempts = min(attempts, people.pairs)
-        return not target > 0 or attempts >= self / float(target)  # infinity, no warning
+    def supports(self, target: float, trials: float) -> bool:
+        """Whether this number of independent trials supports a target; a target of 0 needs none."""
+        # The quotient is infinite for a target next to 0, where a product would be 0.
+        return not target > 0 or trials >= self / float(target)
 
     def attempts_for(self, target: float) -> int:
-        """Return the impostor attempts that a FAR target needs, up to `MOST_ATTEMPTS`."""
-        attempts = self / float(target) * (1 - 1e-12)
+        """Return the independent trials that a target needs, up to `MOST_ATTEMPTS`."""
+        attempts = self / float(target) * (1 - 1e-12)  # a rounding error requires no trial
         if attempts < MOST_ATTEMPTS:
             return math.ceil(attempts)
         return MOST_ATTEMPTS
 
-    def needed(self, far: float, attempts: float, people: ComparedPeople | None) -> dict[str, int]:
-        """Return the numbers that a FAR needs: of people, or of attempts if attempts are fewer."""
-        attempts_needed = self.attempts_for(far)
-        if people is None or people.pairs > attempts:
-            return {"impostor attempts": attempts_needed}
-        enough = people_with(attempts_needed)
-        if enough <= people.number:
-            return {"pairs of people": attempts_needed}
-        return {"people": enough, "pairs of people": attempts_needed}
-
 
 #: The rules, in the order of the dimension `rule` of results.
 RULES = (RuleOf(3), RuleOf(30))
+
+#: The rule of each message on targets, in the order of messages.
+_RULE_OF_CODE = {"target-uncertain": RuleOf(30), "target-not-supported": RuleOf(3)}
+
+#: A rate, and the rate whose targets choose the thresholds.
+RatesAtTargets = Literal["frr at far", "far at frr", "dir at far"]
 
 
 def supported(targets: Any, independent: Any) -> np.ndarray:
@@ -85,18 +78,17 @@ def is_supported(dataset: xr.Dataset, name: str, labels: Mapping[str, Any]) -> b
     return not (values == 0).any()
 
 
-def searching_people(about: Provenance, impostors: ImpostorProbes) -> ComparedPeople | None:
-    """Return the people of the non-mated searches of a role; None if unknown.
+def searching_people(about: Provenance, impostors: ImpostorProbes) -> int | None:
+    """Return the number of people of the non-mated searches of a role.
 
-    A search counts one person, and no pair of people.
+    None if the people are unknown, or there are none.
     """
     if about.people is None:
         return None
     probes, gallery, everyone = about.people
     enrolled = probes + gallery - everyone
     role = {"unenrolled": probes - enrolled, "leave-subject-out": enrolled}
-    number = role.get(impostors, probes)
-    return ComparedPeople(number, number) if number else None
+    return role.get(impostors, probes) or None
 
 
 def people_with(pairs: int) -> int:
@@ -110,61 +102,101 @@ def people_with(pairs: int) -> int:
     return people + 1
 
 
+def independent_trials(attempts: float, people: ComparedPeople | int | None) -> float:
+    """Return the number of independent trials of a rate: attempts, or fewer pairs or people.
+
+    `people` are compared with each other, and pairs of them count; or they are a number of people
+    who count each, for genuine attempts and for searches; or None if they are unknown.
+    """
+    if people is None:
+        return attempts
+    return min(attempts, people.pairs if isinstance(people, ComparedPeople) else people)
+
+
 def support_messages(
     targets: Iterable[float],
     attempts: float,
     symmetric: bool,
-    rate: str,
-    people: ComparedPeople | None = None,
-    chosen: str = "far",
+    rates: RatesAtTargets,
+    people: ComparedPeople | int | None = None,
 ) -> list[Message]:
-    """Return a message for each rule whose targets the number of people cannot support.
+    """Return a message for each rule by which the data do not support some of the targets.
 
-    The targets are of the `chosen` rate: of FAR, with impostor attempts, or of FRR, with genuine
-    ones; `rate` is the other one, by its lower-case name. With ``n`` pairs of people, for a FRR
-    and for searches people (attempts, where people are unknown or fewer are compared), and a
-    target ``x``:
-    ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule of 3); ``n < 30/x``: fewer than
-    30 errors in independent attempts are expected (rule of 30, Doddington et al. 2000).
+    Let ``n`` be the number of :func:`independent_trials`. A target below ``3 / n`` gets the message
+    `target-not-supported`: not even zero errors show such a rate at 95 % (rule of 3). A target
+    below ``30 / n`` gets `target-uncertain`: fewer than 30 errors are expected (rule of 30,
+    Doddington et al. 2000).
+
+    Parameters
+    ----------
+    targets : iterable of float
+        Targets of the second rate in `rates`.
+    attempts : float
+        Impostor attempts for targets of FAR, genuine attempts for targets of FRR; half of them, if
+        `symmetric`.
+    symmetric : bool
+        Whether each comparison is twice in the matrix, so that attempts are pairs.
+    rates : str
+        The rate that is reported, and the rate whose targets are given.
+    people : ComparedPeople, int or None
+        As for :func:`independent_trials`.
     """
-    of_frr = chosen == "frr"
-    if of_frr and people is not None:
-        people = ComparedPeople(people.number, people.number)
-    by_people = people if people is not None and people.pairs <= attempts else None
-    role = "genuine" if of_frr else "impostor"
-    missed: dict[str, list[float]] = {}
-    for target in map(float, targets):
-        if not RuleOf(3).supports(target, attempts, people):
-            missed.setdefault("target-not-supported", []).append(target)
-        elif not RuleOf(30).supports(target, attempts, people):
-            missed.setdefault("target-uncertain", []).append(target)
+    rate, chosen = rates.split(" at ")
+    missed = _missed_targets(targets, independent_trials(attempts, people))
+    role = "genuine" if chosen == "frr" else "impostor"
+    unit_of_attempts = f"{role} {'pairs' if symmetric else 'attempts'}"
     messages = []
-    for code in sorted(missed, reverse=True):
-        rule = RuleOf(30 if code == "target-uncertain" else 3)
-        needed = list(map(rule.attempts_for, missed[code]))
-        # Of a symmetric matrix, half the attempts: perhaps half of an odd number.
-        number = int(attempts) if attempts == int(attempts) else attempts
-        have = {f"{role} {'pairs' if symmetric else 'attempts'}": number}
-        if by_people is not None:
-            counts_people = of_frr or rate == "dir"
-            needed_people = needed if counts_people else list(map(people_with, needed))
-            if counts_people or by_people.number < min(needed_people):
-                have = {"people": by_people.number}
-                needed = needed_people
-            else:
-                have = {"pairs of people": by_people.pairs}
-        about: dict[str, Any] = {"rate": rate, "chosen": chosen, "targets": missed[code]}
-        if "people" in have:
-            about["trials"] = {"people": by_people.number}
-            if not counts_people:
-                about["trials"] = {"pairs of people": by_people.pairs}
+    for code, missed_targets in missed.items():
+        unit, available, needed = _available_and_needed(
+            [_RULE_OF_CODE[code].attempts_for(target) for target in missed_targets],
+            attempts,
+            unit_of_attempts,
+            people,
+        )
+        about: dict[str, Any] = {"rate": rate, "chosen": chosen, "targets": missed_targets}
+        if unit == "people" and isinstance(people, ComparedPeople):
+            about["trials"] = {"pairs of people": people.pairs}
+        elif unit == "people":
+            about["trials"] = {"people": available}
         if code == "target-uncertain":
-            about["errors"] = "false rejects" if of_frr else "false accepts"
+            about["errors"] = "false rejects" if chosen == "frr" else "false accepts"
         if rate == "dir":
             about["task"] = "identification"
-        (unit,) = have
-        messages.append(Message(code, **about, have=have, needed=needed, unit=unit))
+        messages.append(Message(code, **about, have={unit: available}, needed=needed, unit=unit))
     return messages
+
+
+def _missed_targets(targets: Iterable[float], trials: float) -> dict[str, list[float]]:
+    """Return the targets that trials do not support, by the code of the first rule they miss."""
+    missed: dict[str, list[float]] = {code: [] for code in _RULE_OF_CODE}
+    for target in map(float, targets):
+        if not RuleOf(3).supports(target, trials):
+            missed["target-not-supported"].append(target)
+        elif not RuleOf(30).supports(target, trials):
+            missed["target-uncertain"].append(target)
+    return {code: missed_targets for code, missed_targets in missed.items() if missed_targets}
+
+
+def _available_and_needed(
+    needed_trials: list[int],
+    attempts: float,
+    unit_of_attempts: str,
+    people: ComparedPeople | int | None,
+) -> tuple[str, float, list[int]]:
+    """Return what is short: its unit, the available number, and the number for each target.
+
+    People are short if as many people could not form the pairs for any of the targets.
+    """
+    if people is None or attempts < independent_trials(math.inf, people):
+        # Of a symmetric matrix, half the attempts: perhaps half of an odd number.
+        whole = int(attempts) if attempts == int(attempts) else attempts
+        return unit_of_attempts, whole, needed_trials
+    if not isinstance(people, ComparedPeople):
+        return "people", people, needed_trials
+    needed_people = [*map(people_with, needed_trials)]
+    if people.number < min(needed_people):
+        return "people", people.number, needed_people
+    return "pairs of people", people.pairs, needed_trials
 
 
 def without_attempts(role: str) -> Message:

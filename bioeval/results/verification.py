@@ -119,10 +119,11 @@ def _messages(verified: Verified) -> list[Message]:
         requested = points.wanted
         symmetric = bool(points.symmetric)
         messages += support_messages(
-            requested.targets, points.independent, symmetric, "frr", people
+            requested.targets, points.independent, symmetric, "frr at far", people
         )
         pairs = _genuine_pairs(verified)
-        messages += support_messages(requested.frr_targets, pairs, symmetric, "far", people, "frr")
+        number = None if people is None else people.number
+        messages += support_messages(requested.frr_targets, pairs, symmetric, "far at frr", number)
     return messages
 
 

@@ -19,7 +19,6 @@ from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.verification import Verified
 from bioeval.results.support import RuleOf
-from bioeval.scores.people import ComparedPeople
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.limits import (
     Limits,
@@ -172,19 +171,19 @@ def open_at_targets(
     limits: Limits,
     end: Literal["lower", "upper"],
     targets: np.ndarray,
-    attempts: float,
-    people: ComparedPeople | None,
+    trials: float,
     rate: str,
     **about: str,
 ) -> tuple[Limits, list[Message]]:
     """Return limits (targets, ...) of a rate at FAR targets, open where support is missing.
 
-    There may be no threshold in the data that has this FAR in the population. The message names
-    the `rate`, and its further arguments are `about`.
+    There may be no threshold in the data that has this FAR in the population. `trials` is the
+    number of independent impostor trials. The message names the `rate`, and its further arguments
+    are `about`.
     """
     low, high = limits
     is_defined = ~np.isnan(low)
-    enough = [x > 0 and RuleOf(3).supports(x, attempts, people) for x in targets.tolist()]
+    enough = [x > 0 and RuleOf(3).supports(x, trials) for x in targets.tolist()]
     further = tuple(range(1, low.ndim))
     unlimited = is_defined & ~np.expand_dims(np.array(enough, dtype=bool), further)
     if end == "lower":

@@ -22,7 +22,7 @@ from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
 from bioeval.protocol.choices import ImpostorProbes, Ties
-from bioeval.results.support import searching_people
+from bioeval.results.support import independent_trials, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
 from bioeval.stats.error_curves import ErrorColumns, ErrorsByRow, moved_to
@@ -586,8 +586,9 @@ def open_set_intervals(
             limits["dir_at_far"],
             "lower",
             dataset["far_target"].values,
-            int(dataset["impostor_attempts"]),
-            searching_people(searches.about, impostors),
+            independent_trials(
+                int(dataset["impostor_attempts"]), searching_people(searches.about, impostors)
+            ),
             rate="dir",
             task="identification",
         )

@@ -13,6 +13,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.people import count_layers
 from bioeval.counting.verification import Verified
+from bioeval.results.support import independent_trials
 from bioeval.results.variables import VERIFICATION
 from bioeval.scores.people import People, require_people
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets, thresholds_of
@@ -354,12 +355,12 @@ class VerificationColumns:
             limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
         remarks: list[Message] = []
         if "frr_at_far" in limits:
+            impostors = self.verified.attempts.impostor_attempts / copies_of(self.verified)
             limits["frr_at_far"], remarks = open_at_targets(
                 limits["frr_at_far"],
                 "upper",
                 self.verified.points.wanted.targets,
-                self.verified.attempts.impostor_attempts / copies_of(self.verified),
-                self.verified.compared,
+                independent_trials(impostors, self.verified.compared),
                 rate="frr",
             )
         return limits, remarks

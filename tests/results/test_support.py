@@ -15,6 +15,7 @@ from bioeval.results.support import (
     RuleOf,
     actual_costs_above_1,
     beyond_scores,
+    independent_trials,
     people_with,
     rank_message,
     searching_people,
@@ -308,22 +309,14 @@ def test_a_target_is_supported_by_exactly_as_many_attempts_as_the_rule_says():
     assert supported(targets, [11, 24]).tolist() == [[0, 0, 1], [1, 1, 1]]
     rule = RuleOf(3)
     assert [rule.supports(0.25, attempts) for attempts in (11, 12)] == [False, True]
-    assert not rule.supports(0.25, 1000, ComparedPeople(5, 10))  # pairs of people are fewer
+    assert independent_trials(1000, ComparedPeople(5, 10)) == 10
+    assert independent_trials(1000, 5) == 5 and independent_trials(4, 5) == 4
     assert rule.attempts_for(0.25) == 12 and rule.attempts_for(3 / 1000) == 1000
 
 
 @pytest.mark.parametrize(("pairs", "people"), [(1, 2), (3, 3), (4, 4), (6, 4), (7, 5), (300, 25)])
 def test_the_fewest_people_with_so_many_pairs(pairs, people):
     assert people_with(pairs) == people == people_by_counting_up(pairs)
-
-
-def test_what_a_rate_needs_is_named_by_what_is_short():
-    """Twelve attempts, or pairs: six people form 15 pairs, and five form 10."""
-    numbers_needed = RuleOf(3).needed
-    assert numbers_needed(0.25, 10, None) == {"impostor attempts": 12}
-    assert numbers_needed(0.25, 10, ComparedPeople(20, 11)) == {"impostor attempts": 12}
-    assert numbers_needed(0.25, 10, ComparedPeople(5, 10)) == {"people": 6, "pairs of people": 12}
-    assert numbers_needed(0.25, 10, ComparedPeople(6, 10)) == {"pairs of people": 12}
 
 
 @pytest.mark.parametrize(
@@ -369,7 +362,7 @@ def test_an_actual_cost_above_1_names_the_cheaper_constant_answer():
     ],
 )
 def test_a_message_of_support_names_what_is_short(people, have, needed):
-    (message,) = support_messages([0.25], 10, False, "frr", people)
+    (message,) = support_messages([0.25], 10, False, "frr at far", people)
     assert message.code == "target-not-supported"
     assert (message.arguments["have"], message.arguments["needed"]) == (have, [needed])
 
@@ -379,6 +372,6 @@ def test_people_who_search_are_the_people_of_the_role():
     about = SimpleNamespace(people=(10, 8, 12))
     numbers = {"unenrolled": 4, "leave-subject-out": 6, "both": 10}
     for role, number in numbers.items():
-        assert searching_people(about, role) == ComparedPeople(number, number)
+        assert searching_people(about, role) == number
     assert searching_people(SimpleNamespace(people=(8, 8, 8)), "unenrolled") is None
     assert searching_people(SimpleNamespace(people=None), "both") is None

@@ -221,7 +221,7 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     people = ComparedPeople.from_scores(scores)
     size = {"subjects": subjects} if subjects else {}
     size["impostor attempts"] = impostors
-    short = support_messages(far_targets, impostors, False, "frr", people)
+    short = support_messages(far_targets, impostors, False, "frr at far", people)
     if short:
         targets = sum(len(x.arguments["targets"]) for x in short)
         return Finding("people", "note", short[-1], count=targets)

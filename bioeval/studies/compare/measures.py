@@ -23,11 +23,11 @@ from bioeval.counting.verification import Verified, count
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.measure import Measure
-from bioeval.results.support import RuleOf, searching_people, support_messages
+from bioeval.results.support import RuleOf, independent_trials, searching_people, support_messages
 from bioeval.results.variables import VARIABLES, Variable, best_values
 from bioeval.scores.fusion_rules import order_of
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import ComparedPeople, people_of_probes
+from bioeval.scores.people import people_of_probes
 from bioeval.scores.provenance import too_few_notes
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import threads_for
@@ -132,12 +132,18 @@ def _measured_verification(
     genuine = verified.attempts.genuine_attempts / (1 + symmetric)
     impostor = verified.attempts.impostor_attempts / (1 + symmetric)
     compared = verified.compared
+    people = None if compared is None else compared.number
     messages: list[Message] = []
     if impostor and wanted.asks("frr_at_far"):
-        messages += support_messages(wanted.far_targets, impostor, symmetric, "frr", compared)
+        messages += support_messages(
+            wanted.far_targets, impostor, symmetric, "frr at far", compared
+        )
     if impostor:
-        messages += support_messages(wanted.frr_targets, genuine, symmetric, "far", compared, "frr")
-    attempts = {"frr": genuine, "far": impostor}
+        messages += support_messages(wanted.frr_targets, genuine, symmetric, "far at frr", people)
+    trials = {
+        "frr": independent_trials(genuine, people),
+        "far": independent_trials(impostor, compared),
+    }
     requested = []
     for measure in curve_measures():
         is_requested = wanted.chosen is not None or measure.usual
@@ -146,7 +152,7 @@ def _measured_verification(
     has_quantiles = any(x.scalar.quantile for x in requested)
     counted = VerificationColumns.count(verified, interval, requested, drawn=has_quantiles)
     measures = chain(
-        _curve_measures(counted, requested, attempts, compared),
+        _curve_measures(counted, requested, trials),
         _measures_at_thresholds(counted, wanted),
     )
     return measures, messages
@@ -168,7 +174,7 @@ def _measured_searches(
         non_mated = len(searches.impostor_probes(role))
     searching = searching_people(searches.about, role)
     if non_mated and wanted.asks("dir_at_far"):
-        messages += support_messages(wanted.far_targets, non_mated, False, "dir", searching)
+        messages += support_messages(wanted.far_targets, non_mated, False, "dir at far", searching)
     non_mated_searches = non_mated, searching
     return _identification(searches, scores, wanted, search, interval, non_mated_searches), messages
 
@@ -176,20 +182,14 @@ def _measured_searches(
 def _curve_measures(
     counted: VerificationColumns,
     measures: Sequence[CurveMeasure],
-    attempts: dict[str, float],
-    compared: ComparedPeople | None,
+    trials: dict[str, float],
 ) -> Iterator[SystemMeasure]:
     """Yield the measures at thresholds that are chosen anew without each person, or at none.
 
-    `attempts` has the number of attempts for each rate that a target may be of; `compared` are
-    their people. A target that the people do not support has no limits, as in
-    :func:`bioeval.verification`: a pair of people counts once.
+    `trials` has the number of independent trials for each rate that a target may be of. A target
+    that the trials do not support has no limits, as in :func:`bioeval.verification`.
     """
     points = counted.verified.points
-    people = {
-        "far": compared,
-        "frr": ComparedPeople(compared.number, compared.number) if compared else None,
-    }
     limits, _ = counted.limits()
     for measure in measures:
         columns = np.atleast_2d(counted.values[measure.name])
@@ -205,9 +205,7 @@ def _curve_measures(
                 columns=columns[i],
                 limits=(float(low[i]), float(high[i])),
                 places={dim: target} if dim else {},
-                supported=RuleOf(3).supports(
-                    target, attempts.get(measure.of_target, np.inf), people.get(measure.of_target)
-                ),
+                supported=RuleOf(3).supports(target, trials.get(measure.of_target, np.inf)),
                 drawn=NONE if drawn is None else drawn[i, 1:],
                 own=own,
                 shared=shared,
@@ -259,7 +257,7 @@ def _identification(
     wanted: WantedMeasures,
     search: OpenSet,
     interval: IntervalMethod,
-    non_mated_searches: tuple[int, ComparedPeople | None],
+    non_mated_searches: tuple[int, int | None],
 ) -> Iterator[SystemMeasure]:
     """Yield the recognition rate, CMS at ranks, and DIR at each FAR target at rank 1.
 
@@ -303,12 +301,13 @@ def _identification(
     if scores.kind == "order" or not len(targets):
         return
     non_mated, searching = non_mated_searches
+    trials = independent_trials(non_mated or np.inf, searching)
     hits = np.array([counted.hits_of_each(1, target) for target in targets])
     mated = (searches.mates > 0).sum() if non_mated else 0
     value = ratio(hits.sum(axis=1), np.array(mated))
     at_far, (at_low, at_high) = counted.at_targets(counted.curve(), targets, value)
     for i, target in enumerate(targets.tolist()):
-        supported = RuleOf(3).supports(target, non_mated or np.inf, searching)
+        supported = RuleOf(3).supports(target, trials)
         lowest = float(at_low[i])
         if not (supported and target > 0 and non_mated) and not np.isnan(lowest):
             lowest = 0.0

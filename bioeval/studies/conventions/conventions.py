@@ -16,7 +16,7 @@ from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, load
 from bioeval.results.dataset import about_attrs, dataset
-from bioeval.results.support import support_messages
+from bioeval.results.support import RatesAtTargets, support_messages
 from bioeval.results.variables import SUPPORTED, Variable, figure
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.exclusions import Exclusion
@@ -154,12 +154,15 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
         if templates == "multi" and f"{task}/single" in scalars_of_nodes:
             continue
         symmetric = "impostor_pairs" in scalars
-        rates = {"verification": "frr", "open_set": "dir"}
+        rates: dict[str, RatesAtTargets]
+        rates = {"verification": "frr at far", "open_set": "dir at far"}
         attempts = scalars.get("impostor_pairs", scalars.get("impostor_attempts"))
         if attempts:
-            people = ComparedPeople.from_scores(scores) if task == "verification" else None
+            people: ComparedPeople | int | None = None
+            if task == "verification":
+                people = ComparedPeople.from_scores(scores)
             if number := scalars.get("impostor_subjects"):
-                people = ComparedPeople(number, number)
+                people = number
             messages += support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)
         for name, dimension in MEASURES_OF_CARDS.get(task, {}).items():
             value = scalars.get(name, np.nan)

@@ -369,12 +369,12 @@ def support_of_parts(
     `genuine`, `impostor` and `people` are its numbers of attempts and of people; None if people are
     unknown. The impostors of a search (`searched`) are not compared with each other.
     """
-    compared = None
-    if people is not None:
-        compared = ComparedPeople(people, people) if searched else ComparedPeople.all_pairs(people)
-    rate = "dir" if searched else "frr"
-    messages = support_messages(far_targets, impostor, False, rate, compared)
-    return messages + support_messages(frr_targets, genuine, False, "far", compared, "frr")
+    if searched:
+        messages = support_messages(far_targets, impostor, False, "dir at far", people)
+    else:
+        compared = None if people is None else ComparedPeople.all_pairs(people)
+        messages = support_messages(far_targets, impostor, False, "frr at far", compared)
+    return messages + support_messages(frr_targets, genuine, False, "far at frr", people)
 
 
 #: The reason why a part has no attempt of a class.
