@@ -85,7 +85,8 @@ class SingleTemplateCounts:
     thresholds: np.ndarray  # float64 (t,): increasing distances; empty for the closed set
     #: (2, t + 1, ranks): genuine attempts by the first threshold not below their mate, and by rank.
     di: np.ndarray
-    at_ends: list[np.ndarray]  # as `di`, under pessimistic and optimistic ties; empty without ties
+    #: The sums of `di` under pessimistic and under optimistic ties; empty without ties.
+    at_ends: list[np.ndarray]
     tied: np.ndarray  # (2, 1, 1): genuine attempts with a non-mate exactly as close
     #: (2, 4, t): rows `ENROLLED` to `MATE`, of probes with a template within each threshold: a
     #: template of another subject, for enrolled and for unenrolled probes; of any subject, and of
@@ -106,13 +107,13 @@ class SingleTemplateCounts:
         self.non_targets += int((~enrolled).sum())
 
     def add_mated(
-        self, mated: np.ndarray, enrolled: np.ndarray, of_people: np.ndarray, low: int
+        self, mated: np.ndarray, enrolled: np.ndarray, is_of_person: np.ndarray, low: int
     ) -> None:
         """Add masks of the probes from probe `low` on."""
         self.genuine += int(mated.sum())
         self.unmated += int((~mated).sum())
         self.unmated_targets += int((~mated & enrolled).sum())
-        is_unmated_person = ~mated & of_people
+        is_unmated_person = ~mated & is_of_person
         self.unmated_people += int(is_unmated_person.sum())
         if self.first_unmated < 0 and is_unmated_person.any():
             self.first_unmated = low + int(np.argmax(is_unmated_person))
@@ -137,7 +138,7 @@ class CountSingleTemplates:
         self.scores = scores
         self.ranks = ranks
         self.enrolled = are_enrolled(scores)
-        self.of_people = people_of_probes(scores) >= 0
+        self.is_of_person = people_of_probes(scores) >= 0
         self.thresholds = among_distances(scores, thresholds)
         number_of_thresholds = len(thresholds)
         self.counts = SingleTemplateCounts(
@@ -191,6 +192,8 @@ class CountSingleTemplates:
         threshold_index = np.where(is_mate, np.searchsorted(self.thresholds, ranks.distance), -1)
         has_ties = bool(ranks.tied[is_mate].any())
         ranks.chance[failed] = 0.0
+        # Without ties, the chances under pessimistic and optimistic ties equal the chances in `di`.
+        # Their sums are kept from the first block with ties on, and begin as copies of `di`.
         if has_ties and not counts.at_ends:
             counts.at_ends.extend(counts.di.copy() for _ in ENDS)
         add_chances(counts.di, ranks.chance, threshold_index)
@@ -200,14 +203,11 @@ class CountSingleTemplates:
                 ranks.chance[failed] = 0.0
             add_chances(sums, ranks.chance, threshold_index)
         add_chances(counts.tied, ranks.tied[:, None], np.where(is_mate, 0, -1))
+        probe_of_mate = np.repeat(np.arange(len(mate_counts)), mate_counts)
         is_mated = np.zeros(len(mate_counts), dtype=bool)
-        is_mated[np.repeat(np.arange(len(mate_counts)), mate_counts)[is_mate]] = True
-        counts.add_mated(
-            is_mated,
-            enrolled,
-            self.of_people[first_probe : first_probe + len(is_mated)],
-            first_probe,
-        )
+        is_mated[probe_of_mate[is_mate]] = True
+        is_of_person = self.is_of_person[first_probe : first_probe + len(is_mated)]
+        counts.add_mated(is_mated, enrolled, is_of_person, first_probe)
 
     def _within(
         self, probes: kernel.GroupedBlock, usable: np.ndarray, enrolled: np.ndarray
@@ -222,9 +222,9 @@ class CountSingleTemplates:
         anyone, oneself, competitors = chances
         counts = self.counts
         counts.add_impostors(competitors > 0, enrolled)
-        of_anyone = anyone + (1.0 - anyone) * oneself
+        any_subject = anyone + (1.0 - anyone) * oneself
         add_chances(counts.within, anyone, np.where(enrolled, ENROLLED, UNENROLLED))
-        add_chances(counts.within, of_anyone, np.where(enrolled, TARGET, -1))
+        add_chances(counts.within, any_subject, np.where(enrolled, TARGET, -1))
         add_chances(counts.within, oneself, np.where(enrolled, MATE, -1))
 
 
@@ -305,6 +305,11 @@ def _row_ranges(mate_counts: np.ndarray, ranks: int, thresholds: int) -> Iterato
 
 @lru_cache(maxsize=8)
 def _gauss_legendre_rules(subjects: int) -> kernel.Rules:
+    """Return quadrature rules on (0, 1) for up to `subjects` tied subjects.
+
+    Their sizes grow by a quarter, so that few rules are stored; `kernel.add_ranks` says how many
+    nodes a mate needs.
+    """
     from scipy.special import roots_legendre
 
     largest = min(subjects // 2 + 1, 16 + int(6.0 * np.sqrt(subjects)))
@@ -316,11 +321,17 @@ def _gauss_legendre_rules(subjects: int) -> kernel.Rules:
     weights = np.empty(starts[-1])
     for low, high in itertools.pairwise(starts.tolist()):
         roots, root_weights = roots_legendre(high - low)
-        nodes[low:high], weights[low:high] = (roots + 1.0) / 2.0, root_weights / root_weights.sum()
+        nodes[low:high] = (roots + 1.0) / 2.0
+        weights[low:high] = root_weights / root_weights.sum()
     return kernel.Rules(np.array(sizes), starts, nodes, weights)
 
 
 def _steps(largest: int) -> np.ndarray:
+    """Return ``log(1 - 1 / n)`` by the number n of a subject's templates beyond a threshold.
+
+    One more template within the threshold adds this number to the logarithm of the chance that the
+    subject's template in the gallery is beyond it; -inf for the last template (n < 2).
+    """
     templates_left = np.arange(largest + 1)
     steps = np.full(largest + 1, -np.inf)
     steps[2:] = np.log1p(-1.0 / templates_left[2:])

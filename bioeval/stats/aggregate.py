@@ -49,39 +49,48 @@ def aggregate(
     Parameters
     ----------
     results : xarray.Dataset or xarray.DataTree
-        Of :func:`repeat`, :func:`cross_evaluate`, :func:`evaluate` with several galleries; or any
-        other.
+        Results with the dimensions `over`, such as the results of :func:`repeat`,
+        :func:`cross_evaluate`, or :func:`evaluate` with several galleries.
     over : str or sequence of str
-        The dimensions, such as ``("repeat", "fold")``. Of a tree, datasets without them stay as
-        they are.
+        The dimensions, such as ``("repeat", "fold")``. In a tree, datasets that lack one of them
+        are returned unchanged.
     interval : {"nadeau-bengio", "quantile"} or :class:`bioeval.stats.IntervalMethod`, optional
         Limits of the mean of each rate or cost. ``"nadeau-bengio"``: by the spread of folds, whose
         training parts overlap (:func:`bioeval.stats.nadeau_bengio`), with the sizes of parts in
         ``subjects`` over ``part``. ``"quantile"``: the central quantiles of the values themselves,
-        which say how they depend on the parts, not how they would differ for other people. None:
-        that of the attributes, as :func:`cross_evaluate` writes them.
+        which say how they depend on the parts, not how they would differ for other people. By
+        default, the interval that the attributes of the results name, if any;
+        :func:`cross_evaluate` writes these attributes.
     quantiles : sequence of float
-        From 0 (the smallest value) to 1 (the largest).
+        Levels of the quantiles, from 0 (the smallest value) to 1 (the largest).
 
     Returns
     -------
     xarray.Dataset or xarray.DataTree
-        Each variable over these dimensions, in float64, with ``statistic`` in their place as its
-        first dimension: ``"mean"``, ``"sd"`` (with ``ddof=1``), ``"se"`` (sd over the root of the
-        number: too small for folds, which share training parts), ``"median"``, ``"q0.025"`` and so
-        on, ``"pooled"`` (of rates that are counts over attempts: both summed; else NaN),
-        ``"number"`` (of values that are not NaN: NaN is left out of the others). Over ``repeat``
-        and ``fold``, several of each, also ``"repeats_mean"`` and ``"repeats_sd"``, of the means of
-        the repeats.
-        With an interval ``<name>_low`` and ``<name>_high``, which have no ``statistic``; NaN with
-        fewer than two values, or, of Nadeau and Bengio, where a rate is 0 or 1 in each fold.
-        Limits that each part had, and text, are left out.
+        Each variable over these dimensions, in float64. In their place, ``statistic`` is its first
+        dimension, with the labels:
+
+        - ``"mean"``, ``"median"``, and ``"sd"`` (with ``ddof=1``)
+        - ``"se"``: ``sd`` divided by the root of the number of values. It is too small for folds,
+          whose training parts overlap.
+        - ``"q0.025"`` and so on: the quantiles
+        - ``"pooled"``: for rates that are counts over attempts, the sum of the counts divided by
+          the sum of the attempts; NaN for other variables
+        - ``"number"``: how many values are not NaN; other values are ignored in all statistics
+        - ``"repeats_mean"``, ``"repeats_sd"``: statistics of the means of the repeats, where
+          several repeats have several folds each
+
+        With an interval, ``<name>_low`` and ``<name>_high``, which have no ``statistic``, are the
+        limits of the mean. They are NaN with fewer than two values, and with
+        ``"nadeau-bengio"`` where a rate is 0 in each fold, or 1 in each fold. Limits in the parts,
+        and variables of text, are left out.
 
     Raises
     ------
     DataError
-        If no dataset has these dimensions; a quantile is not in [0, 1]; the sizes of parts that an
-        interval needs are not there; of a whole threshold study, whose folds are a node of it.
+        If no dataset has these dimensions, a quantile is not in [0, 1], the results lack the sizes
+        of parts that an interval needs, or the results are a whole threshold study, whose folds are
+        one of its nodes.
 
     Examples
     --------
@@ -137,7 +146,7 @@ def _require_dims(datasets: Sequence[xr.Dataset], over: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class _Aggregation:
-    """The statistics of a dataset; `interval` None is the interval of its attributes."""
+    """The statistics of a dataset; without `interval`, the interval of its attributes is used."""
 
     results: xr.Dataset
     over: tuple[str, ...]
@@ -145,6 +154,7 @@ class _Aggregation:
     interval: IntervalMethod | None
 
     def dataset(self) -> xr.Dataset:
+        """Return the aggregated variables, their limits, coordinates and attributes."""
         interval = self._interval_in_use()
         labels = self._labels()
         variables: dict[Hashable, Any] = {}
@@ -152,43 +162,55 @@ class _Aggregation:
         for name, array in self.results.data_vars.items():
             if not {*self.over} & {*array.dims}:
                 variables[name] = array.variable
+            elif array.dtype.kind not in "biuf" or self._is_limit(str(name)):
                 continue
-            is_text = array.dtype.kind not in "biuf"
-            rate = str(name).removesuffix("_low").removesuffix("_high")
-            if is_text or (rate != name and rate in self.results):
-                continue
-            if str(name).endswith(SUPPORTED):
+            elif str(name).endswith(SUPPORTED):
                 variables[name] = self._support_of_average(array)
-                continue
-            inner = [str(dim) for dim in array.dims if dim not in self.over]
-            values = self._in_front(array)
-            statistics = _statistics(values, self.levels)
-            statistics["pooled"] = np.asarray(self._pooled(str(name), inner))
-            if "repeats_mean" in labels and {"repeat", "fold"} <= {*array.dims}:
-                statistics |= _of_repeats(array, self.over, inner)
-            undefined = np.full(values.shape[1:], np.nan)
-            of_labels = [
-                np.broadcast_to(statistics.get(x, undefined), undefined.shape) for x in labels
-            ]
-            dims = "statistic", *inner
-            variables[name] = xr.Variable(dims, np.stack(of_labels), array.attrs, fastpath=True)
-            units = array.attrs.get("units", "")
-            if interval is None or rate != name or units not in _UNITS_WITH_LIMITS:
-                continue
-            ends = self._limits(str(name), values, statistics, inner, interval)
-            described_ends = limits_of(str(name), units).items()
-            for (end, about), of_end in zip(described_ends, ends, strict=True):
-                limits[end] = xr.Variable(inner, of_end, about.attrs, fastpath=True)
-        _, statistic = indexed("statistic", labels, COORDINATES["statistic"].attrs)
-        coords: dict[Hashable, Any] = {"statistic": statistic}
-        for name, coordinate in self.results.coords.items():
-            if not {*self.over} & {*coordinate.dims}:
-                coords[name] = coordinate.variable
+            else:
+                statistics = self._statistics(str(name), array)
+                variables[name] = self._stacked(statistics, labels, array)
+                has_limits = array.attrs.get("units", "") in _UNITS_WITH_LIMITS
+                if interval is not None and has_limits and not _ends_as_limit(str(name)):
+                    limits |= self._limits(str(name), array, statistics, interval)
         attrs = {k: x for k, x in self.results.attrs.items() if k not in _INTERVAL_ATTRS}
         attrs["aggregated_over"] = " ".join(self.over)
         if interval is not None:
             attrs |= attrs_of_interval(interval)
-        return xr.Dataset(variables | limits, coords, attrs)
+        return xr.Dataset(variables | limits, self._coordinates(labels), attrs)
+
+    def _is_limit(self, name: str) -> bool:
+        """Return whether a variable is a limit of another variable of the results."""
+        return _ends_as_limit(name) and _without_end(name) in self.results
+
+    def _statistics(self, name: str, array: xr.DataArray) -> dict[str, np.ndarray]:
+        """Return statistics over the aggregated dimensions, each with the other dimensions."""
+        inner = self._inner(array)
+        statistics = _statistics(self._in_front(array), self.levels)
+        statistics["pooled"] = np.asarray(self._pooled(name, inner))
+        if {"repeat", "fold"} <= {*self.over} & {*array.dims}:
+            statistics |= _of_repeats(array, self.over, inner)
+        return statistics
+
+    def _stacked(
+        self, statistics: dict[str, np.ndarray], labels: Sequence[str], array: xr.DataArray
+    ) -> xr.Variable:
+        """Return statistics along the dimension `statistic`, NaN where a label is undefined."""
+        undefined = np.full(statistics["number"].shape, np.nan)
+        values = [np.broadcast_to(statistics.get(x, undefined), undefined.shape) for x in labels]
+        dims = "statistic", *self._inner(array)
+        return xr.Variable(dims, np.stack(values), array.attrs, fastpath=True)
+
+    def _coordinates(self, labels: Sequence[str]) -> dict[Hashable, Any]:
+        _, statistic = indexed("statistic", labels, COORDINATES["statistic"].attrs)
+        coordinates: dict[Hashable, Any] = {"statistic": statistic}
+        for name, coordinate in self.results.coords.items():
+            if not {*self.over} & {*coordinate.dims}:
+                coordinates[name] = coordinate.variable
+        return coordinates
+
+    def _inner(self, array: xr.DataArray) -> list[str]:
+        """Return the dimensions of a variable that are not aggregated."""
+        return [str(dim) for dim in array.dims if dim not in self.over]
 
     def _interval_in_use(self) -> IntervalMethod | None:
         attrs = self.results.attrs
@@ -209,8 +231,8 @@ class _Aggregation:
     ) -> np.ndarray:
         """Return values in float64, with the aggregated dimensions joined in front.
 
-        Values are repeated over the dimensions of another variable, in its order. NumPy does it:
-        xarray imports dask to sum.
+        With `like`, values are repeated over the dimensions of this variable, in its order. NumPy
+        does it, since xarray imports dask to sum.
         """
         template = array if like is None else like
         inner = [dim for dim in template.dims if dim not in self.over]
@@ -243,7 +265,7 @@ class _Aggregation:
             return np.nansum(rates * attempts, axis=0) / np.nansum(attempts, axis=0)
 
     def _support_of_average(self, support: xr.DataArray) -> xr.Variable:
-        inner = [str(dim) for dim in support.dims if dim not in self.over]
+        inner = self._inner(support)
         number = self.results[str(support.name).removesuffix(SUPPORTED)]
         further = tuple(i for i, dim in enumerate(number.dims) if dim not in support.dims)
         is_defined = (~np.isnan(number.values)).any(axis=further)  # xarray would load dask
@@ -264,29 +286,37 @@ class _Aggregation:
     def _limits(
         self,
         name: str,
-        values: np.ndarray,
-        found: dict[str, np.ndarray],
-        inner: Sequence[str],
+        array: xr.DataArray,
+        statistics: dict[str, np.ndarray],
         interval: IntervalMethod,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        number = found["number"]
+    ) -> dict[Hashable, xr.Variable]:
+        """Return the lower and the upper limit of the mean, by the name of the variable."""
+        inner = self._inner(array)
+        values = self._in_front(array)
+        number = statistics["number"]
         if interval.method == "quantile":
-            ends = (1 - interval.confidence) / 2, (1 + interval.confidence) / 2
-            low, high = _quantiles(np.sort(values, axis=0), number, ends)
+            levels = (1 - interval.confidence) / 2, (1 + interval.confidence) / 2
+            low, high = _quantiles(np.sort(values, axis=0), number, levels)
         else:
             with np.errstate(invalid="ignore", divide="ignore"):
-                half = half_width(
-                    number, found["sd"], self._test_to_train(inner), interval.confidence
-                )
-            least, largest = np.fmin.reduce(values), np.fmax.reduce(values)
-            no_spread = (least == largest) & ((least == 0) | (least == 1))
+                test_to_train = self._test_to_train(inner)
+                half = half_width(number, statistics["sd"], test_to_train, interval.confidence)
+            smallest = np.fmin.reduce(values)
+            largest = np.fmax.reduce(values)
+            no_spread = (smallest == largest) & ((smallest == 0) | (smallest == 1))
             half = np.where(no_spread, np.nan, half)
-            low, high = found["mean"] - half, found["mean"] + half
+            low = statistics["mean"] - half
+            high = statistics["mean"] + half
         about = self._described(name)
-        least_possible, most_possible = (-np.inf, np.inf) if about is None else about.bounds
+        lower_bound, upper_bound = (-np.inf, np.inf) if about is None else about.bounds
         is_defined = number > 1
-        low = np.where(is_defined, np.maximum(low, least_possible), np.nan)
-        return low, np.where(is_defined, np.minimum(high, most_possible), np.nan)
+        low = np.where(is_defined, np.maximum(low, lower_bound), np.nan)
+        high = np.where(is_defined, np.minimum(high, upper_bound), np.nan)
+        described_ends = limits_of(name, array.attrs.get("units", "")).items()
+        return {
+            end: xr.Variable(inner, limit, description.attrs, fastpath=True)
+            for (end, description), limit in zip(described_ends, (low, high), strict=True)
+        }
 
     def _test_to_train(self, inner: Sequence[str]) -> np.ndarray | float:
         if "subjects" not in self.results or "part" not in self.results["subjects"].dims:
@@ -299,10 +329,18 @@ class _Aggregation:
         labels = self.results["part"].values.tolist()
         test, train = (sizes.isel(part=labels.index(part)) for part in ("test", "train"))
         ratio = test / train
-        # The remaining dimensions in the places of those of the variable.
+        # The dimensions of the ratio take the places that they have in the variable.
         shape = [ratio.sizes.get(dim, 1) for dim in inner]
         ratio = ratio.transpose(*[dim for dim in inner if dim in ratio.dims])
         return np.where(np.isfinite(ratio.values), ratio.values, np.nan).reshape(shape)
+
+
+def _without_end(name: str) -> str:
+    return name.removesuffix("_low").removesuffix("_high")
+
+
+def _ends_as_limit(name: str) -> bool:
+    return _without_end(name) != name
 
 
 def _statistics(values: np.ndarray, levels: np.ndarray) -> dict[str, np.ndarray]:
@@ -332,7 +370,7 @@ def _quantiles(
         below = np.floor(position).astype(np.int64)
         above = np.ceil(position).astype(np.int64)
         low, high = (np.take_along_axis(ascending, x[None], 0)[0] for x in (below, above))
-        with np.errstate(invalid="ignore"):  # between two infinite ones
+        with np.errstate(invalid="ignore"):  # infinity - infinity, between two infinite values
             between = low + (high - low) * (position - below)
         quantiles.append(np.where(low == high, low, between))
     return quantiles
