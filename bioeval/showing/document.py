@@ -166,6 +166,13 @@ def _task(nodes: Sequence[Node], detail: Detail) -> _Task:
     is_defined = any(row.is_defined for row in rows)
     if detail == "brief":
         supported = [row for row in supported if row.is_brief]
+        letters: dict[str, set[str]] = {}
+        for row in supported:
+            if row.name.endswith("_letters"):
+                letters.setdefault(row.name, set()).add(row.text)
+        # Letters that are all alike say no more than the answer.
+        alike = [name for name, texts in letters.items() if len(texts - {""}) < 2]
+        supported = [row for row in supported if row.name not in alike]
     return _Task(nodes, rows if detail == "all" else supported, is_defined)
 
 

@@ -254,7 +254,7 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
         "groups_of",
         {
             "attempts": "{by:name}, of attempts by the value of the probe",
-            "people": "{by:name}, of people",
+            "people": "{by:name}, one value for each person",
         },
     ),
     (
@@ -403,7 +403,6 @@ _RULES: dict[str, Wording] = {
     "fold_thresholds": _thresholds_of_parts,
     "fta": lambda attrs: f"FTA {100 * float(attrs['fta']):g} %",
     "fte": lambda attrs: f"FTE {100 * float(attrs['fte']):g} %",
-    "alpha": "weight of {far} in FDR and GARBE: {alpha:digits 6}",
 }
 
 # ---------------------------------------------------------------------------------------- left out

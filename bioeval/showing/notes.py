@@ -8,7 +8,7 @@ from typing import Any
 
 from bioeval.results.words import method_in_words
 from bioeval.showing.blocks import Section, Table
-from bioeval.showing.cells import Quantity
+from bioeval.showing.cells import Number, Quantity
 from bioeval.showing.labels import label_of
 from bioeval.showing.rows import Row
 from bioeval.showing.text import Enumeration, Phrase, Text, say
@@ -59,11 +59,20 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
         text = "{labels}: at thresholds chosen on the same test part (optimistic)."
         yield say(text, labels=_labels_of(chosen_on_test))
     if any(x.flagged for x in cells):
-        yield "*: fewer than 30 subjects or 30 expected errors, too few to rank groups."
+        yield (
+            "*: fewer than 30 subjects, or fewer than 30 independent errors expected: too few to "
+            "rank groups."
+        )
     for noun in lettered:
         yield (
             f"{noun} that share a letter in a column are not significantly different; letters "
             "begin with the best value."
+        )
+    if weights := {x.node.dataset.attrs["alpha"] for x in rows if x.name in ("fdr", "garbe")}:
+        yield say(
+            "FDR and GARBE give {far} a weight of {alphas}. FDR is near 1 whenever all rates are "
+            "small, which does not show that groups are equal.",
+            alphas=Enumeration([Number(x, digits=6) for x in weights]),
         )
     if any(x.interval for x in cells):
         yield from _intervals(rows)
@@ -126,7 +135,7 @@ _OF_INTERVALS = {
     "interval_threshold": "",
     "interval_of_test": "new people: ",
     "interval_of_largest": "of the largest over species: ",
-    "interval_of_inequality": "FDR, GARBE and quotients of rates: ",
+    "interval_of_inequality": "FDR, GARBE and ratios of rates: ",
     "interval_of_differences": "differences: ",
 }
 

@@ -84,11 +84,14 @@ people-needed: Showing a {far} of at most {target:rate} requires {rule_of_3:coun
 rates-of-tries: At the threshold {threshold:threshold}, claims with {tries:count tries} have a {far}
     of {far_of_tries:rate} and a {frr} of {frr_of_tries:rate}[; with {fewest:count tries},
     {far_of_fewest:rate} and {frr_of_fewest:rate}].
-errors-of-groups: At the threshold {threshold:threshold}, which is the same for all groups, the
-    {frr} ranges from {least:rate} (group {group_with_least:name}) to {most:rate} (group
-    {group_with_most:name}).
+errors-of-groups: At the threshold {threshold:threshold}, the same for all groups, {frr} is from
+    {least:rate} ({groups_with_least:names}) to {most:rate} ({groups_with_most:names})[, and {far}
+    {within} from {far_least:rate} ({far_groups_with_least:names}) to {far_most:rate}
+    ({far_groups_with_most:names})].
 groups-tested: A permutation test over people finds {finding} between the groups: p {frr_p:digits 2}
-    for the {frr}, {far_p:digits 2} for the {far} within groups.
+    for {frr}, {far_p:digits 2} for {far} within groups.[ This does not show that the groups are
+    equal: {frr} may differ by up to {frr_points:digits 2} percentage points, and {far} within
+    groups by up to {far_points:digits 2}.]
 most-errors: At the threshold {threshold:threshold}, the highest {frr} of a subject is {rate:rate}:
     {subjects:names}, with {errors:count} of {attempts:count genuine attempts} rejected
     ({share:rate} of all {false rejects}).[ The highest {far} of a subject's probes is

@@ -155,7 +155,11 @@ def _decimal(cell: Quantity, form: str, full: float) -> Printed:
         text = f"{scale * x:{sign}z{form}}"
         return text if x != cell.value or float(text.replace(",", "")) else text.lstrip("+")
 
-    text, limits = text_of(cell.value), _limits(cell, text_of)
+    def text_of_limit(x: float) -> str:
+        # Of a ratio between small numbers, a limit may be huge, and its decimals say nothing.
+        return f"{x:,.0f}" if full == 1 and abs(x) >= 100 > abs(cell.value) else text_of(x)
+
+    text, limits = text_of(cell.value), _limits(cell, text_of_limit)
     if not full or cell.difference:
         return Printed(text, limits=limits)
     least = 10.0 ** -int(form[1:-1])

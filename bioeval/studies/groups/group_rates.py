@@ -109,11 +109,13 @@ for _rate, _attempts, _words, _label in (
             f"p-value by permutation: people of all groups have the same distribution ({_words})",
             "p",
             label=f"{_label}, p of a permutation test of equal groups",
+            detail="verbose",  # the answer has it
         ),
         f"{_rate}_simultaneous": Variable(
             f"{_words}, with limits that hold for all groups together",
             "proportion",
             label=f"{_label}, limits for all groups together",
+            detail="verbose",
             measure=_rate,
             statistic="simultaneous",
             out_of=_attempts,

@@ -184,7 +184,7 @@ def by_group(
     ds.attrs.update(
         by=groups.name or "given values",
         **rule.attrs(),
-        **message_attrs([*_answers_on_frr(ds), *messages], ds.attrs),
+        **message_attrs([*_answers_on_rates(ds), *messages], ds.attrs),
     )
 
     # Intervals, and the answer of the test.
@@ -198,21 +198,35 @@ def by_group(
     return ds.assign_attrs(message_attrs(_answer_of_test(ds), ds.attrs))
 
 
-def _answers_on_frr(ds: xr.Dataset) -> Iterator[Message]:
-    rates = ds["frr"].values
+def _answers_on_rates(ds: xr.Dataset) -> Iterator[Message]:
+    of_frr = _extremes(ds, ds["frr"].values)
+    if not of_frr:
+        return
+    is_within = "claimed_group" in ds["far"].dims
+    of_far = _extremes(ds, ds["far"].values.diagonal() if is_within else ds["far"].values)
+    about = {f"far_{name}": x for name, x in of_far.items()}
+    if of_far:
+        about["within"] = "within groups" if is_within else "of groups"
+    first = {
+        "group_with_least": of_frr["groups_with_least"][0],
+        "group_with_most": of_frr["groups_with_most"][0],
+    }
+    yield Message("errors-of-groups", **threshold_with_next(ds), **of_frr, **first, **about)
+
+
+def _extremes(ds: xr.Dataset, rates: np.ndarray) -> dict[str, Any]:
+    """Return the least and the largest rate of groups, with all groups that have it."""
     compared = [i for i in np.flatnonzero(has_enough_subjects(ds)) if not np.isnan(rates[i])]
     if len(compared) < 2:
-        return
-    smallest, largest = min(compared, key=rates.__getitem__), max(compared, key=rates.__getitem__)
+        return {}
+    least, most = rates[compared].min(), rates[compared].max()
     groups = ds["group"].values
-    yield Message(
-        "errors-of-groups",
-        **threshold_with_next(ds),
-        least=float(rates[smallest]),
-        group_with_least=str(groups[smallest]),
-        most=float(rates[largest]),
-        group_with_most=str(groups[largest]),
-    )
+    return {
+        "least": float(least),
+        "groups_with_least": [str(groups[i]) for i in compared if rates[i] == least],
+        "most": float(most),
+        "groups_with_most": [str(groups[i]) for i in compared if rates[i] == most],
+    }
 
 
 def _answer_of_test(ds: xr.Dataset) -> Iterator[Message]:
@@ -221,7 +235,12 @@ def _answer_of_test(ds: xr.Dataset) -> Iterator[Message]:
         return
     is_shown = min(p_values.values()) <= 1 - float(ds.attrs["confidence"])
     finding = "a significant difference" if is_shown else "no significant difference"
-    yield Message("groups-tested", finding=finding, **p_values)
+    about: dict[str, Any] = {}
+    for rate in ("frr", "far"):
+        limits = np.array([ds.get(f"{rate}_difference_{x}", math.nan) for x in ("low", "high")])
+        if not is_shown and not np.isnan(limits).all():
+            about[f"{rate}_points"] = 100 * float(np.nanmax(np.abs(limits)))
+    yield Message("groups-tested", finding=finding, **p_values, **about)
 
 
 class Groups(NamedTuple):
