@@ -128,6 +128,8 @@ def counted(number: float, nouns: str) -> str:
 
 def singular(nouns: str) -> str:
     """Return the singular of a plural: person, subject, identity, box, search."""
+    if nouns == "pairs of people":
+        return "pair of people"
     if nouns.endswith("people"):
         return f"{nouns.removesuffix('people')}person"
     if nouns.endswith("ies"):

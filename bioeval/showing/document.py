@@ -29,8 +29,11 @@ from bioeval.stats.aggregate import aggregate
 #: Messages that stand below the table of their task: targets that the data do not support.
 SUPPORT = ("target-not-supported", "target-uncertain")
 
+#: A message that stands above the table of its task, whose numbers mislead without it.
+_CAUTION = "galleries-of-different-sizes"
+
 #: Messages that are not repeated below the tables, which have notes or marks for them.
-_SHOWN_BY_TABLES = (*SUPPORT, "limit-not-supported")
+_SHOWN_BY_TABLES = (*SUPPORT, _CAUTION, "limit-not-supported")
 
 
 @dataclass(frozen=True)
@@ -213,6 +216,7 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     plain_rules = "; ".join(x for x in rules if isinstance(x, str))  # in one line
     details += [*filter(None, [plain_rules]), *(x for x in rules if not isinstance(x, str))]
     texts_above += rules
+    details += task.texts(_cautions)
     notes = [*_why_undefined(task), *task.texts(_support)]
     if any(row.name == "zero_far" for row in task.rows):
         notes += task.texts(_least_far)
@@ -224,6 +228,10 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     tables[0] = replace(tables[0], title=title, details=details)
     tables[-1] = replace(tables[-1], notes=notes)
     return Section(id, "", tables, task=task.rates_of)
+
+
+def _cautions(dataset: xr.Dataset) -> list[Text]:
+    return [message for message in messages_of(dataset.attrs) if message.code == _CAUTION]
 
 
 def _why_undefined(task: _Task) -> list[Text]:

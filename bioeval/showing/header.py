@@ -19,7 +19,12 @@ from bioeval.scores.fusion_rules import parse_fusion
 from bioeval.showing.blocks import Fact, Facts, Vocabulary
 from bioeval.showing.cells import Label
 from bioeval.showing.nodes import Node
-from bioeval.showing.sizes import candidates_in_words, parts_in_words, sides_in_words
+from bioeval.showing.sizes import (
+    candidates_in_words,
+    parts_in_words,
+    sides_in_words,
+    thresholds_in_words,
+)
 from bioeval.showing.terms import is_term, rates_are_of
 from bioeval.showing.text import Enumeration, Text, fields_of, say
 
@@ -90,7 +95,7 @@ def scores_in_words(kind: str, protocol: str = "") -> Text:
 def rules_of(dataset: xr.Dataset) -> list[Text]:
     """Return the parts, the gallery and the rules of a task in words; empty ones among them."""
     attrs = dataset.attrs
-    rules = [parts_in_words(dataset), candidates_in_words(attrs)]
+    rules = [parts_in_words(dataset), thresholds_in_words(dataset), candidates_in_words(attrs)]
     return [*rules, *(_in_words(name, wording, attrs) for name, wording in _RULES.items())]
 
 
@@ -435,14 +440,14 @@ def tasks_left_out(nodes: Sequence[Node]) -> str:
 
 #: The points that rules choose, in words.
 _POINTS = {
-    "eer": "the equal error rate",
+    "eer": "equal {far} and {frr} (equal error rate)",
     "far": "the smallest {frr} with {far} at most {value:rate}",
     "frr": "the smallest {far} with {frr} at most {value:rate}",
     "cost": "the least cost, prior {prior:digits 6}, c_miss {miss:digits 6}, c_fa {fa:digits 6}",
     "accuracy": "the largest accuracy",
     "apcer": "the smallest BPCER with APCER at most {value:rate}",
     "bpcer": "the smallest APCER with BPCER at most {value:rate}",
-    "d_eer": "the detection equal error rate",
+    "d_eer": "equal APCER and BPCER (detection equal error rate)",
     "fixed": "the threshold {value:threshold}",
     "none": "no threshold",
 }

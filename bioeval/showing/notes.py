@@ -15,11 +15,11 @@ from bioeval.showing.text import Enumeration, Phrase, Text, say
 
 #: The meaning of columns of statistics, by their headings.
 _STATISTICS = {
-    "training": "Training: mean over the parts on which the threshold was chosen (optimistic).",
-    "test": "Test, sd: mean and standard deviation over the test parts.",
+    "training": "Training: mean over the training parts (optimistic).",
+    "test": "Test: mean over the test parts; sd: their standard deviation.",
     "mean": "Mean, sd: over the parts, each with the same weight.",
     "sd of repeats": "sd of repeats: standard deviation of the means of the repeats.",
-    "pooled": "Pooled: rate of the summed counts of all parts.",
+    "pooled": "Pooled: rate of all test parts counted together.",
 }
 
 
@@ -56,7 +56,7 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
     if has_chosen_thresholds:
         yield "Thresholds were chosen on these data, so errors at them are optimistic (too low)."
     if chosen_on_test:
-        text = "{labels}: at thresholds chosen on the same test part (optimistic)."
+        text = "At thresholds chosen on the same test part (optimistic): {labels}."
         yield say(text, labels=_labels_of(chosen_on_test))
     if any(x.flagged for x in cells):
         yield (

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.showing.cells import Count, Threshold
+from bioeval.showing.cells import Count, Score
 from bioeval.showing.text import Text, say
 
 #: The counts of a title.
@@ -74,7 +74,7 @@ def sample_size(dataset: xr.Dataset) -> Text:
     if "part" in dataset.dims:
         repeats = dataset.sizes.get("repeat", 1)
         divisions = f" of {repeats} divisions" if repeats > 1 else ""
-        return f"{text} summed over the test folds{divisions}"
+        return f"{text} in all test folds{divisions}"
     return f"{text} of {counted(people[''], 'subjects')}" if people[""] else text
 
 
@@ -114,7 +114,7 @@ def _total(dataset: xr.Dataset, name: str) -> int | None:
 
 
 def parts_in_words(dataset: xr.Dataset) -> Text:
-    """Return how often the data were divided, and how many subjects each part has."""
+    """Return how often the data were divided, and how many subjects each part has; maybe empty."""
     if "partitions" in dataset.attrs:
         partitions = counted(int(dataset.attrs["partitions"]), "partitions")
         people = _range_of(dataset, "gallery_subjects")
@@ -128,7 +128,8 @@ def parts_in_words(dataset: xr.Dataset) -> Text:
         return ""
     divided = "{repeats:count repeats}"
     if "experiment" not in dataset.attrs:
-        divided = "{repeats:count divisions} into {folds:count folds}"
+        divisions = "{repeats:count divisions} into "
+        divided = divisions * (dataset.sizes["repeat"] > 1) + "{folds:count folds}"
     sizes: dict[str, Any] = {"repeats": dataset.sizes["repeat"], "folds": dataset.sizes["fold"]}
     text = f"{divided}; {{sizes_are_of}}: {{train}} in training, {{test}} in test"
     subjects = dataset.variables["subjects"]
@@ -136,24 +137,19 @@ def parts_in_words(dataset: xr.Dataset) -> Text:
     for part in ("train", "test"):
         of_part = subjects.values.take(parts.index(part), axis=subjects.dims.index("part"))
         sizes[part] = _range(of_part)
-    if "threshold" in dataset.variables and (thresholds := _range_of_thresholds(dataset)):
-        text += "; thresholds from {least} to {most}"
-        sizes |= thresholds
     return say(text, sizes_are_of=str(dataset.attrs.get("sizes_are_of", "subjects")), **sizes)
 
 
-def _range_of_thresholds(dataset: xr.Dataset) -> dict[str, Threshold]:
+def thresholds_in_words(dataset: xr.Dataset) -> Text:
     """Return the least and the most of the thresholds of folds; empty if all are equal."""
+    if not {"repeat", "fold", "part"} <= {*dataset.dims} or "threshold" not in dataset.variables:
+        return ""
     values = dataset.variables["threshold"].values
-    after = np.full(values.shape, np.nan)
-    if "threshold_next" in dataset.variables:
-        after = dataset.variables["threshold_next"].values
-    pairs = zip(values.flat, after.flat, strict=True)
-    thresholds = sorted(x for x in pairs if np.isfinite(x[0]))
-    if not thresholds or thresholds[0][0] == thresholds[-1][0]:
-        return {}
-    least, most = (Threshold(x, next=after) for x, after in (thresholds[0], thresholds[-1]))
-    return {"least": least, "most": most}
+    thresholds = values[np.isfinite(values)]
+    if not thresholds.size or thresholds.min() == thresholds.max():
+        return ""
+    least, most = (Score(x, digits=4) for x in (thresholds.min(), thresholds.max()))
+    return say("thresholds from {least} to {most}", least=least, most=most)
 
 
 def _range_of(dataset: xr.Dataset, name: str) -> Text | None:

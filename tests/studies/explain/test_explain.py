@@ -184,7 +184,7 @@ def test_the_threshold_says_where_it_comes_from(scores):
     ds = be.verification(scores)
     row = be.explain(scores, 0)
     assert row.threshold == ds.eer_threshold
-    assert "where verification (single-template) has the equal error rate" in shown(row)
+    assert "where verification (single-template) has equal FAR and FRR" in shown(row)
     loose = be.explain(scores, 0, threshold="far=0.5")
     half = be.verification(scores, far_targets=[0.5])
     assert loose.threshold == half.threshold_at_far.item()
