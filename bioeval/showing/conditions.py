@@ -115,7 +115,7 @@ class Condition:
             points = points.where(~is_at_rank, rows["rank"].astype(float))
             rows = rows[is_at_rank | rows["rank"].isna() | (rows["rank"] == rows["rank"].min())]
             points = points[rows.index]
-        is_meant = _is_at(points, self.measure) if self.measure.point else points.isna()
+        is_meant = _is_at(points, self.measure.number) if self.measure.point else points.isna()
         if not is_meant.any():
             task, name = self.measure.task, self.measure.name
             known = [f"{name}={x:g}" for x in points.dropna().unique()[:_MOST_NAMED]] or [name]
@@ -135,15 +135,18 @@ def _of_label(rows: pd.DataFrame, dim: str, label: str) -> pd.DataFrame:
         if not is_meant.any():
             is_meant = labels.astype(str).str.casefold() == label.casefold()
     else:
-        is_meant = _is_at(labels.astype(float), Measure("", point=label))
+        try:
+            is_meant = pd.Series(_is_at(labels.astype(float), rate_in(label)), labels.index)
+        except ValueError:  # no number, so no label
+            is_meant = pd.Series(False, labels.index)
     if not is_meant.any():
         named = [f"{dim}={x}" for x in labels.dropna().unique()[:_MOST_NAMED]]
         raise DataError(bad_choice("fail_if", f"{dim}={label}", named))
     return rows[is_meant]
 
 
-def _is_at(places: pd.Series[float], measure: Measure) -> np.ndarray:
-    return np.isclose(places, measure.number, rtol=1e-12, atol=0)
+def _is_at(places: pd.Series[float], number: float) -> np.ndarray:
+    return np.isclose(places, number, rtol=1e-12, atol=0)
 
 
 def _systems(rows: pd.DataFrame) -> Any:

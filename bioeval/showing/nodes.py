@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,12 +9,9 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.results.dataset import THRESHOLD_STUDY, Scalars, require_schema, study_in_one
-from bioeval.results.galleries import MEAN
 from bioeval.results.support import note_thresholds_beyond_scores
-from bioeval.results.variables import GALLERY
-from bioeval.stats.aggregate import aggregate
+from bioeval.stats.galleries import each_gallery
 
 
 class Node(NamedTuple):
@@ -59,29 +55,33 @@ def nodes_of(results: Any) -> list[Node]:
     """
     if isinstance(results, xr.Dataset | xr.DataTree):
         results = {"": results}
-    if not isinstance(results, Mapping):
+    if not _is_plain_mapping(results):
         raise no_result(results)
     nodes: list[Node] = []
     for system, of_system in results.items():
-        parts = of_system
-        if not isinstance(parts, Mapping) or isinstance(parts, xr.Dataset | xr.DataTree):
-            parts = {"": parts}
-        for condition, part in parts.items():
-            if isinstance(part, Mapping) and not isinstance(part, xr.Dataset | xr.DataTree):
+        by_condition = of_system if _is_plain_mapping(of_system) else {"": of_system}
+        for condition, result in by_condition.items():
+            if _is_plain_mapping(result):
                 raise DataError(
                     f"the results of {system}, {condition} are a dict; expected a result, as "
                     "{system: {condition: result}} has it"
                 )
-            nodes += _nodes_of_result(part, str(system), str(condition))
+            nodes += _nodes_of_result(result, str(system), str(condition))
     if not nodes:
         raise DataError("the results are empty: there is nothing to show")
     return nodes
 
 
-def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]:
-    """Yield the datasets of one result; of a threshold study, its parts.
+def _is_plain_mapping(results: Any) -> bool:
+    """Whether results are a dictionary; datasets and trees are mappings, too."""
+    return isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree)
 
-    In a tree of systems, each dataset has the system of its path.
+
+def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]:
+    """Yield the datasets of one result; a threshold study is split into its parts.
+
+    In a tree of systems, the path of a dataset names system and task: `a/verification/single` is of
+    the system `a` and the task `verification/single`. A study of the system is at `a/zoo`.
     """
     if not isinstance(result, xr.Dataset | xr.DataTree):
         raise no_result(result)
@@ -95,20 +95,20 @@ def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]
         if {*TASKS}.isdisjoint(path.split("/")):  # a study, perhaps beside tasks
             system_in_tree = "/".join(name for name in path.split("/") if name != task)
         else:
-            system_in_tree = system_of(path)
-            task = path.removeprefix(system_in_tree).strip("/")
+            system_in_tree, task = system_and_task(path)
         name = "/".join(filter(None, (system, system_in_tree)))
         if isinstance(result, xr.DataTree) and dataset.attrs["result_type"] == THRESHOLD_STUDY:
             study = result.root[f"/{path}"]
             for part in study.subtree:
-                below = part.path.removeprefix(study.path.rstrip("/")).rstrip("/")
-                yield Node(name, condition, task + below, part.to_dataset())
+                # "" for the study itself, or "/part".
+                path_in_study = part.path.removeprefix(study.path.rstrip("/")).rstrip("/")
+                yield Node(name, condition, task + path_in_study, part.to_dataset())
         else:
             yield Node(name, condition, task, dataset)
 
 
 def _task(dataset: xr.Dataset) -> str:
-    """Return the task of a dataset as its path in a tree would be."""
+    """Return the path that a dataset has in the tree of an evaluation, or the name of its study."""
     task = str(dataset.attrs["result_type"]).replace("-", "_")
     templates = str(dataset.attrs.get("templates", "")) if task == "verification" else ""
     return f"{task}/{templates}" if templates else task
@@ -148,8 +148,8 @@ def distinct_tasks(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 
 def distinct_nodes(nodes: Sequence[Node]) -> list[Node]:
     """Return nodes without the tasks that :func:`distinct_tasks` leaves out."""
-    datasets = distinct_tasks({node.name: node.dataset for node in nodes})
-    return [x._replace(dataset=datasets[x.name]) for x in nodes if x.name in datasets]
+    by_name = distinct_tasks({node.name: node.dataset for node in nodes})
+    return [x._replace(dataset=by_name[x.name]) for x in nodes if x.name in by_name]
 
 
 def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
@@ -177,7 +177,8 @@ def unit_of(attrs: Any) -> str:
     return "fold"
 
 
-#: Of at most so many thresholds, each has its rows in tables: such thresholds were given.
+#: Tables show every threshold of a curve with at most this many, since so few were chosen by the
+#: user.
 FEW = 9
 
 #: The nodes of an evaluation, in the order in which they are shown.
@@ -195,10 +196,9 @@ def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]
         if "gallery" not in dataset.dims:
             found.append((path, dataset))
             continue
-        system = system_of(path)
+        system, task = system_and_task(path)
         for name, of_gallery in each_gallery(dataset).items():
-            names = system, name, path.removeprefix(system).strip("/")
-            found.append(("/".join(filter(None, names)), of_gallery))
+            found.append(("/".join(filter(None, (system, name, task))), of_gallery))
     order = list(dict.fromkeys(system_of(path) for path, _ in found))
     yield from sorted(found, key=lambda item: order.index(system_of(item[0])))
 
@@ -218,10 +218,18 @@ def _datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]
         yield from _datasets(node)
 
 
+def system_and_task(path: str) -> tuple[str, str]:
+    """Return the parts of a path before and from the task on: `a/b/open_set` -> `a/b`, `open_set`.
+
+    The system is empty if there is only one.
+    """
+    names = path.split("/")
+    first = next((i for i, name in enumerate(names) if name in TASKS), len(names))
+    return "/".join(names[:first]), "/".join(names[first:])
+
+
 def system_of(path: str) -> str:
-    """Return the part of a path before the task: the system, if there are several."""
-    names = itertools.takewhile(lambda part: part not in TASKS, path.split("/"))
-    return "/".join(names)
+    return system_and_task(path)[0]
 
 
 def report_ranks(dataset: xr.Dataset) -> list[int]:
@@ -235,14 +243,14 @@ def report_ranks(dataset: xr.Dataset) -> list[int]:
 def with_asked_thresholds(tree: xr.DataTree, thresholds: Sequence[float]) -> xr.DataTree:
     """Return results whose tables show the rates at these thresholds of their curves."""
     listed = " ".join(repr(float(x)) for x in thresholds)
-    datasets = {}
+    by_path = {}
     for node in tree.subtree:
         dataset = node.to_dataset()
         if "threshold" in dataset.coords:
             dataset.attrs["report_thresholds"] = listed
             note_thresholds_beyond_scores(dataset, thresholds)
-        datasets[node.path] = dataset
-    return xr.DataTree.from_dict(datasets)
+        by_path[node.path] = dataset
+    return xr.DataTree.from_dict(by_path)
 
 
 def asked_thresholds(dataset: xr.Dataset) -> list[float]:
@@ -255,61 +263,3 @@ def value_of(dataset: xr.Dataset, name: str) -> float | None:
     if name not in dataset or dataset[name].ndim:
         return None
     return float(dataset[name].item())
-
-
-#: Rates that are averaged, where the results have them.
-_MEANS = ("eer", "auc", "frr_at_far", "dir_at_far", "cms", "recognition_rate", "cmc", "mean_ap")
-
-#: Attempts, which are added up; no mean is weighed by them.
-_SUMS = ("genuine_attempts", "impostor_attempts", "attempts", "skipped", "queries")
-
-
-def each_gallery(results: xr.Dataset) -> dict[str, xr.Dataset]:
-    """Return the results of each gallery by its name, and their mean as a further gallery."""
-    names = results["gallery"].values.tolist()
-    sizes = [name for name in GALLERY if name in results]
-    by_name = {}
-    for place, name in enumerate(names):
-        of_gallery = results.isel(gallery=place, drop=True)
-        if "rank" in of_gallery.dims:  # a smaller gallery has fewer ranks
-            of_gallery = of_gallery.dropna("rank", how="all")
-        messages = []
-        for message in messages_of(results.attrs):
-            if name in message.about or {*names}.isdisjoint(message.about):
-                messages.append(_without_galleries(message, names))
-        attrs = {**results.attrs, **message_attrs(messages)}
-        attrs |= {size: int(of_gallery[size]) for size in sizes}
-        by_name[name] = of_gallery.drop_vars(sizes).assign_attrs(attrs)
-    by_name[MEAN] = _mean(results)
-    return by_name
-
-
-def _without_galleries(message: Message, names: list[str]) -> Message:
-    about = [name for name in message.about if name not in names]
-    return Message(message.code, about, **message.arguments)
-
-
-def _mean(results: xr.Dataset) -> xr.Dataset:
-    """Return the mean of the rates over several galleries, and the sums of their attempts.
-
-    Each gallery keeps its own threshold at each FAR, and all galleries weigh the same: attempts are
-    never pooled. IJB-C's figures are such means, over its galleries G1 and G2. Ranks that not all
-    galleries have are left out, and so are curves over thresholds.
-
-    Definition: Maze and others, IARPA Janus Benchmark - C (ICB 2018), 1:N identification;
-    ``docs/definitions.md``, "Several galleries".
-    """
-    rates = results[[name for name in _MEANS if name in results]]
-    statistics = aggregate(rates, "gallery")
-    in_all = statistics.sel(statistic="number", drop=True) == results.sizes["gallery"]
-    means = statistics.sel(statistic="mean", drop=True).where(in_all)
-    if "rank" in means.dims:
-        means = means.dropna("rank", how="all")
-    counts = results[[name for name in _SUMS if name in results]].sum("gallery", keep_attrs=True)
-    means = means.assign(counts.drop_vars(counts.coords).astype("int64"))
-    names = results["gallery"].values.tolist()
-    messages = [Message("mean-over-galleries", galleries=names)]
-    messages += [_without_galleries(message, names) for message in messages_of(results.attrs)]
-    sums = {name: int(results[name].sum()) for name in ("gallery_templates", "gallery_subjects")}
-    means.attrs = {**results.attrs, **sums, **message_attrs(messages)}
-    return means
