@@ -32,9 +32,9 @@ _SIDES = ("subject_a", "subject_b", "template_a", "template_b")
 
 # Names of two vectors of scores, in lower case and without "scores".
 _TWO_CLASSES = (
-    *(("genuine", "impostor"), ("gen", "imp"), ("client", "impostor"), ("target", "nontarget")),
-    *(("mated", "nonmated"), ("match", "nonmatch"), ("same", "different"), ("intra", "inter")),
-)
+    ("genuine", "impostor"), ("gen", "imp"), ("client", "impostor"), ("target", "nontarget"),
+    ("mated", "nonmated"), ("match", "nonmatch"), ("same", "different"), ("intra", "inter"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,65 +95,59 @@ def _people(file: ArrayFile, labels: np.ndarray) -> list[str]:
     return [*map(str, labels.tolist())]
 
 
-def scores_of_trials(file: ArrayFile, pairs: Scores, trials: Trials, template_count: int) -> Scores:
-    """Return `pairs`, the scores of trials, without those that the rules of lists leave out."""
+def scores_of_trials(
+    file: ArrayFile, scores: Scores, trials: Trials, template_count: int
+) -> Scores:
+    """Return the scores of trials without the trials that the rules of lists leave out."""
     codes = trials.probe.astype(np.int32), trials.enrolled.astype(np.int32)
-    listed = replace(pairs.pairs, templates=CodedSides(range(template_count), *codes))
+    listed = replace(scores.pairs, templates=CodedSides(range(template_count), *codes))
     rules = ListRules.parse(**file.arguments.rules())
-    listed, _, notes = listed.attempts(rules, pairs.kind, lambda rows: places("pair", rows))
+    listed, _, notes = listed.attempts(rules, scores.kind, lambda rows: places("pair", rows))
     # The cells of a matrix have the probe first, pairs the enrolled template. The names of the
     # templates go, as they are places in this file, which mean nothing in another.
     listed = listed.exchanged(np.ones(len(listed.values), dtype=bool))
     listed = replace(listed, templates=None, missing=trials.missing)
-    return pairs.with_pairs(listed, remarks=notes)
+    return scores.with_pairs(listed, remarks=notes)
 
 
 def scores_of_pairs(file: ArrayFile, name: str) -> Scores:
+    """Return the scores in the vector `name`, one for each pair of templates.
+
+    Whether a pair is genuine is in an array of 0 and 1, or in the list ``trials``, which is then in
+    the order of the scores.
+    """
     arguments = file.arguments
     genuine = file.take("genuine")
-    count = max(file.arrays[name].shape)
+    pair_count = max(file.arrays[name].shape)
     values = arguments.with_failures(file.read(name))
     kind, remarks = file.kind(name)
     options: dict[str, Any] = {"kind": kind, "nan": file.nan, "name": file.path.stem}
     if genuine is None and "trials" in arguments:
-        pairs = in_listed_order(file.path, values, arguments, options)
-        return pairs._with(reading=(*pairs.reading, *remarks))
+        scores = in_listed_order(file.path, values, arguments, options)
+        return scores._with(reading=(*scores.reading, *remarks))
     if genuine is None:
         raise DataError(
-            f"{file.path}: {name!r} is a list of {count} scores without classes; name the array of "
-            f'0 and 1 with `columns={{"genuine": ...}}`. It holds: {file.contents}'
+            f"{file.path}: {name!r} is a list of {pair_count} scores without classes; name the "
+            f'array of 0 and 1 with `columns={{"genuine": ...}}`. It holds: {file.contents}'
         )
-    pairs = Scores.from_pairs(
+    scores = Scores.from_pairs(
         values,
         file.read(genuine),
-        subjects=_both_sides(file, "subject", count),
+        subjects=_both_sides(file, "subject", pair_count),
         pair_folds=file.read_if_there("fold"),
-        pair_templates=_template_names(file, count),
-        meta=_meta_of_pairs(file, count),
+        pair_templates=_template_names(file, pair_count),
+        meta=_meta_of_pairs(file, pair_count),
         **options,
         **arguments.rules(),
     )
-    return pairs._with(reading=remarks)
+    return scores._with(reading=remarks)
 
 
-def _both_sides(file: ArrayFile, noun: str, pairs: int) -> np.ndarray | None:
-    """Return the subjects or templates of both sides, (pairs, 2); None if the file has neither.
-
-    Arrays have the names of a list's columns, or the names that ``columns`` says.
-    """
+def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | None:
+    """Return the subjects or templates of both sides, (pairs, 2); None if the file has neither."""
     if f"{noun}s" in file.arrays:
         return file.read(f"{noun}s")
-    sides = []
-    for side in (f"{noun}_a", f"{noun}_b"):
-        chosen = next((x for x in COLUMNS[side] if x in file.arguments.meta), None)
-        if chosen is not None:
-            file.require(file.arguments.meta[chosen], f'`columns={{"{chosen}": ...}}`')
-        words = [x for x in COLUMNS[side] if x not in TRIAL_NAMES]
-        sides.append(
-            file.arguments.meta[chosen]
-            if chosen is not None
-            else next((x for x in words if x in file.arrays), None)
-        )
+    sides = [_array_of_side(file, side) for side in (f"{noun}_a", f"{noun}_b")]
     named = [name for name in sides if name is not None]
     if not named:
         return None
@@ -161,67 +155,107 @@ def _both_sides(file: ArrayFile, noun: str, pairs: int) -> np.ndarray | None:
         raise fault(
             file.path,
             f"{named[0]!r} has the {noun}s of one side of the pairs alone",
-            f'name those of both, as in `columns={{"{noun}_a": ...}}` and `columns={{"{noun}_b": '
-            "...}`",
+            f'name the arrays of both sides, as in `columns={{"{noun}_a": ...}}` and '
+            f'`columns={{"{noun}_b": ...}}`',
         )
     for name in named:
-        if file.shape(name) != (pairs,):
-            raise file.wrong_length(name, pairs)
+        if file.shape(name) != (pair_count,):
+            raise file.wrong_length(name, pair_count)
     file.use(*named)
     return np.column_stack([file.read(name) for name in named])
 
 
-def _meta_of_pairs(file: ArrayFile, pairs: int) -> Meta:
+def _array_of_side(file: ArrayFile, side: str) -> str | None:
+    """Return the array of a column of lists such as ``subject_a``; None if there is none.
+
+    Its name is given by ``columns``, or is one of the names that the column has in lists.
+    """
+    stated = file.arguments.meta
+    for word in COLUMNS[side]:
+        if word in stated:
+            file.require(stated[word], f'`columns={{"{word}": ...}}`')
+            return stated[word]
+    for word in COLUMNS[side]:
+        if word in file.arrays and word not in TRIAL_NAMES:
+            return word
+    return None
+
+
+def _meta_of_pairs(file: ArrayFile, pair_count: int) -> Meta:
     """Return the metadata of both templates of each pair, (pairs, 2), the enrolled one first.
 
-    Metadata are arrays that ``columns`` names, arrays of two columns, and ``probe_x`` together
-    with ``gallery_x``. Where an array has a single value for a pair, both templates have it.
+    Metadata are arrays that ``columns`` names, then other arrays of two columns, and then arrays
+    ``gallery_x`` with ``probe_x``.
     """
-    columns = {}
+    return {
+        **_named_by_columns(file, pair_count),
+        **_of_two_columns(file, pair_count),
+        **_named_by_sides(file, pair_count),
+    }
+
+
+def _named_by_columns(file: ArrayFile, pair_count: int) -> Meta:
+    """Return the arrays that ``columns`` names.
+
+    If an array has a single value for a pair, both templates have this value.
+    """
     roles = {word for side in _SIDES for word in COLUMNS[side]}
-    stated = {word: x for word, x in file.arguments.all_meta().items() if word not in roles}
-    for word, name in stated.items():
+    columns = {}
+    for word, name in file.arguments.all_meta().items():
+        if word in roles:
+            continue
         file.require(name, f'`columns={{"{word}": ...}}`')
-        if file.shape(name) not in ((pairs,), (pairs, 2)):
-            raise file.wrong_length(name, pairs)
+        if file.shape(name) not in ((pair_count,), (pair_count, 2)):
+            raise file.wrong_length(name, pair_count)
         values = file.read(name)
         columns[word] = values if values.ndim == 2 else np.column_stack([values, values])
         file.use(name)
-    for name in file.arrays:
-        if file.shape(name) == (pairs, 2) and name not in RESERVED | file.used:
-            columns[name] = file.read(name)
-            file.use(name)
-    for name in file.arrays:
-        if name in file.used:
-            continue
-        column = name.removeprefix("probe_")
-        gallery_name = f"gallery_{column}"
-        if (
-            name == column
-            or gallery_name not in file.arrays
-            or not RESERVED.isdisjoint((name, gallery_name))
-        ):
-            continue
-        wrong = [x for x in (name, gallery_name) if file.shape(x) != (pairs,)]
-        if not wrong:
-            columns[column] = np.column_stack([file.read(gallery_name), file.read(name)])
-        elif not file.arguments.names_arrays:
-            raise file.wrong_length(wrong[0], pairs)
     return columns
 
 
-def _template_names(file: ArrayFile, pairs: int) -> np.ndarray | CodedSides | None:
+def _of_two_columns(file: ArrayFile, pair_count: int) -> Meta:
+    columns = {}
+    for name in file.arrays:
+        if file.shape(name) == (pair_count, 2) and name not in RESERVED | file.used:
+            columns[name] = file.read(name)
+            file.use(name)
+    return columns
+
+
+def _named_by_sides(file: ArrayFile, pair_count: int) -> Meta:
+    """Return the arrays ``gallery_x`` and ``probe_x`` as ``x``.
+
+    Arrays of another length are an error, unless ``columns`` says which arrays are meant.
+    """
+    columns = {}
+    for probe_name in file.arrays:
+        name = probe_name.removeprefix("probe_")
+        gallery_name = f"gallery_{name}"
+        names = (gallery_name, probe_name)
+        if name == probe_name or gallery_name not in file.arrays or probe_name in file.used:
+            continue
+        if not RESERVED.isdisjoint(names):
+            continue
+        wrong = [x for x in (probe_name, gallery_name) if file.shape(x) != (pair_count,)]
+        if not wrong:
+            columns[name] = np.column_stack([file.read(x) for x in names])
+        elif not file.arguments.names_arrays:
+            raise file.wrong_length(wrong[0], pair_count)
+    return columns
+
+
+def _template_names(file: ArrayFile, pair_count: int) -> np.ndarray | CodedSides | None:
     """Return the names of both templates of each pair; None if the file has none."""
     names = file.read_if_there("template_names")
-    codes = _both_sides(file, "template", pairs)
+    codes = _both_sides(file, "template", pair_count)
     if codes is None or names is None:
         return codes
-    are_places = codes.shape == (pairs, 2) and codes.dtype.kind in "iu" and names.ndim == 1
+    are_places = codes.shape == (pair_count, 2) and codes.dtype.kind in "iu" and names.ndim == 1
     if not are_places or codes.min(initial=0) < 0 or codes.max(initial=0) >= len(names):
         raise fault(
             file.path,
             f"'templates' is {codes.shape} {codes.dtype}",
-            f"expected ({pairs}, 2) places in 'template_names', 0 to {names.size - 1:,}",
+            f"expected ({pair_count}, 2) places in 'template_names', 0 to {names.size - 1:,}",
         )
     if len({*names.tolist()}) < len(names):
         raise fault(file.path, "'template_names' has a name twice", "expected each once")
@@ -235,14 +269,10 @@ def two_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
         for name, array in arrays.items()
         if array.dtype.kind in "iuf" and array.is_vector
     }
-    return next(
-        (
-            (vectors[genuine], vectors[impostor])
-            for genuine, impostor in _TWO_CLASSES
-            if genuine in vectors and impostor in vectors
-        ),
-        None,
-    )
+    for genuine, impostor in _TWO_CLASSES:
+        if genuine in vectors and impostor in vectors:
+            return vectors[genuine], vectors[impostor]
+    return None
 
 
 def two_named_vectors(file: ArrayFile) -> Scores:
@@ -258,13 +288,12 @@ def two_named_vectors(file: ArrayFile) -> Scores:
 
 
 def two_vectors(file: ArrayFile, genuine: str, impostor: str) -> Scores:
-    """Return the scores of two arrays as pairs without names."""
-    genuine_scores, impostor_scores = (
-        file.arrays[name].read().reshape(-1) for name in (genuine, impostor)
-    )
+    """Return the scores in two arrays as pairs without names."""
+    genuine_scores = file.arrays[genuine].read().reshape(-1)
+    impostor_scores = file.arrays[impostor].read().reshape(-1)
     file.use(genuine, impostor)
     kind, remarks = file.kind(genuine)
-    pairs = Scores.from_pairs(
+    scores = Scores.from_pairs(
         file.arguments.with_failures(np.concatenate([genuine_scores, impostor_scores])),
         np.repeat([True, False], [len(genuine_scores), len(impostor_scores)]),
         kind=kind,
@@ -272,4 +301,4 @@ def two_vectors(file: ArrayFile, genuine: str, impostor: str) -> Scores:
         name=file.path.stem,
     )
     origin = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
-    return pairs._with(reading=(origin, *remarks))
+    return scores._with(reading=(origin, *remarks))
