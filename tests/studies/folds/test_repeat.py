@@ -31,35 +31,46 @@ def check(tree, scores, sets, protocol="auto", over=("partition",), **options) -
         if "thresholds" not in options:
             singles = [dataset.drop_dims("threshold", errors="ignore") for dataset in singles]
         assert {*of_node.data_vars} - SIZES == {*singles[0].data_vars}
-        for name, variable in of_node.data_vars.items():
-            if name in SIZES:
-                gallery_sizes = [len(part.gallery_labels) for part in parts]
-                if name == "gallery_subjects":
-                    gallery_sizes = [len({*part.gallery_labels.tolist()}) for part in parts]
-                assert variable.values.tolist() == gallery_sizes
-                continue
-            is_whole = True
-            for k, expected_value in enumerate(single[name] for single in singles):
-                part_value = variable if "place" not in variable.dims else variable.isel(place=k)
-                assert part_value.dims == expected_value.dims
-                assert part_value.attrs == expected_value.attrs
-                shared = {
-                    dimension: np.isin(variable[dimension], expected_value[dimension])
-                    for dimension in expected_value.dims
-                    if dimension in variable.indexes
-                }
-                labels = {
-                    dimension: variable[dimension].values[is_shared]
-                    for dimension, is_shared in shared.items()
-                }
-                np.testing.assert_array_equal(part_value.isel(shared), expected_value.sel(labels))
-                for dimension, is_shared in shared.items():
-                    assert part_value.isel({dimension: ~is_shared}).isnull().all()
-                    is_whole = is_whole and is_shared.all()
-            assert variable.dtype == (expected_value.dtype if is_whole else np.float64), (
-                node.path,
-                name,
-            )
+        check_sizes(of_node, parts)
+        for name in {*of_node.data_vars} - SIZES:
+            check_variable(of_node[name], [single[name] for single in singles])
+
+
+def check_sizes(dataset, parts) -> None:
+    if "gallery_templates" in dataset:
+        templates = [len(part.gallery_labels) for part in parts]
+        assert dataset["gallery_templates"].values.tolist() == templates
+    if "gallery_subjects" in dataset:
+        subjects = [len({*part.gallery_labels.tolist()}) for part in parts]
+        assert dataset["gallery_subjects"].values.tolist() == subjects
+
+
+def check_variable(variable, singles) -> None:
+    """Compare a variable over partitions with the variable of each partition.
+
+    Values are equal at the labels that a partition has, for example its ranks, and NaN elsewhere. A
+    variable of whole numbers is float only if it has such a NaN.
+    """
+    has_all_labels = True
+    for k, single in enumerate(singles):
+        in_part = variable.isel(place=k) if "place" in variable.dims else variable
+        assert in_part.dims == single.dims, variable.name
+        assert in_part.attrs == single.attrs, variable.name
+        in_both = {
+            dimension: np.isin(variable[dimension], single[dimension])
+            for dimension in single.dims
+            if dimension in variable.indexes
+        }
+        labels = {
+            dimension: variable[dimension].values[is_in_both]
+            for dimension, is_in_both in in_both.items()
+        }
+        np.testing.assert_array_equal(in_part.isel(in_both), single.sel(labels), variable.name)
+        for dimension, is_in_both in in_both.items():
+            assert in_part.isel({dimension: ~is_in_both}).isnull().all(), variable.name
+            has_all_labels = has_all_labels and is_in_both.all()
+    dtype = singles[0].dtype if has_all_labels else np.dtype(np.float64)
+    assert variable.dtype == dtype, f"{variable.name}: {variable.dtype}, expected {dtype}"
 
 
 def scores_of(
@@ -79,23 +90,6 @@ def scores_of(
     names = np.array([f"person {x}" for x in subjects]) if labels == "names" else subjects
     sides = (names,) if square else (names, names)
     return be.Scores(values, *sides, kind=kind, nan=nan)
-
-
-def drawn(scores: be.Scores, number: int = 12, seed: int = 0) -> list[tuple]:
-    """Partitions of one set of templates, of galleries and probes, and of both overlapping."""
-    random, samples = np.random.default_rng(seed), scores.shape[0]
-    result = []
-    for k in range(number):
-        order = random.permutation(samples)[: random.integers(2, samples)]
-        gallery_size = random.integers(1, len(order))
-        result.append(
-            [
-                (order, order),
-                (order[gallery_size:], order[:gallery_size]),
-                (order[:gallery_size], order),
-            ][k % 3]
-        )
-    return result
 
 
 # A card without the closed set, which random probes are not all enrolled for.
@@ -200,30 +194,46 @@ def test_probes_come_first_in_every_form_of_a_partition():
         assert tree["verification/single"].genuine_attempts.values.tolist() == genuine
 
 
-def test_each_template_is_enrolled_in_turn_by_a_loop(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_each_template_is_enrolled_in_turn_by_a_loop():
     scores = be.simulate(8, 3, random_state=1)
-    be.save(scores, "a.npz")
-    labels, distances = scores.probe_labels, np.asarray(scores.values)
-    hits, genuine = [], []
+    labels = scores.probe_labels
+    distances = np.asarray(scores.values)
+    recognition_rates = []
+    genuine_attempts = []
     for k in range(3):
         gallery = [np.flatnonzero(labels == x)[k] for x in dict.fromkeys(labels.tolist())]
         probes = [i for i in range(24) if i not in gallery]
-        nearest = [gallery[int(np.argmin([distances[i, j] for j in gallery]))] for i in probes]
-        hits.append(np.mean([labels[i] == labels[j] for i, j in zip(probes, nearest, strict=True)]))
-        genuine.append(sum(labels[i] == labels[j] for i in probes for j in gallery))
+        nearest = [min(gallery, key=lambda j, i=i: distances[i, j]) for i in probes]
+        recognition_rates.append(np.mean(labels[probes] == labels[nearest]))
+        genuine_attempts.append(sum(labels[i] == labels[j] for i in probes for j in gallery))
     tree = be.repeat(scores, be.partition.GalleryKFold(3))
-    assert tree["closed_set"].recognition_rate.values.tolist() == pytest.approx(hits)
-    assert tree["verification/single"].genuine_attempts.values.tolist() == genuine
+    closed_set = tree["closed_set"]
+    assert closed_set.recognition_rate.values.tolist() == pytest.approx(recognition_rates)
+    assert tree["verification/single"].genuine_attempts.values.tolist() == genuine_attempts
+
+
+@pytest.fixture
+def gallery_folds_card(tmp_path, monkeypatch) -> be.Scores:
+    """Write scores and a card of three gallery folds: a.npz and card.toml; return the scores."""
+    monkeypatch.chdir(tmp_path)
+    scores = be.simulate(8, 3, random_state=1)
+    be.save(scores, "a.npz")
     card = be.protocol.load("course-all-vs-all").to_toml()
-    partition_text = '[partition]\nby = "gallery-folds"\nfolds = 3\n[decision]\nrule = "none"\n'
-    Path("card.toml").write_text(f"{card}\n{partition_text}")
+    partition = '[partition]\nby = "gallery-folds"\nfolds = 3\n[decision]\nrule = "none"\n'
+    Path("card.toml").write_text(f"{card}\n{partition}")
+    return scores
+
+
+def test_gallery_folds_of_a_card_are_shuffled(gallery_folds_card, capsys):
     assert main(["run", "a.npz", "--protocol", "card.toml", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     rates = [row(document, "recognition_rate", partition=i)["value"] for i in range(3)]
-    drawn = be.partition.GalleryKFold(3, shuffle=True, random_state=0)
-    expected = be.repeat(scores, drawn)["closed_set"].recognition_rate.values.tolist()
-    assert rates == expected
+    shuffled = be.partition.GalleryKFold(3, shuffle=True, random_state=0)
+    closed_set = be.repeat(gallery_folds_card, shuffled)["closed_set"]
+    assert rates == closed_set.recognition_rate.values.tolist()
+
+
+def test_gallery_folds_of_a_card_refuse_too_many_folds_and_a_target(gallery_folds_card, capsys):
     assert main(["run", "a.npz", "--protocol", "card.toml", "--folds", "4"]) == 2
     assert "give at most 3 folds" in capsys.readouterr().err
     assert main(["run", "a.npz", "--protocol", "card.toml", "--target", "far=0.1"]) == 2
@@ -281,11 +291,12 @@ def test_what_is_no_list_of_partitions_is_refused(wrong):
         be.repeat(be.simulate(4, 2), wrong)
 
 
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_curves_are_those_of_each_partition(kind):
-    scores, thresholds = scores_of(kind=kind), [-3.0, 1.0, 2.5, 4.0]
-    if kind == "similarity":
-        thresholds = [-4.0, -2.5, -1.0, 3.0]
+@pytest.mark.parametrize(
+    ("kind", "thresholds"),
+    [("distance", [-3.0, 1.0, 2.5, 4.0]), ("similarity", [-4.0, -2.5, -1.0, 3.0])],
+)
+def test_curves_are_those_of_each_partition(kind, thresholds):
+    scores = scores_of(kind=kind)
     halves = be.partition.SubjectShuffleSplit(4, test_size=0.5, random_state=0)
     options = {"thresholds": thresholds, "max_rank": 30}
     tree = be.repeat(scores, halves, curves=True, **options)
@@ -352,8 +363,7 @@ def test_thresholds_beyond_the_scores_of_all_partitions_are_said(thresholds, is_
     options = {"curves": True, "thresholds": thresholds}
     tree = be.repeat(scores, be.partition.SubjectKFold(3), **options)
     result = tree["verification/single"].to_dataset()
-    codes = [x.code for x in be.messages(result)]
-    assert ("thresholds-beyond-scores" in codes) == is_said
+    assert ("thresholds-beyond-scores" in codes(result)) == is_said
     assert is_said == np.isin([result.far, result.frr], [0, 1]).all()
 
 
@@ -403,10 +413,8 @@ def test_impostors_are_decided_once_for_all_partitions():
     scores = be.simulate(10, 3, random_state=1)
     gallery = np.arange(0, 30, 3)
     probes = np.setdiff1d(np.arange(30), gallery)
-    both_galleries = [
-        (probes, gallery),
-        (probes, gallery[:6]),
-    ]  # four people are not enrolled in the second
+    # Four people are not enrolled in the second gallery.
+    both_galleries = [(probes, gallery), (probes, gallery[:6])]
     for partitions, role in (
         (both_galleries, "unenrolled"),
         (both_galleries[:1], "leave-subject-out"),
@@ -425,9 +433,10 @@ def test_measures_of_open_world_retrieval_are_shown_over_partitions():
     scores = be.Scores(values, labels, labels, probe_meta=meta, gallery_meta=meta)
     parts = [(range(24), range(24)), (range(12), range(12))]
     tree = be.repeat(scores, parts, "gom-market1501")
-    row = next(x for x in as_text(tree).splitlines() if x.strip().startswith("max mReP"))
+    line = next(x for x in as_text(tree).splitlines() if x.strip().startswith("max mReP"))
     rates = 100 * tree["gom"].max_mrep.values
-    assert row.replace(" %", "").split()[2:4] == [f"{rates.mean():.2f}", f"{rates.std(ddof=1):.2f}"]
+    mean_and_sd = [f"{rates.mean():.2f}", f"{rates.std(ddof=1):.2f}"]
+    assert line.replace(" %", "").split()[2:4] == mean_and_sd
 
 
 def test_points_of_partitions_end_at_the_last_rank_of_the_card():
