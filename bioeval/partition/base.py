@@ -33,15 +33,17 @@ _NUMBERS = (bool, int, float)
 
 
 class LabelCodes:
-    """Integer codes of labels in canonical order, whatever the order of the samples.
+    """Integer codes of labels, which do not depend on the order of the samples.
 
     Numbers are ordered by value and strings by code point; everything else, mixtures included, by
-    the name of its type and its ``repr``. Of the `labels` of the samples the distinct ones are
-    `values`; `codes` has one entry for each sample, and `counts` the number of samples of each.
+    the name of its type and its ``repr``.
+
+    - `labels` (n,), `codes` (n,): the label and the code of each sample
+    - `values`, `counts` (labels,): the distinct labels, and the number of samples of each
     """
 
     def __init__(self, labels: Any, name: str, *, may_be_missing: bool = False):
-        """Code the labels; messages call them by `name`."""
+        """Number the labels, which messages call `name`."""
         self.labels = array = (as_subjects if may_be_missing else as_labels)(labels, name)
         coded = Codes(array, array, name, of_any_type=NO_PERSON)
         self.values = coded.values
@@ -158,9 +160,9 @@ class SplitInput:
 
     @cached_property
     def place(self) -> np.ndarray:
-        """The place of each sample by its name, so that draws do not depend on the order of rows.
+        """The place of each sample in the order of names, so that draws do not depend on rows.
 
-        Without names it is the place of its row.
+        Without names, samples are in the order of rows.
         """
         return places_in_order(self._columns, self.n)[0]
 
@@ -225,10 +227,10 @@ class SplitInput:
         return None
 
     def strata(self, stratify: str | None, *, by_subject: bool = False) -> np.ndarray | None:
-        """Return the stratum of each sample, or of each subject; None without a column.
+        """Return the stratum of each sample, or of each subject; None if `stratify` is None.
 
-        The stratum of a sample is its subject, or its value of a column; the stratum of a
-        subject is the value that all its samples have.
+        The stratum of a sample is its subject or its value in a column; the stratum of a subject
+        is the value that all its samples have.
         """
         if stratify is None:
             return None
@@ -270,9 +272,9 @@ def _of_scores(splitter: str, scores: Scores, y: object, groups: object, meta: A
 
 
 def by_name(samples: SplitInput) -> np.ndarray:
-    """Return the samples subject after subject, by name within a subject.
+    """Return the samples in the order of subjects, and of names within a subject.
 
-    Draws that follow depend on the order of rows only where there are no names.
+    So draws depend on the order of rows only if there are no names.
     """
     return np.lexsort((samples.place, samples.subjects.codes))
 
@@ -424,7 +426,7 @@ class Division(Parameters, ABC, Generic[Parts]):
         return itertools.chain([first], splits)
 
     def _blocks_of_people(self, samples: SplitInput) -> Iterator[np.ndarray]:
-        """Yield splits of people's templates; other templates are in all parts but the probes."""
+        """Yield splits of the templates of people; others are in every part but the probes."""
         people = ~samples.no_person
         if not people.any():
             raise DataError(
@@ -445,7 +447,10 @@ class Division(Parameters, ABC, Generic[Parts]):
         require_seed(self.random_state)
 
     def restricted_to(self, index: np.ndarray, n: int) -> Self:
-        """Return the division of samples `index` of `n`; the splitter itself unless by sample."""
+        """Return the division of the samples `index` among `n`.
+
+        It is the splitter itself, unless the splitter has a fold for each sample.
+        """
         return self
 
     n_splits: int = 1
@@ -461,7 +466,7 @@ class Division(Parameters, ABC, Generic[Parts]):
 
     @abstractmethod
     def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
-        """Yield the samples of each part, bool (splits, parts, n), of some splits at a time."""
+        """Yield masks of the samples of each part, bool (splits, parts, n), some splits at once."""
 
 
 class Splitter(Division[Parts]):
@@ -482,6 +487,6 @@ class Splitter(Division[Parts]):
 
 
 def require_seed(random_state: Any) -> None:
-    """Raise :class:`DataError` unless it is a seed; a generator is not advanced."""
+    """Raise :class:`DataError` unless the argument is a seed; a generator is not advanced."""
     if not isinstance(random_state, np.random.Generator | np.random.RandomState):
         seed_sequence(random_state)

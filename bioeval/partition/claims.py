@@ -116,17 +116,17 @@ class ClaimSampler(Parameters):
             seed_sequence(self.random_state), shuffling.CLAIMS, 2 * repeat + part
         )
         enrolled = scores.codes.people(scores.codes.gallery)
-        # (probes,): the place of each probe's subject among the enrolled ones, if it is enrolled.
+        # (probes,): the place of each probe's subject among the enrolled subjects, or any place.
         place = np.searchsorted(enrolled, scores.codes.probe)
         place[place == len(enrolled)] = 0
         is_enrolled = enrolled[place] == scores.codes.probe
         enrolled_probes = np.flatnonzero(is_enrolled)
         genuine = self._genuine(scores, enrolled_probes, draws)
-        numbers = np.full(len(is_enrolled), self.per_probe)  # impostor claims of each probe
-        numbers[genuine] -= 1
-        self._require_enough_subjects(numbers, is_enrolled, len(enrolled))
+        impostor_claims = np.full(len(is_enrolled), self.per_probe)  # (probes,)
+        impostor_claims[genuine] -= 1
+        self._require_enough_subjects(impostor_claims, is_enrolled, len(enrolled))
         row, claimed = _draw_other_subjects(
-            numbers, np.where(is_enrolled, place, -1), len(enrolled), draws
+            impostor_claims, np.where(is_enrolled, place, -1), len(enrolled), draws
         )
         row = np.append(row, genuine)
         claimed = np.append(claimed, place[genuine])
@@ -152,10 +152,10 @@ class ClaimSampler(Parameters):
         return able[draws.permutation(len(able))[:number]]
 
     def _require_enough_subjects(
-        self, numbers: np.ndarray, is_enrolled: np.ndarray, enrolled: int
+        self, impostor_claims: np.ndarray, is_enrolled: np.ndarray, enrolled: int
     ) -> None:
         for probes, other_subjects in ((is_enrolled, enrolled - 1), (~is_enrolled, enrolled)):
-            largest = int(numbers[probes].max(initial=0))
+            largest = int(impostor_claims[probes].max(initial=0))
             if largest > other_subjects:
                 raise DataError(
                     f"{subject('claims')}: {self!r} makes {counted(largest, 'impostor claims')} by "
@@ -167,30 +167,31 @@ class ClaimSampler(Parameters):
 
 def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
     """Return which probes have a mate that no rule or mask leaves out, bool (probes,)."""
-    number, column = mate_cells(scores, probes)
-    row = probes[number]
-    usable = ~excluded(scores, row, column)
+    place, column = mate_cells(scores, probes)
+    row = probes[place]
+    is_usable = ~excluded(scores, row, column)
     if scores.has_mask:
         step = max(1, (1 << 22) // scores.shape[1])
         for low in range(0, scores.shape[0], step):
             in_rows = np.flatnonzero((row >= low) & (row < low + step))
             mask = scores.cells.read_mask(low, min(low + step, scores.shape[0]))
-            usable[in_rows] &= mask[row[in_rows] - low, column[in_rows]] != Mask.IGNORE
-    return np.bincount(number[usable], minlength=len(probes)) > 0
+            is_usable[in_rows] &= mask[row[in_rows] - low, column[in_rows]] != Mask.IGNORE
+    return np.bincount(place[is_usable], minlength=len(probes)) > 0
 
 
 def _draw_other_subjects(
-    numbers: np.ndarray, probe_subject: np.ndarray, enrolled: int, draws: Stream
+    claims: np.ndarray, probe_subject: np.ndarray, enrolled: int, draws: Stream
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw distinct other subjects for each probe; return rows and places of the subjects.
+    """Draw distinct other subjects for each probe; return the probe and the subject of each claim.
 
-    Each subset is as probable as any other of its size (Floyd's algorithm; Bentley and Floyd
-    1987, *Communications of the ACM* 30, 754-757).
+    `claims` (probes,) is the number of subjects to draw, and `probe_subject` (probes,) the probe's
+    own subject, a number below `enrolled`, or -1. Each subset is as probable as any other of its
+    size (Floyd's algorithm; Bentley and Floyd 1987, *Communications of the ACM* 30, 754-757).
     """
     rows = [np.empty(0, dtype=np.int64)]
     claimed = [np.empty(0, dtype=np.int64)]
-    for size in np.unique(numbers[numbers > 0]).tolist():
-        row = np.flatnonzero(numbers == size)
+    for size in np.unique(claims[claims > 0]).tolist():
+        row = np.flatnonzero(claims == size)
         is_enrolled = probe_subject[row] >= 0
         total = enrolled - is_enrolled
         drawn = np.empty((len(row), size), dtype=np.int64)
@@ -200,7 +201,7 @@ def _draw_other_subjects(
             number = np.floor(draws.uniforms(len(row)) * (last + 1)).astype(np.int64)
             is_repeated = (drawn[:, :i] == number[:, None]).any(axis=1)
             drawn[:, i] = np.where(is_repeated, last, number)
-        # Numbers skip the probe's own subject.
+        # The numbers count the other subjects: from the probe's own subject on, they are one less.
         drawn += is_enrolled[:, None] & (drawn >= probe_subject[row][:, None])
         rows.append(np.repeat(row, size))
         claimed.append(drawn.ravel())
@@ -210,7 +211,10 @@ def _draw_other_subjects(
 def parse_claims(
     scores: Scores, claims: Any, unenrolled: str
 ) -> tuple[tuple[np.ndarray, np.ndarray], int]:
-    """Return explicit claims as (probe, group) sorted by probe, and the number left out."""
+    """Return stated claims, and the number of claims that are left out.
+
+    The claims are probes and the groups of the claimed subjects, sorted by probe.
+    """
     number_of_probes = scores.shape[0]
     if isinstance(claims, tuple) and len(claims) == 2 and not isinstance(claims[0], (str, bytes)):
         probes, subjects = claims

@@ -253,26 +253,30 @@ class EnrolmentDraws(NamedTuple):
 
 
 class Enrolment:
-    """Which of some samples are enrolled and which probe, by the rule of a ProbeGallerySplit."""
+    """Draws the enrolled templates and the probes among samples, by the rule of ProbeGallerySplit.
+
+    A unit is a subject, or with `by` a subject with a value of further columns, such as a camera.
+
+    - `is_able` (bool (subjects,)): which subjects have enough templates
+    """
 
     def __init__(self, rule: ProbeGallerySplit, samples: SplitInput, draws: EnrolmentDraws):
         self._rule, self._samples, self._draws = rule, samples, draws
         subjects = samples.subjects
         units = self._enrolment_units()
-        self._may_enrol = may = self._allowed()
-        candidates = np.bincount(units.codes[may], minlength=len(units))
-        needed = self._wanted(candidates)
+        self._may_enrol = self._allowed()
+        candidates = np.bincount(units.codes[self._may_enrol], minlength=len(units))
+        wanted = self._wanted(candidates)
         if units is not subjects:
-            needed = np.minimum(needed, candidates)
-        #: Which subjects have templates enough, bool (subjects,).
-        self.is_able = ~self._cannot_enrol(units, candidates, needed)
-        in_order = by_name(samples)
+            wanted = np.minimum(wanted, candidates)
+        self.is_able = ~self._cannot_enrol(units, candidates, wanted)
+        order = by_name(samples)
         quality = self._quality_of_templates()
         if quality is not None:
-            in_order = in_order[np.argsort(-quality[in_order], kind="stable")]
-        in_order = in_order[may[in_order]]
-        self._groups = shuffling.ShuffledGroups(in_order, units.codes[in_order], len(units))
-        self._enrolled = self._groups.place < needed[self._groups.group]
+            order = order[np.argsort(-quality[order], kind="stable")]
+        order = order[self._may_enrol[order]]
+        self._groups = shuffling.ShuffledGroups(order, units.codes[order], len(units))
+        self._is_enrolled = self._groups.place < wanted[self._groups.group]
 
     def drawn(
         self,
@@ -280,15 +284,16 @@ class Enrolment:
         unenrolled: float | int | None = None,
         enrolled: float | int | None = None,
     ) -> np.ndarray:
-        """Return probes and gallery, bool (count, 2, n), of the next repeats.
+        """Return masks of the probes and of the gallery in the next repeats, bool (count, 2, n).
 
-        Some subjects are not enrolled where it is said how many are not, or how many are.
+        If `unenrolled` or `enrolled` is given, some subjects are not enrolled.
         """
         rule = self._rule
         samples = self._samples
         subjects = self._samples.subjects
-        random = self._draws.gallery if rule._random_gallery else None
-        gallery = shuffling.flags(self._groups.drawn(random, count)[:, self._enrolled], samples.n)
+        draws = self._draws.gallery if rule._random_gallery else None
+        enrolled_samples = self._groups.drawn(draws, count)[:, self._is_enrolled]
+        gallery = shuffling.flags(enrolled_samples, samples.n)
         probe = ~(
             gallery if rule.enrol is None else np.broadcast_to(self._may_enrol, gallery.shape)
         )
@@ -298,12 +303,12 @@ class Enrolment:
         gallery[:, has_too_few] = rule.too_few == "enrol"
         probe[:, has_too_few] = rule.too_few == "probe"
         if unenrolled is not None or enrolled is not None:
-            is_outside = self._outside(count, unenrolled, enrolled)
-            probes = is_outside
+            is_unenrolled = self._unenrolled_subjects(count, unenrolled, enrolled)
+            may_probe = np.ones_like(is_unenrolled)
             if enrolled is not None and rule.too_few == "drop":
-                probes = is_outside & self.is_able
-            gallery &= ~is_outside[:, subjects.codes]
-            probe = np.where(is_outside[:, subjects.codes], probes[:, subjects.codes], probe)
+                may_probe &= self.is_able
+            gallery &= ~is_unenrolled[:, subjects.codes]
+            probe = np.where(is_unenrolled[:, subjects.codes], may_probe[:, subjects.codes], probe)
         for name, role in (("gallery", gallery), ("probes", probe)):
             if not role.any(axis=1).all():
                 raise DataError(
@@ -313,19 +318,22 @@ class Enrolment:
         return np.stack([probe, gallery], axis=1)
 
     def _at_most_per_subject(self, number: int, probe: np.ndarray) -> np.ndarray:
+        """Draw at most `number` probes of each subject, from and as masks (repeats, n)."""
         subjects = self._samples.subjects
-        in_order = by_name(self._samples)
-        group = np.where(probe, subjects.codes, len(subjects))[:, in_order]
+        order = by_name(self._samples)
+        # Samples that are no probes are a last group, which is left out.
+        group = np.where(probe, subjects.codes, len(subjects))[:, order]
         drawn = self._draws.probes.grouped(len(probe), group, len(subjects) + 1)
-        first = np.sort(group[0])
-        place = np.arange(len(first)) - np.searchsorted(first, first)
-        return shuffling.flags(
-            in_order[drawn[:, (place < number) & (first < len(subjects))]], self._samples.n
-        )
+        # In each repeat, a group has the same number of samples.
+        group_of_place = np.sort(group[0])
+        place = np.arange(len(group_of_place)) - np.searchsorted(group_of_place, group_of_place)
+        is_drawn = (place < number) & (group_of_place < len(subjects))
+        return shuffling.flags(order[drawn[:, is_drawn]], self._samples.n)
 
-    def _outside(
+    def _unenrolled_subjects(
         self, count: int, unenrolled: float | int | None, enrolled: float | int | None
     ) -> np.ndarray:
+        """Draw the subjects that are not enrolled, bool (count, subjects)."""
         subjects = self._samples.subjects
         name = self._samples.splitter
         if unenrolled is not None:
@@ -358,6 +366,7 @@ class Enrolment:
         return units
 
     def _allowed(self) -> np.ndarray:
+        """Return which samples the metadata of `enrol` allow to enrol, bool (n,)."""
         may_enrol = np.ones(self._samples.n, dtype=bool)
         for name, value in (self._rule.enrol or {}).items():
             column = self._samples.labelled(name)
@@ -375,6 +384,7 @@ class Enrolment:
         return may_enrol
 
     def _wanted(self, candidates: np.ndarray) -> np.ndarray:
+        """Return the number of templates to enrol of each unit, from the numbers of candidates."""
         if self._rule.n_gallery is None:
             return np.maximum(candidates, 1)
         size = shuffling.as_size(self._samples.splitter, "n_gallery", self._rule.n_gallery)
@@ -407,18 +417,22 @@ class Enrolment:
     def _cannot_enrol(
         self, units: LabelCodes, candidates: np.ndarray, wanted: np.ndarray
     ) -> np.ndarray:
+        """Return which subjects cannot have all enrolled templates and a probe, bool (subjects,).
+
+        Raise if there are any and `too_few` is "raise".
+        """
         rule = self._rule
         subjects = self._samples.subjects
-        subject = np.empty(len(units), dtype=np.int64)
-        subject[units.codes] = subjects.codes
+        subject_of_unit = np.empty(len(units), dtype=np.int64)
+        subject_of_unit[units.codes] = subjects.codes
 
-        def of_subjects(numbers: np.ndarray) -> np.ndarray:
+        def sums_by_subject(numbers: np.ndarray) -> np.ndarray:
             sums = np.zeros(len(subjects), dtype=np.int64)
-            np.add.at(sums, subject, numbers)
+            np.add.at(sums, subject_of_unit, numbers)
             return sums
 
-        available = of_subjects(candidates)
-        needed = np.maximum(of_subjects(wanted), 1)
+        available = sums_by_subject(candidates)
+        needed = np.maximum(sums_by_subject(wanted), 1)
         enrolled = needed if rule.enrol is None else available
         has_too_few = (available < needed) | (subjects.counts - enrolled < 1)
         if has_too_few.any() and rule.too_few == "raise":

@@ -254,7 +254,7 @@ class Experiment(Division[ExperimentParts]):
         split[2:4, test] = enrolment.drawn(1, unenrolled, enrolled)[0]
         if not len(chosen):
             return
-        # The same proportion in the part of the threshold.
+        # The part of the threshold has the same proportion of enrolled subjects, not the number.
         if isinstance(unenrolled, int):
             unenrolled = min(unenrolled / len(part.subjects), 1 - 1e-9)
         if isinstance(enrolled, int):
@@ -282,14 +282,14 @@ class Experiment(Division[ExperimentParts]):
     def _parts_by_sample(
         self, samples: SplitInput, seed: np.random.SeedSequence
     ) -> Iterator[np.ndarray]:
-        """Yield the parts of some repeats, bool (repeats, 3, n).
+        """Yield masks of training, validation and test in some repeats, bool (repeats, 3, n).
 
-        Training has its share of the templates of each seen subject, rounded down but at least one;
-        validation its share, rounded up; the test has at least one. A subject with one template is
-        only tested.
+        Of each seen subject, training has its share of the templates, rounded down, but at least
+        one; validation has its share, rounded up; and the test has at least one. A subject with
+        one template is only tested.
         """
         subjects = samples.subjects
-        able = np.flatnonzero(subjects.counts > 1)
+        able = np.flatnonzero(subjects.counts > 1)  # the subjects that can be seen in training
         unseen = 0
         if not _absent(self.unseen):
             size = shuffling.as_size(samples.splitter, "unseen", self.unseen)
@@ -300,24 +300,25 @@ class Experiment(Division[ExperimentParts]):
                 "more are unseen; at least one has to be seen in training: fewer `unseen` "
                 f"subjects, or more templates of the {len(subjects)} subjects"
             )
-        dust = 1e-12 * subjects.counts  # 0.07 of 100 is 7, not 7.000000000000001
+        # The numbers of templates in training, and in training and validation, by subject.
+        rounding = 1e-12 * subjects.counts  # 0.07 of 100 is 7, not 7.000000000000001
         train, validation = self.train or 0, self.validation or 0
-        number = train if isinstance(train, int) else np.floor(train * subjects.counts + dust)
+        number = train if isinstance(train, int) else np.floor(train * subjects.counts + rounding)
         trained = np.clip(number, not _absent(self.train), subjects.counts - 1).astype(np.int64)
         number = (
             validation
             if isinstance(validation, int)
-            else np.ceil(validation * subjects.counts - dust)
+            else np.ceil(validation * subjects.counts - rounding)
         )
         not_tested = trained + np.clip(number, 0, subjects.counts - 1 - trained).astype(np.int64)
+
         draws = shuffling.stream(seed, shuffling.SAMPLE_PARTS)
-        of_seen = shuffling.stream(seed, shuffling.UNSEEN)
+        draws_of_subjects = shuffling.stream(seed, shuffling.UNSEEN)
         order = by_name(samples)
         groups = shuffling.ShuffledGroups(order, subjects.codes[order], len(subjects))
         for count in shuffling.blocks(self.repeats, samples.n):
-            is_seen = shuffling.flags(
-                able[of_seen.permutations(count, len(able))[:, unseen:]], len(subjects)
-            )
+            seen = able[draws_of_subjects.permutations(count, len(able))[:, unseen:]]
+            is_seen = shuffling.flags(seen, len(subjects))
             place = np.empty((count, samples.n), dtype=np.int64)
             np.put_along_axis(place, groups.drawn(draws, count), groups.place[None], axis=1)
             is_train = place < np.where(is_seen, trained, 0)[:, subjects.codes]

@@ -25,7 +25,9 @@ from bioeval.partition.base import (
 
 
 class _Folds(Splitter[Any]):
-    #: The named tuple that is yielded for a fold: other folds, and the fold.
+    """Splitters into folds of about the same size."""
+
+    #: The named tuple that is yielded for a fold: the samples outside, and those inside.
     _parts: type[TrainTest | ProbesGallery] = TrainTest
     shuffle: bool
     stratify: str | None
@@ -275,6 +277,8 @@ def require_column(splitter: str, stratify: object) -> None:
 
 
 class _FoldsByColumn(Splitter[TrainTest]):
+    """Splitters into given folds."""
+
     _parts = TrainTest
     _unit = "sample"
 

@@ -176,7 +176,7 @@ class TrainValidationTest(Division[ThreeParts]):
 
 
 def check_sizes(splitter: str, sizes: Mapping[str, Any]) -> None:
-    """Raise :class:`DataError` unless the sizes of parts are valid and within the whole."""
+    """Raise :class:`DataError` unless the sizes of parts are valid, and shares are at most 1."""
     given_sizes = {name: size for name, size in sizes.items() if size is not None}
     shares = 0.0
     for name, size in given_sizes.items():
@@ -197,10 +197,10 @@ def drawn_parts(
     repeats: int,
     strata: np.ndarray | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield, for some of the `repeats` at a time, the samples that each part has.
+    """Yield masks of the samples of each part, bool (repeats, parts, n), some repeats at once.
 
-    The arrays are bool (repeats, parts, samples), with the parts in the order of `sizes`. Each of
-    the `strata` of units (subjects, or samples) has its share of each part.
+    Parts are in the order of `sizes`. Units are subjects or samples; each of the `strata` of units
+    has its share of each part.
     """
     if by_subject:
         unit_of_sample = samples.subjects.codes

@@ -34,20 +34,22 @@ _PARTITION = 0x50415254
     UNSEEN,
 ) = range(10)
 
-# Samples of all repeats that are drawn at once, and of all splits whose parts are flags at once.
-_DRAWN = 1 << 15
-_FLAGGED = 1 << 18
+# Samples, of all repeats together, that are drawn at once.
+_DRAWN_AT_ONCE = 1 << 15
+
+# Samples, of all splits together, whose parts are masks at once.
+_FLAGS_AT_ONCE = 1 << 18
 
 
 def stream(seed: np.random.SeedSequence, purpose: int, key: int = 0) -> Stream:
-    """Return the random numbers of one purpose; the numbers of all repeats are consecutive."""
+    """Return the random numbers for a purpose, in which repeats follow each other."""
     inner = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _PARTITION, purpose))
     return Stream(inner, key)
 
 
 def blocks(repeats: int, n: int) -> Iterator[int]:
-    """Yield the numbers of repeats of `n` samples that are drawn at once."""
-    step = max(1, _DRAWN // max(n, 1))
+    """Yield how many repeats are drawn at once, until all are drawn; each has `n` samples."""
+    step = max(1, _DRAWN_AT_ONCE // max(n, 1))
     for low in range(0, repeats, step):
         yield min(step, repeats - low)
 
@@ -55,8 +57,8 @@ def blocks(repeats: int, n: int) -> Iterator[int]:
 class Shuffle:
     """Random orders of `n` units, or the ascending order without a seed.
 
-    The units of a stratum are adjacent: the order of the strata is random, and the order within a
-    stratum; how units of different strata are mixed has no influence.
+    With `strata`, the units of each stratum are adjacent; the order of the strata is random, and so
+    is the order of the units within each stratum.
     """
 
     def __init__(
@@ -66,12 +68,13 @@ class Shuffle:
         seed: np.random.SeedSequence | None,
         purpose: int,
     ):
-        self._n, self._strata = n, strata
+        self._n = n
+        self._strata = strata
         self._members = None if strata is None else np.argsort(strata, kind="stable")
-        self._draws = self._of_strata = None
+        self._draws = self._draws_of_strata = None
         if seed is not None:
             self._draws = stream(seed, purpose)
-            self._of_strata = stream(seed, STRATA, purpose)
+            self._draws_of_strata = stream(seed, STRATA, purpose)
 
     def folds(self, count: int, folds: int) -> np.ndarray:
         """Return the fold of each unit in the next `count` orders, (count, n).
@@ -85,10 +88,11 @@ class Shuffle:
             place = np.arange(units)[None]
             if self._draws is not None:
                 place = self._draws.permutations(count, units)
-            return np.repeat(np.arange(folds), sizes)[place]  # the fold of each place in an order
+            fold_of_place = np.repeat(np.arange(folds), sizes)
+            return fold_of_place[place]
         order, stratum = self._orders(count, self._strata, self._members)
-        # Places are dealt to folds in turn; sorting by stratum, then fold, keeps how many units of
-        # a stratum each fold has, and puts units of a fold side by side.
+        # Places are dealt to folds in turn. Sorted by fold within each stratum, the units of a
+        # stratum in the same fold are adjacent; their number does not change.
         dealt = np.sort(stratum * folds + np.arange(units) % folds, axis=1) % folds
         fold = np.empty(order.shape, dtype=np.int64)
         np.put_along_axis(fold, order, dealt, axis=1)
@@ -97,43 +101,47 @@ class Shuffle:
     def parts(self, count: int, sizes: Sequence[int]) -> np.ndarray:
         """Return the part of each unit in the next `count` random orders, (count, n).
 
-        Parts have these sizes; the other units are in a last part. With strata, the units of each
-        part are evenly spread over the orders, so that each stratum has its share of a part, give
-        or take one; of three parts, less than two.
+        Parts have the `sizes`; the other units are in a last part. With strata, each stratum has
+        its share of a part, give or take one unit, with three parts less than two units.
         """
         sizes = [*sizes, self._n - sum(sizes)]
-        part = np.repeat(np.arange(len(sizes)), sizes)  # (n,): the part of each place in an order
+        part_of_place = np.repeat(np.arange(len(sizes)), sizes)
         if self._strata is None or self._members is None:
             assert self._draws is not None
-            return part[self._draws.permutations(count, self._n)]
-        # (n,): each part spreads its units evenly over the unit interval, and all are merged.
-        place = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes])
+            return part_of_place[self._draws.permutations(count, self._n)]
+        # The places of each part are evenly spread over the order: over the unit interval, in which
+        # the places of all parts are then merged.
+        position = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes])
+        part_of_place = part_of_place[np.argsort(position, kind="stable")]
         order, _ = self._orders(count, self._strata, self._members)
-        drawn = np.empty(order.shape, dtype=np.int64)
-        evenly = part[np.argsort(place, kind="stable")]
-        np.put_along_axis(drawn, order, np.broadcast_to(evenly, order.shape), axis=1)
-        return drawn
+        part = np.empty(order.shape, dtype=np.int64)
+        np.put_along_axis(part, order, np.broadcast_to(part_of_place, order.shape), axis=1)
+        return part
 
     def _orders(
         self, count: int, strata: np.ndarray, members: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the units stratum after stratum, and their strata numbered in this order."""
+        """Return `count` orders of the units, stratum after stratum, and the stratum at each place.
+
+        The strata are numbered in their order.
+        """
         stratum = strata[members][None]
-        if self._draws is None or self._of_strata is None:
+        if self._draws is None or self._draws_of_strata is None:
             return members[None], stratum
-        number = int(strata.max()) + 1
-        stratum = self._of_strata.permutations(count, number)[:, stratum[0]]
-        order = members[self._draws.grouped(count, stratum, number)]
+        stratum_count = int(strata.max()) + 1
+        stratum = self._draws_of_strata.permutations(count, stratum_count)[:, stratum[0]]
+        order = members[self._draws.grouped(count, stratum, stratum_count)]
         return order, np.sort(stratum, axis=1)
 
 
 def fold_flags(fold: np.ndarray, folds: int) -> Iterator[np.ndarray]:
-    """Yield the samples outside and inside each fold, (splits, 2, n), repeat after repeat.
+    """Yield masks of the samples outside and inside each fold, (splits, 2, n).
 
-    `fold` (repeats, n) has the fold of each sample.
+    `fold` (repeats, n) is the fold of each sample. The folds of a repeat follow each other; some
+    splits are yielded at a time.
     """
     splits = np.arange(len(fold) * folds)
-    step = max(1, _FLAGGED // fold.shape[1])
+    step = max(1, _FLAGS_AT_ONCE // fold.shape[1])
     for low in range(0, len(splits), step):
         repeat, number = np.divmod(splits[low : low + step], folds)
         is_inside = fold[repeat] == number[:, None]
@@ -143,8 +151,7 @@ def fold_flags(fold: np.ndarray, folds: int) -> Iterator[np.ndarray]:
 class ShuffledGroups:
     """Samples, group after group, in random order within each group.
 
-    The group at each position, `group` (n,), and the place within the group, `place` (n,), are the
-    same in all orders.
+    All orders have the same `group` (n,) at each position, and the same `place` (n,) within it.
     """
 
     def __init__(self, sample: np.ndarray, group: np.ndarray, groups: int):
@@ -153,19 +160,19 @@ class ShuffledGroups:
         self.sample = sample[order]
         self.group = group[order]
         self.groups = groups
-        number = np.bincount(self.group, minlength=groups)
-        starts = np.cumsum(number) - number  # (groups,): where each group begins
+        sizes = np.bincount(self.group, minlength=groups)
+        starts = np.cumsum(sizes) - sizes  # (groups,): where each group begins
         self.place = np.arange(len(order)) - starts[self.group]
 
     def drawn(self, draws: Stream | None, count: int) -> np.ndarray:
-        """Return the samples in `count` orders, (count, n); in the order given without `draws`."""
+        """Return the samples in `count` orders, (count, n); without `draws`, in the given order."""
         if draws is None:
             return np.broadcast_to(self.sample, (count, len(self.sample)))
         return self.sample[draws.grouped(count, self.group, self.groups)]
 
 
 def flags(chosen: np.ndarray, n: int) -> np.ndarray:
-    """Return which of `n` samples are chosen, bool (count, n), of their numbers (count, m)."""
+    """Return masks of the chosen among `n` samples, bool (count, n), from indices (count, m)."""
     is_chosen = np.zeros((len(chosen), n), dtype=bool)
     np.put_along_axis(is_chosen, chosen, True, axis=1)
     return is_chosen
@@ -192,7 +199,7 @@ def number_of_units(size: int | float, total: int, *, up: bool) -> int:
     if isinstance(size, int):
         return size
     exact = size * total
-    dust = 1e-12 * total  # 0.07 of 100 is 7, not 7.000000000000001
+    rounding = 1e-12 * total  # 0.07 of 100 is 7, not 7.000000000000001
     if up:
-        return math.ceil(exact - dust)
-    return math.floor(exact + dust)
+        return math.ceil(exact - rounding)
+    return math.floor(exact + rounding)

@@ -523,7 +523,7 @@ class Protocol:
         may_be_empty=True,
     )
     path: str | None = field(default=None, compare=False)
-    # Whether its values were checked; not copied by `replace`, whose result may be another card.
+    # Whether the values were checked. `replace` does not copy it, since values may have changed.
     _checked: bool = field(default=False, init=False, compare=False, repr=False)
 
     @property
@@ -568,7 +568,7 @@ class Protocol:
     def as_tables(self) -> dict[str, Any]:
         """Return the values and the sections of the card's file, with every default written out.
 
-        Left out is what is not fixed, and defaults of fields that the layout does not have.
+        Values that are not fixed are left out, and fields that the layout does not have.
         """
 
         def written(values: Any, fields: Mapping[str, Field]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ _NO_WORDS_IN_FOLDS = (
 def read_card(text: str, where: str, path: str | None = None) -> Protocol:
     """Return the protocol of a card's text, with the defaults filled in.
 
-    The error of what is wrong says `where`, the section, the value and what was expected.
+    Errors state `where`, the section, the value, and the expected value.
     """
     values = _checked_tables(read_toml(text.replace("\r\n", "\n"), where), where)
     head = values.pop("")
@@ -68,7 +68,7 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
 
 
 def mark_checked(card: Protocol) -> None:
-    """Let a card be used without another check of its values."""
+    """Mark a card as checked, so that its values are not checked again."""
     object.__setattr__(card, "_checked", True)
 
 

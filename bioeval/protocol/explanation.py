@@ -12,7 +12,8 @@ from bioeval.scores.exclusions import exclusions_in_words
 
 WIDTH = 92
 _LABEL = 18
-_LEAST = 24  # columns for a text beside its label; below, the label begins the text
+# The fewest columns for a text beside its label; with fewer, the text begins with the label.
+_LEAST_COLUMNS = 24
 
 _Wrap = Callable[..., list[str]]
 
@@ -30,7 +31,7 @@ def _in_lecture_words(template: str, task: str) -> str:
 def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words) -> str:
     """Return a protocol in plain words, in lines of at most `width` columns.
 
-    What the card itself says, such as its title and its summary, is as it is written there.
+    The title and the summary are as the card has them.
     """
     layout = protocol.layout
     wrap = functools.partial(_wrapped_lines, width)
@@ -126,7 +127,7 @@ def _holds(value: object, word: str) -> bool:
 
 def _wrapped_lines(width: int, text: str, label: str = "", indent: int = 0) -> list[str]:
     hanging = indent + _LABEL if label else indent
-    if label and width - hanging < _LEAST:
+    if label and width - hanging < _LEAST_COLUMNS:
         text = f"{label}: {text}"
         label = ""
         hanging = indent + 2

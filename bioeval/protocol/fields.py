@@ -58,19 +58,20 @@ class Field:
     doc: str  # what the field decides, in one line; a template with terms
     kind: str = "text"  # or integer, number, size
     many: bool = False  # whether the value is a list
-    choices: Mapping[str, Choice] = field(default_factory=dict)  # kth:K is kth:1, kth:2, ...
-    ge: float | None = None  # bounds of the accepted numbers
+    #: The accepted words; ``kth:K`` stands for kth:1, kth:2 and so on.
+    choices: Mapping[str, Choice] = field(default_factory=dict)
+    ge: float | None = None  # bounds of the accepted numbers: >=, >, <=, <
     gt: float | None = None
     le: float | None = None
     lt: float | None = None
     pattern: str | None = None  # the accepted form of a text, a regular expression
     pattern_words: str = ""  # the same in words
     table: Mapping[str, str] = field(default_factory=dict)  # kinds of the keys of an inline table
-    default: object = None  # where a card leaves the field out; None: nothing is fixed
+    default: object = None  # the value if a card leaves the field out; None: nothing is fixed
     required: bool = False
-    distinct: bool = False  # values of a list: whether they must differ,
-    increasing: bool = False  # must increase,
-    may_be_empty: bool = False  # may be none
+    distinct: bool = False  # whether the values of a list must differ
+    increasing: bool = False  # whether the values of a list must increase
+    may_be_empty: bool = False  # whether a list may have no values
     layouts: tuple[str, ...] = EVERY_LAYOUT
     only_if: tuple[str, str] | None = None  # (field of the section, word that it must have)
 
@@ -143,9 +144,9 @@ def card_field(
     choices: Mapping[str, str | Choice] | None = None,
     **options: Any,
 ) -> Any:
-    """Return the dataclass field of a card's field; `options` are further fields of :class:`Field`.
+    """Return the dataclass field for a field of a card; `options` are fields of :class:`Field`.
 
-    The annotation says the kind and whether the value is a list.
+    The annotation of the dataclass field states the kind, and whether the value is a list.
     """
     described = Field(
         doc,

@@ -82,9 +82,9 @@ def load(
 
 
 def for_layout(layout: str, protocol: str | os.PathLike[str] | Protocol = "auto") -> Protocol:
-    """Return the card of a protocol for a layout: ``"auto"`` and ``"course-kfold"`` have several.
+    """Return the card of a protocol for a layout; ``"auto"`` and ``"course-kfold"`` have several.
 
-    Any other protocol is returned as :func:`load` does, whatever its layout.
+    Other protocols are loaded as by :func:`load`, whatever the layout.
     """
     if not isinstance(protocol, str) or protocol not in _BY_LAYOUT:
         return load(protocol)
@@ -123,6 +123,6 @@ def _load_shipped(name: str) -> Protocol:
 
 
 def of_claims(card: Protocol) -> Protocol:
-    """Return a card with verification alone, of single comparisons: of claim scores."""
+    """Return the card for claim scores: verification alone, of single comparisons."""
     verification = replace(card.section("verification"), templates=("single",))
     return replace(card, verification=verification, open_set=None, closed_set=None)

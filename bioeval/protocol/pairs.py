@@ -1,8 +1,7 @@
 """Attempts of an all-against-all matrix: all comparisons, or each pair once.
 
-In a square matrix (i, j) and (j, i) are two attempts. Protocols that compare each pair of
-templates once, and those that take impostors from the first template of each subject alone, leave
-the other cells out; here they are masked.
+In a square matrix (i, j) and (j, i) are two attempts. Some protocols compare each pair of templates
+once, or take impostors from the first template of each subject alone; other cells are masked here.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from bioeval.scores.requirements import require_all_scores
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:
-    """Return the scores without comparisons that a card, or `protocol.exclude`, leaves out."""
+    """Return the scores without the comparisons that a card leaves out."""
     if hasattr(protocol, "exclude"):
         excluded = protocol.exclude
     else:
@@ -38,15 +37,17 @@ def with_exclusions(scores: Scores, protocol: Any) -> Scores:
 
 
 def with_pairs(scores: Scores, rule: str) -> Scores:
-    """Return the scores with a mask of the cells that a rule of pairs does not compare.
+    """Return the scores with a mask that leaves out what a rule of pairs does not compare.
 
-    ``"ordered"`` compares every cell off the diagonal; ``"unordered"`` each pair of templates once,
-    with the later one as the probe and the earlier one enrolled, or the other way round where only
-    this comparison is there; ``"first-impostors"`` does the same, and takes impostors only between
-    the first templates of two subjects (FVC): N S (S - 1) / 2 genuine and N (N - 1) / 2 impostor
-    attempts of N subjects with S templates each, such as 2,800 and 4,950 for the 100 fingers and 8
-    impressions of FVC2004 (Maio et al., ICBA 2004). What is earlier is decided by a column or by
-    names, as `places_in_order` does, else by the order of the rows.
+    - ``"ordered"`` compares every cell off the diagonal.
+    - ``"unordered"`` compares each pair of templates once: the later one is the probe and the
+      earlier one is enrolled, or the other way round if only this comparison exists.
+    - ``"first-impostors"`` does the same, but takes impostors only between the first templates of
+      two subjects (FVC): N S (S - 1) / 2 genuine and N (N - 1) / 2 impostor attempts of N subjects
+      with S templates each, such as 2,800 and 4,950 for the 100 fingers with 8 impressions of
+      FVC2004 (Maio et al., ICBA 2004).
+
+    Templates are in the order of `places_in_order`: by a column, by names, or by row.
     """
     if rule == "ordered":
         return scores
@@ -66,45 +67,49 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     codes = scores.codes.gallery
     templates = scores.shape[0]
     place, decided_by = places_in_order(scores.probe_meta, templates, scores.probe_names)
-    first = np.full(templates, rule == "unordered")
-    in_order = np.argsort(place)
-    first[in_order[np.unique(codes[in_order], return_index=True)[1]]] = True
+    may_be_impostor = np.full(templates, rule == "unordered")
+    order = np.argsort(place)
+    first_of_subject = order[np.unique(codes[order], return_index=True)[1]]
+    may_be_impostor[first_of_subject] = True
     left_out = left_out_rows(scores, 0, templates)
     if left_out is None:
         left_out = np.zeros((templates, templates), dtype=bool)
     mask = np.full((templates, templates), Mask.IGNORE, dtype=np.uint8)
-    cells = orders = 0  # existing comparisons, and comparisons in the other order of a pair
+    comparisons = 0
+    other_orders = 0  # comparisons that are left out since the pair is compared in another order
     for i in range(templates):
         is_attempt = ~left_out[i]
         is_attempt[i] = False
-        # In the other order, where this order is missing: a pair is one comparison in either order.
-        chosen = is_attempt & ((place < place[i]) | left_out[:, i])
-        genuine = codes == codes[i]
-        compared = chosen & (genuine | (first[i] & first))
-        mask[i, compared] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)[compared]
-        cells += int(is_attempt.sum())
-        orders += int(is_attempt.sum()) - int(chosen.sum())
-    notes = _notes_on_left_out(mask, rule, codes, cells, orders)
+        # The enrolled template is earlier, unless the comparison in this order is missing.
+        is_in_order = is_attempt & ((place < place[i]) | left_out[:, i])
+        is_genuine = codes == codes[i]
+        is_compared = is_in_order & (is_genuine | (may_be_impostor[i] & may_be_impostor))
+        mask[i, is_compared] = np.where(is_genuine, Mask.GENUINE, Mask.IMPOSTOR)[is_compared]
+        comparisons += int(is_attempt.sum())
+        other_orders += int(is_attempt.sum()) - int(is_in_order.sum())
+    notes = _notes_on_left_out(mask, rule, codes, comparisons, other_orders)
     if rule == "first-impostors" and not decided_by:
         notes.append(Message("first-by-order", what="impostor attempts"))
     return scores.with_mask(mask).with_remarks(*notes)
 
 
 def _notes_on_left_out(
-    mask: np.ndarray, rule: str, codes: np.ndarray, cells: int, orders: int
+    mask: np.ndarray, rule: str, codes: np.ndarray, comparisons: int, other_orders: int
 ) -> list[Message]:
-    size = np.bincount(codes)
-    expected = {Mask.GENUINE: int((size * (size - 1)).sum()) // 2}
-    units = len(codes) if rule == "unordered" else int(np.count_nonzero(size))
-    expected[Mask.IMPOSTOR] = units * (units - 1) // 2
+    """Return messages on comparisons that the rule leaves out, and on pairs that are missing."""
+    templates = np.bincount(codes)  # of each subject
+    expected = {Mask.GENUINE: int((templates * (templates - 1)).sum()) // 2}
+    impostors = len(codes) if rule == "unordered" else int(np.count_nonzero(templates))
+    expected[Mask.IMPOSTOR] = impostors * (impostors - 1) // 2
     if rule == "unordered":
         expected[Mask.IMPOSTOR] -= expected[Mask.GENUINE]
     missing = [number - int(np.count_nonzero(mask == x)) for x, number in expected.items()]
     compared = sum(expected.values()) - sum(missing)
     notes = []
-    if compared < cells:
-        about = {"compared": compared, "orders": orders, "others": cells - orders - compared}
-        notes.append(Message("pairs-left-out", comparisons=cells, rule=rule, **about))
+    if compared < comparisons:
+        others = comparisons - other_orders - compared
+        about = {"compared": compared, "orders": other_orders, "others": others}
+        notes.append(Message("pairs-left-out", comparisons=comparisons, rule=rule, **about))
     if any(missing):
         genuine, impostor = missing
         notes.append(Message("pairs-missing", rule=rule, genuine=genuine, impostor=impostor))

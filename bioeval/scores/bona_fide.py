@@ -1,4 +1,4 @@
-"""Bona fide presentations alone: only studies of attacks take attack presentations.
+"""Scores without attack presentations, for all calls but the studies of attacks.
 
 The metadata column ``attack`` has the species of attacks; for bona fide presentations the cell is
 empty, or a mark such as ``-``, ``none`` or ``bona fide``.
@@ -23,14 +23,15 @@ from bioeval.scores.matrix import Scores
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Class words of bona fide presentations, zero-effort impostors among them, as `_letters` has them.
+# Words for the class of bona fide presentations, and of zero-effort impostors, by `_folded`.
 _WORDS = frozenset(("bonafide", "live", "genuine", "real", "target", "nontarget", "impostor"))
 
 # Cells of bona fide presentations in a column of species: empty, or a word for nothing.
 _NO_SPECIES = frozenset(("", "none", "n/a", "na", "nan", "<na>", "nat"))
 
 
-def _letters(cell: str) -> str:
+def _folded(cell: str) -> str:
+    """Return a cell in lower case, without blanks, underscores, hyphens and dashes."""
     return "".join(
         letter
         for letter in cell.casefold()
@@ -40,12 +41,12 @@ def _letters(cell: str) -> str:
 
 def is_bona_fide_word(cell: str) -> bool:
     """Whether a class word says that a presentation is bona fide."""
-    return _letters(cell) in _WORDS
+    return _folded(cell) in _WORDS
 
 
 def is_bona_fide(cell: str) -> bool:
     """Whether a cell of a column of species says that a presentation is bona fide."""
-    return _letters(cell) in _WORDS | _NO_SPECIES
+    return _folded(cell) in _WORDS | _NO_SPECIES
 
 
 def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
@@ -84,7 +85,7 @@ def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
 
 
 def attacks_of(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Return which rows and which gallery templates are attack presentations, by their column."""
+    """Return which probes and which gallery templates are attacks, by the column ``attack``."""
     if scores.layout == "pairs":
         return _are_attacks(scores.pairs.attack, scores.shape[0]), np.zeros(0, dtype=bool)
     probe_count, gallery_count = scores.shape
@@ -99,7 +100,7 @@ def _are_attacks(species: np.ndarray | None, length: int) -> np.ndarray:
 
 
 def without_attacks(scores: Scores) -> Scores:
-    """Return scores without rows and columns of attack presentations, with a remark on them.
+    """Return scores without attack presentations, with a remark that these are left out.
 
     Raise :class:`DataError` if no bona fide presentation is left.
     """
@@ -127,7 +128,7 @@ def without_attacks(scores: Scores) -> Scores:
 
 
 def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function leave attack presentations out."""
+    """Decorate a function so that its scores have no attack presentations."""
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> R:

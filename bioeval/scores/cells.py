@@ -19,7 +19,7 @@ from bioeval.scores.row_source import RowSource, row_source
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import EmbeddingSource
 
-# Rows, spread over the matrix, whose scores a fingerprint has a digest of.
+# Rows, spread over the matrix, whose scores enter a fingerprint.
 _ROWS_OF_DIGEST = 16
 
 
@@ -69,18 +69,18 @@ class Cells:
 
     @property
     def base(self) -> Any:
-        """The values; a lazy matrix is made now, and kept."""
+        """The source of the values; a lazy matrix is made now, and kept."""
         return self.source.matrix() if self._is_lazy else self.source
 
     @property
     def embeddings(self) -> EmbeddingSource | None:
-        """The embeddings that the values are computed from; None of values in memory."""
+        """The embeddings from which values are computed; None if the values are in memory."""
         if self._is_lazy:
             return self.source.source
         return self.source if self.streams else None
 
     def require_kind(self, kind: Kind) -> None:
-        """Raise :class:`DataError` where embeddings are compared by a metric of another kind."""
+        """Raise :class:`DataError` if the metric of embeddings gives scores of another kind."""
         if self.streams:
             from bioeval.scores.metrics import kind_of_metric
 
@@ -134,22 +134,22 @@ class Cells:
     def digest(self, probe_ids: np.ndarray, gallery_ids: np.ndarray) -> str:
         """Return a digest of the values of some rows, which are spread over the matrix.
 
-        A row has the scores of all templates of the gallery: another template changes each row.
-        Comparisons that are left out do not matter: a protocol decides about exclusions.
+        Each row has the scores of all gallery templates, so that another template changes it. Masks
+        do not count, since the protocol decides what is left out.
         """
         row_count = self.shape[0]
         if not row_count:
             return digest_of_values([])
         rows = np.unique(np.linspace(0, row_count - 1, _ROWS_OF_DIGEST).astype(np.int64))
-        if (source := self.embeddings) is not None:  # a row alone would compute those around it
+        if (source := self.embeddings) is not None:  # reading a row would compute a whole tile
             values = source.of_rows(taken(self.rows, rows))
             values = values if self.columns is None else values[:, self.columns]
         elif self.in_memory:
             values = read_block(self.base, taken(self.rows, rows), 0, len(rows), self.columns)
         else:
             values = np.stack([self.read(row, row + 1)[0] for row in rows.tolist()])
-        itself = probe_ids[rows][:, None] == gallery_ids
-        return digest_of_values([np.where(itself, values.dtype.type(0), values)])
+        is_itself = probe_ids[rows][:, None] == gallery_ids
+        return digest_of_values([np.where(is_itself, values.dtype.type(0), values)])
 
     # ---------------------------------------------------------------- other cells
 
@@ -172,9 +172,9 @@ class Cells:
         return replace(self, source=base[:])
 
     def of_own_columns(self) -> Cells:
-        """Return the same cells, which compute or inflate no columns but their own.
+        """Return the same cells, for which no other columns are computed or inflated.
 
-        The last digits of a distance of embeddings may differ from the digits in a whole row.
+        The last digits of distances of embeddings may differ from the distances in a whole row.
         """
         columns = self.columns
         if columns is None or self.mask is not None or 2 * len(columns) > self.source.shape[1]:
@@ -188,9 +188,9 @@ class Cells:
         return self
 
     def missing(self, low: int, high: int, failures: bool) -> np.ndarray:
-        """Return which cells of rows ``low:high`` are masked or, where `failures` count, failed.
+        """Return which cells of rows ``low:high`` are masked or, with `failures`, failed.
 
-        Cells that the mask of a protocol leaves out are not missing.
+        Cells that are left out by the mask of a protocol alone are not missing.
         """
         missing = np.zeros((high - low, self.shape[1]), dtype=bool)
         mask = getattr(self.mask, "given", self.mask)

@@ -18,7 +18,7 @@ _Kth = Literal["kth:1", "kth:2", "kth:3", "kth:4", "kth:5", "kth:6", "kth:7", "k
 #: Rules that fuse the scores of a subject's templates.
 FusionRule = Literal[_Plain, _Kth]
 
-#: The rules, and which of the scores decides. Distances are fused by the first five alone.
+#: The rules in words. Only the first five fuse distances.
 FUSIONS = {
     "best": "the closest of the subject's templates decides: the smallest distance, the largest "
     "similarity",
@@ -37,9 +37,9 @@ FUSIONS = {
 
 
 class FewTemplates(NamedTuple):
-    """Claims of people with fewer templates than a rule needs: no attempts.
+    """Claims of people with fewer templates than a rule needs, which are no attempts.
 
-    `claims` (int64 (k, 2)) are the identities of their probe and of their column.
+    `claims` (int64 (k, 2)) are the identities of the row and of the column of each claim.
     """
 
     claims: np.ndarray
@@ -49,7 +49,7 @@ class FewTemplates(NamedTuple):
 def parse_fusion(
     fusion: str, argument: str = "fusion", rules: Iterable[str] = FUSIONS
 ) -> tuple[str, int]:
-    """Return the method and the order of a fusion: ``"kth:2"`` is ``("kth", 2)``."""
+    """Return the method and the order of a rule: ``"kth:2"`` is ``("kth", 2)``."""
     if isinstance(fusion, str) and fusion.startswith("kth:"):
         order = fusion[4:]
         if order.isdecimal() and 1 <= int(order) < 2**31:
@@ -62,11 +62,11 @@ def parse_fusion(
 
 
 def order_of(fusion: str | None) -> int:
-    """Return how many templates a rule needs: K of ``"kth:K"``, else 1."""
+    """Return the number of templates that a rule needs: K for ``"kth:K"``, else 1."""
     return max(1, parse_fusion(fusion or "best")[1])
 
 
 def by_closeness(fusion: str, kind: Kind) -> str:
-    """Return a rule whose words do not depend on the kind: best or worst for "min" and "max"."""
+    """Return the rule that holds for distances: "min" and "max" become best or worst."""
     best, worst = ("max", "min") if kind in LARGER_IS_CLOSER else ("min", "max")
     return {best: "best", worst: "worst"}.get(fusion, fusion)

@@ -49,40 +49,39 @@ class ScoreData:
     _gallery_meta: Mapping[str, np.ndarray] = {}
     _probe_names: pd.Index | None = None
     _gallery_names: pd.Index | None = None
-    #: The names of pairs in the index of their scores; None without an index, or of other layouts.
+    #: The names of pairs, from the index of their scores; None without an index.
     pair_names: pd.Index | None = None
     _without_gallery_labels = False  # whether the probes' labels stand for the gallery's
     origin = ""
-    metric = ""  # of bioeval, by which the scores were computed from embeddings
+    metric = ""  # the metric of bioeval that compared embeddings, if any
     is_derived = False  # whether the values come from other scores, by fusion or calibration
     _memory_limit = MEMORY_LIMIT
-    _limited = False  # whether the limit was stated, and holds for all that is counted
+    _limited = False  # whether the memory limit was stated, and so holds for counting, too
     _labelled = True
     exclude: tuple[str, ...] = ()
     #: The exclusions of the scores from which these scores were computed.
     _excluded_before: tuple[str, ...] = ()
-    #: An attempt of claim scores, in words; empty: a comparison.
+    #: What an attempt of claim scores is, in words; empty if an attempt is a comparison.
     claims = ""
-    #: The attempts of claim scores in few words, for a title.
+    #: The same in a few words, for a title.
     claims_title = ""
-    #: The tries of an attempt, at most.
+    #: The largest number of tries of an attempt.
     tries = 1
-    #: Identities of probe and gallery of incomplete claims, int64 (k, 2).
+    #: The identities of the row and the column of claims that lack tries, int64 (k, 2).
     _incomplete: np.ndarray | None = None
     #: Claims that have fewer templates than their fusion needs.
     _too_few: FewTemplates | None = None
-    #: The tries of claims of several, as `Tries` of `claim_scores.py`.
+    #: The `Tries` of claims, if attempts have several.
     _tries: Any = None
     #: Remarks from reading the file or computing the scores, for every result.
     remarks: tuple[Message, ...] = ()
-    #: Attack presentations that were left out.
+    #: The number of attack presentations that were left out.
     _attacks_left_out = 0
-    #: Columns of a table of templates that are no metadata, and why.
+    #: Why columns are left out of the metadata, by their names.
     _columns_left_out: Mapping[str, str] = {}
-    #: How a file was read, for the description of the data: phrases.
+    #: Phrases on how a file was read, for the description of the data.
     reading: tuple[str, ...] = ()
-    #: Labels that mark distractors and junk: as given, or as the names of images say; None: the
-    #: words for unknown people, and -1.
+    #: Labels of no person, as given, or by the names of images; None: the labels of `NO_PERSON`.
     distractor_ids: tuple[int | str, ...] | None = None
     junk_ids: tuple[int, ...] = ()
 
@@ -345,7 +344,7 @@ class ScoreData:
         return self.lists.gallery_size
 
     def _require_kept(self, column: Any, argument: str, *sides: Mapping[str, Any]) -> None:
-        """Raise where a column is left out of the metadata, as it had several values a template."""
+        """Raise where a column was left out of the metadata, since a template had two values."""
         if not isinstance(column, str) or all(column in meta for meta in sides):
             return
         if column in self._columns_left_out:

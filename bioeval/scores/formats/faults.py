@@ -10,13 +10,15 @@ import numpy as np
 
 from bioeval.base.errors import BioevalError, DataError, nearest_name, printable
 
-_LONGEST = 200  # characters of a library's message
+# The most characters of a library's message that are shown, the most places of wrong rows, and the
+# most names before a message says how many more there are.
+_LONGEST = 200
 _EXAMPLES = 3
-_LISTED = 12  # names in a message before it says how many more there are
+_LISTED = 12
 
 
 def fault(place: Any, problem: str, expected: Any = "", *, line: int | None = None) -> DataError:
-    """Return the error of a file: place, problem, and expected content or remedy."""
+    """Return the error of a file: its place, the problem, and the expected content or a remedy."""
     location = f"{place}: " if line is None else f"{place}: line {line}: "
     return DataError(f"{location}{problem}; {expected}" if expected else f"{location}{problem}")
 
@@ -48,12 +50,12 @@ def missing(
 
 
 def wrong_shape(place: Any, noun: str, shape: Any, expected: str) -> DataError:
-    """Return the error of values that do not fit."""
+    """Return the error of an array that has another shape than expected."""
     return fault(place, f"{noun} has shape {shape}".strip(), f"expected {expected}")
 
 
 def refuse_rows(wrong: np.ndarray, table: Any, problem: str, expected: Any = "") -> None:
-    """Raise where rows of a table are wrong: how many, and the places of the first."""
+    """Raise if rows of a table are wrong, with their number and the places of the first."""
     rows = np.flatnonzero(wrong)
     if not len(rows):
         return

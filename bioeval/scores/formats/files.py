@@ -53,8 +53,8 @@ NPY_MAGIC = b"\x93NUMPY"
 MAT_MAGIC = b"MATLAB "
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 
-#: The most bytes of a text, decompressed; an array of text padded to its longest value has at most
-#: as many characters. Text takes some ten times its size in memory, arrays do not.
+#: The most bytes of a decompressed text, and the most characters of an array of text, padded to its
+#: longest value. In memory a text takes some ten times its size.
 MOST_TEXT = 1 << 28
 
 
@@ -78,7 +78,8 @@ def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> P
         folder = path.parent
         if not folder.is_dir():
             raise DataError(f"{path}: no such file; {no_folder(folder, '')}")
-        siblings = [x for x in os.listdir(folder) if x != path.name]  # not a link to nothing itself
+        # The name itself is listed if it is a link to nothing.
+        siblings = [x for x in os.listdir(folder) if x != path.name]
         raise DataError(f"{path}: no such file.{nearest_name(path.name, siblings)}")
     if not path.is_file():
         raise DataError(
@@ -124,7 +125,7 @@ def content_in_words(kind: str) -> str:
 
 
 def line_feeds(raw: bytes) -> bytes:
-    r"""Return bytes of a text with ``\n`` in place of its line ends ``\r\n`` and ``\r``."""
+    r"""Return the bytes of a text with ``\n`` in place of the line ends ``\r\n`` and ``\r``."""
     return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
 
 
@@ -141,57 +142,62 @@ def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
         ) from None
 
 
-#: The most bytes of a line.
+# The most bytes of a line.
 _LONGEST_LINE = 1 << 22
 
+# Bytes that are read together.
 _BUFFER = 1 << 20
 
 
-class _Watched(io.RawIOBase):
-    """The bytes of a text with line feeds as line ends; a line without end is refused."""
+class _TextBytes(io.RawIOBase):
+    """The bytes of a text with line feeds as line ends.
 
-    def __init__(self, file: IO[bytes], path: Path, place: IO[bytes], bounded: bool):
+    Raise where a line, or a `bounded` text, is too long. `file` is decompressed, `stored` the file
+    itself, of which the progress is reported.
+    """
+
+    def __init__(self, file: IO[bytes], path: Path, stored: IO[bytes], bounded: bool):
         self._file = file
         self._path = path
-        self._place = place
+        self._stored = stored
         self._size = path.stat().st_size
-        self._line = 0
-        self._room = MOST_TEXT if bounded else None  # bytes that may still be read
-        self._returned = False  # whether what was read ends in a carriage return
+        self._line_bytes = 0  # of the last line so far
+        self._bytes_left = MOST_TEXT if bounded else None
+        self._ends_in_return = False  # whether the last bytes end in a carriage return
 
     def readable(self) -> bool:
         return True
 
     def close(self) -> None:
         self._file.close()
-        self._place.close()
+        self._stored.close()
         super().close()
 
     def readinto(self, buffer: Any) -> int:
-        piece = self._piece(min(len(buffer), 1 << 20))
+        piece = self._piece(min(len(buffer), _BUFFER))
         end = piece.rfind(b"\n")
-        self._line = len(piece) - end - 1 if end >= 0 else self._line + len(piece)
-        if self._line > _LONGEST_LINE:
+        self._line_bytes = len(piece) - end - 1 if end >= 0 else self._line_bytes + len(piece)
+        if self._line_bytes > _LONGEST_LINE:
             raise DataError(
                 f"{self._path}: has a line of more than {_LONGEST_LINE >> 20} MiB; expected lines "
                 "of scores, as text"
             )
-        if self._room is not None:
-            self._room -= len(piece)
-            if self._room < 0:
+        if self._bytes_left is not None:
+            self._bytes_left -= len(piece)
+            if self._bytes_left < 0:
                 raise DataError(
                     f"{self._path}: has more than {MOST_TEXT >> 20} MiB of text, the most that is "
                     "read; expected a smaller file, or its numbers as arrays in a .npz file"
                 )
         buffer[: len(piece)] = piece
-        report(min(self._place.tell(), self._size), self._size)
+        report(min(self._stored.tell(), self._size), self._size)
         return len(piece)
 
     def _piece(self, size: int) -> bytes:
-        """Read some bytes with line feeds as line ends, also of a line end cut in two."""
+        """Read bytes with line feeds as line ends; a line end may be cut between two readings."""
         while raw := self._file.read(size):
-            piece = raw[1:] if self._returned and raw[:1] == b"\n" else raw
-            self._returned = raw.endswith(b"\r")
+            piece = raw[1:] if self._ends_in_return and raw[:1] == b"\n" else raw
+            self._ends_in_return = raw.endswith(b"\r")
             if piece:
                 return line_feeds(piece)
         return b""
@@ -204,17 +210,17 @@ def open_text(path: Path, bounded: bool = False) -> IO[bytes]:
     """
     existing_file(path)
     kind = content(path)
-    place = open(path, "rb")  # noqa: SIM115 - closed with what is returned
-    file = place
+    stored = open(path, "rb")  # noqa: SIM115 - closed with the reader that is returned
+    file = stored
     if kind == "a zstandard file":
         arrow = optional(COMPRESSED[kind], path, kind)
-        file = arrow.CompressedInputStream(arrow.PythonFile(place), "zstd")
+        file = arrow.CompressedInputStream(arrow.PythonFile(stored), "zstd")
     elif kind in COMPRESSED:
-        file = optional(COMPRESSED[kind], path, kind).open(place, "rb")
+        file = optional(COMPRESSED[kind], path, kind).open(stored, "rb")
     elif kind != "text":
-        place.close()
+        stored.close()
         raise fault(path, f"is {content_in_words(kind)}", "expected text in UTF-8")
-    return io.BufferedReader(_Watched(file, path, place, bounded), _BUFFER)
+    return io.BufferedReader(_TextBytes(file, path, stored, bounded), _BUFFER)
 
 
 def read_text(path: Path) -> str:
@@ -241,7 +247,7 @@ def rows_of(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each line that is not blank, from line `first` on.
 
-    A blank cell in quotes, as pandas writes the only cell of a line, is a cell.
+    A line with one blank cell in quotes, as pandas writes it, is not blank.
     """
     with guarded(path, expected="text"), open_text(path, bounded) as file:
         numbered = islice(enumerate(file, 1), first - 1, None)
@@ -267,7 +273,7 @@ def rows_of(
 
 
 def text_array(cells: list[str], source: str) -> np.ndarray:
-    """Return text as an array as wide as the longest value."""
+    """Return text as an array, whose values are padded to the longest; raise if it is too large."""
     longest = max(map(len, cells), default=0)
     if longest * len(cells) > MOST_TEXT:
         raise DataError(

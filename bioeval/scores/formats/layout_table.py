@@ -21,21 +21,21 @@ MOST_UNNAMED = 12
 
 @dataclass(frozen=True)
 class Row:
-    """A layout of lists without names of columns: its signature, an example, and who has it.
+    """A layout of lists without names of columns."""
 
-    A row without a meaning is a variant of the row before.
-    """
-
-    pattern: str
-    example: str
-    meaning: str = ""
-    source: str = ""
+    pattern: str  # a regular expression for signatures, whose groups are roles
+    example: str  # a line of such a list
+    meaning: str = ""  # of the columns; empty: a variant of the row before
+    source: str = ""  # programs and data sets that have the layout
 
 
 def _with_class(
     other: str, genuine: str, score: str, example: str, meaning: str = "", source: str = ""
 ) -> tuple[Row, Row]:
-    """Return the rows of a class before and after its score, `other` columns around both."""
+    """Return two rows, in which the class comes before the score and after it.
+
+    Other columns may stand around both.
+    """
     first, _, rest = example.partition(" ")
     class_column = f"(?P<genuine>{genuine})"
     score_column = f"(?P<score>{score})"
@@ -46,8 +46,8 @@ def _with_class(
 
 
 LISTS = (
-    # Not a class, 1 or 0, before names; nor a whole number before 1 or 0 at the end, which may be a
-    # score and its class. The next row alike.
+    # The first column is no class 1 or 0 before names, and the last two are no whole number before
+    # 1 or 0, which may be a score and its class. The same holds in the next row.
     Row(
         r"(?!bt..|..[ib]b)(?P<subject_a>[tib])(?P<subject_b>[tib])(?P<template_b>[tib])"
         r"(?P<score>[fib])",
@@ -88,9 +88,10 @@ LISTS = (
     ),
 )
 
-#: Lists whose class another file or the names tell; tried first where an argument says so.
+#: Lists whose classes come from another file or from the names. They are tried first if an argument
+#: says so.
 KEYED = (
-    # Two or three columns, but not two of which one has whole numbers: it may be the class.
+    # Two or three columns. If there are two, neither has whole numbers, which may be the class.
     Row(
         r"(?=.{2,3}$)(?!.[ib]$|[ib].$)[tibw]*(?P<score>f)[tibw]*",
         "a.wav b.wav 0.7",
@@ -114,7 +115,7 @@ def signature(head: Head) -> str:
 
 
 def letter(cells: Sequence[str]) -> str:
-    """Return the letter for the content of most cells of a column; see the module."""
+    """Return the letter of a column, by most of its cells; see the module."""
     truths = [*map(is_truth, cells)]
     numbers = [*map(like_number, cells)]
     has_other_numbers = any(
@@ -128,5 +129,5 @@ def letter(cells: Sequence[str]) -> str:
     return "i" if all(cell.lstrip("+-").isalnum() for cell in numeric_cells) else "f"
 
 
-def _most(cells: Sequence[bool]) -> bool:
-    return 2 * sum(cells) > len(cells)
+def _most(flags: Sequence[bool]) -> bool:
+    return 2 * sum(flags) > len(flags)

@@ -29,7 +29,7 @@ def matrix_of_pairs(
     unordered: bool,
     options: dict[str, Any],
 ) -> Scores:
-    """Return the scores of listed pairs as a matrix; other cells are excluded comparisons.
+    """Return the scores of listed pairs as a matrix, in which pairs that are not listed are masked.
 
     If probes and gallery share a name, all templates are one set. Subjects decide the classes, or
     without subjects `genuine`. With `unordered`, a comparison that is not listed has the score of
@@ -56,20 +56,20 @@ def matrix_of_pairs(
     cells = (probe.codes, gallery.codes)
     matrix[cells] = values
     mask[cells] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
-    again = len(values) - int((mask != Mask.IGNORE).sum())
-    _refuse_other_scores(path, matrix[cells], values, probe, gallery, again)
+    repeated = len(values) - int((mask != Mask.IGNORE).sum())
+    _refuse_other_scores(path, matrix[cells], values, probe, gallery, repeated)
     notes = []
-    if again:
-        notes.append(Message("repeated-pairs", pairs=again, how="", option=""))
+    if repeated:
+        notes.append(Message("repeated-pairs", pairs=repeated, how="", option=""))
     if shared:
-        in_one_order = mask[cells[::-1]] == Mask.IGNORE
-        number = int(in_one_order.sum())
+        is_in_one_order = mask[cells[::-1]] == Mask.IGNORE
+        in_one_order = int(is_in_one_order.sum())
         if unordered:
-            row, column = cells[1][in_one_order], cells[0][in_one_order]
+            row, column = cells[1][is_in_one_order], cells[0][is_in_one_order]
             matrix[row, column] = matrix[column, row]
             mask[row, column] = mask[column, row]
-        elif number >= MOSTLY * len(values) and 2 * shared >= shape[0]:
-            notes.append(_pairs_in_one_order(number, len(values)))
+        elif in_one_order >= MOSTLY * len(values) and 2 * shared >= shape[0]:
+            notes.append(_pairs_in_one_order(in_one_order, len(values)))
     unlisted = int((mask == Mask.IGNORE).sum()) - (shape[0] if shared else 0)
     if unlisted:
         notes.append(Message("not-listed", missing=unlisted, comparisons=matrix.size))
@@ -103,14 +103,14 @@ def _refuse_other_scores(
     values: np.ndarray,
     probe: ListedSide,
     gallery: ListedSide,
-    again: int,
+    repeated: int,
 ) -> None:
-    """Raise where a pair that is listed `again` has another score than the `written` score."""
-    different = ~np.isclose(written, values, rtol=0, atol=0, equal_nan=True)
-    if different.any():
-        row = int(np.argmax(different))
+    """Raise where a repeated pair has several scores, of which one is `written` in the matrix."""
+    differs = ~np.isclose(written, values, rtol=0, atol=0, equal_nan=True)
+    if differs.any():
+        row = int(np.argmax(differs))
         raise DataError(
-            f"{path}: {again:,} pairs are listed more than once, {int(different.sum()):,} of them "
+            f"{path}: {repeated:,} pairs are listed more than once, {int(differs.sum()):,} of them "
             f"with another score; the first: {probe.names[probe.codes[row]]!r} against "
             f"{gallery.names[gallery.codes[row]]!r}; templates with one name each are needed for a "
             "matrix"
@@ -119,15 +119,15 @@ def _refuse_other_scores(
 
 @dataclass(frozen=True)
 class ListedSide:
-    """The templates of one side of a list: codes of pairs, names and subjects of templates."""
+    """The templates of one side of a list."""
 
     codes: np.ndarray  # int64 (pairs,): the template of each pair
-    names: list[str]
+    names: list[str]  # of the templates
     subjects: np.ndarray | None  # (templates,)
-    meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # columns (templates,)
+    meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # each (templates,)
 
     def in_order(self) -> ListedSide:
-        """Return the templates in the natural order of their names, not in the order of lines."""
+        """Return the templates in the natural order of their names."""
         order = np.argsort(natural_places(as_objects(self.names)), kind="stable")
         place = np.argsort(order)
         return ListedSide(
@@ -139,7 +139,7 @@ class ListedSide:
 
 
 def _one_set(path: Path, first: ListedSide, second: ListedSide) -> tuple[ListedSide, ListedSide]:
-    """Return two sides whose templates are one set: equal names are one template."""
+    """Return the two sides with the templates of both, in which equal names are one template."""
     names, place_of_second = template_names.united(first.names, second.names)
     subjects = None
     if first.subjects is not None and second.subjects is not None:

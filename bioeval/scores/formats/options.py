@@ -1,4 +1,4 @@
-"""The arguments of load, checked by one table; each has an effect, or is refused."""
+"""The arguments of load, checked by one table; an argument without effect is refused."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ ROLES = (
 #: Keys of ``lists``.
 LISTS = ("as", "keep", "unordered", "missing_pairs", "first_index", "leave_out_query")
 
-#: Arguments of :class:`Scores` and of lists, as arguments of :func:`load`.
+#: The arguments of :func:`load` for arguments of :class:`Scores` and of lists, for messages.
 LOAD_NAMES = {"gallery_labels": "gallery", "names": "columns.name"} | {
     key: f"lists.{key}" for key in ("keep", "unordered", "first_index", "leave_out_query")
 }
 
-# Words that could be taken for metadata, and the role that they mean.
+# Words of ``columns`` that would be metadata, but are likely meant as a role.
 _MEANT = {role.removesuffix("s"): role for role in ROLES if role.endswith("s")} | {
     "probe_labels": "labels",
     "distances": "scores",
@@ -54,10 +54,14 @@ _CHOICES: dict[str, Any] = {
 
 
 class Arguments:
-    """The arguments of a reading: an argument is used by a reader that takes it, or refused.
+    """The arguments of :func:`load` for one reading; those that no reader takes are refused.
 
-    A role has a name such as ``columns.scores``, a key of lists a name such as ``lists.keep``;
-    `meta` are the columns of metadata that ``columns`` names.
+    A role is an argument such as ``columns.scores``, a key of ``lists`` one such as ``lists.keep``.
+
+    - `names` (str or None): the source of names of templates: ``"auto"``, or None if ``columns``
+      says that there are none
+    - `meta`: the columns of metadata that ``columns`` names
+    - `notes`: remarks on columns that readers chose
     """
 
     def __init__(self, arguments: Mapping[str, Any]):
@@ -65,8 +69,6 @@ class Arguments:
         lists = _mapping("lists", arguments)
         _refuse_near_roles(columns)
         _refuse_unknown_keys(lists)
-        #: The source of names of templates: ``"auto"``, or None where ``columns`` says that there
-        #: are none.
         self.names: str | None = "auto"
         if isinstance(arguments.get("columns"), Mapping):
             self.names = None if arguments["columns"].get("name", "") is None else "auto"
@@ -79,9 +81,8 @@ class Arguments:
             if value is not None
         }
         ListRules.parse(self.peek("lists.keep"), self.peek("lists.unordered"))
-        #: Columns of metadata by their names, of which a reader takes the known columns.
         self.meta = {k: v for k, v in columns.items() if k not in ROLES}
-        self.notes: list[str] = []  # on columns that were chosen
+        self.notes: list[str] = []
         self._used: set[str] = set()
         if "lists.missing_pairs" in self and "trials" not in self:
             raise DataError(
@@ -98,13 +99,13 @@ class Arguments:
         return self.values.get(name)
 
     def take(self, name: str, default: Any = None) -> Any:
-        """Return the value of an argument, which has now had its effect."""
+        """Return the value of an argument, and mark it as used."""
         self._used.add(name)
         return self.values.get(name, default)
 
     @property
     def names_arrays(self) -> bool:
-        """Whether any array is named; the file is then not in bioeval's own layout."""
+        """Whether ``columns`` names an array, so that the file is not in bioeval's own layout."""
         return any(name.startswith("columns.") for name in self.values)
 
     @property
@@ -113,7 +114,7 @@ class Arguments:
         return any(name in self for name in ("trials", "labels", "subject_from"))
 
     def side_meta(self, side: str) -> dict[str, str]:
-        """Return the metadata of one side: with its prefix, or with none."""
+        """Return the columns of metadata of one side: those without the prefix of the other."""
         self._used.add("meta")
         other_prefix = "gallery_" if side == "probe" else "probe_"
         return {
@@ -123,7 +124,7 @@ class Arguments:
         }
 
     def all_meta(self) -> dict[str, str]:
-        """Return the metadata of both sides."""
+        """Return the columns of metadata of both sides."""
         self._used.add("meta")
         return self.meta
 
@@ -135,12 +136,12 @@ class Arguments:
         }
 
     def with_failures(self, values: np.ndarray) -> np.ndarray:
-        """Return scores with NaN in place of the code of failed comparisons."""
+        """Return scores with NaN in place of `failed`, the score of failed comparisons."""
         failed = self.take("failed")
         return values if failed is None else np.where(values == failed, np.nan, values)
 
     def refuse_unused(self, place: Any, content: str) -> None:
-        """Raise where an argument had no effect: nothing that a user says is passed over."""
+        """Raise if an argument was not used by any reader."""
         for name, value in self.values.items():
             if name not in self._used and value not in ((), False):
                 raise self.no_meaning(place, name, content)
@@ -152,7 +153,11 @@ class Arguments:
         return fault(place, f"{backquoted(name)} has no meaning for {content}", "leave it out")
 
     def kind_of(self, place: Any, declared: Kind | None, source: str, hint: Any = "") -> Kind:
-        """Return the kind of scores that a text declares in a header, or the argument."""
+        """Return the kind of scores: `declared` in the header of a text, or the argument `kind`.
+
+        Raise if there is neither, or if they contradict each other. `source` and `hint` are for
+        messages.
+        """
         kind: Kind | None = self.take("kind")
         if declared and kind not in (None, declared):
             raise DataError(
@@ -216,7 +221,7 @@ class TemplatePattern:
             raise DataError(
                 f'`subject_from="{text}"` is not a regular expression: {error}'
             ) from None
-        #: The names of the metadata that it takes.
+        #: The names of groups that are metadata.
         self.metadata = [name for name in self.pattern.groupindex if name != "subject"]
         names = self.pattern.groupindex
         has_only_metadata = bool(names) and "subject" not in names
@@ -228,7 +233,7 @@ class TemplatePattern:
             )
 
     def part(self, name: str, group: str = "subject") -> str | None:
-        """Return a part of a name; None where the pattern does not match.
+        """Return the part of a name that a group matches; None if the pattern does not match.
 
         Groups without names are the subject together.
         """
@@ -274,7 +279,7 @@ def _flag(name: str, value: Any) -> bool:
     return require_flag(backquoted(name), value)
 
 
-#: The check and conversion of the value of an argument, by its name; further values stay.
+# The check and conversion of the value of an argument, by its name. Others need none.
 _CONVERSIONS: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(_CHOICES, _choice),
     **dict.fromkeys(("header", "lists.unordered", "lists.leave_out_query"), _flag),

@@ -32,8 +32,8 @@ from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import marking
 
-#: Formats by their names as `format`: the content of a file, its noun, its suffixes, and the scores
-#: in such a file.
+#: The formats by the word of the argument `format`: the content of a file (of `files.content`), the
+#: noun of the file, its suffixes, and what it may hold.
 FORMATS = {
     "npz": (
         "zip",
@@ -77,7 +77,7 @@ FORMATS = {
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file is text, or a compressed file (read if it has text)."""
+    """Whether a file is text, or compressed, and so perhaps a compressed text."""
     kind = content(path)
     return kind == "text" or kind in COMPRESSED
 
@@ -118,7 +118,7 @@ def read(
         exclude = arguments.take("exclude", ())
         _ = arguments.take("format")
         ids = arguments.take("distractor_ids", scores.distractor_ids)
-        arguments.refuse_unused(place, _what(scores))
+        arguments.refuse_unused(place, _content_in_words(scores))
         scores = scores._with(reading=(*scores.reading, *dict.fromkeys(arguments.notes)))
         if only_embeddings and not scores.streams:
             raise fault(place, "holds no embeddings")
@@ -132,7 +132,7 @@ def read(
     return marking(scores, ids, junk_ids)
 
 
-def _what(scores: Scores) -> str:
+def _content_in_words(scores: Scores) -> str:
     if scores.layout == "pairs":
         return "a list of pairs"
     if scores.layout == "top-k":
@@ -152,9 +152,9 @@ def _read_text(path: Path, arguments: Arguments, impostor: Path | None) -> Score
 
 
 def recognise(path: Path, arguments: Arguments) -> str:
-    """Return the format of a file by its content, when its name does not contradict.
+    """Return the format of a file by its content; raise if its suffix contradicts.
 
-    Of texts, a first line that names the columns decides, whatever the suffix.
+    A text whose first line names columns is a list or a matrix with names, whatever its suffix.
     """
     if (word := arguments.peek("format")) is not None:
         require_choice("format", word, FORMATS)
@@ -168,7 +168,7 @@ def recognise(path: Path, arguments: Arguments) -> str:
         if form_of_suffix in (None, "text"):
             return _kind_of_text(path, arguments)
     elif kind == HDF5 and suffix == ".mat":
-        return "mat"  # 7.3 of another program than MATLAB
+        return "mat"  # another program than MATLAB wrote version 7.3
     elif suffix == ".mat" and kind == "an unknown binary file":
         raise fault(
             path,
@@ -190,13 +190,15 @@ def recognise(path: Path, arguments: Arguments) -> str:
 
 
 def _has_names(path: Path) -> bool:
-    with suppress(DataError):  # of a text that is no such list, or is damaged
+    """Whether the first line of a text names the columns of a list or of a matrix."""
+    with suppress(DataError):  # the text is no such list, or is damaged
         head = with_corner(head_of(path))
         return names_columns(head) or is_wide(head.cells[0], Arguments({}))
     return False
 
 
 def _kind_of_text(path: Path, arguments: Arguments) -> str:
+    """Return the format of a text without names of columns: numbers alone, or a list."""
     labels = arguments.peek("labels")
     gallery = arguments.peek("gallery")
     cells = head_of(path).cells[0]
@@ -204,15 +206,15 @@ def _kind_of_text(path: Path, arguments: Arguments) -> str:
         cells = cells[1:]
     numbers = len(cells) if all(not x or like_number(x) for x in cells) else 0
     if "metric" in arguments and not any(map(like_number, cells)):
-        named, *rows = head_of(path).rows  # names of features
-        numbers = len(named) if rows and all(map(like_number, rows[0])) else 0
-    listed = (
+        names, *rows = head_of(path).rows  # the first line may name features
+        numbers = len(names) if rows and all(map(like_number, rows[0])) else 0
+    is_list = (
         any(x in arguments for x in ("columns.scores", "trials", "subject_from"))
         or labels is not None
         and labels.is_file()
         and lists_templates(labels)
     )
-    if not listed and (labels or gallery) and numbers >= (2 if gallery else 3):
+    if not is_list and (labels or gallery) and numbers >= (2 if gallery else 3):
         return "matrix-text"
     if gallery:
         raise fault(
@@ -223,7 +225,7 @@ def _kind_of_text(path: Path, arguments: Arguments) -> str:
         )
     if description := foreign(head_of(path)):
         raise fault(path, description)
-    if not listed and numbers >= 3:  # fewer are a list without its header, more likely
+    if not is_list and numbers >= 3:  # with fewer numbers, a list is more likely
         raise fault(
             path,
             "begins with a line of numbers, as a matrix does",
@@ -237,12 +239,12 @@ def _kind_of_text(path: Path, arguments: Arguments) -> str:
 
 
 def holds_labels(file: str) -> bool:
-    """Whether a file may hold scores with their labels, by its suffix: a system by itself."""
+    """Whether a file may hold scores with their labels, and so be a system, by its suffix."""
     return Path(file).suffix.lower() in (".npz", ".mat", ".h5", ".hdf5")
 
 
 def role_of_second_file(path: Path, second: Path) -> str:
-    """Return the option of a second file: labels, impostor scores, or trials."""
+    """Return the option that a second file of a command is for: labels, impostor or trials."""
     existing_file(path)
     if is_lfw(second):
         return "trials"

@@ -13,7 +13,7 @@ _GENUINE = (
     *("client", "bonafide", "bona-fide"),
 )
 
-#: Spellings of impostor, a row for each meaning: words of two rows in one list are refused, except
+#: Spellings of impostor, a row for each meaning. A list must not have words of two rows, except
 #: attacks beside another row. The long numbers are 0 and -1 as np.savetxt writes them.
 IMPOSTORS = (
     ("0", "0.0", f"{0:.18e}"),
@@ -74,7 +74,7 @@ MOST_COLUMNS = 1000
 
 
 def folded(name: str) -> str:
-    """Return the name of a column in lower case, with ``_`` for blanks and hyphens."""
+    """Return the name of a column in lower case, with ``_`` in place of blanks and hyphens."""
     return name.casefold().replace("-", "_").replace(" ", "_")
 
 
@@ -93,7 +93,7 @@ def like_number(cell: str) -> bool:
 
 
 def truth_word(cell: str) -> str:
-    """Return a cell as :data:`TRUTH` spells it."""
+    """Return a word for a class as the keys of :data:`TRUTH` are spelt."""
     return cell.casefold().replace("_", "-")
 
 
@@ -120,14 +120,14 @@ def counts_columns(cells: Sequence[str]) -> bool:
 
 
 def require_few(path: Path, line: int, cells: Sequence[str]) -> None:
-    """Raise where a line has more columns than a list or a table."""
+    """Raise where a line has more columns than a list or a table can have."""
     if len(cells) > MOST_COLUMNS:
         problem = f"has more than {MOST_COLUMNS:,} columns"
         raise fault(path, problem, "a matrix of scores is read from .npy or .npz", line=line)
 
 
 def require_names(path: Path, line: int, cells: Sequence[str]) -> None:
-    """Raise where a column has no name, or the name of another."""
+    """Raise where a column has no name, or the same name as another column."""
     for number, name in enumerate(cells, 1):
         if not name and number > 1:  # the first may be the index of pandas
             raise fault(path, f"column {number} has no name in the header", line=line)

@@ -1,4 +1,4 @@
-"""Lists that are refused: of other programs, with two readings, or without scores."""
+"""Errors of texts that are not read: of other programs, with two readings, or without scores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COUNTS = re.compile(r"(.*_)?(count|counts|freq|frequency|bin|bins|hist|histogra
 
 
 def foreign(head: Head) -> str:
-    """Return the description of a text of another program; empty if unknown."""
+    """Return which text of another program a text is, in words; empty if it is none."""
     rows = head.rows
     width = head.width
     names = [*map(folded, head.cells[0])]
@@ -76,7 +76,7 @@ def _are_even(head: Head) -> bool:
 
 
 def two_readings(head: Head, columns: list[int], content: str, reading: str) -> DataError:
-    """Return the error of columns, by number, whose `content` has a second reading."""
+    """Return the error of columns whose `content` has a second `reading`."""
     *numbers, last = [str(i + 1) for i in columns]
     hold = f"column {last} holds"
     if numbers:
@@ -148,7 +148,7 @@ def no_scores(head: Head, named: bool = False) -> DataError:
 
 
 def unknown_words(head: Head) -> str:
-    """Return a hint at a column of two words that could mean genuine and impostor, or nothing."""
+    """Return a hint at a column of two words, which may mean genuine and impostor, or ""."""
     for i in range(head.width):
         words = [*dict.fromkeys(head.column(i))]
         names = {cell for j in head.columns_except(i) for cell in head.column(j)}
@@ -162,7 +162,7 @@ def unknown_words(head: Head) -> str:
 
 
 def misspelt(names: Sequence[str], known_names: Collection[str] = ()) -> str:
-    """Return a hint at the name that an unknown column may mean, or an empty string."""
+    """Return a hint at a column that seems to have a misspelt name, or ""."""
     if any(map(is_number, names)):
         return ""
     folded_names = {*map(folded, names)}

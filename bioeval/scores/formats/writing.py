@@ -28,19 +28,21 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.names import declared_names
 from bioeval.scores.requirements import require_all_scores
 
+# Bytes of an array that are written together.
 _BLOCK_BYTES = 1 << 25
-_LINES = 1 << 17
+# Lines of a list that are written together.
+_LINES_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True)
 class Written:
-    """A format that is written: the endings of file names, and the losses."""
+    """A format in which scores are written."""
 
-    what: str
-    endings: tuple[str, ...]
+    what: str  # the content of a file, in words
+    endings: tuple[str, ...]  # of names of files
     write: Callable[[Scores, Path], None]
-    losses: Callable[[Scores], list[str]]
-    holds_arrays: bool = False  # everything that bioeval has
+    losses: Callable[[Scores], list[str]]  # sentences on what a file cannot hold
+    holds_arrays: bool = False  # whether a file may hold any scores and embeddings
 
 
 def form_of(path: Path) -> Written:
@@ -61,7 +63,7 @@ def form_of(path: Path) -> Written:
 
 
 class ArchiveWriter:
-    """Writes a .npz file array by array, so that no array has to be in memory as a whole."""
+    """Writes a .npz file array by array; an array need not be in memory as a whole."""
 
     def __init__(self, file: BinaryIO | os.PathLike[str]):
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
@@ -154,6 +156,7 @@ def write_arrays(scores: Scores, writer: Any, path: Path) -> None:
 
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
+    """Return the labels, metadata and identities of both sides as arrays, by their names."""
     arrays = {}
     square = _is_square(scores) and scores.layout != "top-k"
     if scores._labelled:
@@ -169,9 +172,10 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
             _require_free(f"{side}_{name}", name)
             arrays[f"{side}_{name}"] = column
         names_of_side = names[side]
-        if names_of_side is not None and declared_names(meta) is None:  # of an index
+        if names_of_side is not None and declared_names(meta) is None:  # names from an index
             arrays[f"{side}_template"] = names_of_side.to_numpy()
-    # Without labels, a mask of equal sides would be read as a square mask.
+    # Identities are saved if templates are on both sides. They are also saved for a mask without
+    # labels and as many rows as columns, which would otherwise be read as one set of templates.
     probe_count, gallery_count = scores.shape
     shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
     if not square and (shared or not scores._labelled and probe_count == gallery_count):
@@ -181,6 +185,7 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
 
 
 def _is_square(scores: Scores) -> bool:
+    """Whether both sides have the same templates and metadata in the same order."""
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     rows, columns = scores.probe_meta, scores.gallery_meta
@@ -203,12 +208,12 @@ def _require_free(key: str, name: str) -> None:
 
 
 def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:
-    """Return an array that needs no pickle; raise where a value would change by it."""
+    """Return an equal array without Python objects, which needs no pickle; else raise."""
     array = np.asarray(array)
     if not array.dtype.hasobject:
         return array
     kinds = {*map(type, array.reshape(-1).tolist())}
-    if type(None) in kinds and kinds <= {type(None), int, float}:  # an unknown number
+    if type(None) in kinds and kinds <= {type(None), int, float}:  # None is an unknown number
         values = array.astype(np.float64)
         is_known = ~np.isnan(values)
         if values[is_known].tolist() == array[is_known].tolist():
@@ -229,10 +234,9 @@ def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:
 
 
 def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
-    """Yield blocks of lines, as columns: the attempts of single-template verification.
+    """Yield blocks of lines, each as columns: the attempts of single-template verification.
 
-    Of a matrix, each cell that is an attempt is a line, row by row; the enrolled subject is a, the
-    probe b.
+    The attempts of a matrix are in the order of rows; side a is enrolled, side b the probe.
     """
     # The name of the column declares the kind of the scores.
     score = scores.kind if scores.kind != "order" else "score"
@@ -246,12 +250,13 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
             columns |= {"template_a": names[listed.a], "template_b": names[listed.b]}
         if scores.pair_folds is not None:
             columns["fold"] = _words(scores.pair_folds)
-        for low in range(0, len(scores.values), _LINES):
-            yield {name: column[low : low + _LINES].tolist() for name, column in columns.items()}
+        for low in range(0, len(scores.values), _LINES_AT_ONCE):
+            lines = slice(low, low + _LINES_AT_ONCE)
+            yield {name: column[lines].tolist() for name, column in columns.items()}
         return
     (probe_count, gallery_count), codes = scores.shape, scores.codes
     gallery, probes = map(_words, _subjects(scores))
-    step = max(1, _LINES // gallery_count)
+    step = max(1, _LINES_AT_ONCE // gallery_count)
     for low in range(0, probe_count, step):
         high = min(probe_count, low + step)
         is_attempt = scores.probe_ids[low:high, None] != scores.gallery_ids
@@ -269,6 +274,7 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
 
 
 def _subjects(scores: Scores) -> list[np.ndarray]:
+    """Return the subjects of both sides, with one word for all templates of no person."""
     codes = scores.codes
     if scores.layout == "pairs" and scores.pair_subjects is not None:
         sides = [*scores.pair_subjects.T]
@@ -304,7 +310,7 @@ def _write_text(scores: Scores, path: Path) -> None:
 
 
 def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
-    """Return noun and values of each column that becomes text, by the name of the column."""
+    """Return the noun and the values of each column that becomes text, by its name."""
     texts = dict[str, tuple[str, np.ndarray]]()
     if scores.layout != "pairs":
         if scores._labelled:
