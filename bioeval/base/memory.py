@@ -61,7 +61,7 @@ def require_bytes(name: str, value: object) -> int:
         if parts and parts[2].upper() in _UNITS:
             size = int(float(parts[1]) * _UNITS[parts[2].upper()])
     elif isinstance(value, SupportsIndex) and not isinstance(value, bool):
-        with suppress(TypeError):  # of an array with several values
+        with suppress(TypeError):  # an array of several values is no number
             size = operator.index(value)
     if size is None or size < 1:
         raise DataError(

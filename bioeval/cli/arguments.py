@@ -88,7 +88,7 @@ def _target(text: str) -> str:
     name, _, rate = text.partition("=")
     name = name.strip().upper()
     if name in ("FAR", "FRR"):
-        with contextlib.suppress(ValueError):  # which the rule is refused for
+        with contextlib.suppress(ValueError):  # the rule itself is refused later
             _error_rate(rate, name)
     return text
 

@@ -123,7 +123,7 @@ bioeval COMMAND --help prints the help of a command.
     help=HELP,
     cls=LazyGroup,
     invoke_without_command=True,
-    subcommand_metavar="[COMMAND] [ARGS]...",  # which versions of click write in two ways
+    subcommand_metavar="[COMMAND] [ARGS]...",  # the default of click depends on its version
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,

@@ -95,7 +95,7 @@ def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
     from bioeval.scores.formats.labels import SIBLINGS, sibling
 
     words = command_words()
-    words += [word.partition("=")[2] for word in words]  # of --labels=FILE
+    words += [word.partition("=")[2] for word in words]  # FILE in --labels=FILE
     if out in words:
         words.remove(out)
     for word in filter(None, words):

@@ -118,7 +118,7 @@ class Run:
         self.markup = forms[0] if forms else None
 
         self.stages = Stages()
-        self.files: list[str] = []  # that were read
+        self.files: list[str] = []  # files that were read
         self._remarks: list[str] = []  # on what was written, for standard error
         self._failures: list[str] = []  # why the command ends with exit code 1
         self._shown: Any = ""
@@ -207,7 +207,7 @@ class Run:
         columns = self.reading.get("columns", {})
         array = columns.get("scores") or columns.get("embeddings")
         path = Path(file)
-        if path.name == "data":  # of a tracker, whose name is that of the folder above
+        if path.name == "data":  # the folder above has the name of the tracker
             path = path.absolute().parent
         return name or ":".join(filter(None, (path.stem, array)))
 

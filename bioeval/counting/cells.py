@@ -40,7 +40,7 @@ class BitCells:
     - `shift`: the number of low bits that the keys of a cell differ in
     """
 
-    dtype: np.dtype  # of the scores
+    dtype: np.dtype  # dtype of the scores
     centre: Any  # a number of the dtype
     low: np.int32
     shift: np.uint32

@@ -140,7 +140,8 @@ class Sent:
         """The object, as it is made by the worker."""
         try:
             version, arguments, make = cloudpickle.loads(self.pickled, buffers=self.buffers)
-        except (OSError, KeyError, ValueError) as error:  # as libraries say that there is no file
+        # Libraries raise these where there is no file.
+        except (OSError, KeyError, ValueError) as error:
             raise DataError(
                 f"a worker of the cluster cannot read the scores ({error}); expected their file "
                 "under the same path on all workers, or an array in memory"

@@ -78,8 +78,10 @@ class ThreadCounts:
     join_from: int = JOIN  # the number of kept scores from which on equal scores are joined
     moments: dict[int, np.ndarray] = field(default_factory=dict)  # sums by tile
     left_out: float = 0.0  # half the largest difference from the origin that moments leave out
-    room: np.ndarray = field(default_factory=lambda: np.empty(0))  # for kept scores of a tile
-    recent: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))  # by cell
+    # Buffer for the kept scores of a tile.
+    room: np.ndarray = field(default_factory=lambda: np.empty(0))
+    # Counts by cell.
+    recent: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     recent_number: int = 0  # attempts counted in `recent`
     earlier: np.ndarray | int = 0  # int64, by cell: counts before `recent` was emptied
 
@@ -490,7 +492,7 @@ class AttemptCounter:
         largest_scores = np.clip(edges, -largest, largest)
         finite = scores[np.isfinite(scores)]
         if len(filled) and filled[-1] == self.cells.count and len(finite):
-            largest_scores[-1] = finite[-1]  # of the scores above all cells
+            largest_scores[-1] = finite[-1]  # the largest of the scores above all cells
         smallest = scores[int(is_minus_infinity.sum()) :][:1]
         is_filled = counts > 0
         return EvenCounts.from_upper(

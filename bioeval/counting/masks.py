@@ -344,7 +344,7 @@ class SearchedParts:
         """Return the increasing scores of some probes, and the indices of these probes."""
         distances = self.parts.matrix.templates.distances
         index = np.flatnonzero(probes & (codes < len(distances) - self.parts.matrix.rejected))
-        keys = self.part[index] * len(distances) + codes[index]  # as of SortedScores
+        keys = self.part[index] * len(distances) + codes[index]  # keys as in SortedScores
         order = np.argsort(keys)
         return SortedScores.of_keys(keys[order], distances, len(self.parts)), index[order]
 

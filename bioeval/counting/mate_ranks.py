@@ -94,7 +94,8 @@ class MateRanks(Reducer):
             if side.few:
                 self._rank_few(side)
                 continue
-            gallery = side.candidates[: values.shape[1]]  # of lists, any: no places are tied
+            # Lists have no tied places: any numbers do.
+            gallery = side.candidates[: values.shape[1]]
             rows = kernel.Rows(values, gallery, self.starts[probes], self.starts[probes + 1])
             mates = kernel.Ranked(self.distance, self.gallery)
             counts = kernel.Counts(self.closer, self.tied, self.before)

@@ -65,7 +65,7 @@ class Parts:
     """The source of the blocks of some scores, which are the same on every visit."""
 
     scores: Scores
-    dtype: np.dtype  # of distances
+    dtype: np.dtype  # dtype of distances
     few: bool  # whether one block has all scores, and NumPy counts them: nothing is compiled
 
     @property

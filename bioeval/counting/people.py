@@ -381,7 +381,7 @@ def count_layers(
     if isinstance(tiles, TileParts):  # a few tiles have all mates, as in verification
         assert isinstance(rows, RowParts)
         rows.take_mates(tiles.mates)
-    with rows_reported_to(report):  # of the stage that counts them
+    with rows_reported_to(report):  # the stage that counts the rows reports them
         (failed,) = reduce(rows, _CountLayers(people, fused, thresholds, sinks))
     return *_genuine_scores(rows.mates, people.of_code[scores.codes.probe], fused), failed
 
@@ -430,7 +430,7 @@ class _CountLayers(Reducer):
     def prepare(self, parts: Parts) -> None:
         assert isinstance(parts, RowParts)
         self._limits = among_distances(parts.scores, self.thresholds)
-        self._guide = guide_to(self._limits)  # of many thresholds it costs as much as a block
+        self._guide = guide_to(self._limits)  # a guide to many thresholds costs as much as a block
         self._probe = self.person[parts.scores.codes.probe]
 
     def fresh(self) -> Self:

@@ -330,7 +330,7 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
         y1 = frr.take(end)
         cost = (y0 - y1)[:, None] * far + (x1 - x0)[:, None] * frr
         lowest = row_start + cost.argmin(axis=1)
-        is_below = cost.take(lowest) < cost.take(start) * (1 - 1e-14)  # by more than rounding
+        is_below = cost.take(lowest) < cost.take(start) * (1 - 1e-14)  # lower by more than rounding
         is_below &= meets
         if not is_below.any():
             break

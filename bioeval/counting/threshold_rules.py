@@ -292,7 +292,7 @@ def wanted_cells(
 class _CountedCurve(NamedTuple):
     """Errors at the ends of cells."""
 
-    cells: np.ndarray  # of genuine scores, increasing
+    cells: np.ndarray  # cells of genuine scores, increasing
     counts: np.ndarray  # impostor scores by cell
     attempts: int  # genuine attempts
     impostors: int  # impostor attempts

@@ -200,7 +200,7 @@ def indices_among(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """
     values = values.astype(np.float64, copy=False)
     base, scale, guide = guide_to(thresholds)
-    with np.errstate(all="ignore"):  # if the scale is 0, all values are in cell 0
+    with np.errstate(all="ignore"):  # all values are in cell 0 if the scale is 0
         cell = np.fmin(np.fmax((values - base) * scale, 0), len(guide) - 2)
     index = guide[cell.astype(np.int64)]
     ends = np.append(thresholds, np.inf)

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 class PointsWanted:
     """The operating points that are wanted of attempts."""
 
-    targets: np.ndarray  # of FAR
+    targets: np.ndarray  # FAR targets
     costs: np.ndarray  # rows (prior, c_miss, c_fa), whose least costs are wanted
     #: Whether points that need every score are wanted: AUC, d', the EER on the hull, the least
     #: costs and `optima`.
     every_score: bool
-    thresholds: np.ndarray | None = None  # at which false accepts are wanted
+    thresholds: np.ndarray | None = None  # thresholds whose false accepts are wanted
     frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
     optima: Sequence[Variable] = ()  # functions of FAR and FRR, whose best values are wanted
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bioeval.scores.metrics import Metric
 
 NUMBER_OF_PEOPLE = 40
-IMAGES = 10  # of each person
+IMAGES = 10  # images of each person
 SIDE = 64  # pixels
 
 #: Number of people in the training of eigenfaces and fisherfaces; the others are evaluated.
@@ -242,7 +242,7 @@ def templates_of(system: str, components: int = COMPONENTS) -> np.ndarray:
         return _descriptors()
     if system in _FITTED_SYSTEMS:
         require_integer("components", components, low=1, high=TRAINING_PEOPLE * IMAGES)
-        if components == COMPONENTS:  # of which templates are stored
+        if components == COMPONENTS:  # templates of this number are stored
             with np.load(TEMPLATES, allow_pickle=False) as stored:
                 return stored[system]
     return computed_templates(system, components)

@@ -71,7 +71,7 @@ class Compilations(event.Listener):
     def warn(cls, line: str) -> None:
         """Write a line on standard error; no other line on compilation follows."""
         cls.warned = True
-        if sys.stderr is not None:  # as with pythonw
+        if sys.stderr is not None:  # pythonw has no standard error
             with contextlib.suppress(OSError, ValueError):
                 sys.stderr.write(f"bioeval: {line}\n")
 
@@ -128,7 +128,7 @@ def _cache_folder() -> str:
         problem = "no folder for compiled kernels can be written to, so they"
     temporary = tempfile.mkdtemp(prefix="bioeval-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    os.environ[_VARIABLE] = temporary  # for worker processes
+    os.environ[_VARIABLE] = temporary  # worker processes read the variable
     Compilations.warn(
         f"{problem} are compiled anew each time; set {_VARIABLE} to a folder that can"
     )

@@ -28,7 +28,7 @@ class Rows(NamedTuple):
 class Ranked(NamedTuple):
     """The mates of all queries; the mates of a query are sorted by distance, then by template."""
 
-    distance: np.ndarray  # of the dtype of the values
+    distance: np.ndarray  # distances in the dtype of the values
     gallery: np.ndarray  # int64
 
 

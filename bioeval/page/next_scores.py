@@ -67,7 +67,7 @@ def _thresholds(dataset: xr.Dataset) -> Iterator[tuple[bool, float, float]]:
             for threshold, x in zip(variable.values.flat, np.asarray(after).flat, strict=True):
                 if not np.isnan(threshold):
                     yield is_of_curve, float(threshold), float(x)
-    if isinstance(threshold := dataset.attrs.get(_THRESHOLD), float):  # of a workload
+    if isinstance(threshold := dataset.attrs.get(_THRESHOLD), float):  # attribute of a workload
         yield False, threshold, float(dataset.attrs.get(f"{_THRESHOLD}{NEXT}", math.nan))
 
 

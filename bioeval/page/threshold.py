@@ -122,7 +122,7 @@ class Opening:
     """The threshold of the first system with which the page of results opens, and why."""
 
     threshold: float
-    rule: str  # as studies take it
+    rule: str  # a rule as studies write it
     why: Text = ""  # the end of "The page opens at the threshold ..."; empty for a study's
     of_study: bool = False  # the answer of a study names it
     about_target: Text = ""  # a sentence about the FAR target that the study was asked for
@@ -140,7 +140,7 @@ class Stated:
     """The threshold of a page that a user gave, or that a study or another result used."""
 
     threshold: Threshold
-    why: Text = ""  # as in an opening
+    why: Text = ""  # the reason of an opening
     of_study: bool = False  # the answer of a study names it
     is_chosen: bool = False  # on these data
 
@@ -329,7 +329,7 @@ def _thresholds_of(dataset: xr.Dataset) -> list[float]:
         return values if requested or len(values) == 1 else []
     threshold = value_of(dataset, "threshold")
     if threshold is None:
-        threshold = dataset.attrs.get("threshold")  # of a workload
+        threshold = dataset.attrs.get("threshold")  # attribute of a workload
     return [float(threshold)] if isinstance(threshold, float) and np.isfinite(threshold) else []
 
 
@@ -392,7 +392,7 @@ def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
     limits = dataset.get("threshold_at_far")
     if limits is None or limits.dims[0] != "far_target":
         return np.nan, np.nan, ""
-    thresholds = limits.values.reshape(len(limits), -1)[:, 0].tolist()  # at rank 1
+    thresholds = limits.values.reshape(len(limits), -1)[:, 0].tolist()  # limits at rank 1
     uncertain: list[float] = []
     for message in messages_of(dataset.attrs):
         if message.code == "target-uncertain" and message.arguments["chosen"] == "far":

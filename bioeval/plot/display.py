@@ -90,7 +90,8 @@ class Display:
         is_fixed = isinstance(ax, Axes) or figsize is not None or self._look.height is not None
         self._grows = self._look.factor > 1 and not is_fixed
         self.figure_ = plot_style.figure_of(self.ax_)
-        self.write = lines_of(self.systems[0].dataset).write  # in the terms of its views
+        # Texts in the terms of the dataset's views.
+        self.write = lines_of(self.systems[0].dataset).write
         self.legend_: Legend | None = None
         self.drawn = drawn
         self.why_empty = why_empty

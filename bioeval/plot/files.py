@@ -42,7 +42,7 @@ class PlotFile(NamedTuple):
     plot: str
     system: str
     data: Any
-    log: bool = False  # with a logarithmic axis
+    log: bool = False  # whether an axis is logarithmic
 
     @property
     def stem(self) -> str:

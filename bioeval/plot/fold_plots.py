@@ -219,7 +219,7 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
             ends = (x[is_defined] for x in (curve.x, curve.low, curve.high))
             plot.ax_.vlines(*ends, color=plot.lines_[curve.name].get_color(), linewidth=CURVE)
     last = max(int(curve.x[-1]) for curve in plot.curves.values())
-    if all((np.diff(c.x) == 1).all() for c in plot.defined):  # of folds: chosen ranks
+    if all((np.diff(c.x) == 1).all() for c in plot.defined):  # folds have chosen ranks alone
         last = plot_style.last_change(arrays, last)
     plot_style.rank_axis(plot.ax_, last)
     plot_style.rate_axis(plot.ax_, min(map(np.nanmin, arrays)) if plot.lines_ else 0.0)

@@ -98,10 +98,11 @@ class Look:
     """The sizes of a style: type in points, figures in inches."""
 
     title: float = 11.0
-    label: float = 10.0  # of an axis
-    small: float = 8.5  # of all other words
-    width: float | None = None  # of every figure; None: as wide as the plot needs
-    height: float | None = None  # of every figure; None: what the plot needs at this width
+    label: float = 10.0  # font size of the label of an axis
+    small: float = 8.5  # font size of all other words
+    width: float | None = None  # width of every figure; None: as wide as the plot needs
+    # Height of every figure; None: as high as the plot needs at this width.
+    height: float | None = None
 
     @property
     def is_flat(self) -> bool:
@@ -188,12 +189,12 @@ def _rgb(name: str, colour: Any) -> RGB:
 class Style:
     """Colours, line styles and sizes of all plots: ``Style.text``, ``Style.colour(0)``."""
 
-    text = "#222222"  # of what is read
-    quiet = "#666666"  # of what is read last
-    rule = "#9a9a9a"  # of lines that are no curves
+    text = "#222222"  # colour of text
+    quiet = "#666666"  # colour of text of less importance
+    rule = "#9a9a9a"  # colour of lines that are no curves
     look: ClassVar = LOOKS["default"]  # set by :func:`style`, and scaled while a plot is drawn
-    palette: ClassVar = Palette()  # of the plot that is drawn
-    labels: ClassVar[Any] = None  # of its systems, as they were given
+    palette: ClassVar = Palette()  # palette of the plot being drawn
+    labels: ClassVar[Any] = None  # labels of the systems of this plot, as a user gave them
     #: The numbers of what is drawn, by variable: FRR is of genuine attempts.
     hues: ClassVar = {
         **dict.fromkeys(

@@ -41,7 +41,7 @@ def cmc(
     if max_rank is not None:
         require_integer("max_rank", max_rank, low=1)
     systems = pick(data, "cmc")
-    of_queries = "cmc" in systems[0].dataset  # of re-identification
+    of_queries = "cmc" in systems[0].dataset  # only re-identification has `cmc`
     rate = "cmc" if of_queries else "cms"
     curves = numbered([Curve.from_variables(system, "rank", rate) for system in systems])
     plot = Curves("cmc", curves, ax, style)

@@ -129,7 +129,7 @@ def ranked_lists(
         row, place = np.nonzero(match == kind)
         box: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": OUTLINE, **style}
         ax.barh(row, WIDTH_OF_BOX, HEIGHT_OF_BOX, place + 1 - WIDTH_OF_BOX / 2, **box)
-    for k, threshold in enumerate(ds["threshold"].values):  # of distances
+    for k, threshold in enumerate(ds["threshold"].values):  # threshold as a distance
         low = np.arange(rows) - HEIGHT_OF_LINE / 2
         line: dict[str, Any] = {"color": Style.text, "linestyle": Style.dash(k)}
         line["label"] = f"retrieved at {threshold_text(threshold)}"

@@ -35,7 +35,7 @@ class System:
     name: str  # empty for a dataset that was given without a name
     dataset: xr.Dataset
     group: str = ""  # the system
-    variant: str = ""  # which of its results of one task
+    variant: str = ""  # variant of the task, where a system has several results
 
     def text_of(self, attribute: str) -> str:
         """Return an attribute of its dataset as text; empty where it has none."""

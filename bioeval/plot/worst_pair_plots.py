@@ -111,7 +111,7 @@ def worst_pairs(
         plot.empty(files.remark() or NO_IMAGES)
         return plot
     part = 1 / len(lines)
-    line = LINE * small / room(ax)[1]  # of words
+    line = LINE * small / room(ax)[1]  # height of a line of words
     if part < LEAST_LINES * line:
         raise DataError(f"{len(lines)} lines of pairs need a higher figure; draw fewer systems")
     letters = max(3, int(room(ax)[0] / across / small / LETTER / 2) - 2)

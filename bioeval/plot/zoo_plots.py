@@ -116,7 +116,8 @@ def _name_worst(ax: Axes, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> li
     """
     ax.scatter(x, y, s=CIRCLE, facecolors="none", edgecolors=Style.text, linewidth=1.0, zorder=4)
     ax.autoscale_view()
-    places = ax.transLimits.transform(np.column_stack([x, y]))  # of the axes, from 0 to 1
+    # Coordinates of the axes, from 0 to 1.
+    places = ax.transLimits.transform(np.column_stack([x, y]))
     labels = []
     for k, name in enumerate(names.tolist()):
         distance = np.hypot(*(places - places[k]).T)

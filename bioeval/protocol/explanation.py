@@ -100,7 +100,8 @@ def _fields(section: CardSection, layout: str, wrap: _Wrap, say: _Say) -> list[s
     lines = []
     for key, field in section.fields().items():
         value = section[key]
-        explained = any(choice.says for choice in field.choices.values())  # with the attempts
+        # Its choice is explained with the attempts.
+        explained = any(choice.says for choice in field.choices.values())
         dropped = value is None and key in section.only_one_of
         if explained or dropped or layout not in field.layouts or key in section.unused:
             continue

@@ -102,9 +102,9 @@ def _shipped_cards() -> dict[str, Traversable]:
     from importlib.resources import files  # slow to import, and seldom needed
 
     package = files("bioeval")
-    folder = package / "protocol" / "cards"  # where a wheel has them
+    folder = package / "protocol" / "cards"  # the folder in an installed wheel
     if not folder.is_dir():
-        folder = Path(str(package)).parent / "protocols"  # of a checkout
+        folder = Path(str(package)).parent / "protocols"  # the folder in a checkout
     if not folder.is_dir():
         raise CardError(
             f"{folder} is not a folder, so the protocol cards that ship with bioeval cannot be read"

@@ -17,7 +17,7 @@ class _Column(NamedTuple):
 
     dims: tuple[str, ...]
     values: np.ndarray  # float64 (parts, ...): NaN where a part lacks a value
-    dtype: np.dtype  # of the parts
+    dtype: np.dtype  # common dtype of the parts
 
 
 class Stack:

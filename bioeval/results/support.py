@@ -57,7 +57,7 @@ def supported(targets: Any, independent: Any) -> np.ndarray:
     or of several parts (parts,); the targets are the last axis.
     """
     rates = np.asarray(targets, dtype=np.float64)
-    with np.errstate(divide="ignore", over="ignore"):  # of a rate next to 0, infinitely many
+    with np.errstate(divide="ignore", over="ignore"):  # a rate next to 0 needs infinitely many
         needed = np.where(rates > 0, RuleOf(3) / rates, 0)
     return (np.asarray(independent)[..., None] >= needed).astype(np.int8)
 

@@ -46,7 +46,7 @@ class Variable:
     iso: str = ""  # the term of ISO/IEC 19795-1
     dims: tuple[str, ...] = ()
     _: KW_ONLY
-    name: str = ""  # of variables that are computed or compared by their description
+    name: str = ""  # name of a variable that is computed or compared by its description
     #: A count, a threshold or a number of so many digits, where unit and type do not say it.
     shown: Literal["", "count", "threshold", "3", "6"] = ""
     #: Of a proportion, the variable with its denominator, or the attempts of the class of which one
@@ -60,7 +60,7 @@ class Variable:
     #: Where it is shown: in every table, in verbose tables alone, or in data (frame, JSON) alone,
     #: where all is that has no label.
     detail: Literal["", "verbose", "data"] = ""
-    decimals: int | None = None  # of a number; a proportion is in per cent
+    decimals: int | None = None  # decimals of a number; a proportion is in per cent
     threshold: str = ""  # variable of its threshold; that of a curve is the threshold of its place
     #: Of a dimension: the title of a table with a row for each label, and how tables write labels.
     title: str = ""
@@ -72,10 +72,10 @@ class Variable:
     quotient: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
-    measure: str = ""  # of a statistic of another variable, that variable
+    measure: str = ""  # the variable whose statistic this variable is
     statistic: str = ""  # such as a difference, a p-value, a rank
 
-    direction: Literal["", "smaller", "larger"] = ""  # of a measure, which value is better
+    direction: Literal["", "smaller", "larger"] = ""  # the better value of a measure
     bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
     #: Whether it is a rate at a threshold that is chosen on the data: the standard error of its
     #: difference between two systems is then that of people drawn again.

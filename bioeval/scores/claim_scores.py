@@ -491,7 +491,7 @@ def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     _, first_of_subject, place = np.unique(subject, return_index=True, return_inverse=True)
     # Sorted by the first probe of their subject, then by their own first probe.
     order = np.lexsort((first, first_of_subject[place.reshape(-1)][first]))
-    new_number = np.argsort(order)  # of each attempt
+    new_number = np.argsort(order)  # new number of each attempt
     return first[order], new_number[attempt.reshape(-1)]
 
 

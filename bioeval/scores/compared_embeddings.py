@@ -49,7 +49,7 @@ class ComparedEmbeddings(NamedTuple):
     values: Any
     labels: np.ndarray
     gallery_labels: np.ndarray | None
-    arguments: dict[str, Any]  # of :class:`bioeval.Scores`, by keyword
+    arguments: dict[str, Any]  # keywords of :class:`bioeval.Scores`
     attributes: Attributes
 
 

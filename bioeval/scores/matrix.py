@@ -260,7 +260,7 @@ class Scores(ScoreViews):
 
         names = [name for name in EmbeddingOptions._fields if name in options]
         compared_by = EmbeddingOptions(**{name: options.pop(name) for name in names})
-        exclude = options.pop("exclude", ())  # which may name a column that is left out
+        exclude = options.pop("exclude", ())  # `exclude` may name a column that is left out
         compared = compared_embeddings(*sides, options=compared_by, as_read=as_read, named=named)
         options |= compared.arguments
         scores = cls(compared.values, compared.labels, compared.gallery_labels, **options)

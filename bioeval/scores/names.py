@@ -101,7 +101,7 @@ class NamedColumn:
 
     values: np.ndarray
     names: tuple[pd.Index, ...]
-    sources: tuple[str, ...]  # where each of `names` comes from, for messages
+    sources: tuple[str, ...]  # source of each of `names`, for messages
 
     def __len__(self) -> int:
         return len(self.values)

@@ -214,19 +214,19 @@ class Provenance:
     gallery_templates: int
     gallery_subjects: int
     probe_subjects: int
-    enrolled_subjects: int  # of the probes
+    enrolled_subjects: int  # enrolled subjects of the probes
     #: Subjects of the probes, of the gallery and of both sides together; None if unknown.
     people: tuple[int, int, int] | None
     fingerprints: tuple[str, ...]
     notes: tuple[Message, ...] = ()
     origin: str = ""
-    metric: str = ""  # of bioeval, by which scores were computed from embeddings
+    metric: str = ""  # bioeval's metric, if scores were computed from embeddings
     exclude: str = ""
     reading: tuple[str, ...] = ()  # how files were read
     attacks: int = 0  # attack presentations left out
     use: str = ""  # what an attempt of claim scores is
     use_title: str = ""  # the same for a title
-    tries: int = 1  # of an attempt, at most
+    tries: int = 1  # the most tries of an attempt
     failures: tuple[int, int] = (0, 0)  # genuine and impostor comparisons that failed
     incomplete: tuple[int, int] = (0, 0)  # genuine and impostor claims that lack tries
     too_few: tuple[int, int] = (0, 0)  # claims with too few templates for their fusion

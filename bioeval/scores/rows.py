@@ -62,7 +62,7 @@ def bytes_of(scores: Scores) -> tuple[int, int]:
     if scores._labelled:
         templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
         genuine = int(templates[scores.codes.probe].sum())
-    sampled = 32 * max(8 * gallery_count, 1 << 16)  # of impostor scores, to place thresholds
+    sampled = 32 * max(8 * gallery_count, 1 << 16)  # impostor scores drawn to place thresholds
     fixed = _TABLES + _TEMPLATE * (probe_count + gallery_count) + _GENUINE * genuine + sampled
     if scores.streams:
         copies = _COMPUTED

@@ -32,8 +32,8 @@ class Quantity:
     interval: Interval | None = None
     flagged: bool = False
     difference: bool = False
-    attempts: float | None = None  # of a rate, whose decimals make one attempt visible
-    decimals: int = 2  # of a plain number
+    attempts: float | None = None  # attempts behind a rate: its decimals make one attempt visible
+    decimals: int = 2  # decimals of a number without a unit
     #: Significant digits: of a plain number in place of decimals, of a score, of a rate in a label.
     digits: int | None = None
     noun: str = ""  # the things that a count counts, in the plural

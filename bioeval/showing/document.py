@@ -191,7 +191,7 @@ def _rows(node: Node, *, data: bool = False) -> Iterator[Row]:
     if "part" in node.dataset.dims:
         shown = ["", "mean", "sd", "repeats_sd", "pooled"]
         if node.dataset.attrs.get("splitter_class") == "PredefinedPairFolds":
-            shown.append("se")  # of the lists of LFW and others
+            shown.append("se")  # protocols such as LFW's report the standard error
     # Rows are chosen here, since xarray would load dask to choose statistics of the dataset.
     rows = rows_of(node._replace(dataset=statistics), data=data)
     yield from (row for row in rows if row.statistic in shown)
@@ -213,7 +213,7 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     if len(details) == 1:
         title = say("{title}: {size}", title=title, size=details.pop())
     rules = [x for x in task.texts(rules_of) if x not in texts_above]
-    plain_rules = "; ".join(x for x in rules if isinstance(x, str))  # in one line
+    plain_rules = "; ".join(x for x in rules if isinstance(x, str))  # all rules in one line
     details += [*filter(None, [plain_rules]), *(x for x in rules if not isinstance(x, str))]
     texts_above += rules
     details += task.texts(_cautions)

@@ -153,7 +153,7 @@ def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
     population = str(attrs.get("interval_for", ""))
     of_population = " {population}" if population else ""
     text = f"{{level:rate}} {limits}{of_population}, by {{method}}"
-    if "interval_of_test" in attrs:  # of a threshold study: columns say the populations
+    if "interval_of_test" in attrs:  # columns of a threshold study name the populations
         text = f"{{level:rate}} {limits}; same data: {{method}}"
     arguments: dict[str, Any] = {
         "level": float(attrs["confidence"]),

@@ -103,7 +103,7 @@ class NumbersOfDataset:
         if "statistic" in dims:
             statistics = places["statistic"]
             block["unit"] = np.where(statistics == "number", "partitions", about["units"])
-            for end in {"low", "high"} & block.keys():  # of the mean, and no other statistic
+            for end in {"low", "high"} & block.keys():  # only the mean has limits
                 if "statistic" not in self._dims[f"{name}_{end}"]:
                     block[end] = np.where(statistics == "mean", block[end], np.nan)
         elif out_of and all(self._is_over(x, dims) for x in out_of):
@@ -206,7 +206,7 @@ class Row:
     about: Description
     about_threshold: Description
     system: str
-    other_system: str  # whose number is subtracted
+    other_system: str  # the system whose number is subtracted
     places: dict[str, Any]
     measure: str
     statistic: str

@@ -319,7 +319,8 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
         places.append((row.system, *labels) if in_rows else labels)
     has_thresholds = _has_thresholds(rows, places)
     cells = _Cells()
-    badness: dict[Hashable, dict[_Place, float]] = {}  # by column of a rate, and by place
+    # Badness by the column of a rate, then by place.
+    badness: dict[Hashable, dict[_Place, float]] = {}
     for row, place in zip(rows, places, strict=True):
         system = row.system if in_columns else ""
         if has_thresholds and (threshold := row.threshold_cell) is not None:

@@ -77,7 +77,7 @@ class ErrorColumns:
         failed nothing accepts all, and it is the last one again.
         """
         far, frr = self._points  # a row more at each end
-        place = (row + 1) * far.shape[1] + np.arange(far.shape[1])  # in the flat tables
+        place = (row + 1) * far.shape[1] + np.arange(far.shape[1])  # index in the flattened tables
         return far.take(place), frr.take(place)
 
     @cached_property
@@ -162,7 +162,8 @@ class ErrorColumns:
         far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
         if self.failed and len(self.far):
             far = np.where(self.frr[-1] <= target, far, np.nan)
-        return np.where(np.asarray(target) < 1, far, 0 * far)  # at 1 reject-all, which is the last
+        # Target 1 is met by reject-all, the last point.
+        return np.where(np.asarray(target) < 1, far, 0 * far)
 
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule.

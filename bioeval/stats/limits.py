@@ -126,7 +126,7 @@ def moved_by_many(columns: np.ndarray) -> np.ndarray:
 
 def _narrower(freedom: np.ndarray | float, miss: float) -> np.ndarray:
     """Return ``(z / t)^2`` of the normal and Student's quantiles: the share of attempts left."""
-    level = min(miss, 0.5 - 1e-6)  # where both quantiles are 0
+    level = min(miss, 0.5 - 1e-6)  # both quantiles are 0 at 0.5
     student = scipy.special.stdtrit(np.maximum(freedom, 1), level)
     return (scipy.special.ndtri(level) / student) ** 2
 

@@ -70,7 +70,7 @@ class IntervalMethod:
     (0.9, 'subject-bootstrap')
     """
 
-    CONFIDENCE: ClassVar[float] = CONFIDENCE  # by default
+    CONFIDENCE: ClassVar[float] = CONFIDENCE  # the default
     REPLICATES: ClassVar[int] = 2000
 
     method: str

@@ -255,7 +255,7 @@ class QuadraticForms:
         tiles, _, width = self._tiles.shape
         self._totals = np.zeros((tiles, self.layers, width))
         self._sums = np.zeros((tiles, width), dtype=np.uint16)
-        self._products = 0  # of attempts and columns, so far
+        self._products = 0  # products of attempts and columns added so far
         self._alone = False  # whether other threads have work of their own
 
     @property

@@ -229,7 +229,8 @@ class CardTasks:
         distances = np.unique(np.concatenate(distances_of_points))
         distances = distances[np.isfinite(distances)]
         recounts = verified
-        if any(not x.attempts.listed for x in verified):  # by another pass
+        # Scores that are not listed take another pass.
+        if any(not x.attempts.listed for x in verified):
             # In the units of the user, increasing: to_internal is its own inverse.
             thresholds = to_internal(distances, self.scores.kind)
             recounts = [

@@ -50,7 +50,7 @@ def _histograms(data: Any) -> ScoreHistograms:
         accepted = attempts.false_accepts(edges)
     else:
         edges = edges_of(_impostor_sample(data), attempts.even_counts.ends)
-        user_edges = to_internal(edges, kind)  # in the units of the user
+        user_edges = to_internal(edges, kind)  # edges in the units of the user
         accepted = verify(data, thresholds=user_edges).curve[1]
     impostor = Histogram.of_distances(edges, np.diff(accepted), attempts.impostor_attempts, kind)
     attempts_by_class = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}

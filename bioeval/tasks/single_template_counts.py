@@ -54,9 +54,9 @@ class SingleTemplateCounted:
 
     counts: SingleTemplateCounts
     task: OpenSet | ClosedSet
-    far_targets: np.ndarray  # of open-set identification
+    far_targets: np.ndarray  # FAR targets of open-set identification
     notes: list[Message]
-    requested_thresholds: CurveThresholds  # of open-set identification
+    requested_thresholds: CurveThresholds  # curve of open-set identification
 
     @classmethod
     def from_scores(

@@ -106,7 +106,7 @@ def workload_command(
         threshold = f"far={allowed}"
     scores = run.read(data, second)
     results, choice = _evaluated(scores, task, threshold, run.interval_for(scores, interval))
-    planned = workload(results, **options)  # at the threshold of the results
+    planned = workload(results, **options)  # planned at the threshold of the results
     run.finish(planned.assign_attrs(choice))
 
 

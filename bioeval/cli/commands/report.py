@@ -186,7 +186,7 @@ class _SystemOfPage:
     run: Run
     as_read: Scores
     in_use: Scores  # the scores of its claims
-    options: Mapping[str, Any]  # of the evaluation
+    options: Mapping[str, Any]  # options of the evaluation
     requested: Mapping[str, Any]  # the values of `_FURTHER`
 
     @cached_property

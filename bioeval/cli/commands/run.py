@@ -52,7 +52,7 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
         raise MissingDependencyError(text) from None
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
-    except Exception as error:  # of any class, where something else answers
+    except Exception as error:  # another server may cause an error of any class
         text = f"--cluster {address}: no scheduler of a cluster answers within {_PATIENCE} seconds"
         raise DataError(text) from error
     ctx.with_resource(client)

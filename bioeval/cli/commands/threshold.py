@@ -119,7 +119,7 @@ def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
 def _choose(run: Run, data: str, second: str | None, target: str, options: dict[str, Any]) -> None:
     from bioeval.studies.thresholds.threshold_study import study_threshold
 
-    if options["task"] == "open_set":  # whose subjects are ranked
+    if options["task"] == "open_set":  # open-set identification ranks subjects
         options["fusion"] = run.use.pop("fusion", "best")
     limits, seed = run.interval("people"), run.settings["random_state"]
     scores = run.read(data, second)

@@ -200,7 +200,8 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
         writing.form_of(place).write(scores, place)
     except BioevalError:
         raise
-    except (TypeError, ValueError, NotImplementedError) as error:  # of a library, about a dtype
+    # A library does not support the dtype.
+    except (TypeError, ValueError, NotImplementedError) as error:
         raise DataError(
             f"{place}: cannot hold these scores or their metadata ({error}); save them as .npz"
         ) from error

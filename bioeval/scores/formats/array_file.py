@@ -52,7 +52,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "camera of the gallery": _with_prefixes("gallery_", "g_", _CAMERAS),
     "genuine": ("genuine",),
     "mask": ("mask",),
-    "values": ("distances", "similarities", "scores"),  # of the entries of top-K lists
+    "values": ("distances", "similarities", "scores"),  # scores of the entries of top-K lists
 }
 
 #: Names of the layout, which are no metadata.

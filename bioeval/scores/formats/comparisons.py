@@ -52,8 +52,9 @@ class Comparisons:
     layout: Layout
     genuine: np.ndarray | None  # (lines,); None: every listed comparison is genuine
     fold: np.ndarray | None = None  # (lines,)
-    subjects: tuple[Words, Words] | None = None  # of both sides, known in LFW's form alone
-    hint: str = ""  # for an error: which column may hold the classes
+    # Subjects of both sides; only LFW's form names them.
+    subjects: tuple[Words, Words] | None = None
+    hint: str = ""  # part of an error: the column that may hold the classes
 
     @property
     def path(self) -> Path:
@@ -346,7 +347,7 @@ class _PairKeys:
     def are_exchanged(self, line: np.ndarray) -> np.ndarray:
         """Return whether each score has its names in another order than the trial on its line."""
         exchanged = self.score_names[0] != self.trial_names[0][line]
-        if self.unordered:  # where both orders are listed, a score has the order of its own names
+        if self.unordered:  # a score has the order of its own names if both orders are listed
             exchanged &= ~self._keys(self.score_names).isin(self._keys(self.trial_names))
         return exchanged
 

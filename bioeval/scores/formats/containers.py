@@ -321,10 +321,10 @@ class _Element(NamedTuple):
     """An array in a MATLAB file, perhaps compressed."""
 
     path: Path
-    offset: int  # of the first byte after the tag
+    offset: int  # position of the first byte after the tag
     kind: int  # _MATRIX or _COMPRESSED
-    size: int  # in bytes
-    order: str  # of bytes: "<" or ">"
+    size: int  # number of bytes
+    order: str  # order of bytes: "<" or ">"
 
     def read(self, limit: int) -> bytes:
         """Return the first bytes of the array, at most `limit`, decompressed."""

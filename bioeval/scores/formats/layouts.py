@@ -63,7 +63,7 @@ class FirstLine(NamedTuple):
 class Layout:
     """The columns of a list: a column is its number, and of two sides the enrolled one is first."""
 
-    names: list[str] = field(repr=False)  # of all columns, for messages
+    names: list[str] = field(repr=False)  # names of all columns, for messages
     roles: dict[str, int] = field(default_factory=dict)  # the column that has a role
     #: The columns of names of both templates; a single column has a name for each attempt.
     templates: tuple[int, ...] = ()
@@ -427,7 +427,7 @@ def _are_recordings(
         return True
     genuine = roles.get("genuine")
     rows = head.rows[1:]
-    if genuine is None:  # if the names were subjects, genuine pairs would have equal names
+    if genuine is None:  # genuine pairs of subjects would have equal names
         return bool(rows) and all(row[first] != row[second] for row in rows)
     return any(TRUTH.get(truth_word(row[genuine])) and row[first] != row[second] for row in rows)
 

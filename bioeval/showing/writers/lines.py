@@ -23,12 +23,12 @@ class Lines:
     and `line_break`.
     """
 
-    line_break = "\n"  # in a text of several lines
-    has_legends = False  # where no pointer explains a label
+    line_break = "\n"  # separator of lines in one text
+    has_legends = False  # whether a legend explains labels, where no pointer can
 
     def __init__(self, vocabulary: str = "lecture", task: str = ""):
         self.vocabulary, self.task = vocabulary, task
-        self.rates: dict[str, set[str]] = {}  # whose terms were written, by their task
+        self.rates: dict[str, set[str]] = {}  # rates whose terms were written, by task
 
     def section_lines(self, section: Section) -> Lines:
         """Return the writer of the lines of a section."""
@@ -104,7 +104,7 @@ class Lines:
         typed = list(parts(phrase))
         rates = [x.value for x in typed if isinstance(x, Rate) and not x.difference]
         scores = [x for x in typed if isinstance(x, Score)]
-        printed = printed_column(scores) if len(scores) > 1 else []  # in one precision
+        printed = printed_column(scores) if len(scores) > 1 else []  # the scores in one precision
         lines, texts = self._of_task(phrase.task or self.task), []
         for part in typed:
             if isinstance(part, Score) and printed:

@@ -32,9 +32,9 @@ _ALL_DIGITS = 17
 class Printed:
     """A number as text in parts, which each writer puts together in its own way."""
 
-    number: str  # with a sign of a difference, without its unit
+    number: str  # a difference has its sign; the unit is left out
     unit: str = ""  # "%", "pp" or a noun
-    limits: tuple[str, str] | None = None  # of its interval, in the unit of the number
+    limits: tuple[str, str] | None = None  # ends of the interval, in the unit of the number
     before: str = ""  # "<", "<=" or ">"
     mark: str = ""  # an asterisk of a value that is flagged
 
@@ -184,11 +184,12 @@ def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
     """
     if not isinstance(cell, Rate) or not cell.is_defined or cell.difference:
         return printed(cell)
-    if cell.interval is not None:  # in as many decimals as its limits
+    if cell.interval is not None:  # the rate has as many decimals as its limits
         return printed(cell, decimals_between(cell.value, rates, decimals_of_rate(cell)))
     value = 100 * cell.value
     distance = 100 * min(abs(cell.value), abs(1 - cell.value))
-    if distance < _ROUNDING:  # of sums: no rate of fewer than a billion attempts is so near
+    # Rounding of sums: no rate over fewer than a billion attempts is so near.
+    if distance < _ROUNDING:
         return Printed(f"{value:.0f}", "%")
     digits = cell.digits or 3
     least = max(0, digits - 1 - math.floor(math.log10(distance))) if distance > 0 else 0

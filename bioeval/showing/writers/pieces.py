@@ -28,7 +28,7 @@ class Line(NamedTuple):
 
     text: str
     role: Literal["title", "heading", "", "note", "remark", "answer", "warning"]
-    level: int = 0  # of a title
+    level: int = 0  # level of a title
 
 
 class Pairs(NamedTuple):
@@ -49,7 +49,7 @@ class GridColumn(NamedTuple):
     heading: str
     texts: list[str]
     is_numeric: bool
-    is_attached: bool  # to the column before it
+    is_attached: bool  # whether the column follows the column before it without a gap
 
 
 class Grid(NamedTuple):

@@ -182,7 +182,7 @@ def _parts(grid: Grid, width: int) -> list[list[GridColumn]]:
 def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> list[GridColumn]:
     """Return columns behind the names of the rows, without rows that have nothing but a name."""
     part = [*names, *columns]
-    if len(names) != 1:  # with several names, a row may stand for the rows below it
+    if len(names) != 1:  # a row with several names may stand for the rows below it
         return part
     cells = zip(*(column.texts for column in columns), strict=True)
     rows = [i for i, row in enumerate(cells) if any(x.strip() for x in row)]

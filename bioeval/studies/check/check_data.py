@@ -202,7 +202,7 @@ def _findings(
             attempts = verify(
                 without_failures, wanted=PointsWanted.of_rule(Rule.parse("eer"))
             ).attempts
-        except DataError as error:  # for example, whole numbers that are not exact in float64
+        except DataError as error:  # whole numbers may not be exact in float64, for example
             kind = Finding("kind", "error", Message("scores-not-counted", why=str(error)))
         else:
             kind = _kind(scores, attempts)

@@ -75,7 +75,7 @@ class DataScan:
 
     def add_rows(self, scores: Scores, low: int, high: int) -> np.ndarray:
         """Add rows ``low:high``; return their distances, NaN where there is no comparison."""
-        raw = scores.cells.read(low, high)  # which need not be exact in float64
+        raw = scores.cells.read(low, high)  # raw scores need not be exact in float64
         values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
         values = np.ascontiguousarray(values, dtype=np.float64)
         column = np.arange(values.shape[1])

@@ -251,7 +251,7 @@ class _Systems:
 
     systems: Mapping[str, System]
     measure: Callable[[Scores], MeasuredSystem]
-    rules: Convention | None  # of re-identification; None of verification and identification
+    rules: Convention | None  # None for verification and identification
     protocol: Any
 
     def measure_all(self) -> None:

@@ -100,7 +100,7 @@ class FoldSide:
         """Take the function that selects the scores, and the provenance of all scores."""
         self._view, self._about = view, about
         self._draw: Callable[[Scores], partition.DrawnClaims] | None = None
-        self._searches: dict[tuple[str, str], Searches] = {}  # by unit of ranks and fusion
+        self._searches: dict[tuple[str, str], Searches] = {}  # searches by unit of ranks and fusion
 
     @cached_property
     def scores(self) -> Scores | None:

@@ -267,7 +267,7 @@ def _messages(
     splits = len(plan.splits)
     unit = "repeat" if plan.by_parts else "fold"
     genuine = "attempts" if options.task == "closed_set" else "genuine_attempts"
-    attempts = {"genuine_attempts": values[genuine][:, 1]}  # of the test parts, by class
+    attempts = {"genuine_attempts": values[genuine][:, 1]}  # attempts of the test parts, by class
     if "impostor_attempts" in values:
         attempts["impostor_attempts"] = values["impostor_attempts"][:, 1]
 

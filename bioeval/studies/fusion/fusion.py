@@ -346,7 +346,7 @@ def require_systems(systems: Any) -> dict[str, Scores]:
                 "similarity or llr"
             )
     first_name, *later_names = named
-    for _ in later_names[:2]:  # of several twice, for what a later one lacks
+    for _ in later_names[:2]:  # a second round finds what a later system lacks
         for name in later_names:
             where = f"{first_name!r} and {name!r}: "
             try:

@@ -180,7 +180,7 @@ class GroupRates(NamedTuple):
     chosen: ChosenThreshold  # a distance
     subjects: np.ndarray  # int64 (groups + 1,): number of people in each group, and in all
     of_attempts: bool  # whether the probe alone decides the group of an attempt
-    counts: FoldCounts  # by the group of the probe and the group of the gallery template
+    counts: FoldCounts  # counts by the groups of probe and gallery template
 
 
 def groups_dataset(

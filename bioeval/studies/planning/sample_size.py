@@ -306,7 +306,7 @@ class GenuineErrors(NamedTuple):
     components: Components
     sizes: np.ndarray
     without: Sequence[Components] = ()  # the components without each subject of the pilot
-    subjects: int = 0  # of the pilot
+    subjects: int = 0  # subjects of the pilot
     of_attempts: bool = False
     attrs: dict[str, Any] | None = None
     messages: Sequence[Message] = ()
@@ -482,7 +482,7 @@ def _numbers_of_templates(n_templates: Any) -> list[int]:
         return list(TEMPLATES)
     try:
         template_numbers = np.atleast_1d(np.asarray(n_templates)).tolist()
-    except ValueError:  # of unequal lengths
+    except ValueError:  # lengths differ
         template_numbers = [n_templates]
     sizes = [require_integer("n_templates", x, low=2) for x in template_numbers]
     if not sizes or sizes != sorted(set(sizes)):

@@ -272,7 +272,7 @@ def workload(
     }
 
     # False alarms and rejections in each period.
-    shares = np.array([share, 1 - share])  # of the people who can cause a false alarm, a rejection
+    shares = np.array([share, 1 - share])  # people who can cause false alarms, rejections
     rate, low, high = np.array([point.alarms, point.rejections]).T
     per_day = people * shares * rate
     expected = per_day[:, None] * periods

@@ -122,7 +122,8 @@ def read_boxes(
                 f"numbers, {', '.join(names)}, as MOTChallenge has them"
             )
         written = [*map(list, zip(*cells, strict=True))]
-        table = [_numbers(column) for column in written[: len(names) + 1]]  # with a visibility
+        # A column of visibility may follow the named columns.
+        table = [_numbers(column) for column in written[: len(names) + 1]]
     else:
         if (columns := columns_of(value)) is not None:
             names, value = _columns_by_name(columns, names, least, role)
@@ -250,7 +251,7 @@ class Pair:
     name: str
     truth: BoxRows
     result: BoxRows
-    frames: int | None  # of each camera
+    frames: int | None  # frames of each camera
     frames_from: str
 
 

@@ -63,7 +63,7 @@ class Scene:
     world: bool  # whether column 8 of the ground truth is a world coordinate and no class
     camera: np.ndarray  # int64, of each frame with rows, in order: the place of its camera
     cameras: int
-    frames: int  # with and without rows
+    frames: int  # frames with and without rows
     frames_from: str
     notes: list[Message]
 

@@ -218,7 +218,7 @@ def answers_of_zoo(ds: xr.Dataset) -> Iterator[Message]:
         yield Message("most-errors", **of_rejects, **accepts, **threshold_with_next(ds))
     p_values = dict(zip(_TESTED_ANIMALS, ds["p"].values.tolist(), strict=True))
     tested = sorted((x for x in p_values if p_values[x] == p_values[x]), key=p_values.__getitem__)
-    number = 0  # that exist, by Holm's steps
+    number = 0  # animals that exist, by Holm's steps
     while number < len(tested) and p_values[tested[number]] * (len(tested) - number) <= LEVEL:
         number += 1
     if tested:

@@ -39,8 +39,8 @@ S = TypeVar("S", bound=CardSection)
 class Convention(Reid):
     """The ``[reid]`` section of a card, with some options changed."""
 
-    name: str  # of the card
-    exclude: tuple[str, ...] = ()  # of the card
+    name: str
+    exclude: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()  # the names of the changed options
 
     @property

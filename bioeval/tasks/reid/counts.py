@@ -76,11 +76,11 @@ class ReidCounts:
     """Counts from which the measures of re-identification are computed, query by query."""
 
     candidates: Candidates
-    matches: MatchLists  # in the lists of average precision and INP
+    matches: MatchLists  # matches in the lists of average precision and INP
     #: In the lists of the CMC: the same, unless the convention removes other entries for the CMC.
     cmc_matches: MatchLists
-    shots: SingleShots | None = None  # of the CMC over galleries of one match of each identity
-    identities: RankFacts | None = None  # of the best match among identities, not templates
+    shots: SingleShots | None = None  # CMC over galleries of one match of each identity
+    identities: RankFacts | None = None  # rank of the best match among identities, not templates
     thresholds: np.ndarray | None = None  # float64 (t,): increasing distances
     #: int64 (m, t): entries of the list of `matches` within each threshold.
     retrieved: np.ndarray | None = None

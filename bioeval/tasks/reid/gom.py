@@ -394,7 +394,8 @@ def _per_threshold(
     ranks = ranks_of(matches, ties)
     retrieved = retrieved_sets.retrieved.astype(np.float64)
     if capped:
-        last_rank = np.zeros(len(retrieved))  # of the last match of each query; 0 without a match
+        # Rank of the last match of each query; 0 without a match.
+        last_rank = np.zeros(len(retrieved))
         is_matched = matches.counts > 0
         last_rank[is_matched] = ranks[matches.starts[1:][is_matched] - 1]
         retrieved = np.minimum(retrieved, last_rank[:, None])

@@ -170,7 +170,7 @@ def _expected_match_sum(matches: MatchLists, name: str) -> np.ndarray:
     sums = np.zeros(len(matches.counts))
     run_ends = np.cumsum(entries_of_run)
     low = 0
-    while low < len(run_starts):  # as many ranks at a time as fit into memory, at least one run
+    while low < len(run_starts):  # ranks that fit into memory are read together, at least one run
         done = run_ends[low] - entries_of_run[low]
         high = max(low + 1, int(np.searchsorted(run_ends, done + MOST_PLACES, side="right")))
         run = np.repeat(np.arange(low, high), entries_of_run[low:high])
