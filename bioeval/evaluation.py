@@ -82,11 +82,11 @@ def evaluate(
     xarray.DataTree
         Nodes ``/verification/single``, ``/verification/multi``, ``/open_set``, ``/closed_set``,
         ``/reid``, ``/gom``, as far as the card has them; under ``/<system>`` for several systems.
-        Of a card with folds each is as of :func:`bioeval.cross_evaluate`, over ``repeat, fold,
-        part``; there are no curves then, and options about them are refused. Of a card with several
-        galleries all variables are over ``gallery``, with curves at the same thresholds;
-        ``be.aggregate(tree, "gallery")`` has the mean of rates at the own threshold of each
-        gallery, and :func:`show` shows it.
+        With a card that has folds, each node is a result of :func:`bioeval.cross_evaluate`, over
+        ``repeat, fold, part``; there are no curves then, and options about them are refused. With a
+        card that has several galleries, all variables are over ``gallery``, with curves at the same
+        thresholds; ``be.aggregate(tree, "gallery")`` has the mean of rates at the own threshold of
+        each gallery, and :func:`show` shows it.
 
     Raises
     ------

@@ -14,8 +14,8 @@ def lower_hull(x, y, out):
                 hull.pop()
             hull.append(i)
 
-    Andrew's monotone chain (1979). Of points with the same `x` the last is taken, of points with
-    the same `y` the first.
+    Andrew's monotone chain (1979). The last of points with the same `x` is taken, and the first of
+    points with the same `y`.
     """
     n = 0
     for i in range(len(x)):

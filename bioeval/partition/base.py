@@ -392,10 +392,10 @@ class Division(Parameters, ABC, Generic[Parts]):
         Parameters
         ----------
         X : array_like, Scores or None
-            Only its number of samples is used. Of all-against-all :class:`bioeval.Scores`, the
+            Only its number of samples is used. With all-against-all :class:`bioeval.Scores`, the
             labels and the metadata are used as well, where `y`, `groups` and `meta` do not say
-            otherwise; their templates of no person are not divided, and are in every part but
-            among its probes.
+            otherwise; their templates of no person are not divided, and are in every part but among
+            its probes.
         y : sequence of hashable, optional
             The subject of each sample; here all labels are names.
         groups : sequence of hashable, optional

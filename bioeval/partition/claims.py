@@ -42,10 +42,10 @@ class DrawnClaims(NamedTuple):
 class ClaimSampler(Parameters):
     """Draws the claims of verification: the lecture's distribution of genuine and impostor claims.
 
-    Each probe claims `per_probe` different enrolled subjects. Of all claims by probes of enrolled
-    subjects, ``round(genuine * claims)`` are genuine: by probes drawn without repetition, at most
-    one each. The other claims are of other enrolled subjects, each as probable as the others.
-    Probes of subjects who are not enrolled claim as many, and are counted apart.
+    Each probe claims `per_probe` different enrolled subjects. Among all claims by probes of
+    enrolled subjects, ``round(genuine * claims)`` are genuine: by probes drawn without repetition,
+    at most one each. The other claims are of other enrolled subjects, each as probable as the
+    others. Probes of subjects who are not enrolled claim as many, and are counted apart.
 
     At one threshold FRR and FAR do not depend on `genuine` in expectation, since each is a
     proportion of the attempts of its own class; operating points, such as the EER, vary with the

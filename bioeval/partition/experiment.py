@@ -284,9 +284,9 @@ class Experiment(Division[ExperimentParts]):
     ) -> Iterator[np.ndarray]:
         """Yield masks of training, validation and test in some repeats, bool (repeats, 3, n).
 
-        Of each seen subject, training has its share of the templates, rounded down, but at least
-        one; validation has its share, rounded up; and the test has at least one. A subject with
-        one template is only tested.
+        Training has its share of the templates of each seen subject, rounded down, but at least
+        one; validation has its share, rounded up; and the test has at least one. A subject with one
+        template is only tested.
         """
         subjects = samples.subjects
         able = np.flatnonzero(subjects.counts > 1)  # the subjects that can be seen in training

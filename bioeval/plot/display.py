@@ -490,7 +490,7 @@ def curves_by_rank(
 def numbered(curves: Sequence[Curve]) -> list[Curve]:
     """Give each curve a colour and a line style.
 
-    Of several systems with several variants (single- and multi-template), each system has its
+    Where several systems have several variants (single- and multi-template), each system has its
     colour and each variant its line style; else every curve has a colour and a line style of its
     own.
     """

@@ -72,7 +72,7 @@ ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
 def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """Draw rates by group: FRR of each beside FAR of each pair of groups of people.
 
-    Of groups of attempts, FAR of each is drawn in the same way as FRR.
+    FAR of groups of attempts is drawn in the same way as FRR.
 
     Groups are in the order of their names, with their subjects in brackets, never in that of their
     rates. Hollow points and asterisks mark rates that rest on fewer than 30 subjects or 30 expected

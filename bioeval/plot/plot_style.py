@@ -62,7 +62,7 @@ CURVE, OUTLINE, THIN = 1.6, 1.4, 0.8
 FREE = 0.015
 RATES = -FREE, 1 + FREE
 
-# Of a curve with no more points, each is marked.
+# The points of a curve are marked up to this number of points.
 FEW_POINTS = 40
 
 # By the height of a letter: the mean width of one, and of a bold one, and the distance of lines.

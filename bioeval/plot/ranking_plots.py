@@ -25,8 +25,8 @@ LEAST_HEIGHT, MOST_HEIGHT = 3.0, 14.0
 # figure is narrow.
 VALUES_TO_RANKS, LONGEST_NAME = 1.9, {False: 28, True: 14}
 
-# Of the axis of ranks: the width of a bar of one rank, of a letter behind it as a part of the axis,
-# and the most numbers.
+# The axis of ranks: the width of a bar of one rank, the width of a letter behind it as a part of
+# the axis, and the most numbers.
 WIDTH_OF_RANK, WIDTH_OF_LETTER, MOST_TICKS = 0.7, 0.06, 6
 
 

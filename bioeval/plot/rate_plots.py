@@ -210,9 +210,9 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
     ----------
     data : Dataset, DataTree, or mapping of str to either
         A result of :func:`bioeval.verification` or :func:`bioeval.evaluate`, or several by name.
-        Of a tree, every verification result is drawn (single- and multi-template, all systems).
-        Of :func:`bioeval.cross_evaluate` with `far_targets`, GAR of each fold at these is a thin
-        line and their mean a bold one, straight between these; at a single target they are dots.
+        Every verification result of a tree is drawn (single- and multi-template, all systems). For
+        a result of :func:`bioeval.cross_evaluate` with `far_targets`, a thin line joins the GAR of
+        each fold at these targets, and a bold line their means; at a single target they are dots.
     ax : matplotlib Axes, optional
         Where to draw. Default: the axes of a new figure.
     log : bool
@@ -448,8 +448,8 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
-        A result of verification or of open-set identification, or several by name. Of a tree,
-        every verification result is drawn (open set only where there is no verification). Folds
+        A result of verification or of open-set identification, or several by name. Every
+        verification result of a tree is drawn (open set only where there is no verification). Folds
         are drawn as by :func:`roc`.
     ax, **style
         As for :func:`bioeval.plot.roc`.

@@ -106,7 +106,7 @@ def ranked_lists(
     ax, **style
         As for :func:`bioeval.plot.roc`; properties are of the boxes.
     thresholds : increasing sequence of float
-        Of distances that are not normalised; similarities are negated.
+        Thresholds of distances that are not normalised; similarities are negated.
     convention, budget
         As for :func:`bioeval.gom`.
     """
@@ -158,8 +158,8 @@ def _measures_in_words(query: xr.Dataset) -> list[str]:
 def hota(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw HOTA, detection and association accuracy against the localisation threshold.
 
-    At each threshold HOTA is the geometric mean of DetA and AssA (Luiten et al., 2021). Of several
-    sequences, the curves are of the whole.
+    At each threshold HOTA is the geometric mean of DetA and AssA (Luiten et al., 2021). With
+    several sequences, the curves show all of them together.
 
     Parameters
     ----------

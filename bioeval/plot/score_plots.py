@@ -246,7 +246,7 @@ def matrix(
     ax, **style
         As for :func:`bioeval.plot.roc`; properties are of the image, such as ``vmin=0``.
     pixels : int
-        The largest number of pixels a side. Of a larger matrix each pixel is the mean of a block.
+        The largest number of pixels a side. Each pixel of a larger matrix is the mean of a block.
     """
     from bioeval.tasks.plotted_scores import matrix_image
 

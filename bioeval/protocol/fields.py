@@ -185,8 +185,8 @@ def fields_of(owner: type) -> dict[str, Field]:
 class CardSection:
     """One section of a card, with the defaults filled in.
 
-    Its values are attributes, and also items: ``section["ties"]``, ``dict(section)``. Of the fields
-    in `only_one_of` a card may give at most one, and the defaults of the others are dropped.
+    Its values are attributes, and also items: ``section["ties"]``, ``dict(section)``. A card may
+    give at most one of the fields in `only_one_of`, and the defaults of the others are dropped.
     """
 
     doc: ClassVar[str]

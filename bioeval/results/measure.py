@@ -34,7 +34,7 @@ class Measure:
     Parameters
     ----------
     name : str
-        Of the measure in results.
+        Name of the measure in results.
     function : callable
         ``function(scores)``, a number; it is called with all scores and with those without each
         group of people.
@@ -121,7 +121,7 @@ def scalar(
     Parameters
     ----------
     name : str
-        Of the variable; a second call with this name replaces the measure of the first.
+        Name of the variable; a second call with this name replaces the measure of the first.
     meaning : str
         What it is, in words, with its denominator.
     of_rates : callable, optional

@@ -188,7 +188,7 @@ def _available_and_needed(
     People are short if as many people could not form the pairs for any of the targets.
     """
     if people is None or attempts < independent_trials(math.inf, people):
-        # Of a symmetric matrix, half the attempts: perhaps half of an odd number.
+        # A symmetric matrix has half the attempts: perhaps half of an odd number.
         whole = int(attempts) if attempts == int(attempts) else attempts
         return unit_of_attempts, whole, needed_trials
     if not isinstance(people, ComparedPeople):

@@ -100,7 +100,7 @@ class ResultThresholds:
 def _at_rank_1(at_far: xr.DataArray) -> np.ndarray:
     """Return the values at FAR targets (far_target,).
 
-    Of identification, the values at rank 1.
+    Values of identification are at rank 1.
     """
     if "rank" in at_far.dims:
         at_far = at_far.isel(rank=0)

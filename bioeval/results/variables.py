@@ -20,7 +20,8 @@ NEXT = "_next"
 #: The end of the name of the support of a number at a target.
 SUPPORTED = "_supported"
 
-#: Of the values of a variable: of one that is a text, none; a difference has that of its measure.
+#: Units of the values of a variable; a variable of text has none, a difference has the unit of its
+#: measure.
 UNITS = (
     *("proportion", "p", "score", "cost", "bits", "1", "attempts", "subjects", "templates"),
     *("probes", "pairs", "partitions", "queries", "candidates", "entries", "comparisons", "tries"),
@@ -49,12 +50,12 @@ class Variable:
     name: str = ""  # name of a variable that is computed or compared by its description
     #: A count, a threshold or a number of so many digits, where unit and type do not say it.
     shown: Literal["", "count", "threshold", "3", "6"] = ""
-    #: Of a proportion, the variable with its denominator, or the attempts of the class of which one
+    #: The variable with the denominator of a proportion, or the attempts of the class of which one
     #: has to be visible; a `quotient` has its own.
     out_of: str = ""
 
-    #: Of its row or column in tables: a template with rates as terms of a document, and with
-    #: :data:`PLACES`, such as ``"{frr} at {far} <= {target}"``; without one, its name.
+    #: The label of its row or column in tables: a template with rates as terms of a document, and
+    #: with :data:`PLACES`, such as ``"{frr} at {far} <= {target}"``; by default, its name.
     label: str = ""
     also: str = ""  # another name in use
     #: Where it is shown: in every table, in verbose tables alone, or in data (frame, JSON) alone,
@@ -62,7 +63,7 @@ class Variable:
     detail: Literal["", "verbose", "data"] = ""
     decimals: int | None = None  # decimals of a number; a proportion is in per cent
     threshold: str = ""  # variable of its threshold; that of a curve is the threshold of its place
-    #: Of a dimension: the title of a table with a row for each label, and how tables write labels.
+    #: For a dimension, the title of a table with a row for each label, and how tables write labels.
     title: str = ""
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     undefined: str = ""  # why it is not defined although there are attempts of both classes
@@ -414,7 +415,7 @@ VERIFICATION = _table(
     cost_false_accept=Variable("cost c_fa of a false accept", "cost", dims=COST),
 )
 
-#: Of folds and repeated partitions alone.
+#: Variables of folds and repeated partitions alone.
 FOLDS = _table(
     accuracy=_rate(
         "accuracy: proportion of all attempts that are classified correctly",
@@ -591,7 +592,7 @@ OPEN_SET = _table(
     tied=_count("genuine attempts with a non-mate tied with the best mate", "probes"),
 )
 
-#: Of several parts or galleries: sizes of the galleries that are searched.
+#: Sizes of the galleries that are searched, where there are several parts or galleries.
 GALLERY = _table(
     gallery_templates=_count("gallery templates", "templates"),
     gallery_subjects=_count("subjects in the gallery", "subjects"),
@@ -692,7 +693,7 @@ RANKED_LISTS = _table(
     ),
 )
 
-#: Of what a query retrieves within a threshold.
+#: Variables of the entries that a query retrieves within a threshold.
 RETRIEVED_SETS = _table(
     precision=_mean(
         "mean proportion of matches among the retrieved entries; 0 where none is retrieved",

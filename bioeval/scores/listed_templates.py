@@ -219,7 +219,7 @@ class ListedTemplates:
         self.different.append(np.stack([first[is_different], later[is_different]]))
         self.merged = len(later)
         self.rounded = int((gap[~is_different] > 0).sum())
-        # Of both lines the one whose names are in natural order is kept, whatever their order.
+        # The line whose names are in natural order is kept, whatever the order of the two lines.
         place = natural_places(as_objects(list(self.names.values)))
         is_descending = place[self.names.a[first]] > place[self.names.b[first]]
         self.is_kept[np.where(is_descending, first, later)] = False

@@ -296,12 +296,12 @@ class ScoreData:
 
     @property
     def pair_subjects(self) -> np.ndarray | None:
-        """Of pairs: the subjects of both sides, the enrolled one first, if they are known."""
+        """The subjects of both sides of pairs, the enrolled one first; None if unknown."""
         return self.pairs.subjects
 
     @property
     def pair_templates(self) -> np.ndarray | None:
-        """Of pairs: the names of the templates of both sides, if they are known."""
+        """The names of the templates of both sides of pairs; None if unknown."""
         return None if self.pairs.templates is None else self.pairs.templates.objects()
 
     @property
@@ -325,22 +325,22 @@ class ScoreData:
 
     @property
     def indices(self) -> np.ndarray:
-        """Of top-K lists: the gallery entries of each query, nearest first; -1 behind the end."""
+        """The gallery entries in the top-K list of each query, nearest first; -1 behind the end."""
         return self.lists.indices
 
     @property
     def distances(self) -> np.ndarray | None:
-        """Of top-K lists: the scores of the entries, if they were given."""
+        """The scores of the entries of top-K lists; None if there are none."""
         return self.lists.distances
 
     @property
     def depth(self) -> int:
-        """Of top-K lists: their length."""
+        """The length of top-K lists."""
         return self.lists.depth
 
     @property
     def gallery_size(self) -> int:
-        """Of top-K lists: the number of gallery entries, listed or not."""
+        """The number of gallery entries behind top-K lists, listed or not."""
         return self.lists.gallery_size
 
     def _require_kept(self, column: Any, argument: str, *sides: Mapping[str, Any]) -> None:

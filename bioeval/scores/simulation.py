@@ -217,14 +217,14 @@ def simulate(
         All against all, a person's templates take the sessions in turn. In probe-against-gallery
         session 1 enrols and the later sessions probe.
     session_sd : float, default: 0.3
-        Standard deviation of the person's offset of the day, in each dimension. Of
+        Standard deviation of the person's offset of the day, in each dimension. It applies to
         gaussian-embeddings only.
     cameras : int
         Number of cameras; adds the metadata column ``camera``, from 1. Cameras are taken in turn
         within each session, the probes of a person going on where the templates ended.
     camera_sd : float, default: 0.3
         Standard deviation of a camera's offset, the same for all its pictures, in each dimension.
-        Of gaussian-embeddings only.
+        It applies to gaussian-embeddings only.
     d_prime : float, default: 2
         Decidability: the distance of genuine and impostor mean, over the root of the mean
         variance. This and the next four: gaussian-scores only.

@@ -59,8 +59,8 @@ class Condition:
     def reasons(self, frame: pd.DataFrame) -> Iterator[str]:
         """Yield why results fail by the condition; what cannot be told fails, too.
 
-        Of folds and partitions it is about means. Raise :class:`DataError` where no row of the
-        frame has the number.
+        The condition is about the means of folds and partitions. Raise :class:`DataError` where no
+        row of the frame has the number.
         """
         if not self.sign:
             yield from _VERDICTS[self.text](frame)

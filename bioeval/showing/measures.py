@@ -71,7 +71,8 @@ class Measure:
     def matches(self, row: Row) -> bool:
         """Return whether a row holds a number of this measure.
 
-        Of training and test parts, only the test part matches unless `places` names one.
+        Where there are training and test parts, only the test part matches unless `places` names
+        one.
         """
         if row.measure != self.name or (self.task and row.node.task != self.task):
             return False

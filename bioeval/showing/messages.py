@@ -39,8 +39,8 @@ def messages(result: Any) -> list[ResultMessage]:
     Parameters
     ----------
     result : xarray.Dataset, xarray.DataTree or DataCheck
-        What a function of bioeval returned, or a result that was loaded from a file. Of a check of
-        data the messages are its findings but for those without a fault.
+        What a function of bioeval returned, or a result that was loaded from a file. The messages
+        of a check of data are the findings that report a fault.
 
     Returns
     -------

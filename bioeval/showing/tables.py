@@ -26,7 +26,7 @@ STATISTICS_IN_ROWS = ("", "mean", "sd")
 #: Rows of a grid with more than twice as many places; data frames have all places.
 _ROWS_OF_MANY = 11
 
-#: Of many places in groups, rows of each group at least.
+#: The fewest rows of each group, where many places are in groups.
 _FEWEST_OF_GROUP = 3
 
 #: More points of a measure are rows of a grid, even if labels of measures have a place for them.
@@ -305,7 +305,7 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
     """Return a table with a row for each place, and a column for each measure.
 
     Each of several systems has columns of its own, or rows of its own if there were too many
-    columns. Of many places, the table has the worst of each group, or some evenly spread.
+    columns. With many places, the table has the worst of each group, or some evenly spread.
     """
     point = next((x for x in dims if x == rows[0].at), "")
     columns = {(_key(row, *dims), row.places.get("part"), row.statistic) for row in rows}

@@ -47,11 +47,11 @@ ROUNDING = 1e-12
 def jackknife(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the variance of a value, and its degrees of freedom, from values without each person.
 
-    Of n people, with ``d_a`` the value without person a less the mean of these values, the variance
-    is ``v = (n - 1) / n sum d_a^2``, and Satterthwaite's degrees of freedom are ``2 (sum d^2)^2 /
-    (sum d^4 - (sum d^2)^2 / n)``, at most ``n - 1`` (Efron and Tibshirani 1993; Satterthwaite
-    1946). Of k people who err alike among many the degrees are 2 k: few people who make most errors
-    say little. Variance and degrees are NaN where a value is NaN.
+    Let ``d_a`` be the value without person a, of n people, less the mean of these values. The
+    variance is ``v = (n - 1) / n sum d_a^2``, and Satterthwaite's degrees of freedom are ``2 (sum
+    d^2)^2 / (sum d^4 - (sum d^2)^2 / n)``, at most ``n - 1`` (Efron and Tibshirani 1993;
+    Satterthwaite 1946). If k people among many err alike, the degrees are 2 k: few people who make
+    most errors say little. Variance and degrees are NaN where a value is NaN.
     """
     without_person = columns[..., 1:]
     people = without_person.shape[-1]
@@ -100,8 +100,8 @@ def _erring(columns: np.ndarray, sides: int) -> np.ndarray:
 def enough(columns: np.ndarray, sides: int) -> np.ndarray:
     """Return whether enough people err to show how uncertain a rate is, and enough do not.
 
-    Of few people half of the independent units are enough. A rate that is 0 or 1 without a person
-    is uncertain without a limit.
+    With few people, half of the independent units are enough. A rate that is 0 or 1 without a
+    person is uncertain without a limit.
     """
     people = columns.shape[-1] - 1
     if people < 2:
@@ -431,8 +431,8 @@ def percentile(
 ) -> Limits:
     """Return the percentiles of replicates, (..., 1 + replicates); a replicate that is NaN is none.
 
-    Of rates over independent `units`, a rate of exactly 0 or 1 has a one-sided bound: data without
-    errors have no replicate with one. Limits are NaN without replicates, or where the value is.
+    With independent `units`, a rate of exactly 0 or 1 has a one-sided bound: data without errors
+    have no replicate with one. Limits are NaN without replicates, or where the value is.
     """
     value = columns[..., 0]
     drawn = columns[..., 1:]

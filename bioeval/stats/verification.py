@@ -397,8 +397,8 @@ class VerificationColumns:
     def errors_of_each(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the false rejects and the false accepts of each person at a threshold.
 
-        A false accept counts for both people. Of more than a thousand people, errors are counted by
-        group.
+        A false accept counts for both people. With more than a thousand people, errors are counted
+        by group.
         """
         layer = -1 if np.isnan(threshold) else len(self.counted_at)
         if threshold < np.inf:

@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.random import Stream
 
-#: Of more people, so many groups of them are left out in turn.
+#: The most people who are left out one by one; more people are left out in this number of groups.
 GROUPS = 1000
 
 

@@ -191,13 +191,14 @@ def open_set(
     fusion : str
         As for :func:`verification`; used with subject ranks.
     ties : {"pessimistic", "optimistic", "stable", "expected"}
-        Rank of a mate among candidates with exactly the same score. Of other subjects exactly as
-        close: after them, before them, in gallery order, or the mean over all orders.
+        Rank of a mate among candidates with exactly the same score. The mate is ranked after other
+        subjects that are exactly as close, before them, in gallery order, or as the mean over all
+        orders.
     impostors : {"auto", "unenrolled", "leave-subject-out", "both"}
-        Whose searches are non-mated. Of probes against a gallery: the probes whose subject is not
-        enrolled, each enrolled probe with its own subject taken out of the gallery, or both.
-        ``"auto"``: the unenrolled if there is any, else leave-subject-out. All-against-all is
-        always leave-subject-out.
+        The probes whose searches are non-mated. With probes against a gallery: the probes whose
+        subject is not enrolled, each enrolled probe with its own subject taken out of the gallery,
+        or both. ``"auto"``: the unenrolled if there is any, else leave-subject-out. All-against-all
+        is always leave-subject-out.
     far_targets : sequence of float
         For each, the largest DIR with FAR at most the target, at every rank.
     gallery : {"all", "single"}
@@ -205,8 +206,8 @@ def open_set(
         uniformly for each probe anew; rates are the exact means over all such galleries.
     interval
         As for :func:`verification`. All-against-all, ``"people"`` gives intervals for new people:
-        each subject is left out, as a probe and from the gallery. Of probes against a gallery, and
-        with ``"subject-bootstrap"``, the gallery is fixed. The attribute ``interval_for`` says
+        each subject is left out, as a probe and from the gallery. With probes against a gallery,
+        and with ``"subject-bootstrap"``, the gallery is fixed. The attribute ``interval_for`` says
         which.
 
     Returns

@@ -172,7 +172,7 @@ _OF_ANIMALS = (
     option(
         "--camera-sd X",
         "Standard deviation of a camera's offset, the same for all its pictures, in each "
-        "dimension. Of gaussian-embeddings only.  [0.3]",
+        "dimension; gaussian-embeddings only.  [0.3]",
         float,
     ),
     heading="Embeddings",

@@ -137,10 +137,10 @@ def groups_command(
 
     bioeval groups scores.npz --by sex --interval people
 
-    Of people, the table gives the FRR of each group, the FAR of each pair of groups, and measures
-    of inequality: FDR, GARBE, and ratios of the largest rate. Where a person has several values, it
-    gives FRR and FAR by the value of the probe. With --interval, which groups differ. Groups with
-    fewer than 30 subjects or expected errors are flagged.
+    For groups of people, the table gives the FRR of each group, the FAR of each pair of groups, and
+    measures of inequality: FDR, GARBE, and ratios of the largest rate. Where a person has several
+    values, it gives FRR and FAR by the value of the probe. With --interval, it says which groups
+    differ. Groups with fewer than 30 subjects or expected errors are flagged.
     """
     from bioeval.studies.groups.groups import by_group
 

@@ -54,8 +54,8 @@ def load(
         Subjects of the rows, and of the columns where there is no `gallery`. A ``.npy`` array, or a
         CSV file with a column ``label`` (or ``subject``, ``identity``, ``person``, ``pid``, ``id``,
         ``subject_id``) and any further columns as metadata; or one column without a header. Labels
-        from CSV are text: ``007`` stays ``007``. With `names_of`, a list of images. Of a list with
-        names, and with `trials`, a table of the templates.
+        from CSV are text: ``007`` stays ``007``. With `names_of`, a list of images. With a list
+        that has names, or with `trials`, a table of the templates.
     gallery
         Subjects of the columns, in the same way; or, of a ``.npy`` file of embeddings, the
         embeddings of the gallery, with their labels beside them in ``x.labels.csv``.
@@ -74,8 +74,8 @@ def load(
     nan : {"raise", "reject", "exclude"}, optional
         What a comparison that failed means: what the file says, else raise.
     failed : float, optional
-        Of lists, the score that stands for a comparison that failed, as -1; a blank score does in
-        any case. See `nan`.
+        The score that stands for a comparison that failed in a list, such as -1; a blank score does
+        in any case. See `nan`.
     exclude : sequence of str
         Comparisons that are left out, as for :class:`Scores`: ``"session"``, ``"clothes!="``,
         ``"all:camera=3/2"``.

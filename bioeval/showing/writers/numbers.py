@@ -156,7 +156,7 @@ def _decimal(cell: Quantity, form: str, full: float) -> Printed:
         return text if x != cell.value or float(text.replace(",", "")) else text.lstrip("+")
 
     def text_of_limit(x: float) -> str:
-        # Of a ratio between small numbers, a limit may be huge, and its decimals say nothing.
+        # The limit of a ratio between small numbers may be huge, and its decimals say nothing.
         return f"{x:,.0f}" if full == 1 and abs(x) >= 100 > abs(cell.value) else text_of(x)
 
     text, limits = text_of(cell.value), _limits(cell, text_of_limit)
@@ -210,7 +210,8 @@ def threshold_text(value: float, next_score: float = math.nan) -> str:
 
     Every attempt is decided by it as by the threshold itself. The decimal is within 1 % of the
     threshold, however far the next score is. A whole number stays as it is, and so does, with all
-    its digits, a threshold whose next score is not known. Of similarities the next score is below.
+    its digits, a threshold whose next score is not known. The next score is below the threshold
+    where scores are similarities.
 
     Examples
     --------

@@ -99,8 +99,8 @@ def check_promise(
     Parameters
     ----------
     scores : Scores
-        Of people who had no part in choosing the threshold: a matrix with labels, or a list whose
-        lines name people.
+        Scores of people who had no part in choosing the threshold: a matrix with labels, or a list
+        whose lines name people.
     threshold : float
         Fixed beforehand, on other data than these.
     promise : str or sequence of str
@@ -110,7 +110,7 @@ def check_promise(
         Number of tries at a claim. The rates are then those of :func:`tries`, over claims; by
         default they are of single comparisons, or of the claims that `scores` are.
     confidence : float
-        Of each one-sided limit.
+        Confidence of each one-sided limit.
 
     Returns
     -------
@@ -118,9 +118,9 @@ def check_promise(
         Over ``promise``, the rules: ``verdict``, which is ``"shown"`` (the upper limit is at most
         the target), ``"refuted"`` (the lower limit is above it) or ``"open"``; ``promised``, the
         rate; ``people``; and ``people_to_settle``: about how many people would settle the promise
-        at the observed rate, NaN where no number does. Of each rate that is promised ``far far_low
-        far_high`` and ``frr frr_low frr_high``, over all attempts (with `tries` over claims); and
-        ``threshold``.
+        at the observed rate, NaN where no number does. Each rate that is promised also has its
+        value and limits, ``far far_low far_high`` or ``frr frr_low frr_high``, over all attempts
+        (over claims with `tries`). ``threshold`` is the threshold.
 
     Raises
     ------

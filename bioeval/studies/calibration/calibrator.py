@@ -246,7 +246,7 @@ class Calibrator(ScoreTransformer):
         each class is added at each end before pooling (Laplace's rule of succession), so that
         every ratio is finite.
     prior : float
-        Prior for which logistic calibration is best. Of a genuine attempt; ``"pav"`` does not
+        Probability of a genuine attempt for which logistic calibration is best; ``"pav"`` does not
         depend on it.
 
     Attributes
@@ -257,9 +257,9 @@ class Calibrator(ScoreTransformer):
     separable_ : bool
         Of ``"logistic"``: whether a penalty was needed, since the training classes are separable.
     knots_, ratios_ : float64 arrays
-        Of ``"pav"``: finite training scores at the ends of blocks, and the ratios there.
+        Finite training scores at the ends of blocks, and the ratios there, by ``"pav"``.
     kind_ : str
-        Of the training scores.
+        Kind of the training scores.
 
     Warns
     -----
@@ -335,7 +335,7 @@ class Calibrator(ScoreTransformer):
         Parameters
         ----------
         X : Scores
-            Of the kind that was trained on.
+            Scores of the same kind as the training scores.
 
         Returns
         -------

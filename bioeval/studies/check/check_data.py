@@ -69,10 +69,10 @@ def check_data(
         FAR for which to check the number of subjects. Those of the card by default.
     threshold : float, str or None
         Threshold at which people are confused: a number, or a rule applied to these data. None
-        leaves it out. Of a matrix whose subjects are known.
+        leaves it out. It needs a matrix whose subjects are known.
     claims : Scores, optional
-        :func:`claim_scores` of these scores, in which it is looked for who is confused with whom;
-        all else is about the scores themselves.
+        :func:`claim_scores` of these scores, in which confused people are sought; all else is about
+        the scores themselves.
     worst : int
         Number of pairs of people, and of doubtful labels, that are listed.
     read_scores : bool

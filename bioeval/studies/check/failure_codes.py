@@ -73,7 +73,7 @@ def end_values(
 
 def _is_apart(values: np.ndarray, counts: np.ndarray) -> bool:
     """Whether the largest value is far from all other values and much more frequent."""
-    # Of halves, all differences are finite.
+    # Halving the values keeps all differences finite.
     largest, next_largest, neighbour = values[[-1, -2, -1 - _NEIGHBOURS]] / 2
     is_frequent = counts[-1] > _TIMES_AS_OFTEN * counts[-1 - _NEIGHBOURS : -1].max()
     return bool(is_frequent and largest - next_largest > next_largest - neighbour)

@@ -102,11 +102,11 @@ def compare(
     rank_unit, fusion, ties, impostors
         As for :func:`open_set`.
     interval : "people" or :class:`bioeval.stats.IntervalMethod`
-        Of each value by itself, and of all differences of a measure together; the number and the
-        seed of the replicates, where people are drawn again.
+        Intervals of each value by itself, and of all differences of a measure together; the method
+        has the number and the seed of the replicates, where people are drawn again.
     adjust : {"none", "holm"}
-        Adjust the tests for the number of measures, by Holm's method. Of ``_separated``, ranks
-        and letters.
+        Adjust the tests for the number of measures, by Holm's method, and with them ``_separated``,
+        ranks and letters.
     protocol : str, path or Protocol, optional
         Card of re-identification by which to compare. It has a ``[reid]`` section, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.
@@ -116,19 +116,19 @@ def compare(
     xarray.Dataset
         Each measure under its name in a single evaluation over ``system``, and over ``far_target``,
         ``frr_target``, ``cost``, ``threshold`` or ``rank`` where it is at such: ``eer``,
-        ``frr_at_far``, ``dir_at_far``, ``cms``, ``frr_at_threshold`` ... Behind the name are
-        ``_low _high`` (the interval of the value by itself), ``_rank`` (1 is the best), ``_rank_low
+        ``frr_at_far``, ``dir_at_far``, ``cms``, ``frr_at_threshold`` ... Behind the name are ``_low
+        _high`` (the interval of the value by itself), ``_rank`` (1 is the best), ``_rank_low
         _rank_high`` (the ranks that the system may have, at one confidence for all systems
         together) and ``_letters`` (systems that share one do not differ significantly). Over
-        ``system`` and ``other_system``: ``_difference`` (system - other system)
-        ``_difference_low _difference_high`` (limits for all pairs together), ``_p_value`` (adjusted
-        for the number of pairs), ``_p_adjusted`` (and for the number of measures),
-        ``_separated``: 1 where the system is better, -1 where it is worse, else 0, and
-        ``_discordant``: people on whom the systems decide differently, each at its own threshold.
-        Of fewer than six there are no limits, and ``_separated`` is 0. ``_supported`` is 0 where
-        the pairs of people, or the impostor attempts, are too few for the FAR target, or the people
-        for the FRR target (rule of 3): there are no limits then. Where a measure was not asked for,
-        as at the rank or target of another one, all of these are NaN.
+        ``system`` and ``other_system``: ``_difference`` (system - other system) ``_difference_low
+        _difference_high`` (limits for all pairs together), ``_p_value`` (adjusted for the number of
+        pairs), ``_p_adjusted`` (and for the number of measures), ``_separated``: 1 where the system
+        is better, -1 where it is worse, else 0, and ``_discordant``: people on whom the systems
+        decide differently, each at its own threshold. With fewer than six such people there are no
+        limits, and ``_separated`` is 0. ``_supported`` is 0 where the pairs of people, or the
+        impostor attempts, are too few for the FAR target, or the people for the FRR target (rule of
+        3): there are no limits then. Where a measure was not asked for, as at the rank or target of
+        another one, all of these are NaN.
 
     Raises
     ------

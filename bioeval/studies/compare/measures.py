@@ -1,8 +1,8 @@
 """The measures of one system, by which systems are compared.
 
-Systems are measured one after another. Of each measure, the value and the value without each person
-are kept; of measures at thresholds that are chosen on the data, also the value in each replicate,
-in which people are drawn anew, the same people for all systems.
+Systems are measured one after another. The value of each measure and its value without each person
+are kept. For measures at thresholds that are chosen on the data, the value in each replicate is
+kept as well; replicates draw people anew, the same people for all systems.
 """
 
 from __future__ import annotations

@@ -123,8 +123,8 @@ class RowLists:
     """Reads the rows of a matrix as sorted lists.
 
     `scores` are compared, `original` are the scores before a card left any out; `threshold` is a
-    distance. Of entries exactly as close, other subjects are first under pessimistic `ties`, the
-    probe's own subject under optimistic ties, and the first column otherwise.
+    distance. Where entries are exactly as close, other subjects are first under pessimistic `ties`,
+    the probe's own subject under optimistic ties, and the first column otherwise.
     """
 
     def __init__(self, scores: Scores, original: Scores, threshold: float | None, ties: Ties):

@@ -55,7 +55,7 @@ class Explanation(Shown):
     probe : int
         The row, from 0.
     name, subject : str
-        Of the probe; empty where there is none.
+        Name and subject of the probe; empty where there is none.
     data, kind, protocol, system : str
         What is compared, in words; the kind of scores; the card; the name of the scores.
     threshold : float or None
@@ -65,7 +65,7 @@ class Explanation(Shown):
     threshold_next : float
         The nearest score that is not accepted at the threshold; NaN where it was given.
     lists : tuple of RankedList
-        Of templates, and of subjects by their fused scores, as the tasks need them.
+        Lists of templates, and of subjects by their fused scores, as the tasks need them.
     tasks : tuple of Contribution
     remarks : tuple of Text
         What is not explained, and why; also with how much of the gallery the probe was compared.

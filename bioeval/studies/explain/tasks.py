@@ -57,7 +57,7 @@ class Contribution:
     task : str
         As the nodes of :func:`bioeval.evaluate`: ``"verification/single"``, ``"open_set"`` ...
     role : str
-        Of the open set ``"genuine"`` or ``"impostor"``; else empty.
+        ``"genuine"`` or ``"impostor"`` in the open set; else empty.
     counts : dict or None
         What it adds, by counter; None where that depends on a threshold, and there is none.
     why : Text

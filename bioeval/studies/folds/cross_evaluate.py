@@ -72,11 +72,10 @@ def cross_evaluate(
         :class:`bioeval.SystemFusion`; with another `estimator`, the features of n samples.
     splitter : splitter, or list of pairs
         Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts; or a list of
-        pairs (training, test) of index arrays. Of
-        ``TrainValidationTest`` the threshold is chosen on the validation part. ``Experiment``
-        divides both parts into gallery and probes as well. Of a list of pairs
-        a splitter by subject divides the subjects, and a pair is in a part with both of them;
-        other splitters divide the pairs.
+        pairs (training, test) of index arrays. With ``TrainValidationTest`` the threshold is chosen
+        on the validation part. ``Experiment`` divides both parts into gallery and probes as well.
+        For a list of pairs, a splitter by subject divides the subjects, and a pair is in a part
+        with both of them; other splitters divide the pairs.
     y : sequence of hashable, shape (n,), optional
         The subject of each sample, with `estimator`.
     meta : mapping of str to sequence, optional
@@ -94,7 +93,7 @@ def cross_evaluate(
     ranks : sequence of int
         The ranks of DIR and CMS.
     rank_unit, fusion, ties, impostors
-        Of identification, as for :func:`bioeval.open_set`; not with ``"expected"`` ties.
+        Options of identification, as for :func:`bioeval.open_set`; not with ``"expected"`` ties.
     estimator : estimator, optional
         A transformer in scikit-learn's form. In each fold a clone is fitted on the training
         samples and their subjects alone; both parts are transformed and compared by `metric`.
@@ -103,16 +102,16 @@ def cross_evaluate(
     metric, kind
         As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
     claims : ClaimSampler, optional
-        Of verification: claims drawn anew for each part, in place of all.
+        Verification by claims that are drawn anew for each part, in place of all claims.
     far_targets : sequence of float, optional
         Also find the operating points of each test part by itself, at the scores of that part:
         ``eer`` (of verification and open set), ``auc`` and ``frr_at_far`` or ``dir_at_far`` at
         these FAR targets, and ``recognition_rate``. None: with an ``Experiment``, FRR targets or
         priors, 0.1, 0.01, 0.001 and 0.0001; with other splitters there are no such points.
     frr_targets : sequence of float
-        Of verification, also ``far_at_frr`` of each test part by itself at these FRR targets.
+        Verification also has ``far_at_frr`` of each test part by itself at these FRR targets.
     priors : sequence of float
-        Of verification, also ``min_dcf`` of each test part by itself, over ``cost``: its least
+        Verification also has ``min_dcf`` of each test part by itself, over ``cost``: its least
         normalised cost at these proportions of genuine attempts, both errors costing 1. Other costs
         are those of another prior: ``p c_miss / (p c_miss + (1 - p) c_fa)``.
     interval : {"nadeau-bengio", "quantile"} or :class:`bioeval.stats.IntervalMethod`

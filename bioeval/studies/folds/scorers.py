@@ -116,7 +116,7 @@ class Scorer:
         Parameters
         ----------
         scores : Scores
-            Of any kind; the metric of the scorer is not used.
+            Scores of any kind; the metric of the scorer is not used.
         """
         require_scores(scores)
         if not isinstance(self.measure, str):
@@ -207,7 +207,7 @@ def make_scorer(
     far_target : float
         FAR target of ``"frr_at_far"``.
     larger_is_better : bool, optional
-        Of a function as `measure`: whether larger values are better, as by default; others are
+        Whether larger values of a function as `measure` are better, as by default; other values are
         negated.
 
     Returns

@@ -242,8 +242,8 @@ class SystemFusion(ScoreTransformer):
         kind = "similarity"
         if self.normalise == "none":
             kind = self._kinds[names[0]]
-        # Of independent systems, the plain sum of log-likelihood ratios is that of all of them; a
-        # mean, another weighted sum, the smallest and the largest are none.
+        # The plain sum of the log-likelihood ratios of independent systems is the log-likelihood
+        # ratio of all of them; a mean, another weighted sum, the smallest and the largest are none.
         if kind == "llr" and not (self.weights and set(self.weights.values()) == {1}):
             kind = "similarity"
         if self.method == "logistic":
@@ -294,8 +294,8 @@ def fuse(
     Parameters
     ----------
     systems : mapping of str to Scores
-        Of the same layout, shape and labels, in the same order; where they name their templates,
-        as for :func:`compare`.
+        Scores with the same layout, shape and labels, in the same order; where they name their
+        templates, as for :func:`compare`.
     method, normalise, weights
         As for :class:`SystemFusion`.
     train : mapping of str to Scores, optional

@@ -57,9 +57,9 @@ def normalise(
         then T with probe-cohort scores that are Z-normalised by `cohort`. ``"as"``: S with the
         `top` closest cohort scores of each side (AS-norm1 of Matějka and others).
     gallery_cohort : Scores
-        Gallery templates against the cohort, either as rows; all but ``"t"`` need it. Of a list:
-        scores of the enrolled templates, a list (:func:`read_cohort`) or a matrix whose templates
-        are named by metadata ``template`` or else by their labels.
+        Gallery templates against the cohort, either as rows; all but ``"t"`` need it. To normalise
+        a list, it has scores of the enrolled templates, a list (:func:`read_cohort`) or a matrix
+        whose templates are named by metadata ``template`` or else by their labels.
     probe_cohort : Scores
         Probes against the cohort, either as rows; all but ``"z"`` need it. Where the same
         templates are on both sides of `scores`, one of the two serves for both; of a list always.
@@ -67,12 +67,12 @@ def normalise(
         For ``"zt"``: the cohort of `probe_cohort` against a cohort, either as rows; scores of a
         person with himself are left out.
     top : int
-        Of method as: number of closest cohort scores of each template.
+        Number of closest cohort scores of each template, for method ``"as"``.
 
     Returns
     -------
     Scores
-        Of the same kind; of log-likelihood ratios, which they are no longer, similarities.
+        Scores of the same kind; log-likelihood ratios become similarities.
 
     Raises
     ------

@@ -176,9 +176,10 @@ def repeat(
     CardError
         If there is no such card, or it is not valid.
     DataError
-        If there is no partition; bad options; curves that are larger than the memory. Of a
-        partition, which the message names by its place from 0: an index out of range, one index for
-        sides that are not the same templates, a gallery template twice, NaN under ``nan="raise"``.
+        If there is no partition, an option is invalid, or curves are larger than the memory. A
+        partition is refused, and named by its place from 0, for an index out of range, one index
+        for sides that are not the same templates, a gallery template twice, or NaN under
+        ``nan="raise"``.
     ProtocolError
         For a list of pairs or top-K lists; if the card has folds; or if a partition, which is
         named, cannot support the protocol.

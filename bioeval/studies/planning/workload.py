@@ -183,8 +183,8 @@ def workload(
     impostor_share : float
         Proportion of people who are impostors, or not on the watch list.
     alarms_per_day : float, optional
-        Operating point: the FAR at which so many false alarms a day are expected. Of a result, its
-        loosest threshold with a FAR of at most that; of rates by name, in place of ``far`` or
+        Operating point: the FAR at which so many false alarms a day are expected. A result is taken
+        at its loosest threshold with at most this FAR; with rates by name, it replaces ``far`` or
         ``fpir``.
     threshold : float or str, optional
         Operating point: a threshold of the result, or eer, or far=X. ``"far=x"`` is one of its FAR

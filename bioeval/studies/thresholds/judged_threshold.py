@@ -100,7 +100,7 @@ def judge_threshold(
         ``threshold``, in the units of the scores. Over ``part``, the sets ``"train"`` and
         ``"test"``, at this threshold: ``far frr fa fr`` and the numbers of ``genuine_attempts
         impostor_attempts``, with ``far_low far_high frr_low frr_high``, which are NaN where it was
-        chosen. ``eer`` of the test set. Of a target with a prior also ``dcf(part)``, the actual
+        chosen. ``eer`` of the test set. A target with a prior also has ``dcf(part)``, the actual
         cost, with ``dcf_low dcf_high``, and ``min_dcf``, the least of any threshold on the test
         set; of the training set, ``dcf`` is this least one.
 

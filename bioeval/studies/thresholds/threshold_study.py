@@ -183,7 +183,8 @@ def study_threshold(
     rank_unit, fusion
         As for :func:`bioeval.open_set`; of open set alone.
     interval : {"people", "subject-bootstrap"} or :class:`bioeval.stats.IntervalMethod`
-        Of the rates at the threshold itself; its confidence is that of the other intervals, too.
+        Intervals of the rates at the threshold itself; the other intervals have the same
+        confidence.
     assure : float, optional
         Also find a threshold whose FAR is at most the target with this confidence, such as 0.95. It
         is a stricter one, in people like these. The target is a FAR, above 0 and below 1.

@@ -207,27 +207,27 @@ def tracking(
         visibility from 0 to 1 everywhere, else world coordinates (MOTChallenge 2015); with
         `classes`, column 8 is a class always.
     interval : {"sequence-jackknife"} or IntervalMethod, optional
-        Add confidence intervals over sequences, from 12 sequences on. Of the measures of all
-        sequences together: Student's, of measures between 0 and 1 on logits, by the jackknife. The
-        sequences of MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and are
-        left out together. Several trackers always have them.
+        Add confidence intervals over sequences, from 12 sequences on. Measures of all sequences
+        together have Student's intervals by the jackknife, on logits for measures between 0 and 1.
+        The sequences of MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and
+        are left out together. Several trackers always have them.
     measures : sequence of str
         Measures by which trackers are compared, such as hota, assa, idf1.
 
     Returns
     -------
     xarray.Dataset
-        Scalars over everything: ``mota motp motp_distance recall precision far fp_per_frame idp
-        idr idf1``, ``hota deta assa detre detpr assre asspr loca`` and the counts ``tp fn fp idsw
+        Scalars over everything: ``mota motp motp_distance recall precision far fp_per_frame idp idr
+        idf1``, ``hota deta assa detre detpr assre asspr loca`` and the counts ``tp fn fp idsw
         fragmentations resumptions mt pt ml idtp idfn idfp frames frames_with_rows targets
         identities truth_boxes result_boxes ignored_truth_boxes removed_result_boxes``. Over
         ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_at_alpha``, likewise its seven
         parts, and ``tp_at_alpha``. Over ``target``: ``frames_present frames_covered coverage
-        target_switches target_fragmentations state``. Of several sequences, the scalars are of the
-        summed counts, and each is also over ``sequence``, such as ``sequence_mota``. With an
+        target_switches target_fragmentations state``. With several sequences, the scalars come from
+        the summed counts, and each is also over ``sequence``, such as ``sequence_mota``. With an
         `interval`, each measure has ``_low`` and ``_high``.
 
-        Of several trackers, what :func:`bioeval.compare` returns of systems: each measure over
+        With several trackers, a comparison as by :func:`bioeval.compare`: each measure over
         ``system``, with ranks and letters, and its differences over ``other_system``, too.
 
     Raises

@@ -80,8 +80,8 @@ def worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[LeastCells, Lea
 
     The values are distances of impostor cells, and negated distances of genuine cells.
 
-    Of a `mirrored` matrix, in which two templates may be compared both ways, each pair of templates
-    is taken once.
+    In a `mirrored` matrix two templates may be compared both ways; each pair of templates is taken
+    once.
     """
     most_cells = n * (1 + mirrored)
     impostor, genuine = LeastCells(most_cells), LeastCells(most_cells)
@@ -118,12 +118,12 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
     -------
     xarray.Dataset
         Over ``pair``, nearest impostors first, then the farthest genuine pairs: ``comparison``
-        (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label
-        gallery_label score``, and each metadata column as ``probe_meta_<name>`` and
-        ``gallery_meta_<name>``, with ``_`` for a slash and its name as the attribute ``column``.
-        Labels and metadata other than numbers are text. Of claims of several tries, ``try`` is the
-        one that decided, the nearest, as a row of the matrix that claims were made of, and the
-        metadata of the probe are its.
+        (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label gallery_label
+        score``, and each metadata column as ``probe_meta_<name>`` and ``gallery_meta_<name>``, with
+        ``_`` for a slash and its name as the attribute ``column``. Labels and metadata other than
+        numbers are text. Where claims have several tries, ``try`` is the nearest try, which
+        decided, as a row of the matrix from which claims were made; the metadata of the probe are
+        the metadata of this row.
 
     Raises
     ------

@@ -484,7 +484,7 @@ def gom_from_curves(
     Parameters
     ----------
     threshold : increasing array of float, shape (t,)
-        Of distances on the scale 0 ... 1.
+        Thresholds of distances on the scale 0 ... 1.
     mrep : array of float, shape (t,)
         Mean re-identification precision: the mean over the queries of ``sqrt(RP VP)``. It does not
         follow from `mrp` and `mvp`: the root of the product of two means is larger than the mean

@@ -162,7 +162,7 @@ def _expected_match_sum(matches: MatchLists, name: str) -> np.ndarray:
     of_match = OF_MATCH[name]
     first, last = _equal_runs(matches)
     run_starts = np.flatnonzero(matches.order == first)
-    # Of each run: its matches, the rank before it, all entries tied with it, and its query.
+    # Each run has its matches, the rank before it, all entries tied with it, and its query.
     matches_of_run = (last - first + 1)[run_starts]
     rank_before_run = (matches.closer + first - 1)[run_starts]
     entries_of_run = matches.tied[run_starts] + matches_of_run
