@@ -14,11 +14,11 @@ from typing import Any, TypeVar, cast, get_args
 import numpy as np
 
 from bioeval.base.array_libraries import as_numpy
-from bioeval.base.errors import DataError, bad_choice, counted, received, subject
+from bioeval.base.errors import DataError, bad_choice, counted, named, received
 
 W = TypeVar("W", bound=str)
 
-# The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
+# The most replicates, repetitions or galleries that are drawn: more would not change a result.
 _MOST_DRAWS = 1_000_000
 
 #: Confidence level by default.
@@ -36,7 +36,7 @@ def require_integer(
 ) -> int:
     """Return `value` as an int, or raise :class:`DataError` unless it is an integer >= `low`.
 
-    The value may not be greater than `high`, nor a number `of_draws` greater than a million.
+    It may not be greater than `high`; a number of draws may not be greater than a million.
     """
     if of_draws:
         high = _MOST_DRAWS
@@ -45,10 +45,10 @@ def require_integer(
     except TypeError:
         integer = None
     if integer is None or integer < low:
-        raise DataError(f"{subject(name)} is {received(value)}; expected an integer >= {low}")
+        raise DataError(f"{named(name)} is {received(value)}; expected an integer >= {low}")
     if high is not None and integer > high:
         problem = f"is {integer}" if integer < 10**6 else "is too large"
-        raise DataError(f"{subject(name)} {problem}; expected an integer from {low} to {high:,}")
+        raise DataError(f"{named(name)} {problem}; expected an integer from {low} to {high:,}")
     return integer
 
 
@@ -73,14 +73,12 @@ def require_number(
     is_inside = is_inside and (low is None or real >= low) and (above is None or real > above)
     if not is_inside or (high is not None and real > high):
         if low is None and above is None and high is None:
-            raise DataError(f"{subject(name)} is {received(value)}; expected a finite number")
+            raise DataError(f"{named(name)} is {received(value)}; expected a finite number")
         if low is None and above is None:
             above = -math.inf
         start = f"[{low:g}" if above is None else f"({above:g}"
         end = f"{high:g}]" if high is not None else "inf)"
-        raise DataError(
-            f"{subject(name)} is {received(value)}; expected a number in {start}, {end}"
-        )
+        raise DataError(f"{named(name)} is {received(value)}; expected a number in {start}, {end}")
     return real
 
 
@@ -102,7 +100,7 @@ def number_in(text: str) -> float:
 
 
 def rate_in(text: str) -> float:
-    """Return the rate that a text says: ``0.001``, ``0.1%`` or ``1/1000``; else ValueError."""
+    """Return the rate in a text, ``0.001``, ``0.1%`` or ``1/1000``; raise ValueError for others."""
     number, percent, after_percent = text.strip().partition("%")
     if percent and not after_percent:
         if number_in(number):
@@ -121,7 +119,7 @@ def as_float64(name: str, values: Any) -> np.ndarray:
     array = require_array(name, values)
     with np.errstate(over="ignore"):
         doubles = array.astype(np.float64)
-    # A list of integers and floats is rounded already where it becomes an array.
+    # A list of integers and floats would be rounded when it becomes an array.
     listed = values if isinstance(values, (list, tuple)) else array.reshape(-1)
     wide = array.dtype.kind == "O" or array.dtype.itemsize > 8
     doubtful = doubles == doubles if wide else abs(doubles) >= 2.0**53
@@ -130,7 +128,7 @@ def as_float64(name: str, values: Any) -> np.ndarray:
         double = doubles.reshape(-1)[i].item()
         if double != (number.item() if isinstance(number, np.generic) else number):
             raise DataError(
-                f"{subject(name)}: {number} is not exact in float64, the type in which scores are "
+                f"{named(name)}: {number} is not exact in float64, the type in which scores are "
                 f"compared; the nearest one is {double!r}"
             )
     return doubles
@@ -152,19 +150,19 @@ def check_confidence(confidence: Any, name: str = "confidence") -> float:
 def require_flag(name: str, value: object) -> bool:
     """Return `value` as a bool, or raise :class:`DataError` unless it is a bool, 0, 1 or None."""
     if value is not None and not (isinstance(value, bool | int | np.bool_) and value in (0, 1)):
-        raise DataError(f"{subject(name)} is {received(value)}; expected True or False")
+        raise DataError(f"{named(name)} is {received(value)}; expected True or False")
     return bool(value)
 
 
 def require_text(name: str, value: object) -> str:
     """Return `value`, or raise :class:`DataError` unless it is text."""
     if not isinstance(value, str):
-        raise DataError(f"{subject(name)} is {received(value)}; expected text")
+        raise DataError(f"{named(name)} is {received(value)}; expected text")
     return value
 
 
 def require_choice(name: str, value: object, choices: Any, error: type = DataError) -> None:
-    """Raise :class:`DataError` unless `value` is in `choices` (perhaps a ``Literal``)."""
+    """Raise :class:`DataError` unless `value` is in `choices`, which may be a ``Literal``."""
     choices = get_args(choices) or list(choices)
     if not isinstance(value, str) or value not in choices:
         raise error(bad_choice(name, value, choices))
@@ -179,13 +177,13 @@ def chosen_task(task: object, tasks: Iterable[W]) -> W:
 
 
 def require_list(name: str, values: Any) -> list[Any]:
-    """Return the items of `values`; raise :class:`DataError` unless it has items and is no text."""
+    """Return the items of `values`; raise :class:`DataError` if it is empty, or a text."""
     try:
         items = list(values) if not isinstance(values, str | bytes) else None
     except TypeError:
         items = None
     if items is None:
-        raise DataError(f"{subject(name)} is {received(values)}; expected a list")
+        raise DataError(f"{named(name)} is {received(values)}; expected a list")
     return items
 
 
@@ -196,16 +194,16 @@ def require_path(name: str, value: Any) -> Path:
     except (TypeError, ValueError):
         raw = None
     if raw is None or b"\0" in raw:
-        raise DataError(f"{subject(name)} is {received(value)}; expected the path of a file")
+        raise DataError(f"{named(name)} is {received(value)}; expected the path of a file")
     if len(raw) > _LONGEST_PATH or max(map(len, raw.split(b"/"))) > _LONGEST_NAME:
-        raise DataError(f"{subject(name)}: {os.fspath(value)!r} is too long for the name of a file")
+        raise DataError(f"{named(name)}: {os.fspath(value)!r} is too long for the name of a file")
     return Path(value)
 
 
 def require_callable(name: str, value: Any) -> Any:
     """Return `value`, or raise :class:`DataError` unless it can be called or is None."""
     if value is not None and not callable(value):
-        raise DataError(f"{subject(name)} is {received(value)}; expected a function")
+        raise DataError(f"{named(name)} is {received(value)}; expected a function")
     return value
 
 
@@ -216,7 +214,7 @@ def require_array(name: str, values: Any) -> np.ndarray:
     """
     if isinstance(values, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(values)).any():
         raise DataError(
-            f"{subject(name)} has {counted(int(hidden.sum()), 'masked values')}, the first at "
+            f"{named(name)} has {counted(int(hidden.sum()), 'masked values')}, the first at "
             f"{np.argwhere(hidden)[0].tolist()}; leave these entries out of all arrays, or fill "
             "them by filled(value)"
         )
@@ -225,7 +223,7 @@ def require_array(name: str, values: Any) -> np.ndarray:
         return np.asarray(values)
     except (TypeError, ValueError, RuntimeError) as error:
         raise DataError(
-            f"{subject(name)} is {received(values)}; expected an array ({error})"
+            f"{named(name)} is {received(values)}; expected an array ({error})"
         ) from None
 
 
@@ -237,8 +235,8 @@ def require_numbers(
 ) -> np.ndarray:
     """Return numbers as float64; raise :class:`DataError` for text, complex and ragged lists.
 
-    With `valid` they are one number or a list, returned as an array of one dimension for which
-    `valid` holds. The error names what was `expected`.
+    With `valid`, they are one number or a list, which is returned as an array of one dimension, and
+    `valid` must hold for it; otherwise the error states what was `expected`.
     """
     if valid is not None:
         try:
@@ -247,17 +245,17 @@ def require_numbers(
                 return array
         except DataError:
             pass
-        raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")
+        raise DataError(f"{named(name)} is {received(values)}; expected {expected}")
     array = require_array(name, values)
     if (
         isinstance(values, bytearray | memoryview)
         or array.dtype.kind == "O"
         and any(isinstance(value, NO_NUMBERS[1:]) for value in array.ravel().tolist())
     ):
-        raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")
+        raise DataError(f"{named(name)} is {received(values)}; expected {expected}")
     try:
         if array.dtype.kind in "biufO":
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise DataError(f"{subject(name)} is {received(values)}; expected {expected}")
+    raise DataError(f"{named(name)} is {received(values)}; expected {expected}")

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, cut, subject
+from bioeval.base.errors import DataError, cut, named
 
 # The errors of libraries that cannot hand over their memory.
 _ERRORS = (TypeError, ValueError, RuntimeError, BufferError, AttributeError)
 
-# Types of the package ml_dtypes, as JAX has them: which type of NumPy holds their values exactly.
+# The NumPy dtypes that hold the values of types of ml_dtypes exactly, which JAX uses.
 _WIDER = {"bfloat16": np.float32, "float": np.float32, "int": np.int8, "uint": np.uint8}
 
 
@@ -38,11 +38,11 @@ def as_numpy(values: Any, name: str) -> Any:
     original = values
     try:
         if callable(getattr(values, "detach", None)) and callable(getattr(values, "cpu", None)):
-            values = values.detach().cpu()  # a tensor of PyTorch
+            values = values.detach().cpu()  # PyTorch has these methods
             if str(values.dtype).rpartition(".")[2].startswith(("bfloat", "float8")):
                 values = values.float()
         elif hasattr(values, "__cuda_array_interface__") and callable(getattr(values, "get", None)):
-            values = values.get()  # an array of CuPy
+            values = values.get()  # CuPy has this method
         elif hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
             return widened(np.from_dlpack(values))
         elif not hasattr(values, "__array_namespace__"):
@@ -68,13 +68,11 @@ def _unreadable_array(name: str, values: Any, problem: str) -> DataError:
     type_name = f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}"
     shape = tuple(getattr(values, "shape", ()))
     dtype = getattr(values, "dtype", "unknown")
-    return DataError(
-        f"{subject(name)}: the {type_name} of dtype {dtype} and shape {shape} {problem}"
-    )
+    return DataError(f"{named(name)}: the {type_name} of dtype {dtype} and shape {shape} {problem}")
 
 
 def widened(array: np.ndarray) -> np.ndarray:
-    """Return an array, a dtype of ml_dtypes replaced by the NumPy dtype that holds it exactly."""
+    """Return an array; a dtype of ml_dtypes becomes the NumPy dtype that holds it exactly."""
     if array.dtype.type.__module__.partition(".")[0] != "ml_dtypes":
         return array
     for start, wider in _WIDER.items():
@@ -89,7 +87,7 @@ def joined(values: Any, name: str, dimensions: int) -> Any:
     Parameters
     ----------
     values
-        A list or tuple of arrays, each of so many `dimensions`.
+        A list or tuple of arrays, each with this number of `dimensions`.
     name : str
         The name of the argument, for messages.
     dimensions : int
@@ -99,14 +97,14 @@ def joined(values: Any, name: str, dimensions: int) -> Any:
         return values
     sizes = {_number_of_dimensions(batch) for batch in values}
     if dimensions == 2 and sizes == {1} and not all(isinstance(x, np.ndarray) for x in values):
-        return [as_numpy(row, name) for row in values]  # tensors, a row each
+        return [as_numpy(row, name) for row in values]  # each tensor is a row
     if sizes != {dimensions}:
         return values
     batches = [np.asarray(as_numpy(batch, name)) for batch in values]
     for i, batch in enumerate(batches):
         if batch.shape[1:] != batches[0].shape[1:]:
             raise DataError(
-                f"{subject(name)}: batch {i} has shape {batch.shape} and batch 0 "
+                f"{named(name)}: batch {i} has shape {batch.shape} and batch 0 "
                 f"{batches[0].shape}; expected rows of one width"
             )
     return np.concatenate(batches)

@@ -1,11 +1,11 @@
-"""Cells of CSV files that a spreadsheet would run as formulas: an apostrophe before them."""
+"""Cells of CSV files that a spreadsheet would run as formulas get an apostrophe in front."""
 
 from __future__ import annotations
 
 import re
 
-# A spreadsheet runs a cell that begins so, unless it is a number. The apostrophes of a text that
-# has some already count, so that reading takes away what writing has added.
+# The beginning of a cell that a spreadsheet runs, unless the cell is a number. Apostrophes before
+# it count, so that reading takes away one apostrophe for each that writing has added.
 _RUNS = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)
 _NUMBER = re.compile(
     r"'*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*%?|inf(inity)?|nan)", re.IGNORECASE | re.ASCII

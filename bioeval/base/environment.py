@@ -1,4 +1,4 @@
-"""Variables of the environment that have to be numbers, read before a library meets them."""
+"""Variables of the environment that have to be numbers, checked before libraries read them."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ _LONGEST_VALUE = 200
 
 
 def received(value: object) -> str:
-    """Return a value as a message shows it: in one line; of a large array its type and shape.
+    """Return a value as a message shows it, in one line; a large array is its type and shape.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def counted(number: float, nouns: str) -> str:
 
 
 def singular(nouns: str) -> str:
-    """Return the singular of a plural: person, subject, identity, box, search."""
+    """Return the singular of a plural, such as person, subject, identity, box, search."""
     if nouns == "pairs of people":
         return "pair of people"
     if nouns.endswith("people"):
@@ -179,7 +179,7 @@ class BioevalError(Exception):
         return type(self)(f"{where}{self}")
 
     def renamed(self, names: Mapping[str, str]) -> Self:
-        """Return the error with its arguments called as in the function that was called."""
+        """Return the error with other names of arguments, those of the function that was called."""
         return type(self)(renamed(str(self), names))
 
 
@@ -196,7 +196,7 @@ class CardError(BioevalError, ValueError):
 
 
 class NoResultError(BioevalError, ValueError):
-    """An evaluation in which no rate is defined, or says anything."""
+    """An evaluation in which no rate is defined, or none is meaningful."""
 
 
 class MissingDependencyError(BioevalError, ImportError):
@@ -210,7 +210,7 @@ class BioevalWarning(UserWarning):
         return printable(super().__str__())
 
 
-#: Names in other programs, and words for something else here, with their equivalents here.
+#: Names of other programs, and words that have another meaning here, with the names here.
 SYNONYMS = {
     "euclidean": "l2",
     "manhattan": "l1",
@@ -240,8 +240,8 @@ def nearest_name(name: object, choices: Iterable[object]) -> str:
     return ""
 
 
-def subject(input_name: str) -> str:
-    """Return the subject of a message: an argument where it is a name, else the text itself."""
+def named(input_name: str) -> str:
+    """Return the name of an argument in the form of messages; a phrase as it is."""
     return backquoted(input_name) if input_name.isidentifier() else input_name
 
 
@@ -250,8 +250,8 @@ def bad_choice(input_name: str, got: object, choices: Iterable[object]) -> str:
     choices = list(choices)
     listed = ", ".join(map(repr, choices))
     if not listed:
-        return f"{subject(input_name)} is {received(got)}, but there is none."
+        return f"{named(input_name)} is {received(got)}, but there is none."
     return (
-        f"{subject(input_name)} is {received(got)}; expected "
+        f"{named(input_name)} is {received(got)}; expected "
         f"{'one of ' if len(choices) > 1 else ''}{listed}.{nearest_name(got, choices)}"
     )

@@ -10,15 +10,15 @@ PlainKind = Literal["distance", "similarity"]
 ValuedKind = Literal[PlainKind, "llr"]
 VALUED: tuple[ValuedKind, ...] = get_args(ValuedKind)
 
-#: Kinds of scores; of an order only the rank within a row has a meaning.
+#: Kinds of scores; in an order, only the rank within a row has a meaning.
 Kind = Literal[ValuedKind, "order"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-#: What is made of failed comparisons, NaN: an error, a rejection, or no attempt.
+#: The treatment of failed comparisons, NaN: an error, a rejection, or no attempt.
 NanPolicy = Literal["raise", "reject", "exclude"]
 NAN_POLICIES: tuple[NanPolicy, ...] = get_args(NanPolicy)
 
-#: Layouts of scores: two of a matrix, a list of pairs, and the closest templates of each probe.
+#: Layouts of scores: two of matrices, a list of pairs, and the nearest templates of each probe.
 Layout = Literal["all-against-all", "probe-against-gallery", "pairs", "top-k"]
 
 #: Kinds whose larger scores are closer: a claim is accepted at or above the threshold.

@@ -12,8 +12,8 @@ from typing import SupportsIndex
 
 from bioeval.base.errors import (
     DataError,
+    named,
     received,
-    subject,
 )
 
 _UNITS = {"": 1, "B": 1}
@@ -33,7 +33,7 @@ def physical_memory() -> int:
 
 
 def require_memory(needed: int, data_name: str, remedy: str, *, limit: int | None = None) -> None:
-    """Raise :class:`DataError` where some data take more bytes than the machine or a limit has."""
+    """Raise :class:`DataError` if data need more bytes than the machine has, or a limit allows."""
     if limit is not None and needed > limit:
         raise DataError(
             f"{data_name} would take {size_in_words(needed)} of memory, and the option "
@@ -65,7 +65,7 @@ def require_bytes(name: str, value: object) -> int:
             size = operator.index(value)
     if size is None or size < 1:
         raise DataError(
-            f"{subject(name)} is {received(value)}; expected a number of bytes >= 1, or text such "
+            f"{named(name)} is {received(value)}; expected a number of bytes >= 1, or text such "
             "as '2 GiB' or '500 MB'"
         )
     return size
@@ -98,7 +98,7 @@ def memory_limited(limit: int | None) -> Iterator[None]:
 
 
 def at_most(number: int, size: int) -> int:
-    """Return a number of things, or as many as a quarter of the memory limit holds."""
+    """Return `number`, or fewer if things of `size` bytes would take a quarter of the limit."""
     limit = _LIMIT.get()
     if limit is None:
         return number

@@ -8,16 +8,16 @@ from typing import Any
 
 from bioeval.base.errors import printable
 
-# Seconds of work that shows nothing, and between two changes of the line.
-_SHORTEST = 0.5
-_BETWEEN = 0.2
+# Seconds of work before the line appears, and between two changes of the line.
+_SECONDS_BEFORE = 0.5
+_SECONDS_BETWEEN = 0.2
 
 
 class NotebookProgress:
-    """Progress in the cells of a notebook: a line, which ends as the time that the work took.
+    """Progress in the cells of a notebook: a line, which at last states the time of the work.
 
-    `shell` is IPython's, which says when a cell begins and ends. The shell is not changed: a
-    program that is used in somebody's notebook has no say in how other outputs are sent or shown.
+    `shell` is IPython's, which announces when a cell begins and ends. It is not changed, so that
+    other outputs of the notebook are shown as ever.
     """
 
     def __init__(self, shell: Any):
@@ -41,9 +41,9 @@ class NotebookProgress:
         self._handle = None
 
     def __call__(self, name: str, done: int, total: int) -> None:
-        """Show a stage, and how much of it is done where its length is known."""
+        """Show a stage, and how much of it is done if its length is known."""
         now = time.monotonic()
-        if now - self._begun < _SHORTEST or now - self._written < _BETWEEN:
+        if now - self._begun < _SECONDS_BEFORE or now - self._written < _SECONDS_BETWEEN:
             return
         if self._shell.display_pub is not self._publisher:
             return  # the outputs of the cell are captured

@@ -18,7 +18,7 @@ from bioeval.base.options import OPTIONS
 #: Called with the stage, the steps done, and their number; 0 where it is not known.
 Show = Callable[[str, int, int], None]
 
-#: Called with the rows done, and their number.
+#: Called with the number of rows done, and the number of all rows.
 Tell = Callable[[int, int], object]
 
 _SHOW: ContextVar[Show | None] = ContextVar("show", default=None)
@@ -26,7 +26,7 @@ _STAGE: ContextVar[str] = ContextVar("stage", default="")
 
 
 def _outside(done: int, total: int) -> None:
-    """Stand for the reports of rows outside of all public calls."""
+    """Take the place of `progress` outside of all public calls, and report nothing."""
 
 
 _TELL: ContextVar[Tell | None] = ContextVar("tell", default=_outside)
@@ -44,7 +44,7 @@ def shown_by(show: Show) -> Iterator[None]:
 
 @contextlib.contextmanager
 def steps_reported() -> Iterator[None]:
-    """Call the option `progress` with the steps done in the block, and their number."""
+    """Call the option `progress` with the steps of the work inside."""
     call = OPTIONS["progress"]
     if not call:
         yield
@@ -55,7 +55,7 @@ def steps_reported() -> Iterator[None]:
 
 @contextlib.contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Name the stage of the work inside; of a function, as its decorator."""
+    """Name the stage of the work inside; as a decorator, of the work of a function."""
     token = _STAGE.set(name)
     report(0, 0)
     try:
@@ -71,9 +71,9 @@ def is_shown() -> bool:
 
 
 def rows_reported(passes: int = 1) -> contextlib.AbstractContextManager[None]:
-    """Call the option `progress` with the rows that a public call counts, in several passes.
+    """Call the option `progress` with the rows that a public call counts in several passes.
 
-    Rows that other public calls count inside are not reported.
+    Rows that are counted by other public calls inside are not reported.
     """
     progress = OPTIONS["progress"] if _TELL.get() is _outside else None
     return rows_reported_to(progress or None, passes)
@@ -81,7 +81,7 @@ def rows_reported(passes: int = 1) -> contextlib.AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def rows_reported_to(progress: Tell | None, passes: int = 1) -> Iterator[None]:
-    """Call `progress`, if given, with the rows counted inside, in all of several passes."""
+    """Call `progress`, if given, with the rows that are counted inside, in several passes."""
     tell = progress
     if passes > 1:
         tell = _RowsOfPasses(tell or report, passes)
@@ -93,12 +93,12 @@ def rows_reported_to(progress: Tell | None, passes: int = 1) -> Iterator[None]:
 
 
 class _RowsOfPasses:
-    """Reports the rows done in all passes; a pass begins where the pass before ended."""
+    """Reports the rows done in all passes together."""
 
     def __init__(self, tell: Tell, passes: int):
         self.tell = tell
         self.passes = passes
-        self.before = 0
+        self.before = 0  # rows of the passes that have ended
 
     def __call__(self, done: int, total: int) -> None:
         self.tell(min(self.before + done, self.passes * total), self.passes * total)
@@ -107,15 +107,15 @@ class _RowsOfPasses:
 
 
 def reporter() -> Tell:
-    """Return the function that gets numbers of rows: the option `progress`, or :func:`report`."""
+    """Return the function to call with rows done: the option `progress`, or :func:`report`."""
     tell = _TELL.get()
     return report if tell is None or tell is _outside else tell
 
 
 def report_rows(done: int, total: int) -> None:
-    """Call the option `progress` with the rows counted in a public call, if it is given.
+    """Call the option `progress` with the rows that a public call has counted.
 
-    Without the option a notebook shows the rows below the cell.
+    Without the option, a notebook shows them below the cell.
     """
     tell = _TELL.get()
     if tell is not None:
@@ -125,7 +125,7 @@ def report_rows(done: int, total: int) -> None:
 
 
 def report(done: int, total: int) -> None:
-    """Report the steps done of the current stage (in a notebook below the cell), if any."""
+    """Report the steps done of the current stage, if any; a notebook shows them below the cell."""
     show = _SHOW.get()
     name = _STAGE.get()
     if show is None and "ipykernel" in sys.modules and OPTIONS["progress"] is not False:

@@ -25,16 +25,17 @@ RandomState = int | None | np.random.SeedSequence | np.random.Generator | np.ran
 # in 3 * 10^10 would lie beyond.
 _BITS = 35
 
-# Draws in one block, so that temporary arrays stay in cache.
-_BLOCK = 1 << 16
+# Normal numbers that are drawn together, so that temporary arrays stay in the cache.
+_NORMALS_AT_ONCE = 1 << 16
 
-# Numbers of drawn subjects at once.
-_DRAWN = 1 << 22
+# Subjects that are drawn together.
+_SUBJECTS_AT_ONCE = 1 << 22
 
 _SQRT_HALF = 0.7071067811865476
 _LOG_2 = 0.6931471805599453
 
-# Highest power first. Wichura (1988), AS241, routine PPND16: centre and tail.
+# Coefficients of two quotients of polynomials, for the centre and for the tails, highest power
+# first: Wichura (1988), AS241, routine PPND16.
 _CENTRE_TOP = (
     2.5090809287301226727e3,
     3.3430575583588128105e4,
@@ -102,23 +103,23 @@ class Stream:
     def normals(self, *shape: int) -> np.ndarray:
         """Return standard normal numbers, float64, of the given shape."""
         out = np.empty(int(np.prod(shape, dtype=np.int64)))
-        for low in range(0, len(out), _BLOCK):
-            part = out[low : low + _BLOCK]
+        for low in range(0, len(out), _NORMALS_AT_ONCE):
+            part = out[low : low + _NORMALS_AT_ONCE]
             part[:] = inverse_normal(self.uniforms(len(part)))
         return out.reshape(shape)
 
     def integers(self, low: int, high: int, count: int) -> np.ndarray:
-        """Return `count` integers from `low` to `high`, both included (the span below 2^20)."""
+        """Return `count` integers from `low` to `high`, both included, fewer than 2^20 in all."""
         span = high - low + 1
         return low + np.floor(self.uniforms(count) * span).astype(np.int64)
 
     def resampled(self, subjects: int, replicates: int) -> np.ndarray:
         """Return how often each subject is drawn, float32 of shape (subjects, replicates).
 
-        In each replicate as many are drawn as there are, with replacement.
+        A replicate has as many draws as there are subjects, with replacement (a bootstrap).
         """
         out = np.empty((subjects, replicates), dtype=np.float32)
-        step = max(1, _DRAWN // max(subjects, 1))
+        step = max(1, _SUBJECTS_AT_ONCE // max(subjects, 1))
         for low in range(0, replicates, step):
             number = min(step, replicates - low)
             drawn = self.integers(0, subjects - 1, number * subjects)
@@ -135,32 +136,32 @@ class Stream:
     def permutations(self, count: int, n: int) -> np.ndarray:
         """Return 0 to n - 1 in `count` random orders, int64 of shape (count, n).
 
-        Orders are drawn one after the other: two calls draw the orders of one call.
+        Two calls draw the same orders as one call for all of them.
         """
         return self.grouped(count, np.zeros(n, dtype=np.int64), 1)
 
     def grouped(self, count: int, group: np.ndarray, groups: int) -> np.ndarray:
         """Return `count` random orders of members, group after group, int64 of shape (count, n).
 
-        `group`, (n,) or (count, n), is the group of each member, numbered from 0. The order in a
-        group is the order of words of 64 bits, less the bits that number the groups and the
-        members.
+        `group`, (n,) or (count, n), is the group of each member, numbered from 0. Words of 64 bits
+        are sorted: their first bits are the group, the last bits the member, and the bits between
+        are random.
         """
         members = group.shape[-1]
-        for_group, for_member = ((max(x, 1) - 1).bit_length() for x in (groups, members))
+        group_bits, member_bits = ((max(x, 1) - 1).bit_length() for x in (groups, members))
         words = self._bits.random_raw(count * members).reshape(count, members)
-        words >>= np.uint64(for_group + for_member)
-        words <<= np.uint64(for_member)
+        words >>= np.uint64(group_bits + member_bits)
+        words <<= np.uint64(member_bits)
         words |= np.arange(members, dtype=np.uint64)
         if groups > 1:
-            words |= group.astype(np.uint64) << np.uint64(64 - for_group)
-        words.sort(axis=1)  # no two are equal, so that every way of sorting gives the same
-        words &= np.uint64((1 << for_member) - 1)
+            words |= group.astype(np.uint64) << np.uint64(64 - group_bits)
+        words.sort(axis=1)  # no two words are equal, so that any algorithm gives the same order
+        words &= np.uint64((1 << member_bits) - 1)
         return words.view(np.int64)
 
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
-    """Turn a seed into a seed sequence; a Generator or RandomState is advanced by one draw."""
+    """Return the seed sequence of a seed; a Generator or RandomState is advanced by one draw."""
     if random_state is None:
         return np.random.SeedSequence()
     if isinstance(random_state, np.random.SeedSequence):

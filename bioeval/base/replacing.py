@@ -58,10 +58,10 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 
 
 def require_unused(path: Path) -> None:
-    """Raise :class:`FileInUseError` if a file or a folder is there that cannot be replaced."""
+    """Raise :class:`FileInUseError` if the file or folder at `path` cannot be replaced."""
     place = path.resolve()
     with naming_writes(path), suppress(FileNotFoundError):
-        os.rename(place, place)  # does nothing, but where the system refuses it
+        os.rename(place, place)  # does nothing, or raises
 
 
 def part_of(path: Path) -> Path:
@@ -95,7 +95,8 @@ def text_to_write(part: Path, path: Path) -> Iterator[IO[str]]:
     """Open `part` to write text, compressed where `path` ends in .gz."""
     with ExitStack() as stack:
         raw: Any = stack.enter_context(open(part, "wb"))
-        if path.suffix == ".gz":  # without the time and a name: the same scores, the same bytes
+        # Without the time and a name, equal scores give equal files.
+        if path.suffix == ".gz":
             raw = stack.enter_context(GzipFile("", "wb", fileobj=raw, mtime=0))
         yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline=""))
 
@@ -124,11 +125,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
     """Move all files to their places, or none.
 
-    The first place is the main file's, without which the other files are not read. The main file is
-    emptied first and filled last, so that no reader finds a main file beside files of another
-    writer. What was there comes back where one fails, or is interrupted.
+    The first place is of the main file, without which the other files are not read. It is emptied
+    first and filled last, so that no reader finds a main file beside files of another writer. If
+    any move fails, or is interrupted, the former files come back.
     """
-    aside = []
+    aside = []  # the former files, under temporary names
     try:
         for place in places:
             if place.exists():

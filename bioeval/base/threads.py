@@ -1,6 +1,6 @@
 """Threads on which parts of one piece of work run side by side.
 
-Numba says how many there may be, and is loaded only where there is more than one part to run.
+Numba decides their number, and is loaded only if there is more than one part.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MOST: contextvars.ContextVar[float] = contextvars.ContextVar("threads", default
 
 @contextmanager
 def at_most(threads: float) -> Iterator[None]:
-    """Run on no more than so many threads inside."""
+    """Run the work inside on at most this number of threads."""
     before = _MOST.get()
     _MOST.set(min(threads, before))
     try:
@@ -28,7 +28,7 @@ def at_most(threads: float) -> Iterator[None]:
 
 
 def threads_for_parts(parts: int) -> int:
-    """Return on how many threads so many parts run, at least 1."""
+    """Return the number of threads for a number of parts, at least 1."""
     largest = min(parts, _MOST.get())
     if largest < 2:
         return 1
@@ -38,13 +38,13 @@ def threads_for_parts(parts: int) -> int:
 
 
 def in_turns(function: Callable[[Iterator[int]], None], steps: int) -> None:
-    """Run `function` on as many threads as there may be; each takes the next step in turn."""
+    """Run `function` on all threads; each call takes the next of the steps from one iterator."""
     turns = iter(range(steps))
     side_by_side([functools.partial(function, turns)] * threads_for_parts(steps))
 
 
 def side_by_side(parts: Sequence[Callable[[], None]]) -> None:
-    """Run all parts on threads, the first part on the calling thread."""
+    """Run all parts at once, the first part on the calling thread."""
     futures = [_pool().submit(contextvars.copy_context().run, part) for part in parts[1:]]
     try:
         parts[0]()
@@ -64,5 +64,5 @@ def _pool() -> ThreadPoolExecutor:
     )
 
 
-if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
+if hasattr(os, "register_at_fork"):  # a child process lacks the threads of its parent
     os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError, subject
+from bioeval.base.errors import DataError, ProtocolError, named
 from bioeval.base.kinds import Layout
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
@@ -45,7 +45,7 @@ def check_max_rank(
     require_integer(input_name, max_rank, low=1)
     if gallery is not None and max_rank > max(gallery, MOST_RANKS):
         raise DataError(
-            f"{subject(input_name)} is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: "
+            f"{named(input_name)} is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: "
             f"the gallery has {gallery} templates, and a curve is constant beyond"
         )
 

@@ -16,9 +16,9 @@ import numpy as np
 from bioeval.base.arguments import as_float64, number_in, rate_in, require_array
 from bioeval.base.errors import (
     DataError,
+    named,
     nearest_name,
     received,
-    subject,
 )
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.counting.operating_points import AttemptsOfParts
@@ -102,7 +102,7 @@ class Rule:
                 expected = _EXPECTED
                 if suggestion := nearest_name(str(threshold).partition("=")[0].strip(), RULES):
                     expected += f".{suggestion}"
-            return DataError(f"{subject(input_name)} is {received(threshold)}; {expected}")
+            return DataError(f"{named(input_name)} is {received(threshold)}; {expected}")
 
         name = "fixed"
         parts = [threshold]
@@ -133,7 +133,7 @@ class Rule:
             check_costs(values)
         if name == "fixed" and math.isnan(values[0]):
             raise DataError(
-                f"{subject(input_name)} is NaN; expected a number, in the units of the scores"
+                f"{named(input_name)} is NaN; expected a number, in the units of the scores"
             )
         if name == "fixed" and not isinstance(threshold, str):
             as_float64(input_name, threshold)

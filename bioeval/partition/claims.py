@@ -12,9 +12,9 @@ from bioeval.base.errors import (
     DataError,
     ProtocolError,
     counted,
+    named,
     nearest_name,
     received,
-    subject,
 )
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
@@ -109,7 +109,7 @@ class ClaimSampler(Parameters):
         """
         if not isinstance(scores, Scores) or scores.layout == "pairs" or not knows_people(scores):
             raise ProtocolError(
-                f"{subject('claims')} are drawn among labelled templates of a matrix; give scores "
+                f"{named('claims')} are drawn among labelled templates of a matrix; give scores "
                 "with labels"
             )
         draws = shuffling.stream(
@@ -144,7 +144,7 @@ class ClaimSampler(Parameters):
         if number > len(able):
             smaller = ", or a smaller per_probe" if self.per_probe > 1 else ""
             raise DataError(
-                f"{subject('claims')}: {self!r} makes {counted(number, 'genuine claims')} of "
+                f"{named('claims')}: {self!r} makes {counted(number, 'genuine claims')} of "
                 f"{claims:,}, but only {counted(len(able), 'probes')} have a mate in the gallery, "
                 "and each claims its own subject once; expected genuine at most "
                 f"{np.floor(1000 * len(able) / claims) / 1000:g}{smaller}"
@@ -158,7 +158,7 @@ class ClaimSampler(Parameters):
             largest = int(impostor_claims[probes].max(initial=0))
             if largest > other_subjects:
                 raise DataError(
-                    f"{subject('claims')}: {self!r} makes {counted(largest, 'impostor claims')} by "
+                    f"{named('claims')}: {self!r} makes {counted(largest, 'impostor claims')} by "
                     "one probe, but it has only "
                     f"{counted(other_subjects, 'other enrolled subjects')} to claim; expected "
                     f"per_probe at most {max(other_subjects, 1)}, or more enrolled subjects"

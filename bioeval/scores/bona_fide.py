@@ -15,7 +15,7 @@ from unicodedata import category
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import DataError, subject
+from bioeval.base.errors import DataError, named
 from bioeval.base.messages import Message
 from bioeval.scores.labels import ATTACK, missing_values, plain
 from bioeval.scores.matrix import Scores
@@ -57,7 +57,7 @@ def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
     labels = require_array(input_name, attack)
     if labels.ndim != 1:
         raise DataError(
-            f"{subject(input_name)} has shape {labels.shape}; expected (n,), a name for each"
+            f"{named(input_name)} has shape {labels.shape}; expected (n,), a name for each"
         )
     missing = missing_values(labels)
     values = labels[~missing].tolist()
@@ -75,7 +75,7 @@ def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
         if first_spelling != name:
             number = Counter(names)
             raise DataError(
-                f"{subject(input_name)} has the species {first_spelling!r} "
+                f"{named(input_name)} has the species {first_spelling!r} "
                 f"({number[first_spelling]:,}) and {name!r} ({number[name]:,}), different in case "
                 "or spaces alone; write both in one way"
             )
