@@ -1,4 +1,4 @@
-"""Assured thresholds: a FAR that is kept, with a stated confidence, in people like these."""
+"""Assured thresholds, whose FAR does not exceed a target with a stated confidence."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ from bioeval.scores.people import knows_people, subject_pattern_of
 from bioeval.studies.assurance.judged_rates import FarCurve
 from bioeval.studies.assurance.limits import shares_without_error
 
-# Points that are drawn, at most; the strictest has a tenth of the target.
-POINTS, STRICTEST = 64, 0.1
+# The largest number of points that are drawn.
+POINTS = 64
 
-# Difference between the mean over people and the proportion of attempts that is remarked.
+# The FAR of the strictest point that is drawn, as a fraction of the target.
+STRICTEST = 0.1
+
+# A message says that two kinds of FAR differ if they do by more than this fraction.
 _APART = 0.1
 
-#: The messages that say why no threshold can be guaranteed.
+#: The codes of messages that say why no threshold can be guaranteed.
 REFUSED = (
     "no-impostor-attempts",
     "too-few-people-to-resample",
@@ -130,28 +133,28 @@ ASSURED: dict[str, Variable] = {
 
 @dataclass(frozen=True)
 class Assured:
-    """An assured threshold, as a distance; NaN where the data guarantee none, with the refusal."""
+    """An assured threshold; all numbers are NaN if the data guarantee none."""
 
     curve: FarCurve
-    threshold: float = math.nan
+    threshold: float = math.nan  # a distance
     next: float = math.nan  # the nearest score that it rejects
     far: float = math.nan
-    high: float = math.nan
-    attempts: float = math.nan
+    high: float = math.nan  # the upper limit of `far`
+    far_of_attempts: float = math.nan  # FAR of all attempts, in place of a mean over people
     frr: float = math.nan
-    people_needed: float = math.nan  # about, to guarantee the target by a strict threshold
-    far_of_strict: float = math.nan  # the FAR of that threshold
-    refusal: Message | None = None
-    points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
+    people_needed: float = math.nan  # about how many people guarantee the target strictly
+    far_of_strict: float = math.nan  # the FAR of the strict threshold that `people_needed` is for
+    refusal: Message | None = None  # why no threshold is guaranteed
+    points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))  # see `_points_to_draw`
 
     def described(self, kind: Kind, frr: float) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return variables and attributes; `frr` is the FRR that the data alone would allow."""
+        """Return variables and attributes; `frr` is the FRR at the threshold by the rule."""
         values = {
             "assured_threshold": to_user(self.threshold, kind),
             "assured_threshold_next": to_user(self.next, kind),
             "assured_far": self.far,
             "assured_far_high": self.high,
-            "assured_far_attempts": self.attempts,
+            "assured_far_attempts": self.far_of_attempts,
             "assured_frr": self.frr,
             "frr_price": self.frr - frr,
             "people_estimated": self.people_needed,
@@ -182,8 +185,8 @@ def assured_threshold(curve: FarCurve, target: float) -> Assured:
         far_of_strict=far_of_strict,
         points=_points_to_draw(curve, target),
     )
-    rate = curve.judged.limits.largest_rate(target)
-    loosest = curve.loosest(rate) if rate == rate else None
+    largest_far = curve.judged.limits.largest_rate(target)
+    loosest = None if math.isnan(largest_far) else curve.loosest(largest_far)
     if loosest is None or not math.isfinite(loosest.threshold):
         return replace(assured, refusal=_refusal(curve, target))
     _, high = curve.judged.limits_at(loosest.far)
@@ -193,16 +196,16 @@ def assured_threshold(curve: FarCurve, target: float) -> Assured:
         next=loosest.next,
         far=loosest.far,
         high=high,
-        attempts=loosest.far_of_attempts,
+        far_of_attempts=loosest.far_of_attempts,
         frr=loosest.frr,
     )
 
 
 def people_to_guarantee(curve: FarCurve, target: float) -> tuple[float, float]:
-    """Return how many people are needed at a threshold with a tenth of the target, and its FAR.
+    """Return about how many people guarantee a target by a strict threshold, and its FAR.
 
-    At least the people who form the pairs that show the target without a false accept; NaN if no
-    number is enough.
+    The FAR of this threshold is a tenth of the target. There must at least be enough pairs of
+    people to show the target without a false accept. NaN if no number of people is enough.
     """
     if curve.refusal is not None or not curve.impostors:
         return math.nan, math.nan
@@ -222,16 +225,15 @@ def _strict_far(curve: FarCurve, target: float) -> float:
 
 
 def _points_to_draw(curve: FarCurve, target: float) -> np.ndarray:
-    """Return thresholds, FAR, the upper limit of FAR and FRR, (4, points), to be drawn."""
+    """Return thresholds, FAR, upper limits of FAR and FRR of the points to draw, (4, points)."""
     is_drawn = (curve.far >= _strict_far(curve, target)) & (curve.far <= target)
     is_drawn &= (curve.far > 0) & np.isfinite(curve.thresholds)
-    places = np.flatnonzero(is_drawn)
-    if len(places) > POINTS:
-        places = places[np.linspace(0, len(places) - 1, POINTS).astype(np.int64)]
-    far = curve.far[places]
-    return np.array(
-        [curve.thresholds[places], far, curve.judged.limits.limits_at(far)[1], curve.frr[places]]
-    )
+    index = np.flatnonzero(is_drawn)
+    if len(index) > POINTS:
+        index = index[np.linspace(0, len(index) - 1, POINTS).astype(np.int64)]
+    far = curve.far[index]
+    _, high = curve.judged.limits.limits_at(far)
+    return np.array([curve.thresholds[index], far, high, curve.frr[index]])
 
 
 def _refusal(curve: FarCurve, target: float) -> Message:
@@ -247,19 +249,20 @@ def _refusal(curve: FarCurve, target: float) -> Message:
 
 
 def kinds_of_people_absent(people: int) -> Message:
-    """Return which kinds of people an estimate over so many people cannot know."""
+    """Return the message on kinds of people who may be absent among this number of people."""
     if people <= RuleOf(3):
         return Message("kinds-of-people-absent")
     return Message("kinds-of-people-absent", share=RuleOf(3) / people, people=people)
 
 
 def remarks_on(assured: Assured, scores: Scores) -> list[Message]:
-    """Return the refusal, or remarks on the guarantee."""
+    """Return the refusal; or remarks on the guarantee, if a threshold is guaranteed."""
     if assured.refusal is not None:
         return [assured.refusal]
     remarks = [kinds_of_people_absent(assured.curve.judged.people)]
-    if abs(assured.far - assured.attempts) > _APART * max(assured.far, assured.attempts):
-        rates = {"far_of_means": assured.far, "far_of_attempts": assured.attempts}
+    far, far_of_attempts = assured.far, assured.far_of_attempts
+    if abs(far - far_of_attempts) > _APART * max(far, far_of_attempts):
+        rates = {"far_of_means": far, "far_of_attempts": far_of_attempts}
         population = assured.curve.over
         remarks.append(Message("unequal-numbers-of-templates", **rates, over=population))
     if scores.is_derived:

@@ -1,4 +1,4 @@
-"""FAR and FRR with the limits by which guarantees are judged: those of intervals by people."""
+"""FAR and FRR with the one-sided limits, by people, on which guarantees are based."""
 
 from __future__ import annotations
 
@@ -23,70 +23,62 @@ from bioeval.stats.verification import VerificationColumns
 from bioeval.stats.weights import groups_of, without_each
 from bioeval.studies.assurance.limits import Judged
 
-#: People without whom a rate is looked at, at least.
+#: Limits need at least this number of people who are left out in turn.
 FEWEST = 3
 
 
 class Operating(NamedTuple):
-    """A threshold, as a distance, and the rates there."""
+    """An operating point: a threshold and its rates."""
 
-    threshold: float
-    next: float  # the nearest score that it rejects
+    threshold: float  # a distance
+    next: float  # the nearest score that the threshold rejects
     far: float
-    far_of_attempts: float
+    far_of_attempts: float  # FAR of all attempts, in place of a mean over people
     frr: float
 
 
 @dataclass(frozen=True)
 class FarCurve:
-    """FAR along increasing thresholds, and its one-sided limits.
-
-    - `thresholds`, `far`, `frr` (float64 (k,)): distances, and the rates there
-    - `loosest`: returns the loosest operating point with at most a FAR
-    - `impostors` (int): number of impostor attempts
-    - `over`, `event`: what the mean is over, and what the rate is of, in words
-    - `fixed_gallery` (bool): whether the people of the gallery are not left out
-    - `refusal` (Message or None): why nothing can be guaranteed; None where something can
-    """
+    """FAR along increasing thresholds, and its one-sided limits."""
 
     judged: Judged
-    thresholds: np.ndarray
-    far: np.ndarray
-    frr: np.ndarray
-    loosest: Callable[[float], Operating]
-    impostors: int
-    over: str
-    event: str
-    fixed_gallery: bool = False
-    refusal: Message | None = None
+    thresholds: np.ndarray  # float64 (k,): distances
+    far: np.ndarray  # float64 (k,)
+    frr: np.ndarray  # float64 (k,)
+    loosest: Callable[[float], Operating]  # the loosest operating point with at most this FAR
+    impostors: int  # number of impostor attempts
+    over: str  # what the mean is over, in words
+    event: str  # what the rate is of, in words
+    fixed_gallery: bool = False  # whether people of the gallery are never left out
+    refusal: Message | None = None  # why nothing can be guaranteed, if nothing can
 
 
 class JudgedAttempts:
     """Verification of single templates, with one-sided limits of FAR and FRR."""
 
     def __init__(self, scores: Scores, confidence: float, thresholds: np.ndarray | None = None):
-        """Count the attempts without each person, also at the user's `thresholds`."""
+        """Count the attempts without each person; `thresholds` of the user are counted as well."""
         self.confidence = confidence
         self.verified = verify(scores, wanted=_no_points(), thresholds=thresholds)
         self.verified.find_points(symmetric=None, with_thresholds=False)
         method = IntervalMethod(PEOPLE)
         columns = VerificationColumns.count(self.verified, method, [EER])
         self.curve = columns.one_sided(confidence)
-        people = ~columns.people.no_person
-        probing, claimed = columns.persons.made[:, people] > 0
+        is_person = ~columns.people.no_person
+        probing, claimed = columns.persons.made[:, is_person] > 0
         self._thresholds = columns.usual
-        self.genuine_people = len(np.unique(columns.genuine[1]))
-        self._trying = int((probing | claimed).sum())
+        self.genuine_people = len(np.unique(columns.genuine[1]))  # people with genuine attempts
+        self._impostor_people = int((probing | claimed).sum())  # people with impostor attempts
         self._sides = (probing, claimed)
 
     @property
     def refusal(self) -> Message | None:
-        """The reason why FAR has no limits: too few people, perhaps on one side; else None."""
-        smaller = int(min(x.sum() for x in self._sides))
-        if self._trying < FEWEST:
-            return too_few(self._trying, "people with impostor attempts")
-        if self.verified.scores.layout != "pairs" and smaller < FEWEST:
-            return too_few(smaller, "people on one side of the comparisons")
+        """The message on too few people for limits of FAR, perhaps on one side; None if enough."""
+        people_on_smaller_side = int(min(x.sum() for x in self._sides))
+        if self._impostor_people < FEWEST:
+            return too_few(self._impostor_people, "people with impostor attempts")
+        if self.verified.scores.layout != "pairs" and people_on_smaller_side < FEWEST:
+            return too_few(people_on_smaller_side, "people on one side of the comparisons")
         return None
 
     @property
@@ -94,7 +86,7 @@ class JudgedAttempts:
         """FAR, a rate of pairs of people."""
         compared = self.verified.compared
         pairs = 0 if compared is None else compared.pairs
-        return Judged(self.curve.far, self.confidence, self._trying, pairs)
+        return Judged(self.curve.far, self.confidence, self._impostor_people, pairs)
 
     @property
     def frr(self) -> Judged:
@@ -113,10 +105,11 @@ class JudgedAttempts:
         return far, frr
 
     def far_curve(self) -> FarCurve:
-        """Return FAR along the curve, by which a threshold is assured."""
+        """Return FAR along thresholds, by which a threshold is assured."""
         rates, scores = self.curve.curve, self.verified.scores
 
         def loosest(far: float) -> Operating:
+            """Return the loosest point with at most this FAR, at a score of the attempts."""
             points = PointsWanted(np.array([far]), np.empty((0, 3)), False)
             attempts = verify(scores, wanted=points).attempts
             if attempts.genuine_attempts:
@@ -151,40 +144,37 @@ def _no_points() -> PointsWanted:
 
 
 def too_few(people: int, who: str) -> Message:
-    """Return the refusal of data with too few people to leave one out."""
+    """Return the message that refuses data with too few people to leave one out."""
     return Message("too-few-people-to-resample", people=people, who=who, needed=FEWEST)
 
 
 @dataclass(frozen=True, eq=False)
 class SearchesOfOthers:
-    """Searches of a fixed gallery by people who are not enrolled: each person counts alike.
+    """Searches of a fixed gallery by people who are not enrolled; each person has equal weight."""
 
-    - `other` (float64), `person` (int64): of each search the nearest distance, and the person
-    - `genuine` (float64): distances of mates, infinite where they are not at rank 1
-    """
-
-    other: np.ndarray
-    person: np.ndarray
-    genuine: np.ndarray
+    other: np.ndarray  # float64 (searches,): the nearest distance of each search
+    person: np.ndarray  # int64 (searches,): the person who searches
+    genuine: np.ndarray  # float64: distances of mates, infinite for a mate that is not at rank 1
 
     def far_curve(self, confidence: float) -> FarCurve:
-        """Return FAR along the curve, the mean over people, with its one-sided limits."""
+        """Return FAR along thresholds, a mean over people, with its one-sided limits."""
+        # FAR of all people at each nearest distance, in increasing order. The weight of a search is
+        # such that each person counts as 1.
         _, person = np.unique(self.person, return_inverse=True)
         searches = np.bincount(person.reshape(-1))
         people = len(searches)
         population = "people who are not enrolled"
-        # (searches,): each person counts as 1, whatever the number of searches.
         share = 1 / searches[person.reshape(-1)]
         order = np.argsort(self.other, kind="stable")
         nearest = self.other[order]
         genuine = np.sort(self.genuine, kind="stable")
-        # (searches,): FAR, a mean over people, at each nearest distance in increasing order.
         means = np.minimum(np.cumsum(share[order]) / max(people, 1), 1.0)
+
+        # Limits by a jackknife over groups of people: the false accepts of each group (thresholds,
+        # groups), and FAR of all people and without each group (thresholds, 1 + groups).
         thresholds = grid_of(nearest)
         group = groups_of(people)
         groups = int(group.max(initial=-1)) + 1
-        # (thresholds, groups): false accepts of each group of people, and then (thresholds, 1 +
-        # groups) FAR of all and without each group: the jackknife.
         accepted_of_group = by_subject(
             self.other, group[person.reshape(-1)], thresholds, groups, share
         )[:-1].cumsum(axis=0)
@@ -196,27 +186,32 @@ class SearchesOfOthers:
             np.clip(columns, 0.0, 1.0), people, people, confidence, 1, raised=True, one_sided=True
         )
 
-        def rejected(threshold: float) -> float:
+        def frr_at(threshold: float) -> float:
             return float((~(genuine <= threshold)).mean()) if len(genuine) else math.nan
 
         def loosest(far: float) -> Operating:
-            # The last of equal distances, where FAR is still at most the target.
-            is_allowed = np.append(nearest[1:] != nearest[:-1], True) & (means <= far + _ROUNDING)
-            number = int(np.flatnonzero(is_allowed)[-1]) + 1 if is_allowed.any() else 0
-            end = nearest[number] if number < len(nearest) else np.inf  # first false accept beyond
-            before = genuine[(genuine < end) & np.isfinite(genuine)]
-            threshold = float(max([*nearest[:number][-1:], *before[-1:]], default=-np.inf))
-            if not number and end == -np.inf:
+            """Return the loosest point with at most this FAR, at a distance of the searches."""
+            # How many of the nearest distances may be accepted: all equal ones, or none of them.
+            is_last_of_equal = np.append(nearest[1:] != nearest[:-1], True)
+            allowed = np.flatnonzero(is_last_of_equal & (means <= far + _ROUNDING))
+            accepted = int(allowed[-1]) + 1 if len(allowed) else 0
+            next_false_accept = nearest[accepted] if accepted < len(nearest) else np.inf
+            # The threshold is the last score before the next false accept.
+            mates = genuine[(genuine < next_false_accept) & np.isfinite(genuine)]
+            threshold = float(max([*nearest[:accepted][-1:], *mates[-1:]], default=-np.inf))
+            if not accepted and next_false_accept == -np.inf:
                 threshold = math.nan
-            mean, attempts = (means[number - 1], number / len(nearest)) if number else (0.0, 0.0)
+            mean, far_of_attempts = 0.0, 0.0
+            if accepted:
+                mean, far_of_attempts = float(means[accepted - 1]), accepted / len(nearest)
             following = float(np.minimum(*next_among(threshold, genuine, nearest)))
-            return Operating(threshold, following, float(mean), attempts, rejected(threshold))
+            return Operating(threshold, following, mean, far_of_attempts, frr_at(threshold))
 
         return FarCurve(
             Judged(limits, confidence, people),
             thresholds,
             columns[:, 0],
-            np.array([rejected(x) for x in thresholds]),
+            np.array([frr_at(x) for x in thresholds]),
             loosest,
             len(nearest),
             population,
@@ -226,5 +221,5 @@ class SearchesOfOthers:
         )
 
 
-# Sums of shares in another order: a mean may reach the rate, and be as much above it.
+# Shares are added up in different orders: a mean that equals a rate may be above it by this much.
 _ROUNDING = 1e-12

@@ -34,7 +34,7 @@ from bioeval.studies.assurance.judged_rates import JudgedAttempts
 from bioeval.studies.assurance.limits import Judged
 from bioeval.studies.tries.pools import FEWEST, Pools
 
-#: Numbers of people beyond this settle no promise in practice.
+#: If more people than this are needed, a message names no number.
 _MOST_TO_SETTLE = 100_000
 
 PROMISE = {
@@ -151,32 +151,36 @@ def check_promise(
     require_scores(scores)
     require_values(scores, "a promise")
     require_named_people(scores, "a promise")
-    used = require_number("threshold", threshold)
-    distance = float(to_internal(np.array([used]), scores.kind)[0])
+    threshold = require_number("threshold", threshold)
+    distance = float(to_internal(np.array([threshold]), scores.kind)[0])
     with steps_reported():
         if tries is None:
-            at_threshold = _count_comparisons(scores, used, distance, confidence)
+            at_threshold = _count_comparisons(scores, threshold, distance, confidence)
         else:
             number = require_integer("tries", tries, low=1)
             at_threshold = _count_tries(scores, distance, number, confidence)
-    beyond = beyond_scores(used, at_threshold.far, at_threshold.frr)
+    beyond = beyond_scores(threshold, at_threshold.far, at_threshold.frr)
     for message in beyond:
         if message.arguments["outside"]:
             raise NoResultError(f"nothing can be guaranteed: {sentence_about(message)}")
-    variables: Variables = {"threshold": used, "promised": [rule.values[0] for rule in rules]}
-    of_rate: dict[str, tuple[float, Judged]] = {}
+
+    # The limits of each rate, and the verdict on each promise.
+    variables: Variables = {"threshold": threshold, "promised": [x.values[0] for x in rules]}
+    rates: dict[str, tuple[float, Judged]] = {}
     for name in dict.fromkeys(rule.name for rule in rules):
-        rate, judged = of_rate[name] = at_threshold.judged(name)
+        rate, judged = rates[name] = at_threshold.judged(name)
         low, high = judged.limits_at(rate)
         variables |= {name: rate, f"{name}_low": low, f"{name}_high": high}
     verdicts = [
-        _Verdict.of_rule(rule, *of_rate[rule.name], fixed_gallery=at_threshold.fixed_gallery)
+        _Verdict.of_rule(rule, *rates[rule.name], fixed_gallery=at_threshold.fixed_gallery)
         for rule in rules
     ]
     variables |= {"verdict": [x.verdict for x in verdicts], "people": [x.people for x in verdicts]}
     variables["people_to_settle"] = [x.people_to_settle for x in verdicts]
     variables["interval_for"] = [x.interval_for for x in verdicts]
-    about: dict[str, Any] = {"threshold": used, "confidence": confidence}
+
+    # The messages and attributes.
+    about: dict[str, Any] = {"threshold": threshold, "confidence": confidence}
     if tries is not None:
         about["tries"] = int(tries)
     messages = [*(x.message(about) for x in verdicts), *beyond]
@@ -194,13 +198,13 @@ def check_promise(
 class _Verdict(NamedTuple):
     """Whether data show that a rate is at most a number."""
 
-    rule: Rule
+    rule: Rule  # the promise
     verdict: Literal["shown", "refuted", "open"]
-    low: float  # one-sided limits of the rate
-    high: float
-    people: int
-    people_to_settle: float
-    interval_for: str
+    low: float  # the lower one-sided limit of the rate
+    high: float  # the upper one-sided limit
+    people: int  # number of people
+    people_to_settle: float  # about how many people would settle the promise
+    interval_for: str  # the population that the limits hold for
 
     @classmethod
     def of_rule(cls, rule: Rule, rate: float, judged: Judged, *, fixed_gallery: bool) -> Self:
@@ -211,9 +215,9 @@ class _Verdict(NamedTuple):
             verdict = "shown"
         elif low > target:
             verdict = "refuted"
-        settling = judged.people_to_settle(rate, target)
+        people_to_settle = judged.people_to_settle(rate, target)
         population = "this gallery" if rule.name == "far" and fixed_gallery else "new people"
-        return cls(rule, verdict, low, high, judged.people, settling, population)
+        return cls(rule, verdict, low, high, judged.people, people_to_settle, population)
 
     def message(self, about: dict[str, Any]) -> Message:
         about = {"rate": self.rule.name, "promise": self.rule.values[0], **about}
@@ -244,13 +248,11 @@ def _rules_of(promise: str | Sequence[str]) -> list[Rule]:
 
 @dataclass(frozen=True)
 class _AtThreshold:
-    """FAR and FRR of single attempts at the threshold.
+    """The rates at the threshold, and a function that judges them."""
 
-    `judged` returns a rate by its name, with its limits along the curve.
-    """
-
-    far: float
-    frr: float
+    far: float  # FAR of single tries
+    frr: float  # FRR of single tries
+    #: Returns FAR or FRR by its name, which may be of several tries, and its limits.
     judged: Callable[[str], tuple[float, Judged]]
     fixed_gallery: bool = False
 

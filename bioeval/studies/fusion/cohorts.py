@@ -1,4 +1,4 @@
-"""Cohorts of normalised scores: read from a file, listed for each trial, and their moments."""
+"""Cohorts for score normalisation: reading their scores, and the mean and deviation by template."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def read_cohort(path: str | os.PathLike[str], **reading: Any) -> Scores:
 
 
 def _read_list(place: Path, arguments: Arguments) -> Scores:
-    """Read two names and a score on each line, in either order of names; all are impostors."""
+    """Read two names, in either order, and a score on each line; all pairs are impostors."""
     head = head_of(place)
     layout = with_header(head, arguments) or matched(head, KEYED, arguments)
     names: tuple[int, ...] = ()
@@ -129,19 +129,20 @@ def _read_list(place: Path, arguments: Arguments) -> Scores:
 
 
 def _refuse_contradictions(table: Columns, names: CodedSides, values: np.ndarray) -> None:
-    """Raise :class:`DataError` where a pair is listed twice, in any order, with other scores."""
-    # (lines,): a number for each pair of names; then the score of the first line of the pair.
+    """Raise :class:`DataError` if a pair is listed twice, in any order, with different scores."""
+    # A number for each pair of names, and the first line of the pair, both (lines,).
     low = np.minimum(names.a, names.b).astype(np.int64)
     key = low * len(names.values) + np.maximum(names.a, names.b)
-    _, first, place = np.unique(key, return_index=True, return_inverse=True)
-    first_value = values[first[place.reshape(-1)]]
+    _, first_of_pair, pair = np.unique(key, return_index=True, return_inverse=True)
+    first_row = first_of_pair[pair.reshape(-1)]
+    first_value = values[first_row]
     differs = (values != first_value) & ~(np.isnan(values) & np.isnan(first_value))
     rows = np.flatnonzero(differs)
     if not len(rows):
         return
     examples = []
     for row in rows[:_EXAMPLES].tolist():
-        before = int(first[place.reshape(-1)[row]])
+        before = int(first_row[row])
         first_name = names.values[names.a[row]]
         second_name = names.values[names.b[row]]
         examples.append(
@@ -164,10 +165,10 @@ def _lines(table: Columns, rows: list[int]) -> str:
 def _subjects(
     table: Columns, layout: Layout, names: CodedSides, arguments: Arguments
 ) -> CodedSides | None:
-    """Return the subjects of both sides, from columns, a table or names; None where unknown.
+    """Return the subjects of both sides, from columns, a table or names; None if unknown.
 
-    A name of which neither says the subject, such as that of a recording that only the cohort
-    has, stands for a subject of its own.
+    If neither a table nor a name gives the subject, as of a recording that only the cohort has, the
+    name stands for a subject of its own.
     """
     if layout.subjects and layout.templates:
         first, second = layout.subjects
@@ -196,9 +197,9 @@ def _subjects(
 
 
 def in_order_of(names: pd.Index | None, cohort: Scores, what: str) -> Scores:
-    """Return a cohort's matrix with the templates of these names in their order.
+    """Return a cohort's matrix with the templates that have these names, in the order of the names.
 
-    Without names of the templates or of the cohort, the cohort is returned unchanged.
+    If the templates or the cohort have no names, the cohort is returned unchanged.
     """
     if names is None:
         return cohort
@@ -206,31 +207,31 @@ def in_order_of(names: pd.Index | None, cohort: Scores, what: str) -> Scores:
     for side, own in sides.items():
         if own is None or not (places_of(names, own) >= 0).any():
             continue
-        place = joined((own,), names, what)
-        return cohort if place is None else cohort.select(**{side: place})
+        index = joined((own,), names, what)
+        return cohort if index is None else cohort.select(**{side: index})
     given_names = [own for own in sides.values() if own is not None]
     if len(given_names) == len(sides):
-        joined(given_names, names, what)  # raises
+        joined(given_names, names, what)  # raises an error, since no name is shared
     return cohort
 
 
-# Cells that are worked on together.
+# Number of cells in memory at a time.
 _BLOCK = 1 << 20
 
 
 class CohortMoments(NamedTuple):
-    """Mean and standard deviation of cohort scores, one per template."""
+    """The mean and the standard deviation of each template's scores against a cohort."""
 
     mean: np.ndarray
     sd: np.ndarray
 
-    def of_templates(self, places: Any) -> CohortMoments:
-        """Return the moments of some templates; `places` index the arrays."""
-        return CohortMoments(self.mean[places], self.sd[places])
+    def of_templates(self, index: Any) -> CohortMoments:
+        """Return the moments of some templates, by any index of arrays."""
+        return CohortMoments(self.mean[index], self.sd[index])
 
 
 def require_cells(rows: int, columns: int) -> None:
-    """Raise unless the scores of templates against a cohort fit into memory."""
+    """Raise an error unless the scores of templates against a cohort fit into memory."""
     require_memory(
         8 * rows * columns,
         f"the scores of {rows:,} templates against a cohort of {columns:,}",
@@ -239,14 +240,15 @@ def require_cells(rows: int, columns: int) -> None:
 
 
 def cells_of_matrix(cohort: Scores, by_rows: bool, input_name: str) -> np.ndarray:
-    """Return the scores of a matrix with a template of the data in each row.
+    """Return the scores of a cohort's matrix, with a row for each template of the data.
 
-    Scores of a template or a subject against itself, and scores that the mask leaves out, are NaN.
+    The templates are the rows of the matrix (`by_rows`), or its columns. Scores of a template or a
+    subject against itself, and scores that a mask leaves out, are NaN.
     """
     rows, columns = cohort.shape
     require_cells(*(cohort.shape if by_rows else cohort.shape[::-1]))
     codes = cohort.codes if knows_people(cohort) else None
-    parts = []
+    blocks = []
     step = max(1, _BLOCK // max(1, columns))
     for low in range(0, rows, step):
         high = min(low + step, rows)
@@ -261,13 +263,13 @@ def cells_of_matrix(cohort: Scores, by_rows: bool, input_name: str) -> np.ndarra
             i, j = failed[0].tolist()
             refuse_failed(len(failed), f"at row {low + i}, column {j}", input_name)
         values[left_out] = np.nan
-        parts.append(values)
-    values = np.concatenate(parts)
+        blocks.append(values)
+    values = np.concatenate(blocks)
     return values if by_rows else values.T
 
 
 def refuse_failed(number: int, where: str, input_name: str) -> NoReturn:
-    """Raise :class:`DataError` of failed comparisons, of which the scores say nothing."""
+    """Raise :class:`DataError` for failed comparisons without a policy."""
     raise DataError(
         f"{input_name} holds {counted(number, 'failed comparisons')} (NaN), the first {where}; "
         'choose how to treat failed comparisons: with `nan="reject"` or '
@@ -276,7 +278,7 @@ def refuse_failed(number: int, where: str, input_name: str) -> NoReturn:
 
 
 def require_other_people(people: Iterable[Any], data: set[Any], cohort: str, whose: str) -> None:
-    """Raise :class:`DataError` where people of the data are in the cohort."""
+    """Raise :class:`DataError` if people of the data are in the cohort."""
     if shared := [label for label in dict.fromkeys(people) if label in data]:
         raise DataError(
             f"{cohort} shares {counted(len(shared), 'subjects')} with {whose}, the first is "
@@ -291,17 +293,19 @@ def cohort_moments(
     input_name: str,
     labels: Sequence[Any] | np.ndarray,
 ) -> CohortMoments:
-    """Return mean and standard deviation of the finite scores of each row, or of the closest.
+    """Return the mean and the standard deviation of the finite scores of each row.
 
-    Raise :class:`DataError` where a row has too few of them, or none that differ; `labels` name the
-    rows.
+    With `top`, only this number of the closest scores count. Raise :class:`DataError` if a row has
+    too few finite scores, or if they are all equal; `labels` name the rows.
     """
-    parts = []
+    moments = []
     step = max(1, _BLOCK // max(1, values.shape[1]))
     for low in range(0, len(values), step):
-        part = values[low : low + step], top, kind, input_name, labels[low : low + step], low
-        parts.append(_moments_of_rows(*part))
-    return CohortMoments(*map(np.concatenate, zip(*parts, strict=True)))
+        high = low + step
+        moments.append(
+            _moments_of_rows(values[low:high], top, kind, input_name, labels[low:high], low)
+        )
+    return CohortMoments(*map(np.concatenate, zip(*moments, strict=True)))
 
 
 def _moments_of_rows(
@@ -310,47 +314,45 @@ def _moments_of_rows(
     kind: Kind,
     input_name: str,
     labels: Sequence[Any] | np.ndarray,
-    done: int,
+    first_row: int,
 ) -> CohortMoments:
-    """Return mean and standard deviation of the finite scores of each row.
-
-    With `top`, only so many of the closest scores count. The first row is template `done` of
-    `labels`, by which an error names the templates.
-    """
-    closer = -1.0 if kind in LARGER_IS_CLOSER else 1.0
-    finite = np.isfinite(values)
-    number = finite.sum(axis=1)
+    """Return the moments of a block of rows, which begins at template `first_row`."""
+    sign = -1.0 if kind in LARGER_IS_CLOSER else 1.0
+    is_finite = np.isfinite(values)
+    number = is_finite.sum(axis=1)
     fewest = top or 1
     too_few = f"{input_name} has fewer than {counted(fewest, 'finite scores')} of"
-    _refuse(number < fewest, done, labels, too_few)
+    _refuse_templates(number < fewest, first_row, labels, too_few)
     if top is not None and top < values.shape[1]:
-        ordered = np.where(finite, closer * values, np.inf)
-        values = closer * np.sort(np.partition(ordered, top - 1, axis=1)[:, :top], axis=1)
-        finite, number = np.isfinite(values), np.full(len(values), top)
+        distances = np.where(is_finite, sign * values, np.inf)
+        values = sign * np.sort(np.partition(distances, top - 1, axis=1)[:, :top], axis=1)
+        is_finite, number = np.isfinite(values), np.full(len(values), top)
     with np.errstate(invalid="ignore"):
-        mean = np.where(finite, values, 0.0).sum(axis=1) / number
-        deviation = np.where(finite, values - mean[:, None], 0.0)
+        mean = np.where(is_finite, values, 0.0).sum(axis=1) / number
+        deviation = np.where(is_finite, values - mean[:, None], 0.0)
         sd = np.sqrt(np.square(deviation).sum(axis=1) / number)
-        largest = np.where(finite, values, -np.inf).max(axis=1)
-        same = largest == np.where(finite, values, np.inf).min(axis=1)
+        largest = np.where(is_finite, values, -np.inf).max(axis=1)
+        are_equal = largest == np.where(is_finite, values, np.inf).min(axis=1)
     no_spread = f"{input_name} has no spread (standard deviation 0) in the scores of"
-    _refuse(same | (sd == 0), done, labels, no_spread)
+    _refuse_templates(are_equal | (sd == 0), first_row, labels, no_spread)
     return CohortMoments(mean, sd)
 
 
-def _refuse(
-    wrong: np.ndarray, done: int, labels: Sequence[Any] | np.ndarray, statement: str
+def _refuse_templates(
+    is_wrong: np.ndarray, first_row: int, labels: Sequence[Any] | np.ndarray, statement: str
 ) -> None:
-    if wrong.any():
-        first = int(np.argmax(wrong))
+    if is_wrong.any():
+        first = int(np.argmax(is_wrong))
         raise DataError(
-            f"{statement} {counted(int(wrong.sum()), 'templates')}, the first is template "
-            f"{done + first} ({plain(labels[first])!r}); leave them out, or give a larger cohort"
+            f"{statement} {counted(int(is_wrong.sum()), 'templates')}, the first is template "
+            f"{first_row + first} ({plain(labels[first])!r}); leave them out, or give a larger "
+            "cohort"
         )
 
 
 def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) -> CohortMoments:
-    """Return mean and standard deviation of each pair's template on a side, 0 or 1."""
+    """Return the moments of the template of each pair on a side, 0 or 1."""
+    # The scores of the cohort, and the templates of the trials.
     name = ("first", "second")[side]
     input_name = f"the cohort of the {name} names of the trials"
     require_scores(cohort, f"{'probe' if side else 'gallery'}_cohort")
@@ -362,62 +364,64 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
         )
     listed = scores.pairs.templates
     assert listed is not None
-    everyone = set(map(str, listed.values))
+    trial_names = set(map(str, listed.values))
     if cohort.layout == "pairs":
-        cohort = _trials_first(cohort, everyone)
-    used, row = np.unique(listed.b if side else listed.a, return_inverse=True)
-    names_used = as_names([str(listed.values[i]) for i in used.tolist()])
-    names = _names_of_sides(cohort)
-    common = [np.count_nonzero(names_used.isin(x)) for x in names]
-    mine = int(common[1] > common[0])
-    place = joined((names[mine],), names_used, f"the cohort of the {name} names of the trials")
-    cohort_names = names[1 - mine]
-    if shared := [x for x in cohort_names if x in everyone]:
+        cohort = _trials_first(cohort, trial_names)
+    used, template = np.unique(listed.b if side else listed.a, return_inverse=True)
+    names = as_names([str(listed.values[i]) for i in used.tolist()])
+
+    # The side of the cohort's scores that has these templates; the other side has the cohort.
+    names_of_sides = _names_of_sides(cohort)
+    in_common = [np.count_nonzero(names.isin(x)) for x in names_of_sides]
+    trial_side = int(in_common[1] > in_common[0])
+    row = joined((names_of_sides[trial_side],), names, input_name)
+    row = np.arange(len(names)) if row is None else row
+    cohort_names = names_of_sides[1 - trial_side]
+    if shared := [x for x in cohort_names if x in trial_names]:
         raise DataError(
             f"the cohort shares {counted(len(shared), 'templates')} with the trials, the first is "
             f"{shared[0]!r}; expected templates of other people"
         )
-    _require_different_people(scores, cohort, 1 - mine)
-    require_cells(len(names_used), len(cohort_names))
-    place = np.arange(len(names_used)) if place is None else place
+    _require_different_people(scores, cohort, 1 - trial_side)
+    require_cells(len(names), len(cohort_names))
+
+    # (templates, cohort): their scores.
     if cohort.layout == "pairs":
-        if cohort.nan == "raise" and (failed := np.isnan(cohort.values)).any():
-            failed_at = cohort.pairs.failed_at
-            line = "in the list" if failed_at is None else failed_at[1]
-            refuse_failed(int(failed.sum()), line, "the cohort")
-        values = _cells_of_list(cohort, mine)[place]
-        # One list may have the cohorts of both sides.
-        of_side = np.flatnonzero(~np.isnan(values).all(axis=0))
-        values, lacking = values[:, of_side], np.argwhere(np.isnan(values[:, of_side]))
-        if len(lacking) and cohort.nan == "raise":
-            i, j = lacking[0].tolist()
+        values = _cells_of_list(cohort, trial_side)[row]
+        # One list may have the cohorts of both sides: the other cohort has no scores here.
+        columns = np.flatnonzero(~np.isnan(values).all(axis=0))
+        values = values[:, columns]
+        missing = np.argwhere(np.isnan(values))
+        if len(missing) and cohort.nan == "raise":
+            i, j = missing[0].tolist()
             raise DataError(
-                f"the cohort scores lack {len(lacking):,} of the {values.size:,} pairs of the "
-                f"{name} names of the trials and the cohort, the first is {names_used[i]!r} and "
-                f'{cohort_names[of_side[j]]!r}; give the scores of all, or `nan="exclude"` '
+                f"the cohort scores lack {len(missing):,} of the {values.size:,} pairs of the "
+                f"{name} names of the trials and the cohort, the first is {names[i]!r} and "
+                f'{cohort_names[columns[j]]!r}; give the scores of all, or `nan="exclude"` '
                 "to leave these pairs out of mean and standard deviation"
             )
     else:
-        values = cells_of_matrix(cohort, not mine, "the cohort")[place]
+        values = cells_of_matrix(cohort, not trial_side, "the cohort")[row]
     if top is not None and top > values.shape[1]:
         raise DataError(
             f"`top={top}` is more than there are in {input_name}, which has "
             f"{counted(values.shape[1], 'templates')}"
         )
-    mean, sd = cohort_moments(values, top, scores.kind, input_name, names_used)
-    return CohortMoments(mean[row.reshape(-1)], sd[row.reshape(-1)])
+    moments = cohort_moments(values, top, scores.kind, input_name, names)
+    return moments.of_templates(template.reshape(-1))
 
 
-def _trials_first(cohort: Scores, everyone: set[str]) -> Scores:
-    """Return a list with the name of the trials first in each pair that has one such name."""
+def _trials_first(cohort: Scores, trial_names: set[str]) -> Scores:
+    """Return a list in which a name of the trials comes first in its pair, if the pair has one."""
     names = cohort.pairs.templates
     if names is None:
         return cohort
-    tried = np.array([str(name) in everyone for name in names.values])
-    return cohort.with_pairs(cohort.pairs.exchanged(tried[names.b] & ~tried[names.a]))
+    is_trial = np.array([str(name) in trial_names for name in names.values])
+    return cohort.with_pairs(cohort.pairs.exchanged(is_trial[names.b] & ~is_trial[names.a]))
 
 
 def _names_of_sides(cohort: Scores) -> tuple[pd.Index, pd.Index]:
+    """Return the names of the templates on both sides of a cohort's scores."""
     if cohort.layout == "pairs":
         listed = cohort.pairs.templates
         if listed is None:
@@ -443,16 +447,21 @@ def _names_of_sides(cohort: Scores) -> tuple[pd.Index, pd.Index]:
     return sides[0], sides[1]
 
 
-def _cells_of_list(cohort: Scores, mine: int) -> np.ndarray:
+def _cells_of_list(cohort: Scores, side: int) -> np.ndarray:
     """Return the scores of a list as a matrix, NaN where the list has no score.
 
-    The rows are the distinct names of side `mine`.
+    The rows are the distinct names on this side, and the columns those on the other side. Raise
+    :class:`DataError` for failed comparisons without a policy.
     """
+    if cohort.nan == "raise" and (failed := np.isnan(cohort.values)).any():
+        failed_at = cohort.pairs.failed_at
+        line = "in the list" if failed_at is None else failed_at[1]
+        refuse_failed(int(failed.sum()), line, "the cohort")
     listed = cohort.pairs.templates
     assert listed is not None
-    sides = [np.unique(side, return_inverse=True) for side in (listed.a, listed.b)]
-    (names, row), (across, column) = sides[mine], sides[1 - mine]
-    values = np.full((len(names), len(across)), np.nan)
+    sides = [np.unique(codes, return_inverse=True) for codes in (listed.a, listed.b)]
+    (names, row), (other_names, column) = sides[side], sides[1 - side]
+    values = np.full((len(names), len(other_names)), np.nan)
     values[row.reshape(-1), column.reshape(-1)] = cohort.values
     return values
 
@@ -467,5 +476,5 @@ def _require_different_people(scores: Scores, cohort: Scores, side: int) -> None
         people = [listed.values[code] for code in codes]
     else:
         people = (cohort.gallery_labels if side else cohort.probe_labels).tolist()
-    tried = set(map(str, scores.subjects.tolist()))
-    require_other_people(map(str, people), tried, "the cohort", "the trials")
+    trial_people = set(map(str, scores.subjects.tolist()))
+    require_other_people(map(str, people), trial_people, "the cohort", "the trials")

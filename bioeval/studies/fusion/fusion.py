@@ -31,10 +31,12 @@ from bioeval.studies.calibration.calibrator import (
 )
 from bioeval.studies.calibration.several_systems import SeveralSystems, Spread, derived
 
-_OfSystems = Literal["product", "weighted", "logistic"]
-#: The rules of fusion of templates, and those of systems alone.
-FusionMethod = Literal[FusionRule, _OfSystems]
-METHODS = ("mean", *(rule for rule in FUSIONS if rule != "mean"), *get_args(_OfSystems))
+# The rules that fuse systems only.
+_SystemRule = Literal["product", "weighted", "logistic"]
+
+#: The rules that fuse systems: all rules that fuse templates, and a few more.
+FusionMethod = Literal[FusionRule, _SystemRule]
+METHODS = ("mean", *(rule for rule in FUSIONS if rule != "mean"), *get_args(_SystemRule))
 Normalisation = Literal["none", "min-max", "z", "tanh"]
 NORMALISATIONS: tuple[Normalisation, ...] = get_args(Normalisation)
 
@@ -43,11 +45,11 @@ Systems = Mapping[str, Scores]
 
 @dataclass(frozen=True)
 class _Scale:
-    """The scale on which a system's scores enter the fusion; "none" leaves the scores unchanged."""
+    """The scale on which a system's scores enter the fusion."""
 
     normalise: str
-    sign: float
-    spread: Spread | None
+    sign: float  # -1 if scores are distances, else 1
+    spread: Spread | None  # None leaves scores unchanged
 
     def scaled(self, scores: np.ndarray) -> np.ndarray:
         spread = self.spread
@@ -61,7 +63,7 @@ class _Scale:
         return 0.5 * (np.tanh(0.01 * standardised) + 1)
 
 
-# Scores of a system are on another scale if they are at least this many times as wide.
+# A system is on another scale if the range of its scores is at least this many times as wide.
 _OTHER_SCALE = 10
 
 
@@ -136,7 +138,7 @@ class SystemFusion(ScoreTransformer):
         normalise: Normalisation = "none",
         weights: Mapping[str, float] | None = None,
     ):
-        """Check that the options go together."""
+        """Check that the options fit together."""
         self._order = parse_fusion(method, "method", METHODS)[1]
         require_choice("normalise", normalise, NORMALISATIONS)
         if method == "product" and normalise != "min-max":
@@ -170,6 +172,7 @@ class SystemFusion(ScoreTransformer):
         -------
         SystemFusion
         """
+        # The systems, and the scale of each.
         systems = {name: without_attacks(x) for name, x in require_systems(X).items()}
         kinds = {name: scores.kind for name, scores in systems.items()}
         if self.normalise == "none":
@@ -194,17 +197,19 @@ class SystemFusion(ScoreTransformer):
             self._scales.append(
                 _Scale(self.normalise, 1.0 if scores.kind in LARGER_IS_CLOSER else -1.0, spread)
             )
+
+        # Remarks, and the weights of logistic fusion.
         remarks = []
         if self.normalise == "none" and self.method not in ("weighted", "logistic"):
             remarks += _other_scales(systems, self.method)
         if self.method == "logistic":
-            entering = list(systems.values())
+            scaled = list(systems.values())
             if self.normalise != "none":
-                entering = [
+                scaled = [
                     derived([scores], partial(_scaled, scale), "similarity", "")
-                    for scores, scale in zip(entering, self._scales, strict=True)
+                    for scores, scale in zip(scaled, self._scales, strict=True)
                 ]
-            self._line = fit_log_odds(entering, 0.5, "logistic fusion")
+            self._line = fit_log_odds(scaled, 0.5, "logistic fusion")
             self.weights_ = dict(zip(names, self._line.weights.tolist(), strict=True))
             self.offset_ = self._line.offset
             self.separable_ = self._line.separable
@@ -239,11 +244,10 @@ class SystemFusion(ScoreTransformer):
                     f"the scores of {name!r} are {noun_of(kind, plural=True)}, and its training "
                     f"scores {noun_of(trained, plural=True)}"
                 )
-        kind = "similarity"
-        if self.normalise == "none":
-            kind = self._kinds[names[0]]
-        # The plain sum of the log-likelihood ratios of independent systems is the log-likelihood
-        # ratio of all of them; a mean, another weighted sum, the smallest and the largest are none.
+        # The kind of the fused scores. If systems are independent, the plain sum of their
+        # log-likelihood ratios is a log-likelihood ratio; no other rule gives one.
+        entering_kind = self._kinds[names[0]] if self.normalise == "none" else "similarity"
+        kind = entering_kind
         if kind == "llr" and not (self.weights and set(self.weights.values()) == {1}):
             kind = "similarity"
         if self.method == "logistic":
@@ -251,8 +255,7 @@ class SystemFusion(ScoreTransformer):
         origin = f"{self.method} of {', '.join(names)}"
         if self.normalise != "none":
             origin += f", {self.normalise}-normalised"
-        entering = self._kinds[names[0]] if self.normalise == "none" else "similarity"
-        fuse = partial(self._fuse, by_closeness(self.method, entering), entering)
+        fuse = partial(self._fuse, by_closeness(self.method, entering_kind), entering_kind)
         fused = derived([systems[name] for name in names], fuse, kind, origin)
         remarks = dict.fromkeys(chain.from_iterable(x.remarks for x in systems.values()))
         remarks |= self._remarks_on([systems[name] for name in names], "fusion")
@@ -261,6 +264,7 @@ class SystemFusion(ScoreTransformer):
     def _fuse(
         self, rule: str, kind: Kind, blocks: list[np.ndarray], index: np.ndarray
     ) -> np.ndarray:
+        """Return the fused scores of blocks of all systems; see :func:`derived`."""
         scores = [scale.scaled(block) for scale, block in zip(self._scales, blocks, strict=True)]
         if self._line is not None:
             return self._line.ratios(scores)
@@ -268,12 +272,12 @@ class SystemFusion(ScoreTransformer):
             return _FUSED_BY[rule](scores)
         sign = -1.0 if kind in LARGER_IS_CLOSER else 1.0
         distances = np.sort([sign * x for x in scores], axis=0)
-        place = {"best": 0, "worst": -1}.get(rule, self._order - 1)
-        # NaN is sorted last: a comparison that failed in any system is a failed one.
-        return np.where(np.isnan(distances[-1]), np.nan, 0.0 + sign * distances[place])
+        rank = {"best": 0, "worst": -1}.get(rule, self._order - 1)
+        # A comparison that failed in any system failed. NaN is sorted last.
+        return np.where(np.isnan(distances[-1]), np.nan, 0.0 + sign * distances[rank])
 
 
-#: Rules that do not depend on which score is closer, of the scores of each system.
+#: The rules for which it does not matter which score is closer: functions of all systems' scores.
 _FUSED_BY: dict[str, Callable[[Sequence[np.ndarray]], np.ndarray]] = {
     "mean": lambda scores: reduce(np.add, scores) / len(scores),
     "product": lambda scores: reduce(np.multiply, (np.clip(x, 0.0, 1.0) for x in scores)),
@@ -346,7 +350,8 @@ def require_systems(systems: Any) -> dict[str, Scores]:
                 "similarity or llr"
             )
     first_name, *later_names = named
-    for _ in later_names[:2]:  # a second round finds what a later system lacks
+    # With several systems twice: the first time, a later system may lack templates of earlier ones.
+    for _ in later_names[:2]:
         for name in later_names:
             where = f"{first_name!r} and {name!r}: "
             try:
@@ -377,27 +382,28 @@ def _require_one_kind(kinds: Mapping[str, str]) -> None:
 
 
 def _other_scales(systems: Mapping[str, Scores], method: str) -> list[Message]:
-    """Return the message that two systems are on scales of which one decides; else none.
+    """Return a message if one system decides alone, since its scores are on another scale.
 
-    Log-likelihood ratios are on one scale by definition.
+    Log-likelihood ratios are always on one scale.
     """
-    ends = {}
+    ranges = {}
     for name, scores in systems.items():
         sample = SampledAttempts.from_scores(scores) if scores.kind != "llr" else None
         values = np.concatenate([sample.genuine, sample.impostor]) if sample else np.empty(0)
         values = to_user(values[np.isfinite(values)], scores.kind)
         if len(values) and values.min() < values.max():
-            ends[name] = float(values.min()), float(values.max())
-    if len(ends) < 2:
+            ranges[name] = float(values.min()), float(values.max())
+    if len(ranges) < 2:
         return []
-    narrow, *_, wide = sorted(ends, key=lambda name: ends[name][1] - ends[name][0])
-    (low, high), (least, largest) = ends[narrow], ends[wide]
-    are_disjoint = (
-        high < least or largest < low
-    )  # one of them is the closest, and the farthest, always
-    if largest - least < _OTHER_SCALE * (high - low) and (method == "mean" or not are_disjoint):
+    narrow, *_, wide = sorted(ranges, key=lambda name: ranges[name][1] - ranges[name][0])
+    (narrow_low, narrow_high), (wide_low, wide_high) = ranges[narrow], ranges[wide]
+    is_much_wider = wide_high - wide_low >= _OTHER_SCALE * (narrow_high - narrow_low)
+    # If ranges are disjoint, one system always has the closest score, and the other the farthest.
+    are_disjoint = narrow_high < wide_low or wide_high < narrow_low
+    if not is_much_wider and (method == "mean" or not are_disjoint):
         return []
-    about = {"narrow_low": low, "narrow_high": high, "wide_low": least, "wide_high": largest}
+    about = {"narrow_low": narrow_low, "narrow_high": narrow_high}
+    about |= {"wide_low": wide_low, "wide_high": wide_high}
     return [Message("systems-of-other-scales", narrow=narrow, wide=wide, method=method, **about)]
 
 
@@ -422,5 +428,5 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
-    """Return scaled scores for a fit, without infinite scores, which tanh would make finite."""
+    """Return scaled scores for a fit, without infinite ones, which tanh makes finite."""
     return np.where(np.isfinite(blocks[0]), scale.scaled(blocks[0]), np.nan)

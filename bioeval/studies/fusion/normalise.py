@@ -1,4 +1,4 @@
-"""``be.normalise``: scores normalised by those of a cohort of other people."""
+"""``be.normalise``: scores normalised by scores against a cohort of other people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from bioeval.studies.fusion.cohorts import (
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
 METHODS: tuple[CohortMethod, ...] = get_args(CohortMethod)
 
-# The sides of a list whose cohort scores count, where these are not both.
+# The sides of a list whose cohort scores count: both, unless the method is here.
 _SIDES = {"z": (0,), "t": (1,)}
 
 
@@ -128,15 +128,15 @@ def normalise(
     if np.array_equal(scores.probe_ids, scores.gallery_ids):
         gallery_cohort = gallery_cohort or probe_cohort
         probe_cohort = probe_cohort or gallery_cohort
-    best = require_integer("top", top, low=2) if top is not None else None
-    sides = _SidesOfMatrix(scores, method, best)
+    top = require_integer("top", top, low=2) if top is not None else None
+    sides = _SidesOfMatrix(scores, method, top)
     scales: list[Scale] = []
     if method != "t":
-        of_gallery = sides.moments("gallery", gallery_cohort)
-        scales.append(lambda _: of_gallery)
+        gallery_moments = sides.moments("gallery", gallery_cohort)
+        scales.append(lambda _: gallery_moments)
     if method != "z":
-        of_probe = sides.moments("probe", probe_cohort, cohort)
-        scales.append(lambda rows: of_probe.of_templates((rows, None)))
+        probe_moments = sides.moments("probe", probe_cohort, cohort)
+        scales.append(lambda rows: probe_moments.of_templates((rows, None)))
     return _normalised(scores, method, scales).with_remarks(*sides.remarks)
 
 
@@ -147,35 +147,48 @@ class _SidesOfMatrix:
     scores: Scores
     method: CohortMethod
     top: int | None
-    remarks: dict[Message, None] = field(default_factory=dict)  # on templates without names
+    #: Messages on templates without names, in order.
+    remarks: dict[Message, None] = field(default_factory=dict)
 
     def moments(
         self,
         role: Literal["gallery", "probe"],
-        of_side: Scores | None,
+        cohort_scores: Scores | None,
         cohort: Scores | None = None,
     ) -> CohortMoments:
-        """Return the moments of a side; of ZT-norm, of Z-normalised scores of the probes."""
+        """Return the moments of a side's templates, from their scores against a cohort.
+
+        In ZT-norm, the scores of probes are Z-normalised, by the scores of the `cohort` itself.
+        """
         scores, name = self.scores, f"{role}_cohort"
         labels, names = scores.gallery_labels, scores.gallery_names
         if role == "probe":
             labels, names = scores.probe_labels, scores.probe_names
         noun = f"the {role} templates of the scores"
-        values, people = self._against_others(name, of_side, labels, names, noun)
+        values, people = self._against_cohort(name, cohort_scores, labels, names, noun)
         if role == "probe" and self.method == "zt":
             noun = "the cohort of probe_cohort"
-            of_cohort, _ = self._against_others("cohort", cohort, people, None, noun)
-            scale = cohort_moments(of_cohort, None, scores.kind, "cohort", people)
-            values = (values - scale.mean) / scale.sd
+            values_of_cohort, _ = self._against_cohort("cohort", cohort, people, None, noun)
+            moments = cohort_moments(values_of_cohort, None, scores.kind, "cohort", people)
+            values = (values - moments.mean) / moments.sd
         return cohort_moments(values, self.top, scores.kind, name, labels)
 
-    def _against_others(
-        self, input_name: str, of_side: Scores | None, labels: np.ndarray, names: Any, noun: str
+    def _against_cohort(
+        self,
+        input_name: str,
+        cohort_scores: Scores | None,
+        labels: np.ndarray,
+        names: Any,
+        noun: str,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores (templates, cohort) of a side, and the other people of the cohort."""
-        if of_side is None:
+        """Return the scores of templates against a cohort, and the people of the cohort.
+
+        The scores are (templates, cohort); `labels` and `names` are the templates', which errors
+        call `noun`.
+        """
+        if cohort_scores is None:
             raise DataError(f'`{input_name}` is missing; `method="{self.method}"` needs it')
-        ordered = in_order_of(names, of_side, f"`{input_name}`")
+        ordered = in_order_of(names, cohort_scores, f"`{input_name}`")
         by_rows = _templates_are_rows(input_name, ordered, labels.tolist(), noun)
         people = ordered.gallery_labels if by_rows else ordered.probe_labels
         own = ordered.probe_names if by_rows else ordered.gallery_names
@@ -186,20 +199,20 @@ class _SidesOfMatrix:
         return cells_of_matrix(ordered, by_rows, input_name), people
 
 
-#: The moments that scores of some rows are normalised by.
+#: A function that returns the moments by which scores of rows are normalised.
 Scale = Callable[[np.ndarray], CohortMoments]
 
 
 def _normalised(scores: Scores, method: str, scales: Sequence[Scale]) -> Scores:
-    """Return scores normalised by their sides: in turn (ZT-norm), or the mean over two sides."""
+    """Return scores normalised by both sides in turn (ZT-norm), or by the mean over the sides."""
 
     def rule(blocks: list[np.ndarray], rows: np.ndarray) -> np.ndarray:
-        by_side: list[np.ndarray] = []
+        normalised: list[np.ndarray] = []
         for scale in scales:
             mean, sd = scale(rows)
-            start = by_side.pop() if by_side and method == "zt" else blocks[0]
-            by_side.append((start - mean) / sd)
-        return by_side[0] if len(by_side) == 1 else (by_side[0] + by_side[1]) / 2
+            values = normalised.pop() if normalised and method == "zt" else blocks[0]
+            normalised.append((values - mean) / sd)
+        return normalised[0] if len(normalised) == 1 else (normalised[0] + normalised[1]) / 2
 
     kind = "similarity" if scores.kind == "llr" else scores.kind
     origin = scores.origin or noun_of(scores.kind, plural=True)
@@ -220,7 +233,7 @@ def _normalised_list(
             "template against the cohort by its name; give a list with both names on each line, or "
             "pair_templates= to Scores.from_pairs"
         )
-    best = None if top is None else require_integer("top", top, low=2)
+    top = None if top is None else require_integer("top", top, low=2)
     enrolled_cohort = enrolled_cohort or probe_cohort
     if enrolled_cohort is None:
         raise DataError(
@@ -228,8 +241,8 @@ def _normalised_list(
             "scores of the templates against a cohort"
         )
     cohorts = enrolled_cohort, probe_cohort or enrolled_cohort
-    sides = [moments_of_list(scores, i, cohorts[i], best) for i in _SIDES.get(method, (0, 1))]
-    normalised = _normalised(scores, method, [side.of_templates for side in sides])
+    moments = [moments_of_list(scores, i, cohorts[i], top) for i in _SIDES.get(method, (0, 1))]
+    normalised = _normalised(scores, method, [side.of_templates for side in moments])
     if all(map(knows_people, (scores, *cohorts))):
         return normalised
     return normalised.with_remarks(Message("people-of-cohort-not-known"))
@@ -264,6 +277,7 @@ def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
 
 
 def _templates_are_rows(input_name: str, cohort: Scores, labels: list[Any], over: str) -> bool:
+    """Return whether templates with these labels are the rows of a cohort's matrix, or columns."""
     probes, gallery = cohort.probe_labels.tolist(), cohort.gallery_labels.tolist()
     if labels in (probes, gallery):
         return probes == labels

@@ -29,33 +29,30 @@ from bioeval.studies.tracking.matching import (
 )
 from bioeval.studies.tracking.measures import SequenceSums
 
-#: States of a target, by its coverage.
+#: The states of a target, by increasing coverage.
 STATES = ("mostly lost", "partially tracked", "mostly tracked")
 
-#: Treatment of result boxes on ignored ground truth.
+#: How result boxes on ignored ground truth are treated.
 Ignored = Literal["motchallenge", "mot20", "remove", "count"]
 
-#: Coverage of a mostly tracked target: at least 80 %, or more than 80 %.
+#: Whether a mostly tracked target is covered in at least 80 % of its frames, or in more.
 MostlyTracked = Literal["at-least", "more-than"]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The counts of one sequence, which add up over sequences.
+    """The counts of one sequence, which add up over sequences."""
 
-    The count ``overlap`` is the sum of IoU over the matches. The sums of `hota` have the shape
-    (thresholds,), the variables of `targets` the shape (targets,); ``target`` is the id, after the
-    name of the sequence if the sequence has a name.
-    """
-
-    counts: dict[str, int | float]
-    hota: dict[str, np.ndarray]
+    counts: dict[str, int | float]  # ``overlap`` is the sum of IoU over the matches
+    hota: dict[str, np.ndarray]  # sums over the matches at each threshold, (thresholds,)
+    #: Variables of each target, (targets,); ``target`` is its id, behind the name of the sequence
+    #: if there is one.
     targets: dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """The sequences of a result, matched, and messages on them."""
+    """The sequences of a result, their counts, and messages on them."""
 
     scenes: list[Scene]
     measured: list[Measured]
@@ -83,14 +80,14 @@ def _listed_classes(classes: set[int]) -> str:
 
 @dataclass(frozen=True)
 class TrackingOptions:
-    """How tracks are evaluated, checked; see :func:`bioeval.tracking`."""
+    """The options of an evaluation, checked; see :func:`bioeval.tracking`."""
 
     iou: float
     pairing: EarlierPairing
     mostly_tracked: MostlyTracked
     ignored: Ignored
     columns: Layout
-    classes: tuple[int, ...] | None
+    classes: tuple[int, ...] | None  # None for the classes of the convention
 
     def __post_init__(self) -> None:
         require_number("iou", self.iou, above=0, high=1)
@@ -104,7 +101,7 @@ class TrackingOptions:
             )
 
     def attrs(self) -> dict[str, str | int | float]:
-        """Return the attributes of a result."""
+        """Return the options as attributes of a result."""
         return {
             "iou": float(self.iou),
             "pairing": self.pairing,
@@ -128,7 +125,7 @@ class TrackingOptions:
         frames: Mapping[str, int],
         role: str = "result",
     ) -> Evaluated:
-        """Read and match each sequence; errors name the result by `role`."""
+        """Read, match and count each sequence; errors call the result `role`."""
         pairs, messages = read_pairs(
             truths, results, frames, self.columns, role, self.classes is not None
         )
@@ -172,11 +169,11 @@ class TrackingOptions:
         return remarks
 
     def measure(self, scene: Scene) -> Measured:
-        """Match a sequence and count."""
+        """Match the boxes of a sequence and count."""
         frames = len(scene.camera)
         truth, result = scene.truth.select(scene.counted), scene.result
         if scene.distractor.any():
-            result = result.select(self._kept(scene))
+            result = result.select(self._is_on_no_distractor(scene))
         all_overlaps = find_overlaps(truth, result, frames)
         overlaps = all_overlaps.at_least(self.iou)
         serial = serials(truth, result, scene.camera)
@@ -186,7 +183,7 @@ class TrackingOptions:
         )
         tp = int((matched >= 0).sum())
         idtp = most_in_common(truth.code[overlaps.truth], result.code[overlaps.row])
-        number = Counter(targets["state"].tolist())
+        targets_by_state = Counter(targets["state"].tolist())
         counts = {
             "frames": scene.frames,
             "frames_with_rows": frames,
@@ -200,9 +197,9 @@ class TrackingOptions:
             "idsw": int(targets["target_switches"].sum()),
             "fragmentations": int(targets["target_fragmentations"].sum()),
             "resumptions": resumptions,
-            "mt": number["mostly tracked"],
-            "pt": number["partially tracked"],
-            "ml": number["mostly lost"],
+            "mt": targets_by_state["mostly tracked"],
+            "pt": targets_by_state["partially tracked"],
+            "ml": targets_by_state["mostly lost"],
             "idtp": idtp,
             "idfn": len(truth) - idtp,
             "idfp": len(result) - idtp,
@@ -216,71 +213,73 @@ class TrackingOptions:
         targets["target"] = ids
         return Measured(counts, _hota_sums(truth, result, all_overlaps, serial), targets)
 
-    def _kept(self, scene: Scene) -> np.ndarray:
+    def _is_on_no_distractor(self, scene: Scene) -> np.ndarray:
         """Return a mask of the result boxes that are not matched to a distractor.
 
-        All ground-truth boxes take part, so that a box on a target remains with the target.
+        All ground-truth boxes are matched, so that a result box on a target stays with the target.
         """
         truth, result = scene.truth, scene.result
         overlaps = find_overlaps(truth, result, len(scene.camera)).at_least(self.iou)
         serial = serials(truth, result, scene.camera)
         matched = match(truth, result, overlaps, serial, self.pairing, keep=False)
-        keep = np.ones(len(result), dtype=bool)
-        keep[matched[scene.distractor & (matched >= 0)]] = False
-        return keep
+        is_kept = np.ones(len(result), dtype=bool)
+        is_kept[matched[scene.distractor & (matched >= 0)]] = False
+        return is_kept
 
 
 def _counts_by_target(
     truth: Boxes, result: Boxes, matched: np.ndarray, serial: np.ndarray, mostly_tracked: str
 ) -> tuple[dict[str, np.ndarray], int]:
-    """Return counts of each target (targets,), by variable, and how often targets were resumed.
+    """Return variables of each target (targets,), and the number of times a target is resumed.
 
-    `matched` (truth boxes,) has the result box of each, -1 for none; `serial` numbers the frames. A
-    target is resumed if other frames with boxes are between two of its matches.
+    `matched` (truth boxes,) has the result box of each truth box, -1 for none; `serial` numbers the
+    frames. A target is resumed if there are frames with boxes between two of its matches.
     """
+    # The boxes of each target, one target after the other, in the order of the frames.
     _, target = np.unique(truth.code, return_inverse=True)
-    order = np.argsort(target, kind="stable")  # the frames of each target, one after the other
+    order = np.argsort(target, kind="stable")
     target = target.reshape(-1)[order]
-    is_covered = matched[order] >= 0
     present = np.bincount(target)
 
-    # Frames in which the target is matched, (matches,); an event is between two of them in a row.
-    place = np.flatnonzero(is_covered)
-    owner = target[place]
-    identity = result.code[matched[order][place]]
-    frame = serial[truth.frame[order][place]]
-    is_same_target = owner[1:] == owner[:-1]
+    # The matched boxes, (matches,). An event happens between two consecutive matches of a target.
+    box = np.flatnonzero(matched[order] >= 0)
+    target_of_match = target[box]
+    identity = result.code[matched[order][box]]
+    frame = serial[truth.frame[order][box]]
+    is_same_target = target_of_match[1:] == target_of_match[:-1]
 
     def count(is_event: np.ndarray) -> np.ndarray:
-        """Return the events of each target, of flags between consecutive matches."""
-        return np.bincount(owner[1:][is_same_target & is_event], minlength=len(present))
+        """Return the number of events of each target; flags are between consecutive matches."""
+        return np.bincount(target_of_match[1:][is_same_target & is_event], minlength=len(present))
 
-    hits = np.bincount(owner, minlength=len(present))
+    covered = np.bincount(target_of_match, minlength=len(present))
     targets = {
         "frames_present": present,
-        "frames_covered": hits,
-        "coverage": hits / present,
+        "frames_covered": covered,
+        "coverage": covered / present,
         "target_switches": count(identity[1:] != identity[:-1]),
-        "target_fragmentations": count(np.diff(place) > 1),
-        "state": _states(hits, present, mostly_tracked),
+        "target_fragmentations": count(np.diff(box) > 1),
+        "state": _states(covered, present, mostly_tracked),
     }
     return targets, int(count(np.diff(frame) > 1).sum())
 
 
-def _states(hits: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.ndarray:
-    """Classify targets by coverage, in integers: exactly 80 % does not depend on rounding."""
-    tracked = 5 * hits >= 4 * present if mostly_tracked == "at-least" else 5 * hits > 4 * present
-    lost = 5 * hits < present
-    return np.array(STATES, dtype=str)[np.where(lost, 0, np.where(tracked, 2, 1))]
+def _states(covered: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np.ndarray:
+    """Classify targets by their coverage, in integers, so that 80 % is exact."""
+    is_tracked = 5 * covered > 4 * present
+    if mostly_tracked == "at-least":
+        is_tracked |= 5 * covered == 4 * present
+    is_lost = 5 * covered < present
+    return np.array(STATES, dtype=str)[np.where(is_lost, 0, np.where(is_tracked, 2, 1))]
 
 
 # ------------------------------------------------------------------------- HOTA
 
-# Boxes are matched by the alignment of whole tracks, at 19 localisation thresholds. The sums of a
-# sequence add up over sequences: the number of true positives, and over the true positives the sums
-# of the overlap and of the association accuracy, recall and precision.
+# Boxes are matched by the alignment of whole tracks. At each of 19 localisation thresholds, these
+# sums of a sequence add up over sequences: the number of true positives; and the sums, over the
+# true positives, of the overlap and of the association accuracy, recall and precision.
 
-#: Localisation thresholds alpha: 0.05, 0.1, ... 0.95.
+#: The localisation thresholds alpha: 0.05, 0.1, ... 0.95.
 THRESHOLDS = np.arange(1, 20) / 20
 
 
@@ -289,49 +288,54 @@ def _hota_sums(
 ) -> dict[str, np.ndarray]:
     """Match the boxes for HOTA, and return sums over the matches at each threshold.
 
-    `overlaps` are all above 0. Each frame is matched once, for all thresholds, with the largest sum
-    of overlap times the alignment of target and identity over the sequence. The sum ``assa`` is of
-    TPA / (TPA + FNA + FPA), ``assre`` of TPA / (TPA + FNA), and ``asspr`` of TPA / (TPA + FPA).
+    `overlaps` are all overlaps above 0. Each frame is matched once for all thresholds, with the
+    largest sum of overlaps, each multiplied by the alignment of target and identity over the
+    sequence. The sum ``assa`` is of TPA / (TPA + FNA + FPA), ``assre`` of TPA / (TPA + FNA), and
+    ``asspr`` of TPA / (TPA + FPA).
     """
     box = overlaps.truth
     row = overlaps.row
     iou = overlaps.iou
-    width = int(result.code.max(initial=0)) + 1
-    # The distinct pairs of a target and an identity, the pair of each overlap, and the boxes of
-    # both in the sequence.
-    pairs, pair = np.unique(truth.code[box] * width + result.code[row], return_inverse=True)
-    of_target = np.bincount(truth.code)[pairs // width]
-    of_identity = np.bincount(result.code)[pairs % width]
-    # An overlap counts by its proportion of all overlaps of the two boxes: Luiten et al. (2021).
-    around = np.bincount(box, iou, len(truth))[box] + np.bincount(row, iou, len(result))[row]
-    in_common = np.bincount(pair, iou / (around - iou), len(pairs))
-    # (pairs,): a soft Jaccard index of the two tracks.
-    alignment = in_common / (of_target + of_identity - in_common)
+
+    # The distinct pairs of a target and an identity, with the numbers of boxes of both.
+    identities = int(result.code.max(initial=0)) + 1
+    pairs, pair = np.unique(truth.code[box] * identities + result.code[row], return_inverse=True)
+    target_boxes = np.bincount(truth.code)[pairs // identities]
+    identity_boxes = np.bincount(result.code)[pairs % identities]
+
+    # The alignment of each pair, a soft Jaccard index of the two tracks: an overlap counts by its
+    # proportion of all overlaps of the two boxes (Luiten et al. 2021).
+    of_both = np.bincount(box, iou, len(truth))[box] + np.bincount(row, iou, len(result))[row]
+    in_common = np.bincount(pair, iou / (of_both - iou), len(pairs))
+    alignment = in_common / (target_boxes + identity_boxes - in_common)
     weighted = replace(overlaps, iou=alignment[pair] * iou)
     matched = match(truth, result, weighted, serial, "previous-frame", keep=False)
 
-    hit = np.flatnonzero(matched[box] == row)
-    # (hits,): how many thresholds each overlap passes.
-    passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou[hit], side="right")
+    # (matches,): how many thresholds the overlap of each match passes.
+    matches = np.flatnonzero(matched[box] == row)
+    passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou[matches], side="right")
     levels = len(THRESHOLDS) + 1
-    pairs_hit, pair_hit = np.unique(pair[hit], return_inverse=True)
-    # (pairs with a hit, thresholds): true positive associations.
-    tpa = _at_thresholds(np.bincount(pair_hit * levels + passed, minlength=len(pairs_hit) * levels))
-    target_boxes = of_target[pairs_hit, np.newaxis]
-    identity_boxes = of_identity[pairs_hit, np.newaxis]
+    # (pairs with a match, thresholds): true positive associations.
+    matched_pairs, pair_of_match = np.unique(pair[matches], return_inverse=True)
+    tpa = _at_thresholds(
+        np.bincount(pair_of_match * levels + passed, minlength=len(matched_pairs) * levels)
+    )
+    target_boxes = target_boxes[matched_pairs, np.newaxis]
+    identity_boxes = identity_boxes[matched_pairs, np.newaxis]
     return {
         "tp": tpa.sum(axis=0),
         "assa": (tpa * (tpa / (target_boxes + identity_boxes - tpa))).sum(axis=0),
         "assre": (tpa * (tpa / target_boxes)).sum(axis=0),
         "asspr": (tpa * (tpa / identity_boxes)).sum(axis=0),
-        "loca": _at_thresholds(np.bincount(passed, iou[hit], levels))[0],
+        "loca": _at_thresholds(np.bincount(passed, iou[matches], levels))[0],
     }
 
 
-def _at_thresholds(by_level: np.ndarray) -> np.ndarray:
-    """Return the amounts that pass each threshold, (rows, thresholds).
+def _at_thresholds(by_passed: np.ndarray) -> np.ndarray:
+    """Return the sums over matches that pass each threshold, (rows, thresholds).
 
-    `by_level` has, for each row, the amounts that pass exactly 0, 1, 2, ... thresholds, flat.
+    `by_passed`, flat, has for each row the sums over matches that pass exactly 0, 1, 2, ...
+    thresholds.
     """
-    table = by_level.reshape(-1, len(THRESHOLDS) + 1)[:, 1:]
+    table = by_passed.reshape(-1, len(THRESHOLDS) + 1)[:, 1:]
     return table[:, ::-1].cumsum(axis=1)[:, ::-1]

@@ -1,4 +1,4 @@
-"""Boxes with identity, frame and position, from files, folders and arrays."""
+"""Reading boxes with their identities and frames from files, folders and arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.formats.unknown_lists import KITTI_CLASSES
 from bioeval.scores.labels import columns_of
 
-#: The order of the columns: of MOTChallenge, and of CityFlow, whose cameras share identities.
+#: The order of columns, in MOTChallenge and in CityFlow, whose cameras share identities.
 Layout = Literal["motchallenge", "cityflow"]
 LAYOUTS: dict[str, tuple[str, ...]] = {
     "motchallenge": ("frame", "id", "left", "top", "width", "height", "flag", "class"),
@@ -28,20 +28,24 @@ LAYOUTS: dict[str, tuple[str, ...]] = {
 
 # Columns that a row may lack, and in which a tracker may write anything.
 _OPTIONAL = ("flag", "class")
-# Rows of ten columns and more have one of two forms: a class and a visibility, or the world
-# coordinates of MOTChallenge 2015, which are metres with decimals, or all -1.
-_WITH_WORLD = 10
 
-# Above this number, a float64 does not determine an integer.
+# Rows with this number of columns or more may have, in place of a class and a visibility, the world
+# coordinates of MOTChallenge 2015: metres with decimals, or all -1.
+_COLUMNS_WITH_WORLD = 10
+
+# A float64 does not distinguish larger integers.
 _LARGEST_ID = 2**53 - 1
-#: Largest number of a frame.
-LAST_FRAME = 10**9
-_LARGEST_BOX = 1e100
 
-#: Names in a message or an error.
+#: The largest number of a frame.
+LAST_FRAME = 10**9
+
+# The largest coordinate: areas of boxes remain finite.
+_LARGEST_COORDINATE = 1e100
+
+#: Number of names that a message or an error lists.
 LISTED = 5
 
-# Further names of the columns of a table: of motmetrics, and of MOTChallenge.
+# Other names of the columns of a table, in motmetrics and in MOTChallenge.
 _SYNONYMS = {
     "frame": ("frameid", "frame_id"),
     "left": ("x", "bb_left"),
@@ -58,10 +62,10 @@ def _whole(low: float, high: float) -> Callable[[np.ndarray], np.ndarray]:
 
 
 _ID = _whole(0, _LARGEST_ID), f"a whole number from 0 to {_LARGEST_ID:,}"
-_CORNER = (lambda x: np.abs(x) <= _LARGEST_BOX), "a finite number of pixels"
-_SIDE = (lambda x: (x >= 0) & (x <= _LARGEST_BOX)), "a finite number of pixels, 0 or more"
+_CORNER = (lambda x: np.abs(x) <= _LARGEST_COORDINATE), "a finite number of pixels"
+_SIDE = (lambda x: (x >= 0) & (x <= _LARGEST_COORDINATE)), "a finite number of pixels, 0 or more"
 
-# The values that a column can have, as a test and in words.
+# The values that a column may have, as a test and in words.
 _RULES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
     "camera": _ID,
     "frame": (
@@ -80,17 +84,17 @@ _RULES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
 
 @dataclass(frozen=True)
 class BoxRows:
-    """The rows of one file or array; arrays of shape (n,), boxes (n, 4)."""
+    """The rows of one file or array, (n,)."""
 
-    place: str  # the file or other source, and the word for its rows
-    line: np.ndarray  # int64: the line of each row there, from 1
-    camera: np.ndarray  # int64: 0 if there is one camera only
+    place: str  # the name of the source, and its word for a row: ``gt.txt: line``
+    line: np.ndarray  # int64: number of the line or row in the source, from 1
+    camera: np.ndarray  # int64: 0 if there is only one camera
     frame: np.ndarray  # int64
     identity: np.ndarray  # int64
-    box: np.ndarray  # float64: left, top, width, height
-    flag: np.ndarray  # float64: 0 where a row of the ground truth is ignored
+    box: np.ndarray  # float64 (n, 4): left, top, width, height
+    flag: np.ndarray  # float64: 0 if a row of the ground truth is ignored
     category: np.ndarray  # int64: the class; -1 without one
-    world: bool  # whether column 8 is a world coordinate and no class
+    world: bool  # whether column 8 is a world coordinate instead of a class
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -105,13 +109,16 @@ def read_boxes(
 ) -> BoxRows:
     """Read a box in each row of a file or an array.
 
-    A tracker may write anything in the columns behind the box, and its result may have no row. Rows
-    `with_class` have no world coordinates.
+    - `of_result`: the rows are of a tracker, which may write anything in the columns behind the
+      box, and may have no row
+    - `with_class`: column 8 is a class, and not a world coordinate
     """
     names = LAYOUTS[layout]
     if of_result:
         names = tuple(name for name in names if name not in _OPTIONAL)
     least = sum(name not in _OPTIONAL for name in names)
+
+    # The columns, as they are written and as numbers.
     written: list[Any]
     if isinstance(value, Path):
         place, cells, line = _text_cells(value, least, of_result)
@@ -132,20 +139,23 @@ def read_boxes(
         written = table = list(array.T)
         line = np.arange(1, len(array) + 1)
     numbers = dict(zip(names, table, strict=False))
-    world = not with_class and "class" in numbers and len(written) >= _WITH_WORLD
+    world = not with_class and "class" in numbers and len(written) >= _COLUMNS_WITH_WORLD
     if world and (world := not _are_classes(numbers["class"], table[len(names)])):
         del numbers["class"]
-    faults = []
-    for i, name in enumerate(numbers):
-        wrong = np.flatnonzero(~_RULES[name][0](numbers[name]))
-        faults += [(int(row), i, name) for row in wrong[:1]]
-    if faults:
-        row, i, name = min(faults)
-        cell = written[i][row]
-        written_cell = repr(cell) if isinstance(cell, str) else f"{cell:g}"
-        raise DataError(
-            f"{place} {line[row]}: {name} is {written_cell}; expected {_RULES[name][1]}"
-        )
+
+    # The first row with a wrong value is an error.
+    wrong_cells = []
+    for column, name in enumerate(numbers):
+        is_valid, _ = _RULES[name]
+        wrong_rows = np.flatnonzero(~is_valid(numbers[name]))
+        wrong_cells += [(int(row), column, name) for row in wrong_rows[:1]]
+    if wrong_cells:
+        row, column, name = min(wrong_cells)
+        cell = written[column][row]
+        text = repr(cell) if isinstance(cell, str) else f"{cell:g}"
+        _, expected = _RULES[name]
+        raise DataError(f"{place} {line[row]}: {name} is {text}; expected {expected}")
+
     rows = len(line)
     no_rows = np.zeros(0)
     sides = [numbers.get(name, no_rows) for name in ("left", "top", "width", "height")]
@@ -163,7 +173,7 @@ def read_boxes(
 
 
 def _are_classes(column: np.ndarray, visibility: np.ndarray) -> bool:
-    """Whether columns 8 and 9 are a class and a visibility, from 0 to 1 or -1 if not known."""
+    """Whether columns 8 and 9 are a class and a visibility (from 0 to 1, or -1 if unknown)."""
     is_class = (column >= -1) & (column == np.floor(column))
     is_visibility = ((visibility >= 0) & (visibility <= 1)) | (visibility == -1)
     return bool((is_class & is_visibility).all())
@@ -172,6 +182,7 @@ def _are_classes(column: np.ndarray, visibility: np.ndarray) -> bool:
 def _columns_by_name(
     columns: Mapping[str, np.ndarray], names: tuple[str, ...], least: int, role: str
 ) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the names that a table has, and their columns; the first `least` must be there."""
     name_in_table = {name.casefold(): name for name in columns}
     column_of = {name: name_in_table.get(name) for name in names}
     for name, synonyms in _SYNONYMS.items():
@@ -205,12 +216,12 @@ def _rows_of_boxes(value: Any, role: str, names: tuple[str, ...], of_result: boo
 
 
 def _text_cells(path: Path, least: int, of_result: bool) -> tuple[str, list[Any], np.ndarray]:
-    """Return the place for messages, the cells of each line of boxes, and the line numbers.
+    """Return the place for messages, the cells of each line with a box, and the line numbers.
 
-    Blank lines and lines that begin with # hold no box.
+    Blank lines and lines that begin with # have no box.
     """
-    empty = of_result and path.is_file() and path.stat().st_size == 0
-    text = "" if empty else read_text(existing_file(path, "a file of boxes"))
+    is_empty = of_result and path.is_file() and path.stat().st_size == 0
+    text = "" if is_empty else read_text(existing_file(path, "a file of boxes"))
     lines = {
         number: line
         for number, line in enumerate(text.split("\n"), 1)
@@ -230,18 +241,18 @@ def _text_cells(path: Path, least: int, of_result: bool) -> tuple[str, list[Any]
 
 
 def _numbers(cells: list[str]) -> np.ndarray:
-    """Return cells as numbers; NaN for other text."""
+    """Return cells as numbers; a cell with other text is NaN."""
     return np.array([float(cell) if is_number(cell) else np.nan for cell in cells])
 
 
 @dataclass(frozen=True)
 class SequenceSource:
-    """A file or an array not yet read, with the length of its sequence where a file states it."""
+    """A file or an array of one sequence that is not yet read."""
 
     value: Any
-    role: str
-    length: int | None = None
-    length_from: str = ""
+    role: str  # how errors name it
+    length: int | None = None  # number of frames, if a file states it
+    length_from: str = ""  # where the length is stated, in words
 
 
 @dataclass(frozen=True)
@@ -251,8 +262,8 @@ class Pair:
     name: str
     truth: BoxRows
     result: BoxRows
-    frames: int | None  # frames of each camera
-    frames_from: str
+    frames: int | None  # number of frames of each camera, if known
+    frames_from: str  # where the number is stated, in words
 
 
 def are_trackers(truth: Any, result: Any) -> bool:
@@ -261,6 +272,7 @@ def are_trackers(truth: Any, result: Any) -> bool:
 
 
 def _depth(value: Any) -> int:
+    """Return how many levels of names an input has: mappings, and a folder of sequences."""
     if isinstance(value, Mapping):
         return 1 + max(map(_depth, value.values()), default=0)
     if isinstance(value, str | os.PathLike):
@@ -273,15 +285,15 @@ def sources_of(value: Any, role: str) -> dict[str, SequenceSource]:
     """Return the sequences of an input by name; a single sequence has the empty name."""
     if isinstance(value, Mapping):
         sources = {}
-        for key, part in value.items():
+        for key, sequence_input in value.items():
             name = str(key)
-            part_sources = sources_of(part, f"{role}[{name!r}]")
-            if not name or name in sources or "" not in part_sources:
+            sources_of_entry = sources_of(sequence_input, f"{role}[{name!r}]")
+            if not name or name in sources or "" not in sources_of_entry:
                 raise DataError(
                     f"{role} has {name!r}, twice or for several sequences; expected each sequence "
                     "once, by its name, with a file, an array or the folder of one sequence"
                 )
-            sources[name] = part_sources[""]
+            sources[name] = sources_of_entry[""]
         if not sources:
             raise DataError(f"{role} is an empty mapping; expected names and files or arrays")
         return sources
@@ -290,7 +302,7 @@ def sources_of(value: Any, role: str) -> dict[str, SequenceSource]:
     path = require_path(role, value)
     if not path.is_dir():
         if not path.exists():
-            existing_file(path, "a file of boxes")  # raises, with names that are near
+            existing_file(path, "a file of boxes")  # raises an error with similar names
         folder = path.absolute().parent.parent
         if path.absolute() == folder / "gt" / "gt.txt" and (sequence := _sequence(folder)):
             return {"": replace(sequence, value=path)}
@@ -302,12 +314,12 @@ def _sequences_in(folder: Path) -> dict[str, SequenceSource]:
     if (single := _sequence(folder)) is not None:
         return {"": single}
     entries = [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")]
-    of_folders = {entry.name: _sequence(entry) for entry in entries if entry.is_dir()}
-    sources = {name: source for name, source in of_folders.items() if source is not None}
-    if sources:  # text beside folders of sequences is something else, such as a README.txt
+    folders = {entry.name: _sequence(entry) for entry in entries if entry.is_dir()}
+    sources = {name: source for name, source in folders.items() if source is not None}
+    if sources:  # a text file beside folders of sequences is no sequence: it may be a README.txt
         return sources
     files = [entry for entry in entries if entry.suffix == ".txt" and entry.is_file()]
-    if not files and (folder / "data").is_dir():  # the results of a tracker, for TrackEval
+    if not files and (folder / "data").is_dir():  # TrackEval has the results of a tracker there
         return _sequences_in(folder / "data")
     if not files:
         raise DataError(
@@ -346,7 +358,7 @@ def read_pairs(
     role: str,
     with_class: bool = False,
 ) -> tuple[list[Pair], list[Message]]:
-    """Return the pairs of ground truth and result, and remarks on skipped results."""
+    """Return the ground truth and the result of each sequence, and remarks on skipped results."""
     if ("" in truths) != ("" in results):
         several, single = (role, "truth") if "" in truths else ("truth", role)
         raise DataError(
@@ -387,11 +399,11 @@ def _cameras_of_one_side(pairs: list[Pair]) -> list[Message]:
             rows, other_rows = pair.truth, pair.result
             if side == "result":
                 rows, other_rows = other_rows, rows
-            if not len(other_rows):  # has a message of its own
+            if not len(other_rows):  # another message says so
                 continue
-            lacking = ~np.isin(rows.camera, other_rows.camera)
-            boxes += int(np.count_nonzero(lacking))
-            numbers = np.unique(rows.camera[lacking]).tolist()
+            is_missing = ~np.isin(rows.camera, other_rows.camera)
+            boxes += int(np.count_nonzero(is_missing))
+            numbers = np.unique(rows.camera[is_missing]).tolist()
             cameras += [f"{pair.name}/{number}" if pair.name else f"{number}" for number in numbers]
         if cameras:
             number = len(cameras)
@@ -405,7 +417,7 @@ def _cameras_of_one_side(pairs: list[Pair]) -> list[Message]:
 
 
 def frames_given(frames: Any, truths: Mapping[str, SequenceSource]) -> dict[str, int]:
-    """Return the numbers of frames, checked, by the name of the sequence; empty without any."""
+    """Return the checked numbers of frames by the name of the sequence; empty if none is given."""
     if frames is None:
         return {}
     checked = {}

@@ -1,7 +1,7 @@
-"""One sequence as integer codes, and the matching of its boxes and identities.
+"""One sequence with integer codes for its identities, and the matching of its boxes.
 
-Boxes of one frame can be paired if they overlap enough. Earlier pairings are kept while they
-overlap; the rest is an assignment problem, which scipy solves.
+Boxes of one frame can be paired if they overlap enough. Earlier pairings are kept while their boxes
+overlap; pairing all other boxes is an assignment problem, which SciPy solves.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -21,21 +22,21 @@ from bioeval.base.messages import Message
 from bioeval.stats.people import ratio
 from bioeval.studies.tracking.inputs import BoxRows, Pair
 
-#: Distractor classes of MOT16 and later, whose matched result boxes are removed. The distractors of
-#: MOT20 include other vehicles.
+#: The distractor classes of MOT16 and later, whose matched result boxes are removed. In MOT20, they
+#: include other vehicles.
 DISTRACTORS = {"motchallenge": (2, 7, 8, 12), "mot20": (2, 6, 7, 8, 12)}
 
-#: The class evaluated, if there are classes.
+#: The class that is evaluated, if there are classes.
 PEDESTRIAN = 1
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """Boxes in the order of the frames, and of the identities in each."""
+    """Boxes in the order of frames, and in each frame in the order of identities."""
 
-    code: np.ndarray  # int64 (n,): target or identity
-    frame: np.ndarray  # int64 (n,): index of the scene's frame
-    box: np.ndarray  # float64 (n, 4)
+    code: np.ndarray  # int64 (n,): the target, or the identity of the result
+    frame: np.ndarray  # int64 (n,): index among the frames with rows
+    box: np.ndarray  # float64 (n, 4): left, top, width, height
 
     def __len__(self) -> int:
         return len(self.code)
@@ -44,52 +45,53 @@ class Boxes:
         return Boxes(self.code[keep], self.frame[keep], np.ascontiguousarray(self.box[keep]))
 
     def starts(self, frames: int) -> np.ndarray:
-        """Return the index of the first box of each frame, and the number of all boxes."""
+        """Return the index of the first box of each frame, and last the number of boxes."""
         return np.searchsorted(self.frame, np.arange(frames + 1)).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """The boxes of one sequence, ignored ones included, and remarks on the data (`notes`)."""
+    """The boxes of one sequence, including boxes that are ignored."""
 
     name: str
     truth: Boxes
     result: Boxes
-    target_ids: np.ndarray  # int64: the id of each code
-    identity_ids: np.ndarray
-    counted: np.ndarray  # bool: ground-truth boxes evaluated; the others are ignored
-    distractor: np.ndarray  # bool: ground-truth boxes whose matches are removed
-    category: np.ndarray  # int64: the class of ground-truth boxes
-    world: bool  # whether column 8 of the ground truth is a world coordinate and no class
-    camera: np.ndarray  # int64, of each frame with rows, in order: the place of its camera
+    target_ids: np.ndarray  # int64: the id of each code of the ground truth
+    identity_ids: np.ndarray  # int64: the id of each code of the result
+    counted: np.ndarray  # bool: whether a ground-truth box is evaluated; others are ignored
+    distractor: np.ndarray  # bool: whether matches of a ground-truth box are removed
+    category: np.ndarray  # int64: the class of each ground-truth box
+    world: bool  # whether column 8 of the ground truth is a world coordinate instead of a class
+    camera: np.ndarray  # int64: index of the camera of each frame with rows
     cameras: int
-    frames: int  # frames with and without rows
-    frames_from: str
-    notes: list[Message]
+    frames: int  # number of frames, with and without rows
+    frames_from: str  # where the number is stated, in words
+    notes: list[Message]  # remarks on the data
 
 
 def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered: bool) -> Scene:
-    """Order the rows of a sequence and code its targets and identities.
+    """Order the rows of a sequence, and code its targets and identities.
 
-    `classes` are evaluated; None for the classes of the convention. Classes are `numbered` if some
-    row of the ground truth, in any sequence, has a class from 1 up.
+    `classes` are the classes that are evaluated; None for the classes of the convention. Classes
+    are `numbered` if a row of the ground truth, in any sequence, has a class from 1 up.
     """
+    # A key for each frame of each camera; `frame_keys` are the keys with rows.
     sides = pair.truth, pair.result
     cameras = np.union1d(pair.truth.camera, pair.result.camera)
     stride = 1 + max(int(rows.frame.max(initial=0)) for rows in sides)
     keys = [np.searchsorted(cameras, rows.camera) * stride + rows.frame for rows in sides]
-    units = np.union1d(*keys)
+    frame_keys = np.union1d(*keys)
     orders, boxes, ids = [], [], []
     for rows, key in zip(sides, keys, strict=True):
         order = np.lexsort((rows.line, rows.identity, key))
         _refuse_repeated_ids(rows, key, order)
         distinct, code = np.unique(rows.identity, return_inverse=True)
-        frame = np.searchsorted(units, key[order])
+        frame = np.searchsorted(frame_keys, key[order])
         boxes.append(Boxes(code.reshape(-1)[order], frame, np.ascontiguousarray(rows.box[order])))
         orders.append(order)
         ids.append(distinct)
     counted, distractor = _evaluated_and_distractors(pair.truth, ignored, classes, numbered)
-    frames, frames_from = len(units), "rows"
+    frames, frames_from = len(frame_keys), "rows"
     if pair.frames is not None:
         frames = pair.frames * max(len(cameras), 1)
         frames_from = pair.frames_from
@@ -103,7 +105,7 @@ def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered
         distractor=distractor[orders[0]],
         category=pair.truth.category[orders[0]],
         world=pair.truth.world,
-        camera=units // stride,
+        camera=frame_keys // stride,
         cameras=len(cameras),
         frames=frames,
         frames_from=frames_from,
@@ -127,6 +129,7 @@ def _refuse_repeated_ids(rows: BoxRows, key: np.ndarray, order: np.ndarray) -> N
 def _evaluated_and_distractors(
     truth: BoxRows, ignored: str, classes: Sequence[int] | None, numbered: bool
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Return masks of the rows that are evaluated, and of the rows whose matches are removed."""
     counted = truth.flag != 0
     if classes is not None:
         counted &= np.isin(truth.category, classes)
@@ -161,10 +164,10 @@ def _remarks_on_rows(pair: Pair, counted: np.ndarray) -> list[Message]:
     return notes
 
 
-#: Relative tolerance of the threshold for rounding, since coordinates are decimals.
+#: The relative tolerance of the threshold for rounding errors: coordinates are decimals.
 ROUNDING = 1e-12
 
-#: Earlier pairings that are kept.
+#: Which earlier pairings are kept.
 EarlierPairing = Literal["last-known", "previous-frame"]
 
 
@@ -189,11 +192,12 @@ class Overlaps:
 
 
 def find_overlaps(truth: Boxes, result: Boxes, frames: int) -> Overlaps:
-    """Find the pairs of boxes of a frame that overlap."""
+    """Find the pairs of boxes of the same frame that overlap."""
     pairs = [np.empty((2, 0), dtype=np.int64)]
     overlaps = [np.empty(0)]
-    sides = truth.starts(frames).tolist(), result.starts(frames).tolist()
-    for i, i_end, j, j_end in zip(sides[0], sides[0][1:], sides[1], sides[1][1:], strict=False):
+    truth_starts = truth.starts(frames).tolist()
+    result_starts = result.starts(frames).tolist()
+    for (i, i_end), (j, j_end) in zip(pairwise(truth_starts), pairwise(result_starts), strict=True):
         if i < i_end and j < j_end:
             iou = _iou(truth.box[i:i_end, None].T, result.box[None, j:j_end].T).T
             pair = np.nonzero(iou > 0)
@@ -210,10 +214,10 @@ def _iou(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     a_bottom = a[1] + a[3]
     b_right = b[0] + b[2]
     b_bottom = b[1] + b[3]
-    wide = np.minimum(a_right, b_right) - np.maximum(a[0], b[0])
-    high = np.minimum(a_bottom, b_bottom) - np.maximum(a[1], b[1])
-    intersection = np.maximum(wide, 0) * np.maximum(high, 0)
-    # Sides as they come out of the sums, so that a box has an overlap of exactly 1 with itself.
+    width = np.minimum(a_right, b_right) - np.maximum(a[0], b[0])
+    height = np.minimum(a_bottom, b_bottom) - np.maximum(a[1], b[1])
+    intersection = np.maximum(width, 0) * np.maximum(height, 0)
+    # Widths are rounded like those of the intersection: the IoU of a box with itself is exactly 1.
     union = (
         (a_right - a[0]) * (a_bottom - a[1]) + (b_right - b[0]) * (b_bottom - b[1]) - intersection
     )
@@ -221,10 +225,11 @@ def _iou(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def serials(truth: Boxes, result: Boxes, camera: np.ndarray) -> np.ndarray:
-    """Number the frames with boxes of both sides, skipping a number between two cameras.
+    """Return a number for each frame, by which consecutive frames differ by 1.
 
-    A frame without boxes of both sides has the number of the frame before: nothing can be paired
-    in this frame, so that it interrupts no pairing.
+    Only frames with boxes of both sides are counted: nothing can be paired in any other frame, so
+    that it has the number of the frame before, and interrupts no pairing. Between two cameras, a
+    number is skipped.
     """
     frames = len(camera)
     has_both_sides = (np.diff(truth.starts(frames)) > 0) & (np.diff(result.starts(frames)) > 0)
@@ -241,10 +246,10 @@ def match(
 ) -> np.ndarray:
     """Return the result box of each ground-truth box, or -1.
 
-    Pairing ``"last-known"``: a target's last pairing is kept, however long ago, where both are
+    With the pairing ``"last-known"``, a target's last pairing is kept, however old, if both are
     present and overlap; then as many boxes as possible are matched, with the largest sum of
-    overlaps. ``"previous-frame"``: only pairings of the frame before are kept; then the sum of
-    overlaps is the largest. Without `keep`, no earlier pairing is kept.
+    overlaps. With ``"previous-frame"``, only pairings of the frame before are kept; then boxes are
+    matched with the largest sum of overlaps. Without `keep`, no earlier pairing is kept.
     """
     frames = len(serial)
     box = overlaps.truth.tolist()
@@ -252,75 +257,81 @@ def match(
     iou = overlaps.iou.tolist()
     target, identity = truth.code.tolist(), result.code.tolist()
     start = overlaps.start[truth.starts(frames)].tolist()
-    match: dict[int, int] = {}
-    last: dict[int, tuple[int, int]] = {}  # each target's last identity, and the frame's number
+    matches: dict[int, int] = {}
+    last: dict[
+        int, tuple[int, int]
+    ] = {}  # each target's last identity, and the number of its frame
     for frame, number in enumerate(serial.tolist()):
-        edges = list(range(start[frame], start[frame + 1]))
+        candidates = list(range(start[frame], start[frame + 1]))
         used_rows = set[int]()
         pairs: list[tuple[int, int]] = []
         if keep:
-            for k in edges:
-                before, when = last.get(target[box[k]], (-1, -1))
-                is_recent = pairing == "last-known" or when >= number - 1
-                if is_recent and before == identity[row[k]] and row[k] not in used_rows:
+            for k in candidates:
+                last_identity, last_number = last.get(target[box[k]], (-1, -1))
+                is_recent = pairing == "last-known" or last_number >= number - 1
+                if is_recent and last_identity == identity[row[k]] and row[k] not in used_rows:
                     pairs.append((box[k], row[k]))
                     used_rows.add(row[k])
-            kept_boxes = dict(pairs)
-            edges = [k for k in edges if box[k] not in kept_boxes and row[k] not in used_rows]
+            kept = dict(pairs)
+            candidates = [k for k in candidates if box[k] not in kept and row[k] not in used_rows]
         pairs += _assign(
-            [box[k] for k in edges],
-            [row[k] for k in edges],
-            [iou[k] for k in edges],
+            [box[k] for k in candidates],
+            [row[k] for k in candidates],
+            [iou[k] for k in candidates],
             pairing == "last-known",
         )
-        match.update(pairs)
+        matches.update(pairs)
         last.update((target[i], (identity[j], number)) for i, j in pairs)
     matched = np.full(len(truth), -1, dtype=np.int64)
-    matched[list(match)] = list(match.values())
+    matched[list(matches)] = list(matches.values())
     return matched
 
 
 def _assign(
-    rows: list[int], columns: list[int], iou: list[float], most_first: bool
+    boxes: list[int], rows: list[int], iou: list[float], most_pairs: bool
 ) -> list[tuple[int, int]]:
-    if len(set(rows)) == len(set(columns)) == len(rows):  # there is no choice
-        return list(zip(rows, columns, strict=True))
-    left, i = np.unique(rows, return_inverse=True)
-    right, j = np.unique(columns, return_inverse=True)
-    weight = np.zeros((len(left), len(right)))
+    """Return pairs of boxes and result rows with the largest sum of IoU, one-to-one.
+
+    Candidates are (``boxes[k]``, ``rows[k]``). With `most_pairs`, the number of pairs is maximised
+    before the sum.
+    """
+    if len(set(boxes)) == len(set(rows)) == len(boxes):  # there is no choice
+        return list(zip(boxes, rows, strict=True))
+    distinct_boxes, i = np.unique(boxes, return_inverse=True)
+    distinct_rows, j = np.unique(rows, return_inverse=True)
+    weight = np.zeros((len(distinct_boxes), len(distinct_rows)))
     weight[i, j] = iou
-    if most_first:
-        # With this much more for each pair, no sum of overlaps outweighs one pair more.
+    if most_pairs:
+        # With this addition, one more pair outweighs any sum of overlaps.
         weight[i, j] += 1 + min(weight.shape)
-    assigned_row, assigned_column = linear_sum_assignment(weight, maximize=True)
-    overlaps = weight[assigned_row, assigned_column] > 0
-    boxes = left[assigned_row[overlaps]]
-    result_boxes = right[assigned_column[overlaps]]
-    return list(zip(boxes.tolist(), result_boxes.tolist(), strict=True))
+    assigned_i, assigned_j = linear_sum_assignment(weight, maximize=True)
+    is_pair = weight[assigned_i, assigned_j] > 0
+    paired_boxes = distinct_boxes[assigned_i[is_pair]]
+    paired_rows = distinct_rows[assigned_j[is_pair]]
+    return list(zip(paired_boxes.tolist(), paired_rows.tolist(), strict=True))
 
 
 def most_in_common(target: np.ndarray, identity: np.ndarray) -> int:
-    """Return the largest number of overlaps under a one-to-one assignment (IDTP).
+    """Return the largest number of overlaps of assigned pairs of a target and an identity (IDTP).
 
-    `target` and `identity` are the codes of each overlap. Each target gets at most one identity,
-    and each identity at most one target. The number of their overlaps that belong to such pairs is
-    IDTP; since every other box is an error, a match of least cost has the largest IDTP: Ristani et
-    al. (2016).
+    `target` and `identity` are the codes of each overlap. Each target is assigned at most one
+    identity, and each identity at most one target. All boxes outside of these overlaps are errors,
+    so that the assignment with the fewest errors has the largest IDTP: Ristani et al. (2016).
     """
     if not len(target):
         return 0
-    rows, i = np.unique(target, return_inverse=True)
-    columns, j = np.unique(identity, return_inverse=True)
-    targets = len(rows)
-    identities = len(columns)
-    # A target may be left without identity: it has a further column of its own, of weight 1,
-    # and the weight of an identity is 1 more than their overlaps.
-    places = (
+    distinct_targets, i = np.unique(target, return_inverse=True)
+    distinct_identities, j = np.unique(identity, return_inverse=True)
+    targets = len(distinct_targets)
+    identities = len(distinct_identities)
+    # The weight of an identity is the number of overlaps plus 1. A target may stay without an
+    # identity: it has one more column, of weight 1.
+    cells = (
         np.concatenate([i.reshape(-1), np.arange(targets)]),
         np.concatenate([j.reshape(-1), identities + np.arange(targets)]),
     )
     shape = targets, identities + targets
-    table = sparse.coo_array((np.ones(len(places[0])), places), shape=shape).tocsr()
+    table = sparse.coo_array((np.ones(len(cells[0])), cells), shape=shape).tocsr()
     table.sum_duplicates()
     table.data[table.indices < identities] += 1
     weight = table[min_weight_full_bipartite_matching(table, maximize=True)].sum()
@@ -328,7 +339,7 @@ def most_in_common(target: np.ndarray, identity: np.ndarray) -> int:
 
 
 def fingerprint(scenes: Sequence[Scene]) -> str:
-    """Return the numbers of boxes and a digest of all rows, independent of their order."""
+    """Return the numbers of boxes and a digest of all rows, independent of the order of rows."""
     digest = hashlib.sha256()
     truth = result = 0
     for scene in scenes:

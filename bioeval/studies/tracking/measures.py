@@ -1,8 +1,7 @@
-"""The measures of tracking: meaning, label, direction, and value from counts; their intervals.
+"""The measures of tracking: their descriptions, their values from counts, and their intervals.
 
-A measure is a ratio of sums over sequences, or a mean of such ratios. Its limits are Student's,
-from its values without each video in turn (the jackknife). Sequences are taken as drawn at random
-from many sequences of their kind.
+A measure is a ratio of sums over sequences, or a mean of such ratios. Its limits are Student's, by
+a jackknife over videos. Sequences are taken as drawn at random from many sequences of their kind.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from bioeval.stats.limits import student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import ratio
 
-#: Counts of a sequence, or of several added up, by name; ``overlap`` is the sum of IoU over the
-#: matches. Each count is a number, or an array over several results.
+#: The counts of a sequence, or their sums over sequences, by name; ``overlap`` is the sum of IoU
+#: over the matches. Each count is a number, or an array.
 Counts = Mapping[str, Any]
 
-#: Sums over the matches of HOTA, by name, each of shape (..., localisation thresholds).
+#: Sums over the matches of HOTA, by name, each (..., localisation thresholds).
 MatchSums = Mapping[str, np.ndarray]
 
 
@@ -105,13 +104,13 @@ COMPARED = ("hota", "mota", "idf1")
 
 
 def hota_at_alpha(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
-    """Return HOTA and its parts at each localisation threshold, the last axis.
+    """Return HOTA and its parts at each localisation threshold, which is the last axis.
 
-    ``HOTA = sqrt(DetA AssA)``; the formula of each part is its description in :data:`HOTA`. Luiten
-    et al. (2021), HOTA, *IJCV* 129.
+    ``HOTA = sqrt(DetA AssA)``; the descriptions in :data:`HOTA` have the formulas of the parts.
+    Luiten et al. (2021), HOTA, *IJCV* 129.
 
-    At a threshold without a match the parts of association are 0 and the localisation is 1, as in
-    TrackEval, since few means would be defined otherwise; without a match at any threshold they are
+    At a threshold without a match, AssA, AssRe and AssPr are 0 and LocA is 1, as in TrackEval:
+    otherwise few means over thresholds would be defined. Without a match at any threshold they are
     NaN.
     """
     tp = sums["tp"]
@@ -119,7 +118,7 @@ def hota_at_alpha(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
     identities = np.asarray(counts["result_boxes"])[..., None]
     detections = targets + identities - tp
     curves = {
-        "hota": np.sqrt(ratio(sums["assa"], detections)),  # the number of matches cancels
+        "hota": np.sqrt(ratio(sums["assa"], detections)),  # tp / detections * assa / tp
         "deta": ratio(tp, detections),
         "assa": ratio(sums["assa"], tp),
         "detre": ratio(tp, targets),
@@ -135,15 +134,16 @@ def hota_at_alpha(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
 
 
 def values_of(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
-    """Return every measure, of the shape of the counts; NaN where its denominator is 0.
+    """Return every measure, in the shape of the counts; NaN where its denominator is 0.
 
-    ``MOTA = 1 - (FN + FP + IDSW) / GT`` of GT boxes of targets, MOTP the mean overlap of the
-    matches: Bernardin and Stiefelhagen (2008). ``IDP = IDTP / (IDTP + IDFP)``, ``IDR = IDTP / (IDTP
-    + IDFN)``, ``IDF1 = 2 IDTP / (2 IDTP + IDFP + IDFN)``: Ristani et al. (2016). ``far`` is ``(FN +
-    FP + IDSW) / frames``: Tang et al. (2019), CityFlow.
+    - Bernardin and Stiefelhagen (2008): ``MOTA = 1 - (FN + FP + IDSW) / GT`` for GT boxes of
+      targets; MOTP is the mean overlap of the matches
+    - Ristani et al. (2016): ``IDP = IDTP / (IDTP + IDFP)``, ``IDR = IDTP / (IDTP + IDFN)``, ``IDF1
+      = 2 IDTP / (2 IDTP + IDFP + IDFN)``
+    - Tang et al. (2019), CityFlow: ``far = (FN + FP + IDSW) / frames``
     """
     errors = counts["fn"] + counts["fp"] + counts["idsw"]
-    with_identity = 2 * counts["idtp"]
+    twice_idtp = 2 * counts["idtp"]
     return {
         "mota": ratio(counts["truth_boxes"] - errors, counts["truth_boxes"]),
         "motp": ratio(counts["overlap"], counts["tp"]),
@@ -154,7 +154,7 @@ def values_of(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
         "fp_per_frame": ratio(counts["fp"], counts["frames"]),
         "idp": ratio(counts["idtp"], counts["idtp"] + counts["idfp"]),
         "idr": ratio(counts["idtp"], counts["idtp"] + counts["idfn"]),
-        "idf1": ratio(with_identity, with_identity + counts["idfp"] + counts["idfn"]),
+        "idf1": ratio(twice_idtp, twice_idtp + counts["idfp"] + counts["idfn"]),
         **{name: x.mean(axis=-1) for name, x in hota_at_alpha(counts, sums).items()},
     }
 
@@ -162,24 +162,25 @@ def values_of(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
 #: The method of the intervals of tracking.
 METHOD = "sequence-jackknife"
 
-#: With fewer sequences there are no limits.
+#: Limits need at least this number of videos.
 FEWEST = 12
 
-# The public detections of MOT17, which has each video once for each detector.
+# The detectors of MOT17, which has each video once for each of them.
 _DETECTIONS = re.compile(r"-(?:DPM|FRCNN|SDP)$")
 
 
 @dataclass(frozen=True)
 class SequenceSums:
-    """The counts and the sums of HOTA of sequences, in arrays with the sequences first.
+    """The counts and the sums of HOTA of sequences, as arrays over sequences.
 
-    A video is one sequence, or the sequences of the same video with other detections, as in MOT17.
+    A video is one sequence, or several sequences of the same video with different detections, as in
+    MOT17.
     """
 
     counts: Counts
     sums: MatchSums
-    video: np.ndarray  # int64 (sequences,): the video of each
-    videos: int
+    video: np.ndarray  # int64 (sequences,): the video of each sequence
+    videos: int  # number of videos
 
     @classmethod
     def from_sequences(
@@ -200,13 +201,15 @@ class SequenceSums:
     def _sums_without(self, values: np.ndarray) -> np.ndarray:
         """Return, for each video, the sum over all other videos.
 
-        The sum over the videos before it is added to the sum over the videos after it: the sum
-        over all less the video might not be exactly 0 where no other video has a match.
+        It is the sum over the videos before it plus the sum over the videos after it. A difference,
+        of the sum over all videos and the video, might not be exactly 0 if no other video has a
+        match.
         """
-        of_video = np.zeros((self.videos + 2, *values.shape[1:]), dtype=values.dtype)
-        np.add.at(of_video, 1 + self.video, values)
-        before = np.cumsum(of_video, axis=0)[:-2]
-        after = np.cumsum(of_video[::-1], axis=0)[::-1][2:]
+        # By video, with a 0 before the first and after the last.
+        by_video = np.zeros((self.videos + 2, *values.shape[1:]), dtype=values.dtype)
+        np.add.at(by_video, 1 + self.video, values)
+        before = np.cumsum(by_video, axis=0)[:-2]
+        after = np.cumsum(by_video[::-1], axis=0)[::-1][2:]
         return before + after
 
     @cached_property
@@ -229,7 +232,7 @@ class SequenceSums:
         return values_of(counts, sums)
 
     def limits(self, name: str, confidence: float) -> tuple[float, float]:
-        """Return the limits of a measure, NaN where there are none."""
+        """Return the limits of a measure; NaN with fewer than `FEWEST` videos."""
         if self.videos < FEWEST:
             return np.nan, np.nan
         columns = np.append(self.values[name], self.values_without[name])
@@ -237,7 +240,7 @@ class SequenceSums:
         return float(low), float(high)
 
     def attrs(self, method: IntervalMethod) -> dict[str, str | float]:
-        """Return the attributes of a result with intervals; none where there are too few."""
+        """Return the attributes of intervals; empty if there are too few videos for intervals."""
         if self.videos < FEWEST:
             return {}
         return {

@@ -50,8 +50,8 @@ from bioeval.studies.tracking.measures import (
     values_of,
 )
 
-#: Variables of each sequence that short tables have.
-_OF_SEQUENCES = ("mota", "idf1", "hota", "idsw")
+#: The variables of each sequence that short tables show.
+_SHOWN_OF_SEQUENCES = ("mota", "idf1", "hota", "idsw")
 
 
 def _count(
@@ -307,6 +307,8 @@ def _dataset(
     scenes = evaluated.scenes
     measured = evaluated.measured
     sums = evaluated.sums
+
+    # The variables of all sequences together, of each sequence, and of each target.
     names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS}
     coordinates = {"localisation_threshold": THRESHOLDS}
     variables: dict[str, Any] = {}
@@ -323,6 +325,8 @@ def _dataset(
     }
     coordinates["target"] = targets.pop("target")
     variables |= variables_over(("target",), **targets)
+
+    # Intervals and attributes.
     attrs, messages = options.attrs(), evaluated.messages
     if method is not None:
         for name in MEASURES:
@@ -347,7 +351,7 @@ def _dataset(
 def _variable_over_sequences(name: str) -> Variable:
     variable = TRACKING[name]
     detail: Literal["", "verbose", "data"] = "data" if variable.detail else "verbose"
-    if name in _OF_SEQUENCES:
+    if name in _SHOWN_OF_SEQUENCES:
         detail = ""
     long_name = f"{variable.long_name}; of each sequence"
     return replace(variable, long_name=long_name, detail=detail)
@@ -382,6 +386,7 @@ def compare_trackers(
     method: IntervalMethod,
 ) -> xr.Dataset:
     """Compare trackers on the sequences that all of them have: values, differences and ranks."""
+    # The arguments.
     compared = _check_measures(measures)
     for name in trackers:
         if not isinstance(name, str) or not name:
@@ -394,6 +399,8 @@ def compare_trackers(
     truths = sources_of(truth, "truth")
     frames_of_sequence = frames_given(frames, truths)
     results = {name: sources_of(result, _role(name)) for name, result in trackers.items()}
+
+    # The evaluation of each tracker on the sequences in common.
     common, messages = _sequences_in_common(truths, results)
     evaluated = {}
     for name, result in results.items():
@@ -407,8 +414,10 @@ def compare_trackers(
         if per_frame or message.code != "frames-not-given"
     ]
     messages += sums[0].messages()
+
+    # The comparison.
     confidence = method.confidence
-    ranked = [ranked_measure(x, sums, confidence) for x in compared]
+    ranked = [ranked_measure(name, sums, confidence) for name in compared]
     attrs = {
         "trackers": len(trackers),
         "sequences": len(sums[0].video),
@@ -432,7 +441,7 @@ def _check_measures(names: Sequence[str]) -> list[str]:
         raise DataError(
             f"`measures` is {received(names)}; expected a list of names, such as {list(COMPARED)}"
         )
-    names = [x.casefold() if isinstance(x, str) else x for x in names]  # HOTA is hota
+    names = [x.casefold() if isinstance(x, str) else x for x in names]  # HOTA is read as hota
     for name in names:
         require_choice("a name in `measures`", name, MEASURES)
         if names.count(name) > 1:
@@ -443,23 +452,23 @@ def _check_measures(names: Sequence[str]) -> list[str]:
 def _sequences_in_common(
     truths: Mapping[str, SequenceSource], trackers: Mapping[str, Mapping[str, SequenceSource]]
 ) -> tuple[dict[str, SequenceSource], list[Message]]:
-    lacking = {
+    missing = {
         tracker: [name for name in truths if name not in results]
         for tracker, results in trackers.items()
-        if ("" in results) == ("" in truths)  # other results raise when they are read
+        if ("" in results) == ("" in truths)  # otherwise reading the results raises an error
     }
-    left_out = sorted({name for of_tracker in lacking.values() for name in of_tracker})
+    left_out = sorted({name for names in missing.values() for name in names})
     common = {name: source for name, source in truths.items() if name not in left_out}
     if not common:
-        fewest = max(lacking, key=lambda tracker: len(lacking[tracker]))
+        worst = max(missing, key=lambda tracker: len(missing[tracker]))
         raise DataError(
             f"no sequence of the ground truth has a result of all {len(trackers)} trackers; "
-            f"{fewest} lacks {len(lacking[fewest])} of {len(truths)}, such as {lacking[fewest][0]}"
+            f"{worst} lacks {len(missing[worst])} of {len(truths)}, such as {missing[worst][0]}"
         )
     if not left_out:
         return common, []
     about: dict[str, Any] = {"left_out": len(left_out), "sequences": len(truths)}
-    about["trackers"] = {tracker: len(names) for tracker, names in lacking.items() if names}
+    about["trackers"] = {tracker: len(names) for tracker, names in missing.items() if names}
     return common, [Message("sequences-not-in-common", names=left_out[:LISTED], **about)]
 
 
@@ -482,13 +491,13 @@ def ranked_measure(
 
 
 def _discordant(name: str, trackers: Sequence[SequenceSums]) -> np.ndarray:
-    """Return in how many videos two trackers have another value, shape (trackers, trackers)."""
+    """Return in how many videos two trackers have different values, (trackers, trackers)."""
     sequence_values = np.array([tracker.sequence_values[name] for tracker in trackers])
-    # Undefined values are equal.
+    # Undefined values are equal to each other.
     values = np.where(np.isnan(sequence_values), np.inf, sequence_values)
-    differ = values[:, None] != values
+    differs = values[:, None] != values
     video, videos = trackers[0].video, trackers[0].videos
-    counted = np.zeros((len(trackers), len(trackers), videos), dtype=bool)
+    differs_in_video = np.zeros((len(trackers), len(trackers), videos), dtype=bool)
     for sequence, video_of_sequence in enumerate(video.tolist()):
-        counted[:, :, video_of_sequence] |= differ[:, :, sequence]
-    return counted.sum(axis=-1)
+        differs_in_video[:, :, video_of_sequence] |= differs[:, :, sequence]
+    return differs_in_video.sum(axis=-1)

@@ -1,4 +1,4 @@
-"""Numbers of a protocol from embeddings that come batch by batch."""
+"""``be.Meter``: the numbers of a protocol, from embeddings that come batch by batch."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from bioeval.tasks.options import EvaluationOptions
 if TYPE_CHECKING:
     import xarray as xr
 
-#: On which side of the comparisons templates are.
+#: The side of the comparisons that templates are on.
 Role = Literal["both", "probe", "gallery"]
 
 
-#: Two embeddings of one template may differ by rounding; by this part of their length, they do not
-#: come from one state of a model.
+#: Two embeddings of one template may differ by rounding errors; if they differ by more than this
+#: fraction of their length, they come from different states of a model.
 ROUNDING = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """The templates of one batch, which no longer share memory with what the caller has."""
+    """The templates of one batch, copied from the caller's arrays."""
 
     embeddings: np.ndarray  # (n, f), in the dtype that was given
     labels: np.ndarray
     meta: dict[str, np.ndarray]
-    index: np.ndarray | None  # the name of each template, by which repeats are found
+    index: np.ndarray | None  # the name of each template, by which repeated templates are found
 
     @property
     def number_repeated(self) -> int:
@@ -54,16 +54,17 @@ class _Batch:
         if self.index is not None:
             return 0
         row = np.dtype((np.void, self.embeddings[0].nbytes))
-        _, first, place = np.unique(
+        _, first, distinct = np.unique(
             np.ascontiguousarray(self.embeddings).view(row).reshape(-1),
             return_index=True,
             return_inverse=True,
         )
-        earlier = first[place.reshape(-1)]
-        is_again = (earlier != np.arange(len(earlier))) & (self.labels == self.labels[earlier])
-        return int(np.count_nonzero(is_again))
+        original = first[distinct.reshape(-1)]
+        has_original = original != np.arange(len(original))
+        return int(np.count_nonzero(has_original & (self.labels == self.labels[original])))
 
     def require_fit(self, batch: _Batch) -> None:
+        """Raise :class:`DataError` unless a later batch has the same features and columns."""
         features = batch.embeddings.shape[1]
         expected = self.embeddings.shape[1]
         if features != expected:
@@ -146,7 +147,7 @@ class Meter:
         distractor_ids: Sequence[int | str] | None = None,
         name: str | None = None,
     ):
-        """Check the options; there are no templates yet."""
+        """Check the options."""
         if not isinstance(protocol, str) or protocol != "auto":
             protocol = load(protocol)
         kind_of_metric(metric, kind)
@@ -247,8 +248,10 @@ class Meter:
         scores = Scores.from_embeddings(
             probes.embeddings, probes.labels, *gallery_arguments, **options
         )
-        again = sum(batch.number_repeated for batch in (probes, *gallery))
-        return scores.with_remarks(Message("templates-again", templates=again)) if again else scores
+        repeated = sum(batch.number_repeated for batch in (probes, *gallery))
+        if not repeated:
+            return scores
+        return scores.with_remarks(Message("templates-again", templates=repeated))
 
     def compute(self) -> dict[str, float | int]:
         """Return the numbers of all templates so far.
@@ -300,31 +303,36 @@ class Meter:
 
 
 def _joined(batches: Sequence[_Batch]) -> _Batch:
+    """Return all templates; with an index, each template once, in the order of the index."""
     embeddings = np.concatenate([batch.embeddings for batch in batches])
     labels = concatenated([batch.labels for batch in batches])
     meta = {x: concatenated([batch.meta[x] for batch in batches]) for x in batches[0].meta}
     if batches[0].index is None:
         return _Batch(embeddings, labels, meta, None)
     names = [batch.index for batch in batches if batch.index is not None]
-    index, first_of_name, place = np.unique(
+    index, first_of_name, name = np.unique(
         _integers_or_texts(as_names(concatenated(names))), return_index=True, return_inverse=True
     )
-    first = first_of_name[place.reshape(-1)]
+    name = name.reshape(-1)
+    original = first_of_name[name]
+
+    # Repeated templates must have the labels, metadata and embeddings of the original ones.
     for column in (labels, *meta.values()):
-        wrong = (column != column[first]) & ~(
-            missing_values(column) & missing_values(column[first])
-        )
-        if wrong.any():
+        are_missing = missing_values(column) & missing_values(column[original])
+        differs = (column != column[original]) & ~are_missing
+        if differs.any():
             raise DataError(
-                f"template {index[place[np.argmax(wrong)]].item()!r} of the index was given twice, "
-                "with different labels or metadata; expected one name for each template"
+                f"template {index[name[np.argmax(differs)]].item()!r} of the index was given "
+                "twice, with different labels or metadata; expected one name for each template"
             )
-    again = np.flatnonzero(first != np.arange(len(first)))
-    repeated, original = (embeddings[x].astype(np.float64) for x in (again, first[again]))
-    away, length = (np.linalg.norm(x, axis=1) for x in (repeated - original, original))
-    if (wrong := away > ROUNDING * length).any():
+    repeated = np.flatnonzero(original != np.arange(len(original)))
+    vectors, original_vectors = (
+        embeddings[x].astype(np.float64) for x in (repeated, original[repeated])
+    )
+    distance = np.linalg.norm(vectors - original_vectors, axis=1)
+    if (differs := distance > ROUNDING * np.linalg.norm(original_vectors, axis=1)).any():
         raise DataError(
-            f"template {index[place[again[np.argmax(wrong)]]].item()!r} of the index was given "
+            f"template {index[name[repeated[np.argmax(differs)]]].item()!r} of the index was given "
             "twice, with different embeddings; call reset() before templates of another model"
         )
     meta = {name: column[first_of_name] for name, column in meta.items()}

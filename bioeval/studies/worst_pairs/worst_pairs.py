@@ -1,4 +1,4 @@
-"""The worst pairs: the impostors that are nearest, the genuine ones that are farthest."""
+"""The worst pairs: the nearest impostor pairs and the farthest genuine pairs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WORST_PAIRS = {
 
 
 class LeastCells:
-    """The `most` smallest values that were added, in order of value, row and column."""
+    """The cells with the `most` smallest values so far, in order of value, row and column."""
 
     def __init__(self, most: int):
         self.most = most
@@ -45,13 +45,13 @@ class LeastCells:
 
     @property
     def limit(self) -> float:
-        """The largest value that a cell of a later row may have to be included."""
+        """The largest value with which a cell of a later row is included."""
         if len(self.value) < self.most:
             return np.inf
         return np.nextafter(self.value[-1], -np.inf)
 
     def add(self, value: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
-        """Add cells, whose values hold no NaN."""
+        """Add cells without NaN."""
         value = np.concatenate([self.value, value.astype(np.float64)])
         row = np.concatenate([self.row, row])
         column = np.concatenate([self.column, column])
@@ -66,7 +66,7 @@ class LeastCells:
         self.column = column[order]
 
     def without_mirrored(self, scores: Scores, most: int) -> None:
-        """Keep each pair of templates once, at its first place, up to `most` pairs."""
+        """Keep the first cell of each pair of templates, up to `most` pairs."""
         ids = np.stack([scores.probe_ids[self.row], scores.gallery_ids[self.column]])
         _, first = np.unique(np.sort(ids, axis=0), axis=1, return_index=True)
         first = np.sort(first)[:most]
@@ -78,24 +78,22 @@ class LeastCells:
 def worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[LeastCells, LeastCells]:
     """Return the `n` nearest impostor cells, and the `n` farthest genuine cells.
 
-    The values are distances of impostor cells, and negated distances of genuine cells.
-
-    In a `mirrored` matrix two templates may be compared both ways; each pair of templates is taken
-    once.
+    The values of impostor cells are distances, and those of genuine cells negative distances. In a
+    `mirrored` matrix, two templates may be compared in both directions; each pair is taken once.
     """
     most_cells = n * (1 + mirrored)
     impostor, genuine = LeastCells(most_cells), LeastCells(most_cells)
     with threads_for(scores):
         for block in blocks_of(scores):
             distances, _ = block.impostors().scores()  # failed comparisons have no score
-            line, position = np.nonzero(is_accepted(distances, impostor.limit))
-            impostor.add(distances[line, position], block.probes[line], block.candidates[position])
+            i, j = np.nonzero(is_accepted(distances, impostor.limit))
+            impostor.add(distances[i, j], block.probes[i], block.candidates[j])
             row, column, value = block.genuine()
             if block.rejected:
                 value = scored(value)
             value = -value.astype(np.float64)
-            is_near = value <= genuine.limit
-            genuine.add(value[is_near], row[is_near], column[is_near])
+            is_included = value <= genuine.limit
+            genuine.add(value[is_included], row[is_included], column[is_included])
     if mirrored:
         impostor.without_mirrored(scores, n)
         genuine.without_mirrored(scores, n)
@@ -159,6 +157,8 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
         raise ProtocolError(
             "worst pairs need the labels of probes and gallery; a mask alone does not name subjects"
         )
+
+    # The cells, impostors first.
     mirrored = bool(np.isin(scores.probe_ids, scores.gallery_ids).any())
     with rows_reported():
         impostor, genuine = worst_cells(scores, n, mirrored)
@@ -175,6 +175,8 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
         "gallery_label": _numbers_or_texts(scores.gallery_labels[column]),
         "score": to_user(distance, scores.kind),
     }
+
+    # The metadata of both templates; the probe of claims of several tries is the deciding try.
     names = dict(WORST_PAIRS)
     renamed = dict[str, str]()
     probe_meta = scores.probe_meta
@@ -183,14 +185,13 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
         probe_row, probe_meta = tries
         values["try"] = probe_row
     sides = (("probe", probe_meta, probe_row), ("gallery", scores.gallery_meta, column))
-    # netCDF allows no slash.
-    written_names = without_slashes([*scores.probe_meta, *scores.gallery_meta])
-    for side, meta, place in sides:
+    names_without_slash = without_slashes([*scores.probe_meta, *scores.gallery_meta])  # for netCDF
+    for side, meta, index in sides:
         for name, data in meta.items():
-            key = f"{side}_meta_{written_names[name]}"
-            values[key] = _numbers_or_texts(data[place])
+            key = f"{side}_meta_{names_without_slash[name]}"
+            values[key] = _numbers_or_texts(data[index])
             names[key] = Variable(f"{name} of the {side} template")
-            if name != written_names[name]:
+            if name != names_without_slash[name]:
                 renamed[key] = name
     attrs = about_attrs(Provenance.from_scores(scores), "worst-pairs", "worst pairs", [])
     attrs["pairs"] = "each pair once" if mirrored else "each comparison"
