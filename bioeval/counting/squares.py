@@ -16,7 +16,7 @@ import numpy as np
 
 from bioeval.base.progress import report_rows
 from bioeval.scores.blas_threads import on_all_threads
-from bioeval.scores.cells import taken
+from bioeval.scores.cells import composed
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.excluded import excluded
@@ -107,13 +107,13 @@ class Squares:
     def tiles(self) -> EmbeddingTiles:
         scores = self.scores
         rows = TemplateTiles(
-            taken(scores.cells.rows, self.row),
+            composed(scores.cells.rows, self.row),
             self.rows.starts,
             self.rows.subjects,
             self.rows.layers,
         )
         columns = TemplateTiles(
-            taken(scores.cells.columns, self.column),
+            composed(scores.cells.columns, self.column),
             self.columns.starts,
             self.columns.subjects,
             self.columns.layers,

@@ -23,18 +23,42 @@ if TYPE_CHECKING:
 _ROWS_OF_DIGEST = 16
 
 
+class ProtocolMask:
+    """Mask of a matrix under a protocol, computed for the rows that are read.
+
+    Attributes
+    ----------
+    scores_mask : array or None
+        The mask of the scores themselves, without the cells that the protocol leaves out.
+    removed : object that is read by rows
+        Which cells the protocol leaves out, bool (rows, columns).
+    """
+
+    scores_mask: np.ndarray | None
+    removed: Any
+
+
 @dataclass(eq=False)
 class Cells:
     """The cells of a matrix, which are read by rows like an array: the source of most scores.
 
-    - `source`: an array, a container, embeddings, or a lazy matrix of embeddings
-    - `mask`: values of :class:`Mask`, an array or an object that is read by rows, of the shape of
-      the source; None if every cell is an attempt
-    - `rows`, `columns` (int64): the selected rows and columns of the source; None for all
-    - `is_stored`: whether the values are in a container, whose chunks of `row_chunk` rows are
-      decompressed when rows are read
-    - `streams`: whether each reading of rows computes them from embeddings
-    - `in_memory`: whether the values are an array, or a lazy matrix
+    Parameters
+    ----------
+    source : array, container, embeddings or lazy matrix of embeddings
+    mask : array or :class:`ProtocolMask`, optional
+        Values of :class:`Mask` in the shape of the source; None if every cell is an attempt.
+    rows, columns : int64 arrays, optional
+        The selected rows and columns of the source; None for all.
+
+    Attributes
+    ----------
+    is_stored : bool
+        Whether the values are in a container, whose chunks of `row_chunk` rows are decompressed
+        when rows are read.
+    streams : bool
+        Whether each reading of rows computes them from embeddings.
+    in_memory : bool
+        Whether the values are an array, or a lazy matrix.
     """
 
     source: Any
@@ -59,12 +83,12 @@ class Cells:
         self.in_memory = isinstance(self.source, np.ndarray) or self._is_lazy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle source, mask and selection; a matrix made of embeddings is an array."""
+        """Pickle source, mask and selection; a lazy matrix is pickled as an array."""
         return Cells, (self.source, self.mask, self.rows, self.columns)
 
     @property
     def are_computed(self) -> bool:
-        """Whether the values are of embeddings, computed each time or made once."""
+        """Whether the values are computed from embeddings, at each reading or once."""
         return self.streams or self._is_lazy
 
     @property
@@ -90,17 +114,17 @@ class Cells:
 
     def read(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the values of rows ``low:high``, with the columns in `order`."""
-        return read_block(self.base, self.rows, low, high, taken(self.columns, order))
+        return read_block(self.base, self.rows, low, high, composed(self.columns, order))
 
     def read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the mask of rows ``low:high``, with the columns in `order`."""
-        return read_block(self.mask, self.rows, low, high, taken(self.columns, order))
+        return read_block(self.mask, self.rows, low, high, composed(self.columns, order))
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return rows by a slice or indices, as an array does."""
         if isinstance(rows, slice) and rows.step in (None, 1):
             return self.read(*rows.indices(self.shape[0])[:2])
-        index = taken(self.rows, np.arange(self.shape[0])[rows])
+        index = composed(self.rows, np.arange(self.shape[0])[rows])
         return read_block(self.base, index, 0, len(index), self.columns)
 
     def values(self) -> np.ndarray:
@@ -115,7 +139,8 @@ class Cells:
 
     def read_cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the values of the cells ``(rows, columns)``."""
-        i, j = taken(self.rows, rows), taken(self.columns, columns)
+        i = composed(self.rows, rows)
+        j = composed(self.columns, columns)
         if self.in_memory:
             return self.base[i, j]
         cells = np.empty(len(i), dtype=self.dtype)
@@ -126,10 +151,10 @@ class Cells:
         return cells
 
     def is_ignored(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return which of the cells ``(rows, columns)`` a mask in memory ignores."""
+        """Return which of the cells ``(rows, columns)`` the mask ignores; it must be an array."""
         if self.mask is None:
             return np.zeros(len(rows), dtype=bool)
-        return self.mask[taken(self.rows, rows), taken(self.columns, columns)] == Mask.IGNORE
+        return self.mask[composed(self.rows, rows), composed(self.columns, columns)] == Mask.IGNORE
 
     def digest(self, probe_ids: np.ndarray, gallery_ids: np.ndarray) -> str:
         """Return a digest of the values of some rows, which are spread over the matrix.
@@ -142,10 +167,10 @@ class Cells:
             return digest_of_values([])
         rows = np.unique(np.linspace(0, row_count - 1, _ROWS_OF_DIGEST).astype(np.int64))
         if (source := self.embeddings) is not None:  # reading a row would compute a whole tile
-            values = source.of_rows(taken(self.rows, rows))
+            values = source.of_rows(composed(self.rows, rows))
             values = values if self.columns is None else values[:, self.columns]
         elif self.in_memory:
-            values = read_block(self.base, taken(self.rows, rows), 0, len(rows), self.columns)
+            values = read_block(self.base, composed(self.rows, rows), 0, len(rows), self.columns)
         else:
             values = np.stack([self.read(row, row + 1)[0] for row in rows.tolist()])
         is_itself = probe_ids[rows][:, None] == gallery_ids
@@ -155,8 +180,8 @@ class Cells:
 
     def select(self, rows: np.ndarray | None, columns: np.ndarray | None) -> Cells:
         """Return some rows and columns, without copying any value."""
-        sides = taken(self.rows, rows), taken(self.columns, columns)
-        return Cells(self.source, self.mask, *sides)
+        selected_rows = composed(self.rows, rows)
+        return Cells(self.source, self.mask, selected_rows, composed(self.columns, columns))
 
     def masked(self, mask: Any) -> Cells:
         """Return the same values with a mask, perhaps an object that is read by rows."""
@@ -177,7 +202,10 @@ class Cells:
         The last digits of distances of embeddings may differ from the distances in a whole row.
         """
         columns = self.columns
-        if columns is None or self.mask is not None or 2 * len(columns) > self.source.shape[1]:
+        if columns is None or self.mask is not None:
+            return self
+        # With most of the columns, little would be saved.
+        if 2 * len(columns) > self.source.shape[1]:
             return self
         if self.embeddings is not None:
             return replace(self, source=self.embeddings.of_columns(columns), columns=None)
@@ -193,7 +221,7 @@ class Cells:
         Cells that are left out by the mask of a protocol alone are not missing.
         """
         missing = np.zeros((high - low, self.shape[1]), dtype=bool)
-        mask = getattr(self.mask, "given", self.mask)
+        mask = self.mask.scores_mask if isinstance(self.mask, ProtocolMask) else self.mask
         if mask is not None:
             missing |= read_block(mask, self.rows, low, high, self.columns) == Mask.IGNORE
         if not failures:
@@ -201,22 +229,21 @@ class Cells:
         source = self.embeddings
         failed = None if source is None else source.failed
         if failed is not None:
-            probe = failed[0][taken(self.rows, np.arange(low, high))]
+            probe = failed[0][composed(self.rows, np.arange(low, high))]
             gallery = failed[1] if self.columns is None else failed[1][self.columns]
             return missing | probe[:, None] | gallery
         return missing | np.isnan(self.read(low, high))
 
-    def removed(self, rows: np.ndarray) -> np.ndarray | bool:
+    def removed(self, rows: np.ndarray) -> np.ndarray:
         """Return which cells of some rows the mask of a protocol leaves out."""
-        removed = getattr(self.mask, "removed", None)
-        if removed is None:
-            return False
-        cells = removed[taken(self.rows, rows)]
+        if not isinstance(self.mask, ProtocolMask):
+            return np.zeros((len(rows), self.shape[1]), dtype=bool)
+        cells = self.mask.removed[composed(self.rows, rows)]
         return cells if self.columns is None else cells[:, self.columns]
 
 
-def taken(places: Any, index: Any) -> Any:
-    """Return a selection of places by an index; None stands for all places."""
-    if places is None or index is None:
-        return index if places is None else places
-    return places[index]
+def composed(selection: np.ndarray | None, index: Any) -> Any:
+    """Return ``selection[index]``, where None selects everything."""
+    if selection is None:
+        return index
+    return selection if index is None else selection[index]

@@ -1,8 +1,9 @@
-"""Whether each probe was compared with all of the gallery.
+"""Whether each probe of a matrix was compared with all of the gallery.
 
-A comparison is missing if it is masked, not listed, or failed where failures are no attempts
+A comparison is missing if it is masked, or failed where failures are no attempts
 (``nan="exclude"``), unless the protocol leaves the comparison out: a template against itself, a
-pair of `exclude`, junk and cameras of a convention.
+pair of `exclude`, junk and cameras of a convention. Lists of pairs and top-K lists do not say which
+comparisons should be there, and count as complete.
 """
 
 from __future__ import annotations
@@ -30,9 +31,12 @@ _CELLS_AT_ONCE = 1 << 20
 class Completeness:
     """The numbers of gallery templates that each probe was, and should have been, compared with.
 
-    - `compared`, `expected` (int64 (m,)): both empty if no comparison is missing
-    - `incomplete` (int): number of probes that were compared with some of the templates, but not
-      with all
+    Attributes
+    ----------
+    compared, expected : int64 arrays, shape (probes,)
+        Both are empty in :data:`COMPLETE`.
+    incomplete : int
+        Number of probes that were compared with some of the templates, but not with all.
     """
 
     compared: np.ndarray
@@ -46,10 +50,9 @@ class Completeness:
     @classmethod
     def from_scores(cls, scores: ScoreData) -> Completeness:
         """Count the comparisons of each probe; scores are read only if some may be missing."""
-        none = np.zeros(0, dtype=np.int64)
         failures = scores.nan == "exclude" and scores.dtype.kind == "f"
         if scores.layout in ("pairs", "top-k") or not (scores.has_mask or failures):
-            return cls(none, none)
+            return COMPLETE
         probe_count, gallery_count = scores.shape
         missing, left_out = np.zeros((2, probe_count), dtype=np.int64)
         rules = has_rules(scores)
@@ -62,13 +65,14 @@ class Completeness:
             absent[has_itself, itself[low:high][has_itself]] = False
             if rules and absent.any():
                 absent &= ~left_out_by_protocol(scores, np.arange(low, high))
-            missing[low:high] = _number_true_by_row(absent)
+            missing[low:high] = _true_by_row(absent)
         if not missing.any():
-            return cls(none, none)
+            return COMPLETE
         left_out[itself >= 0] = 1
-        for low in range(0, probe_count if rules else 0, step):
-            rows = np.arange(low, min(low + step, probe_count))
-            left_out[rows] = _number_true_by_row(left_out_by_protocol(scores, rows))
+        if rules:
+            for low in range(0, probe_count, step):
+                rows = np.arange(low, min(low + step, probe_count))
+                left_out[rows] = _true_by_row(left_out_by_protocol(scores, rows))
         return cls(gallery_count - left_out - missing, gallery_count - left_out)
 
     def of_probes(self, probes: np.ndarray) -> Completeness:
@@ -84,7 +88,7 @@ class Completeness:
 
     @property
     def searches(self) -> int:
-        """The number of probes with at least one comparison, if comparisons are missing."""
+        """The number of probes with at least one comparison; 0 in :data:`COMPLETE`."""
         return int(np.count_nonzero(self.compared))
 
     @property
@@ -119,6 +123,11 @@ class Completeness:
         ]
 
 
-def _number_true_by_row(flags: np.ndarray) -> np.ndarray:
+#: The completeness of any number of probes of which no comparison is missing.
+COMPLETE = Completeness(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+def _true_by_row(flags: np.ndarray) -> np.ndarray:
+    # Faster than np.count_nonzero over an axis where few are true.
     places = np.flatnonzero(flags.reshape(-1))
     return np.bincount(places // flags.shape[1], minlength=len(flags))

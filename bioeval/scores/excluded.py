@@ -10,6 +10,7 @@ import numpy as np
 from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.scores.arrays import Mask
+from bioeval.scores.cells import ProtocolMask
 from bioeval.scores.codes import Codes
 from bioeval.scores.exclusions import Exclusion, ExclusionRule, Exclusions
 
@@ -114,7 +115,7 @@ def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np
 
 def has_rules(scores: ScoreData) -> bool:
     """Whether a protocol leaves out comparisons of two templates."""
-    return bool(scores.exclusions.rules) or hasattr(scores.cells.mask, "removed")
+    return bool(scores.exclusions.rules) or isinstance(scores.cells.mask, ProtocolMask)
 
 
 def left_out_by_protocol(scores: ScoreData, rows: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from bioeval.results.support import RuleOf
 from bioeval.scores.arrays import scored, with_failures
 from bioeval.scores.blocks import fused
 from bioeval.scores.bona_fide import attacks_of, species_of
-from bioeval.scores.cells import taken
+from bioeval.scores.cells import composed
 from bioeval.scores.excluded import excluded
 from bioeval.scores.joining import joined, without_names
 from bioeval.scores.labels import ATTACK, plain
@@ -342,8 +342,8 @@ def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndar
         first, cells = np.flatnonzero(failed)[:1], attacks.cells
         raise DataError(
             f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
-            f"failed (NaN), the first at row {int(taken(cells.rows, row[first])[0])}, column "
-            f"{int(taken(cells.columns, column[first])[0])}; choose how to treat failed "
+            f"failed (NaN), the first at row {int(composed(cells.rows, row[first])[0])}, column "
+            f"{int(composed(cells.columns, column[first])[0])}; choose how to treat failed "
             'comparisons: `nan="reject"` (as attempts that no threshold accepts) or '
             '`nan="exclude"` (no attempt)'
         )

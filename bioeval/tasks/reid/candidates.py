@@ -11,6 +11,7 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.counting.parts import Parts, RowParts, parts_of
 from bioeval.scores.arrays import Mask
+from bioeval.scores.cells import ProtocolMask
 from bioeval.scores.codes import Codes, column_codes
 from bioeval.scores.excluded import leaving_out, masked
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
@@ -176,7 +177,7 @@ def kept_scores(scores: Scores, rules: Convention) -> Scores:
     return masked(scores, KeptCells(Candidates(scores, rules)))
 
 
-class KeptCells:
+class KeptCells(ProtocolMask):
     """Mask of a matrix under a convention, computed for the rows that are read.
 
     `removed` says which cells the convention removes; `scores_mask` is the mask of the scores
