@@ -179,7 +179,7 @@ def faces(
 
 
 def image_of(name: str) -> np.ndarray | None:
-    """Return the face with a name such as ``"faces:s21/3"``; None if it has no such name.
+    """Return the face with a name such as ``"faces:s21/3"``; None if no face has the name.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def templates_of(system: str, components: int = COMPONENTS) -> np.ndarray:
 
 
 def computed_templates(system: str, components: int = COMPONENTS) -> np.ndarray:
-    """Return the templates of a system that are computed from the images."""
+    """Compute the templates of a system from the images."""
     data = _all_faces()
     grey = data.images.reshape(len(data.images), -1) / 255
     if system == "pixels":

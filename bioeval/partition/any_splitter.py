@@ -14,10 +14,10 @@ from bioeval.partition.base import LabelCodes
 
 
 class ListedParts:
-    """Pairs (training, test) that are listed, in the form of a splitter of scikit-learn."""
+    """A list of pairs (training, test), in the form of a splitter of scikit-learn."""
 
     def __init__(self, parts: Iterable[Any]):
-        """Check the pairs, and keep them for several readings."""
+        """Check the pairs, and keep them, since an iterator could be read only once."""
         self.parts = list(parts)
         if not self.parts or not all(map(_are_two_lists, self.parts)):
             raise DataError(
@@ -29,7 +29,7 @@ class ListedParts:
         return f"{counted(len(self.parts), 'listed pairs')} of training and test"
 
     def split(self, X: object, y: object, groups: object) -> list[Any]:
-        """Return the pairs, whatever is divided."""
+        """Return the pairs; the arguments are not needed."""
         return self.parts
 
 
@@ -68,8 +68,8 @@ def split_samples(
 ) -> Iterator[tuple[np.ndarray, ...]]:
     """Yield the parts of `n` samples from a splitter of any kind.
 
-    A splitter whose ``split`` takes `meta`, such as a splitter of this package, has labels and
-    metadata as they are; others, such as scikit-learn's, have the labels as numbers.
+    A splitter whose ``split`` takes `meta`, such as a splitter of this package, gets labels and
+    metadata as they are; others, such as scikit-learn's, get the labels as numbers.
     """
     if "meta" in inspect.signature(splitter.split).parameters:
         splits = splitter.split(range(n), labels, groups, meta=meta)

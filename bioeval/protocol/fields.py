@@ -41,7 +41,7 @@ def _abbreviation_in_capitals(term: str) -> str:
 
 @dataclass(frozen=True)
 class Choice:
-    """Accepted word of a field: its meaning, the layouts that accept it, and its explanation.
+    """An accepted word of a field: its meaning, the layouts that accept it, and its explanation.
 
     Its texts are templates with terms of the field, such as ``{far}``.
     """

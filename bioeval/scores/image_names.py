@@ -71,7 +71,7 @@ PATTERNS: dict[str, NamePattern] = {
     ),
 }
 
-# Columns that are text and not a number: they may begin with a zero that matters, or are words.
+# Columns that are text, since their zeros in front count, or since they hold words.
 _TEXT = {"session", "image"}
 
 
@@ -164,7 +164,7 @@ def parse_names(
     form = PATTERNS[pattern]
     matches = [form.compiled.fullmatch(_base(name)) for name in listed]
     if None in matches:
-        raise DataError(f"{where}: {_complaint(listed, matches, pattern)}")
+        raise DataError(f"{where}: {_mismatch_in_words(listed, matches, pattern)}")
     keys = list(form.compiled.groupindex)
     columns = zip(*(match.groups() for match in matches if match is not None), strict=True)
     values = {key: _column(key, texts) for key, texts in zip(keys, columns, strict=True)}
@@ -176,6 +176,7 @@ def _base(name: str) -> str:
 
 
 def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
+    """Return a column as text or as int64."""
     if key in _TEXT:
         return np.array(texts)
     try:
@@ -184,26 +185,27 @@ def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
         raise DataError(f"the names hold a {key} beyond the range of int64") from None
 
 
-def _complaint(names: list[str], matches: list[Any], pattern: str) -> str:
+def _mismatch_in_words(names: list[str], matches: list[Any], pattern: str) -> str:
+    """Return how many names do not match, and of which data set the first may be."""
     row = matches.index(None)
     first = names[row]
     text = (
         f"{matches.count(None)} of {len(names)} names are not of the form of {pattern} "
         f"({PATTERNS[pattern].example}); the first is {first!r} (line {row + 1})"
     )
-    forms = _forms_of(first)  # not `pattern`, whose form it has not
-    if forms:
-        return f"{text}. It has the form of {' and of '.join(forms)}"
+    data_sets = _data_sets_of(first)
+    if data_sets:
+        return f"{text}. It has the form of {' and of '.join(data_sets)}"
     return text
 
 
-def _forms_of(name: str) -> list[str]:
+def _data_sets_of(name: str) -> list[str]:
     return [data_set for data_set, form in PATTERNS.items() if form.compiled.fullmatch(_base(name))]
 
 
 def looks_like(name: str) -> str | None:
-    """Return the data set whose names of images have this form, or None."""
-    for form in _forms_of(name):
-        if "camera" in PATTERNS[form].form:
-            return form
+    """Return the data set whose names of images have this form and state a camera, or None."""
+    for data_set in _data_sets_of(name):
+        if "camera" in PATTERNS[data_set].form:
+            return data_set
     return None

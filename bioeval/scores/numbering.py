@@ -30,7 +30,7 @@ def _whole(cell: Any) -> Any:
 
 
 def other_order(where: str, values: Any) -> DataError:
-    """Return the error of rows without names to be joined by, `where` numbers them otherwise."""
+    """Return the error of rows that have no names, and are numbered otherwise by `where`."""
     cells = [*map(plain, np.asarray(values).tolist())]
     first = int(min(map(int, cells)))
     row = next(i for i, cell in enumerate(cells) if int(cell) != first + i)

@@ -284,6 +284,7 @@ class Provenance:
 
 
 def _sizes(scores: Scores) -> dict[str, Any]:
+    """Return the layout, and the numbers of templates and of people, as fields of `Provenance`."""
     pairs = scores.layout == "pairs"
     enrolled = probing = np.zeros(0, dtype=bool)
     if knows_people(scores):

@@ -105,7 +105,7 @@ class ScoreViews(ScoreData):
 
     @cached_property
     def failures(self) -> tuple[int, int]:
-        """How many genuine and how many impostor comparisons failed (NaN)."""
+        """The numbers of genuine and of impostor comparisons that failed (NaN)."""
         if self.layout == "top-k" or self.dtype.kind != "f":
             return 0, 0
         if self.layout == "pairs":
@@ -124,8 +124,8 @@ class ScoreViews(ScoreData):
         ----------
         *index : array_like of int or bool, or slice
             One index takes the same templates on both sides of an all-against-all matrix; two are
-            probes and gallery, in this order. What a splitter yields is taken whole, by its names:
-            the probes and the gallery, or the test part, on both sides. So is a mapping.
+            probes and gallery, in this order. The named tuple that a splitter yields, or a
+            mapping, gives the probes and the gallery by name, or the test part for both sides.
         probes, gallery : array_like of int or bool, or slice, optional
             Indices (or a boolean choice) of rows and of columns, in the order wanted. None
             keeps all.
@@ -218,9 +218,9 @@ class ScoreViews(ScoreData):
     def loaded(self) -> Self:
         """Return a view with a container's values in memory, for more than one pass.
 
-        The same scores where a limit is stated, the values would take more than a matrix of
-        embeddings may, some rows are selected, or there is a mask without labels: the last digits
-        of its d' depend on the blocks of rows.
+        The scores are returned as they are if a memory limit is stated, if the values would take
+        more than a matrix of embeddings may, if rows are selected, or if there is a mask without
+        labels, since the last digits of its d' depend on the blocks of rows.
         """
         if self._limited or not self._labelled or not self.cells.is_stored:
             return self

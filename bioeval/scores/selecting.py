@@ -114,7 +114,7 @@ def _sides_of_one(scores: ScoreData, index: Any) -> tuple[Any, Any]:
 def pairs_at(
     scores: ScoreData, probe_index: Any, gallery_index: Any, genuine: Any, pair_folds: Any
 ) -> tuple[PairList, list[Message]]:
-    """Return cells as pairs, with notes; see :meth:`bioeval.Scores.at_pairs`."""
+    """Return cells as pairs, and notes on them, for :meth:`bioeval.Scores.at_pairs`."""
     cells, codes = scores.cells, scores.codes
     i = as_index(probe_index, scores.shape[0], "probe_index")
     j = as_index(gallery_index, scores.shape[1], "gallery_index")
