@@ -179,7 +179,7 @@ class BioevalError(Exception):
         return type(self)(f"{where}{self}")
 
     def renamed(self, names: Mapping[str, str]) -> Self:
-        """Return the error with other names of arguments, those of the function that was called."""
+        """Return the error with the names of arguments in the function that was called."""
         return type(self)(renamed(str(self), names))
 
 
@@ -241,12 +241,12 @@ def nearest_name(name: object, choices: Iterable[object]) -> str:
 
 
 def named(input_name: str) -> str:
-    """Return the name of an argument in the form of messages; a phrase as it is."""
+    """Return the name of an argument in the form of messages; a phrase is not changed."""
     return backquoted(input_name) if input_name.isidentifier() else input_name
 
 
 def bad_choice(input_name: str, got: object, choices: Iterable[object]) -> str:
-    """Return the message that `got` is none of `choices`, with the nearest choice."""
+    """Return the message that `got` is not among `choices`, with the nearest choice."""
     choices = list(choices)
     listed = ", ".join(map(repr, choices))
     if not listed:

@@ -37,7 +37,7 @@ from bioeval.partition.shuffle_splits import (
 class ExperimentParts(NamedTuple):
     """Ascending index arrays of one repeat.
 
-    `train` and `validation` are whole parts, empty where there is none. `probes` and `gallery`
+    `train` and `validation` are whole parts, or empty. `probes` and `gallery`
     divide the test part; `threshold_probes` and `threshold_gallery` in the same way the part on
     which a threshold is chosen: validation, or training without one. Without a division both are
     the whole part.

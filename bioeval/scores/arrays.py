@@ -251,7 +251,7 @@ def as_index(index: Any, length: int, input_name: str) -> np.ndarray:
 
 
 def named_choice(chosen: Any) -> tuple[Any, ...] | None:
-    """Return the parts of a mapping or a named tuple; None of other choices.
+    """Return the parts of a mapping or a named tuple; None for other choices.
 
     The parts are probes and gallery, or the test part, which is compared with itself.
     """

@@ -307,7 +307,7 @@ def deciding_tries(
 def _kind(scores: Scores, most_tries: int, templates: str) -> Kind:
     """Return the kind of the scores of claims.
 
-    The maximum, mean or median of several log-likelihood ratios is none: it is a similarity.
+    The maximum, mean or median of several log-likelihood ratios is a similarity.
     """
     fuses_several = templates == "multi" and int(np.bincount(scores.codes.gallery).max()) > 1
     if scores.kind == "llr" and (most_tries > 1 or fuses_several):

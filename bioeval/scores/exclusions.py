@@ -179,7 +179,7 @@ class Exclusions:
         gallery_meta: Mapping[str, np.ndarray],
         subjects: Codes | None = None,
     ) -> Self:
-        """Return the exclusions that texts state, and that of pairs of no person, if any."""
+        """Return the exclusions that texts state, and, if there are any, of pairs of no person."""
         rules = [
             ExclusionRule(exclusion, exclusion.codes(probe_meta, gallery_meta))
             for exclusion in map(Exclusion.parse, texts)

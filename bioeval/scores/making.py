@@ -96,7 +96,7 @@ def sides_of_matrix(
 ) -> Attributes:
     """Return the attributes of both sides of a matrix, and its checked mask as ``mask``.
 
-    `labels` and `metas` are those of the probes and of the gallery. `values` are the scores as they
+    `labels` and `metas` are of the probes and of the gallery. `values` are the scores as they
     were given: a table may name its rows and columns. `no_person` are labels of no person.
     """
     probe_count, gallery_count = shape

@@ -28,7 +28,7 @@ FloatType = Literal["float64", "float32"]
 
 
 def known_metric(metric: Metric) -> Metric:
-    """Return the name of a metric in :data:`METRICS`, or a callable as it is."""
+    """Return the name of a metric in :data:`METRICS`, or the callable itself."""
     if callable(metric):
         return metric
     if isinstance(metric, str):

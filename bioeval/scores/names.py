@@ -122,7 +122,7 @@ def index_of(values: Any, axis: int = 0) -> Any:
 
 
 def counts_in_order(index: Any) -> bool:
-    """Whether an index counts the rows from 0, as that of pandas by default."""
+    """Whether an index counts the rows from 0, as pandas does by default."""
     if getattr(index, "nlevels", 1) != 1 or index.dtype.kind not in "iuf":
         return False
     return np.array_equal(index, np.arange(len(index)))

@@ -15,5 +15,5 @@ class RowSource(Enum):
 
 
 def row_source(values: Any) -> RowSource | None:
-    """Return the source of the rows of a matrix; None of an array."""
+    """Return the source of the rows of a matrix; None for an array."""
     return getattr(values, "row_source", None)

@@ -76,7 +76,7 @@ def sample_of(scores: Scores, *, with_diagonal: bool = False) -> Scores:
     """Return sampled probes against sampled mates and sampled templates of the gallery.
 
     With the diagonal, the gallery also has the column of each probe's row. A matrix of few scores
-    is returned as it is.
+    is returned unchanged.
     """
     if is_few(math.prod(scores.shape)):
         return scores

@@ -219,7 +219,7 @@ class ScoreData:
 
     @property
     def subjects(self) -> np.ndarray:
-        """The distinct labels of both sides; distractors and junk are none."""
+        """The distinct labels of both sides, without distractors and junk."""
         if self.layout == "pairs":
             are_known = self.pairs.people is not None
             return self.pairs.distinct_subjects(self.codes) if are_known else np.array([])
@@ -257,7 +257,7 @@ class ScoreData:
 
     @cached_property
     def cells(self) -> Cells:
-        """The matrix of values; a :class:`ProtocolError` where there is none."""
+        """The matrix of values; other layouts raise :class:`ProtocolError`."""
         if isinstance(self._source, TopKLists):
             self._source.refuse_matrix()
         if isinstance(self._source, PairList):

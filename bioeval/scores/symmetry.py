@@ -11,7 +11,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.rows import give_back, mapped_pages
 
-#: Templates whose comparisons with each other are looked at: few, since a stored matrix is read by
+#: Templates whose comparisons with each other are read: few, since a stored matrix is read by
 #: whole rows.
 SYMMETRY_SAMPLE = 64
 

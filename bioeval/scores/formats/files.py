@@ -230,7 +230,7 @@ def read_text(path: Path) -> str:
 
 
 def delimiter_of(line: str) -> str:
-    """Return the separator of the cells of a line: semicolon, tab, comma, or else a blank."""
+    """Return the separator of the cells of a line: a semicolon, tab or comma, else a blank."""
     return next((delimiter for delimiter in ";\t," if delimiter in line), " ")
 
 

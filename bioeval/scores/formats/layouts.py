@@ -232,7 +232,7 @@ def _column_of_species(head: Head, letters: str) -> int | None:
 
 
 def with_header(head: Head, arguments: Arguments) -> Layout | None:
-    """Return the layout of a list whose first line names its columns; None of another list.
+    """Return the layout of a list whose first line names its columns; None for another list.
 
     A word of ``columns`` that is a known name stands for the name of its column.
     """

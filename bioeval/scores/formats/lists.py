@@ -427,7 +427,7 @@ class Listed:
         return self.class_words is not None and any(map(is_attack, self.class_words.values))
 
     def _species(self) -> np.ndarray | None:
-        """Return the species of each pair, empty for bona fide; None of a list without attacks.
+        """Return the species of each pair, empty for bona fide; None for a list without attacks.
 
         Filled cells of a column of species win over the class; an attack without a species has the
         word of its class. Where attacks are one of only two classes, no species are returned: the

@@ -189,7 +189,7 @@ class Columns:
     path: Path
     words: dict[int, Words]
     numbers: dict[int, np.ndarray]  # each float64 (rows,)
-    first: int | None  # the number of the line with row 0; None of a table, which has no lines
+    first: int | None  # the number of the line with row 0; None for a table, which has no lines
 
     @property
     def noun(self) -> str:
