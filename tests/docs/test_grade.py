@@ -189,6 +189,19 @@ def test_a_mistake_in_the_claims_alone_is_named() -> None:
         assert sentence.startswith(f"{title}: FAR and FRR are exchanged")
 
 
+def test_two_mistakes_in_pairs_and_in_claims_are_both_named() -> None:
+    right = solution.solution(5)
+    known = dict(mistakes.mistakes("gar", 5, right))
+    pairs, claims = (
+        next(s for s in known if s.startswith(title)) for title in ("pairs: ", "claims: ")
+    )
+    gar = np.stack([known[pairs][0], known[claims][1]])
+    sentence = grade.what_is_wrong("gar", right | {"gar": gar}, right)
+    assert sentence == f"{pairs}; {claims}"
+    gar[1] /= 3  # no known mistake
+    assert "wrong; the first" in grade.what_is_wrong("gar", right | {"gar": gar}, right)
+
+
 def test_seeds_are_whole_numbers_of_any_length() -> None:
     for seed in (7, 7.0, 12345678901234567):
         assert grade.seed_of({"seed": np.array(seed)}) == seed

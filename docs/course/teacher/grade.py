@@ -234,15 +234,16 @@ def what_is_wrong(
         return ""
     if name == "seed":
         return f"{answer} in place of {expected}"
-    in_both_rows = list(mistakes(name, int(truth["seed"]), dict(truth)))
-    in_one_row = [one for both in in_both_rows for one in _mistakes_in_one_row(expected, *both)]
-    for sentence, wrong in in_both_rows + in_one_row:
+    known_mistakes = list(mistakes(name, int(truth["seed"]), dict(truth)))
+    for sentence, wrong in known_mistakes:
         if answer.shape != wrong.shape:
             continue
         # An EER of a partition may be the one of another threshold that is as near.
         needed = 0.9 if name == "partition_eer" else 1
         if are_equal(answer, wrong).mean() >= needed:
             return sentence
+    if sentence := mistakes_by_row(answer, expected, known_mistakes):
+        return sentence
     if answer.shape != expected.shape:
         return f"the shape is {answer.shape}: it should be {expected.shape}"
     if expected.dtype.kind == "f" and answer.dtype.kind in "biu":
@@ -290,15 +291,23 @@ def is_right(name: str, answer: np.ndarray, truth: Mapping[str, np.ndarray]) -> 
     )
 
 
-def _mistakes_in_one_row(
-    expected: np.ndarray, sentence: str, wrong: np.ndarray
-) -> list[tuple[str, np.ndarray]]:
-    """Return the mistake in the pairs alone and in the claims alone; none of other arrays."""
-    if expected.ndim == 0 or len(expected) != 2 or expected.shape != wrong.shape:
-        return []
-    pairs_are_wrong = np.stack([wrong[0], expected[1]])
-    claims_are_wrong = np.stack([expected[0], wrong[1]])
-    return [(f"pairs: {sentence}", pairs_are_wrong), (f"claims: {sentence}", claims_are_wrong)]
+def mistakes_by_row(
+    answer: np.ndarray, expected: np.ndarray, known_mistakes: Sequence[tuple[str, np.ndarray]]
+) -> str:
+    """Return the mistake in the pairs and in the claims; empty unless each wrong row has one."""
+    if answer.shape != expected.shape or len(expected) != 2:
+        return ""
+    sentences = []
+    for row, attempts in enumerate(("pairs", "claims")):
+        if are_equal(answer[row], expected[row]).all():
+            continue
+        for sentence, wrong in known_mistakes:
+            if wrong.shape == answer.shape and are_equal(answer[row], wrong[row]).all():
+                sentences.append(f"{attempts}: {sentence.removeprefix(f'{attempts}: ')}")
+                break
+        else:
+            return ""
+    return "; ".join(sentences)
 
 
 def follows_from_rates(name: str, answers: Mapping[str, np.ndarray], expected: np.ndarray) -> bool:

@@ -26,7 +26,8 @@ _DIAGONAL = "the diagonal is counted: an image is compared with itself"
 _ALL_ATTEMPTS = "divided by all attempts: each rate is over the attempts of its own class"
 _STRICT = "a distance equal to the threshold is rejected: it is accepted"
 _LARGER = "a distance above the threshold is accepted: the smaller, the closer"
-_LONG_RANK = "each rank is too large by one: is the probe in its own list?"
+_GENUINE_TOO = "genuine attempts are counted among the impostor attempts, too"
+_LONG_RANK = "each rank is too large by one: k begins at 1, and no probe is in its own list"
 _OWN_MATE = "the probe is its own mate: its distance to itself is 0"
 
 
@@ -57,6 +58,8 @@ def _attempts(name: str, person: np.ndarray, right: dict[str, np.ndarray]) -> It
     yield "the numbers of pairs and of claims are exchanged", right[name][::-1]
     if name == "genuine_attempts":
         yield _DIAGONAL, np.array([pairs + len(person), claims])
+    else:
+        yield _GENUINE_TOO, right[name] + right[other[name]]
     yield (
         "each pair is counted once: (i, j) and (j, i) are two attempts",
         np.array([pairs // 2, claims]),
@@ -96,6 +99,9 @@ def _rates(
         yield f"pairs: {_DIAGONAL}", np.stack([of_pairs, right[name][1]])
         own_image = rates(np.zeros(len(person)), attempts[1][1], thresholds)[name]
         yield f"claims: {_OWN_MATE}", np.stack([right[name][0], own_image])
+    else:
+        mixed = [rates(row[0], np.concatenate(row), thresholds)[name] for row in attempts]
+        yield _GENUINE_TOO, np.stack(mixed)
     yield "claims: these are the rates of the pairs", right[name][[0, 0]]
     fused: tuple[tuple[str, Callable[[np.ndarray], float]], ...] = (
         ("the mean distance decides: it is the nearest image that decides", np.mean),
@@ -104,6 +110,12 @@ def _rates(
     for sentence, rule in fused:
         of_claims = rates(*_fused_claims(distances, person, rule), thresholds)[name]
         yield f"claims: {sentence}", np.stack([right[name][0], of_claims])
+    farthest = _fused_claims(distances, person, np.max)
+    of_claims = rates(*(-x for x in farthest), -thresholds)[name]
+    yield (
+        "claims: distances are read as similarities: the smaller, the closer",
+        np.stack([right[name][0], of_claims]),
+    )
 
 
 def _fused_claims(
@@ -148,11 +160,11 @@ def _identification(
         return (accepted[:, :, None] & in_rank[:, None, :]).mean(axis=0)
 
     yield _PERCENT, 100 * right[name]
+    yield _OWN_MATE, np.ones_like(right[name])
     yield _LONG_RANK, rate(rank + 1)
     yield "each rank is too small by one: the rank of the nearest image is 1", rate(rank - 1)
     yield "the rank counts people: it counts the images of other people", rate(people)
     if name == "cms":
-        yield _OWN_MATE, np.ones(RANKS)
         yield (
             "not cumulative: CMS(k) has all ranks of at most k",
             (rank[:, None] == ranks).mean(axis=0),
