@@ -24,7 +24,7 @@ class FileInUseError(DataError):
     """A file that cannot be replaced: the command reads it, or on Windows a program has it open."""
 
 
-def no_folder(folder: Path, advice: str = "; make it first") -> str:
+def why_no_folder(folder: Path, advice: str = "; make it first") -> str:
     """Return why `folder` is not a folder: it does not exist, or a file has its name."""
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
@@ -32,25 +32,25 @@ def no_folder(folder: Path, advice: str = "; make it first") -> str:
     return f"there is no folder {folder}{advice}"
 
 
-def no_loop(path: Path, expected: str = "a name to write to") -> Path:
-    """Return `path`; raise where symbolic links lead from it back to it."""
+def require_no_loop(path: Path, expected: str = "a name to write to") -> None:
+    """Raise :class:`DataError` if symbolic links lead from `path` back to it."""
     try:
         os.stat(path)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise DataError(f"{path}: is a loop of symbolic links; expected {expected}") from None
-    return path
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
     """Return `path` if a file can be written there; else raise, before anything is computed."""
-    path = no_loop(require_path("path", path))
+    path = require_path("path", path)
+    require_no_loop(path)
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected the name of a file to write")
     if path.exists() and not path.is_file():
         raise DataError(f"{path}: is not a regular file; expected the name of a file to write")
     if not path.parent.is_dir():
-        raise DataError(f"{path}: {no_folder(path.parent)}")
+        raise DataError(f"{path}: {why_no_folder(path.parent)}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise DataError(f"{path}: the folder {path.parent} may not be written to")
     require_unused(path)
@@ -71,20 +71,23 @@ def part_of(path: Path) -> Path:
 
 @contextmanager
 def naming_writes(path: Path, *parts: Path) -> Iterator[None]:
-    """Name `path` in errors of writing to `parts`, such as a full disk."""
+    """Name `path` in errors of writing to `parts`, such as a full disk.
+
+    Errors about other files pass unchanged. If Windows refuses a file that is in use, the error
+    names the file that was moved or replaced, and not a part.
+    """
     try:
         yield
     except OSError as error:
         if getattr(error, "winerror", None) in _IN_USE:
-            name = path.name
-            for file in (error.filename2, error.filename):
-                if file and not os.path.basename(file).endswith(".part"):
-                    name = os.path.basename(file)
+            names = [os.path.basename(x) for x in (error.filename, error.filename2) if x]
+            in_use = next((name for name in names if not name.endswith(".part")), path.name)
             raise FileInUseError(
-                f"{path.with_name(name)}: is in use, by scores that are read from it or by "
+                f"{path.with_name(in_use)}: is in use, by scores that are read from it or by "
                 "another program; close it, or give another name"
             ) from error
-        if error.filename is not None and not str(error.filename).startswith((*map(str, parts),)):
+        is_of_part = any(str(error.filename).startswith(str(part)) for part in parts)
+        if error.filename is not None and not is_of_part:
             raise
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise OSError(error.errno, reason, str(path)) from error
@@ -125,16 +128,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
     """Move all files to their places, or none.
 
-    The first place is of the main file, without which the other files are not read. It is emptied
-    first and filled last, so that no reader finds a main file beside files of another writer. If
-    any move fails, or is interrupted, the former files come back.
+    The first place is the main file's, without which the other files are not read. The old main
+    file is moved aside first, and the new one put in place last, so that no reader finds a main
+    file beside files of another writer. If a move fails or is interrupted, the previous files are
+    restored.
     """
-    aside = []  # the former files, under temporary names
+    aside: list[tuple[Path, Path]] = []
     try:
         for place in places:
             if place.exists():
-                aside.append((part_of(place), place))
-                os.replace(place, aside[-1][0])
+                old = part_of(place)
+                aside.append((old, place))  # before the move, which may be interrupted
+                os.replace(place, old)
         for part, place in reversed([*zip(parts, places, strict=True)]):
             os.replace(part, place)
     except BaseException:

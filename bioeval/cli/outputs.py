@@ -29,14 +29,15 @@ _RESULTS = (SUMMARY, "results.nc", "table.txt")
 
 def check_folder(out: str, force: bool) -> Path:
     """Return `out` if results can be written there; refuse a folder with results unless `force`."""
-    from bioeval.base.replacing import no_folder, no_loop
+    from bioeval.base.replacing import require_no_loop, why_no_folder
 
-    folder = no_loop(Path(out))
+    folder = Path(out)
+    require_no_loop(folder)
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: is a file; --out expects a folder for the results")
     place = folder if folder.exists() else folder.absolute().parent
     if not place.is_dir():
-        raise DataError(f"{folder}: {no_folder(place)}")
+        raise DataError(f"{folder}: {why_no_folder(place)}")
     if not os.access(place, os.W_OK | os.X_OK):
         raise DataError(f"{folder}: {place} may not be written to")
     places = [*map(folder.joinpath, _RESULTS)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from bioeval.base.errors import NoResultError
 
@@ -23,7 +23,11 @@ def require_defined(
     protocol: str | Protocol = "auto",
     results: Iterable[xr.Dataset] = (),
 ) -> None:
-    """Raise :class:`NoResultError` if all values are NaN."""
+    """Raise :class:`NoResultError` if all `values` are NaN.
+
+    The other arguments serve the reason in the message, which is looked for in this order: a check
+    of the scores of the `systems` under the `protocol`, then the messages of the `results`.
+    """
     import numpy as np
 
     if all(np.isnan(x.values).all() for x in values):  # isnull would import dask
@@ -35,7 +39,7 @@ def require_rates(
 ) -> None:
     """Raise :class:`NoResultError` unless some rate of an evaluation is defined.
 
-    At given thresholds a rate of one class of attempts is a result, too.
+    FAR alone is a result only at given thresholds: elsewhere thresholds are chosen by FAR.
     """
     from bioeval.showing.nodes import nodes_of
     from bioeval.showing.rows import NumbersOfDataset
@@ -45,16 +49,24 @@ def require_rates(
     for dataset in results:
         for name in NumbersOfDataset(dataset, curves=False).names:
             about = dataset[name].attrs
-            is_shown = "direction" in about and about.get("detail") != "data"
-            if is_shown and (at_given_thresholds or about.get("measure", name) != "far"):
+            is_far = about.get("measure", name) == "far"
+            if _is_rate(about) and (at_given_thresholds or not is_far):
                 rates.append(dataset[name])
     require_defined(rates, [scores], protocol, results)
+
+
+def _is_rate(about: Mapping[Any, Any]) -> bool:
+    """Whether a variable says how good a system is: it can be better or worse, unlike counts.
+
+    Properties of the data are left out.
+    """
+    return "direction" in about and about.get("detail") != "data"
 
 
 def _refuse(
     systems: Iterable[Scores], protocol: str | Protocol, results: Iterable[xr.Dataset]
 ) -> NoReturn:
-    """Raise :class:`NoResultError` with the reason that the check or the results give, if any."""
+    """Raise :class:`NoResultError` with the reason; see :func:`require_defined`."""
     from bioeval.base.messages import messages_of
     from bioeval.showing.messages import sentence_about
     from bioeval.studies.check.check_data import why_undefined

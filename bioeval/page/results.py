@@ -23,7 +23,7 @@ _UNNAMED = "results"
 #: The type of results that are of several systems.
 COMPARISON = "comparison"
 
-#: The attribute of results with the differences of a system's data from those of other systems.
+#: Name of the attribute that says how a system's data differ from the other systems' data.
 NOT_SHARED = "not_shared"
 
 #: Dimensions of parts, and of statistics over parts, with the titles of their sections.
@@ -38,9 +38,18 @@ class Document(NamedTuple):
     result: Any
 
 
+class _Fingerprint(NamedTuple):
+    """The fingerprint of the scores behind a result of a system."""
+
+    title: str  # of the result
+    system: str
+    fingerprint: str
+    attrs: Mapping[Any, Any]  # of the result; empty if it states no exclusions
+
+
 @dataclass(frozen=True)
 class PageResults:
-    """The datasets and the documents of a page; those of one system are of the same scores."""
+    """The datasets and the documents of a page; each system has results of the same scores only."""
 
     nodes: list[Node]
     documents: list[Document]
@@ -49,7 +58,7 @@ class PageResults:
     def collected(cls, results: Any) -> PageResults:
         """Return results as nodes and documents.
 
-        Results that name no system belong to the system of the others, if these have only one.
+        Results that name no system belong to the only system that other results name, if any.
         """
         nodes: list[Node] = []
         documents: list[Document] = []
@@ -67,7 +76,7 @@ class PageResults:
         if len(named) == 1:
             only = next(iter(named))
             nodes = [x._replace(system=only) if x.system == _UNNAMED else x for x in nodes]
-        systems = cls(nodes, []).systems
+        systems = _systems(nodes)
         page_results = cls(nodes, [_of_its_system(x, systems) for x in documents])
         if not nodes and not documents:
             raise DataError(
@@ -80,14 +89,18 @@ class PageResults:
     @property
     def systems(self) -> list[str]:
         """The systems in their order; comparisons count only if there is nothing else."""
-        names = [x.system for x in self.nodes if x.result_type != COMPARISON]
-        names += [x.system for x in self.documents]
-        return list(dict.fromkeys(names or [x.system for x in self.nodes]))
+        return _systems(self.nodes, self.documents)
 
     @property
     def evaluated(self) -> list[Node]:
         """The tasks of evaluations."""
         return list(filter(is_evaluation, self.nodes))
+
+
+def _systems(nodes: Sequence[Node], documents: Sequence[Document] = ()) -> list[str]:
+    names = [x.system for x in nodes if x.result_type != COMPARISON]
+    names += [x.system for x in documents]
+    return list(dict.fromkeys(names or [x.system for x in nodes]))
 
 
 def is_evaluation(node: Node) -> bool:
@@ -152,7 +165,11 @@ def _of_named_system(node: Node) -> Node:
 
 
 def _of_its_system(document: Document, systems: Sequence[str]) -> Document:
-    """Return a document with its system: named by the document, or the only system of a page."""
+    """Return a document with its system.
+
+    Its system is one of the `systems` if it has such a name, then the system that the document
+    states, the only system of the page, and last the name of the document.
+    """
     if document.system in systems:
         return document._replace(name="")
     only = systems[0] if len(systems) == 1 else ""
@@ -177,27 +194,26 @@ def _refuse_other_data(results: PageResults) -> None:
 
     Results without a fingerprint are not checked.
     """
-    first_of_system: dict[str, tuple[str, str, Mapping[Any, Any]]] = {}
-    for title, system, fingerprint, attrs in _fingerprints(results):
-        first = first_of_system.setdefault(system, (fingerprint, title, attrs))
-        first_fingerprint, first_title, first_attrs = first
-        has_same_exclusions = True
-        if "exclude" in attrs:
-            has_same_exclusions = {*exclusions_of(attrs)} == {*exclusions_of(first_attrs)}
-        if not has_same_exclusions or fingerprint != first_fingerprint:
+    first_of_system: dict[str, _Fingerprint] = {}
+    for other in _fingerprints(results):
+        first = first_of_system.setdefault(other.system, other)
+        has_same_exclusions = "exclude" not in other.attrs or (
+            {*exclusions_of(other.attrs)} == {*exclusions_of(first.attrs)}
+        )
+        if not has_same_exclusions or other.fingerprint != first.fingerprint:
             raise DataError(
-                f"results of {system!r} do not belong on one page: {title!r} has other "
-                f"scores, labels or excluded comparisons than {first_title!r}. Make both from "
+                f"results of {other.system!r} do not belong on one page: {other.title!r} has other "
+                f"scores, labels or excluded comparisons than {first.title!r}. Make both from "
                 "the same scores, or name them as two systems in a mapping of name to results"
             )
 
 
-def _fingerprints(results: PageResults) -> Iterator[tuple[str, str, str, Mapping[Any, Any]]]:
-    """Yield title, system, fingerprint and attributes of results with a fingerprint of scores.
+def _fingerprints(results: PageResults) -> Iterator[_Fingerprint]:
+    """Yield the fingerprints of results that have one.
 
     Comparisons, which have a fingerprint of each system, come last.
     """
-    compared: list[tuple[str, str, str, Mapping[Any, Any]]] = []
+    compared: list[_Fingerprint] = []
     for node in results.nodes:
         attrs = node.dataset.attrs
         title = str(attrs.get("task", "")) or node.task.replace("_", " ")
@@ -206,11 +222,15 @@ def _fingerprints(results: PageResults) -> Iterator[tuple[str, str, str, Mapping
         if node.result_type == COMPARISON:
             systems = node.dataset["system"].values.tolist()
             fingerprints = fingerprint.split("; ")
+            # Comparisons of results that lack fingerprints are not checked.
             if len(systems) == len(fingerprints):
-                compared += [(title, x, y, {}) for x, y in zip(systems, fingerprints, strict=True)]
+                compared += [
+                    _Fingerprint(title, system, text, {})
+                    for system, text in zip(systems, fingerprints, strict=True)
+                ]
         elif fingerprint:
-            yield title, node.system, fingerprint, attrs
+            yield _Fingerprint(title, node.system, fingerprint, attrs)
     for document in results.documents:
         if fingerprint := getattr(document.result, "fingerprint", ""):
-            yield document.name or "Results", document.system, fingerprint, {}
+            yield _Fingerprint(document.name or "Results", document.system, fingerprint, {})
     yield from compared

@@ -81,8 +81,8 @@ class SubjectKFold(_Folds):
     n_splits : int
         Number of folds, at least 2 and at most the number of subjects.
     n_repeats : int
-        How often to divide the subjects, each time in another random order, with ``shuffle=True``
-        only. More repeats never change those before them.
+        Number of times the subjects are divided. More than one needs ``shuffle=True``; each repeat
+        uses another random order. More repeats never change those before them.
     shuffle : bool
         Take the subjects in random order. Otherwise they are taken in the order of their
         labels, in blocks.
@@ -159,8 +159,8 @@ class SampleKFold(_Folds):
     n_splits : int
         Number of folds, at least 2 and at most the number of samples.
     n_repeats : int
-        How often to divide the samples, each time in another random order, with ``shuffle=True``
-        only. Every sample is tested once in each repeat.
+        Number of times the samples are divided. More than one needs ``shuffle=True``; each repeat
+        uses another random order. Every sample is tested once in each repeat.
     shuffle : bool
         Take the samples in random order; otherwise as they come, in blocks.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
@@ -212,7 +212,8 @@ class GalleryKFold(_Folds):
     n_splits : int
         Number of folds, at least 2 and at most the templates of the subject with the fewest.
     n_repeats : int
-        How often to divide; more than once with ``shuffle=True`` only.
+        Number of times the templates are divided. More than one needs ``shuffle=True``; each repeat
+        uses another random order.
     shuffle : bool
         Take the templates of each subject in random order. Otherwise they are taken in turn, in the
         order of their names (metadata ``template`` or ``name``), without names as they come.
@@ -245,9 +246,9 @@ class GalleryKFold(_Folds):
         too_small = np.flatnonzero(subjects.counts < self.n_splits)
         if len(too_small):
             fewest = int(subjects.counts.min())
-            instead = f"give at most {fewest} folds, or leave them out"
+            instead = f"give at most {fewest} folds, or leave those subjects out"
             if fewest < 2:
-                instead = "leave them out, or draw galleries by ProbeGallerySplit"
+                instead = "leave those subjects out, or draw galleries by ProbeGallerySplit"
             raise DataError(
                 f"{samples.splitter}: n_splits is {self.n_splits}, but {len(too_small)} of "
                 f"{len(subjects)} subjects have fewer templates ({subjects.show(too_small)}); each "

@@ -20,7 +20,7 @@ from bioeval.showing.writers.lines import Lines
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Whether a public function is being called, which warns of what it returns.
+# Whether a call of a public function is under way; the outermost call warns of its result.
 _INSIDE: ContextVar[bool] = ContextVar("inside", default=False)
 
 
@@ -39,14 +39,14 @@ def messages(result: Any) -> list[ResultMessage]:
     Parameters
     ----------
     result : xarray.Dataset, xarray.DataTree or DataCheck
-        What a function of bioeval returned, or a result that was loaded from a file. The messages
-        of a check of data are the findings that report a fault.
+        The result of a function of bioeval, or a result that was loaded from a file. For a data
+        check, the messages are its findings, except the checks that passed.
 
     Returns
     -------
     list of ResultMessage
-        The code of each, by which a program recognises it, its arguments, and its sentence in the
-        words of Python and of the lecture.
+        Each with its code, by which a program recognises it, its arguments, and its sentence.
+        Sentences name arguments of Python, and rates by their default words (FAR and FRR).
 
     Raises
     ------
@@ -95,7 +95,7 @@ def sentence_about(message: Message) -> str:
 def warn_of(messages: Iterable[Message]) -> None:
     """Issue a warning at the user's line for each message that doubts a number, once.
 
-    Inside a function with :func:`warns_of_doubts` there is none: it warns of what it returns.
+    A function with :func:`warns_of_doubts` warns of its own result: nothing is issued inside it.
     """
     if _INSIDE.get():
         return
@@ -114,13 +114,17 @@ def warns_of_doubts(function: Callable[P, R]) -> Callable[P, R]:
             result = function(*args, **options)
         finally:
             _INSIDE.reset(token)
-        warn_of(joined_messages(_by_system(result)))
+        warn_of(joined_messages(_messages_by_system(result)))
         return result
 
     return called
 
 
-def _by_system(result: Any) -> dict[str, dict[Message, None]]:
+def _messages_by_system(result: Any) -> dict[str, dict[Message, None]]:
+    """Return the messages of the results of each system, each once.
+
+    The tree is read as it is, since :func:`datasets` would average its galleries at each call.
+    """
     by_system: dict[str, dict[Message, None]] = {}
     nodes = [result]
     if isinstance(result, xr.DataTree) and result.attrs.get("result_type") != THRESHOLD_STUDY:
@@ -128,6 +132,6 @@ def _by_system(result: Any) -> dict[str, dict[Message, None]]:
     for node in nodes:
         if isinstance(node, xr.Dataset | xr.DataTree) and node.attrs:
             path = node.path.strip("/") if isinstance(node, xr.DataTree) else ""
-            messages = by_system.setdefault(system_of(path), {})
-            messages |= dict.fromkeys(messages_of(node.attrs))
+            of_system = by_system.setdefault(system_of(path), {})
+            of_system |= dict.fromkeys(messages_of(node.attrs))
     return by_system

@@ -18,7 +18,7 @@ from bioeval.base.csv_cells import from_cell
 from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.progress import report
-from bioeval.base.replacing import no_folder, no_loop
+from bioeval.base.replacing import require_no_loop, why_no_folder
 from bioeval.scores.formats.faults import fault, guarded
 
 #: The noun of HDF5 files in messages.
@@ -74,10 +74,11 @@ def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> P
     path = require_path("path", path)
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected {input_name}")
-    if not no_loop(path, input_name).exists():
+    require_no_loop(path, input_name)
+    if not path.exists():
         folder = path.parent
         if not folder.is_dir():
-            raise DataError(f"{path}: no such file; {no_folder(folder, '')}")
+            raise DataError(f"{path}: no such file; {why_no_folder(folder, '')}")
         # The name itself is listed if it is a link to nothing.
         siblings = [x for x in os.listdir(folder) if x != path.name]
         raise DataError(f"{path}: no such file.{nearest_name(path.name, siblings)}")

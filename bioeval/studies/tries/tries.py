@@ -45,7 +45,7 @@ _LEFT_OUT = "pairs of a person and a claimed person with fewer tries, left out"
 
 VARIABLES: dict[str, Variable] = {
     "tries": Variable(
-        "number of tries at a claim; those of all visits are pooled, and each claim counts once",
+        "number of tries at a claim; tries of all visits are pooled, and each claim counts once",
         "tries",
         label="tries",
     ),
@@ -77,16 +77,16 @@ def tries(
 ) -> xr.Dataset:
     """Estimate FAR and FRR of claims with several tries, exactly and without drawing.
 
-    A logged visit ends at the first try that is accepted, usually for the own claim. Compared with
-    another claimed subject, the visit has fewer tries than an impostor would make, and its FAR is
-    too small. Here every claim has the same number of tries.
+    A logged visit ends at the first try that is accepted, usually for the person's own claim.
+    Compared with another claimed subject, the visit has fewer tries than an impostor would make,
+    and its FAR is too small. Here every claim has the same number of tries.
 
     Parameters
     ----------
     scores : Scores
-        Claims of visits, as :func:`claim_scores` makes them with `attempts`, whose tries are known;
-        or scores, in which each probe is a visit of one try, compared with all templates of the
-        claimed subject by the best of their scores.
+        Scores of claims from :func:`claim_scores` with `attempts`, so that the tries of each visit
+        are known. In other scores each probe is taken as a visit with one try, and its best score
+        against the templates of the claimed subject counts.
     threshold : float
         A try is accepted at this threshold.
     tries : int or sequence of int
@@ -99,8 +99,8 @@ def tries(
     xarray.Dataset
         Over ``tries``: ``far frr`` with ``far_low far_high frr_low frr_high``, limits by people;
         ``genuine_attempts impostor_attempts``, the claims that count, and ``genuine_pairs_left_out
-        impostor_pairs_left_out``, pairs of a person and a claimed person with fewer tries. Scalars
-        ``threshold``, and of visits ``far_logged frr_logged``, rates of the visits as they are.
+        impostor_pairs_left_out``, pairs of a person and a claimed person with fewer tries. Scalars:
+        ``threshold``, and ``far_logged frr_logged``, the rates of the visits as they are.
 
     Raises
     ------
@@ -109,14 +109,15 @@ def tries(
 
     Notes
     -----
-    The tries of all visits of a person with a claimed person are pooled, each fused over the
-    templates. Of ``n`` tries of which ``r`` are rejected, ``1 - C(r, k) / C(n, k)`` of the choices
-    of ``k`` have one that is accepted. Each claim counts once, at the value of its pair. Limits are
-    those of :func:`check_promise` on either side (``docs/uncertainty.md``). Tries of no known
-    person are left out. Where visits end at the first accepted try, FRR is estimated too small, by
-    a fifth to a third in simulations (``docs/choose-threshold.md``). The order of tries is taken
-    for chance: where a person learns within a visit, or a camera is blinded for all of its tries,
-    several tries help less than pooled ones.
+    The tries of all visits of a person with a claimed person are pooled; the scores of a try are
+    fused over the templates. If ``r`` of ``n`` tries are rejected, ``1 - C(r, k) / C(n, k)`` of the
+    choices of ``k`` tries have an accepted try. Each claim counts once, with the value of its pair
+    of people. The limits on either side are the limits of :func:`check_promise`
+    (``docs/uncertainty.md``). Tries of unknown people are left out. If visits end at the first
+    accepted try, FRR is estimated too small, by a fifth to a third in simulations
+    (``docs/choose-threshold.md``). Tries are treated as exchangeable. Where they are not, because a
+    person learns within a visit or a camera is blinded for all of its tries, several tries help
+    less than pooled tries do.
 
     Examples
     --------
@@ -128,7 +129,7 @@ def tries(
     >>> bool(ds.far[0] < ds.far[1]), bool(ds.frr[0] > ds.frr[1])
     (True, True)
     """
-    numbers = check_tries(tries)
+    try_counts = check_tries(tries)
     confidence = check_confidence(confidence)
     require_all_scores(scores)
     require_subjects(scores, "rates of several tries")
@@ -137,39 +138,41 @@ def tries(
     distance = float(to_internal(np.array([threshold]), scores.kind)[0])
     with rows_reported():
         pools = Pools.from_scores(scores, distance)
-    columns = _columns(pools, numbers, (1 + confidence) / 2)
+    columns = _columns(pools, try_counts, (1 + confidence) / 2)
     variables: Variables = {
         "threshold": threshold,
         **variables_over(("tries",), **columns),
     }
+    # Judged with the fewest tries, since more tries are accepted more often at any threshold.
     messages = beyond_scores(threshold, columns["far"][0], columns["frr"][0])
     if scores.tries > 1:
         logged, _ = rates_at(scores, distance)
         variables |= {"far_logged": logged["far"], "frr_logged": logged["frr"]}
     for role in ("genuine", "impostor"):
         attempts = columns[f"{role}_attempts"]
-        undefined = [number for number, n in zip(numbers, attempts, strict=True) if not n]
+        undefined = [count for count, n in zip(try_counts, attempts, strict=True) if not n]
         if undefined:
             messages.append(Message("fewer-tries", role=role, tries=min(undefined)))
     about = Provenance.from_scores(scores)
     attrs: dict[str, Any] = about_attrs(about, "tries", "claims with several tries", messages)
     attrs |= {"confidence": confidence, "interval_method": "people", "chosen_on": "given"}
-    this_gallery = pools.rate("far", numbers[0]).fixed_gallery
-    attrs["interval_for"] = "this gallery" if this_gallery else "new people"
+    # As for the fewest tries, for which the fewest pairs of people are left out.
+    is_for_gallery = pools.rate("far", try_counts[0]).fixed_gallery
+    attrs["interval_for"] = "this gallery" if is_for_gallery else "new people"
     if not scores.claims:
         attrs["use"] = described_tries(scores)
-    ds = dataset(variables, VARIABLES, {"tries": np.array(numbers, dtype=np.int64)}, attrs)
+    ds = dataset(variables, VARIABLES, {"tries": np.array(try_counts, dtype=np.int64)}, attrs)
     return ds.assign_attrs(message_attrs(_answers(ds), attrs))
 
 
 def _columns(
-    pools: Pools, numbers: Sequence[int], one_sided_confidence: float
+    pools: Pools, try_counts: Sequence[int], one_sided_confidence: float
 ) -> dict[str, np.ndarray]:
     """Return the variables over the numbers of tries: rates, limits, and their denominators."""
     columns: dict[str, list[float]] = {}
-    for number_of_tries in numbers:
+    for try_count in try_counts:
         for name, role in (("far", "impostor"), ("frr", "genuine")):
-            rate = pools.rate(name, number_of_tries)
+            rate = pools.rate(name, try_count)
             judged = rate.judged(one_sided_confidence)
             low = math.nan
             high = math.nan
@@ -188,17 +191,18 @@ def _columns(
 
 
 def _answers(ds: xr.Dataset) -> Iterator[Message]:
-    numbers = ds["tries"].values.tolist()
-    far, frr = ds["far"].values.tolist(), ds["frr"].values.tolist()
+    try_counts = ds["tries"].values.tolist()
+    far = ds["far"].values.tolist()
+    frr = ds["frr"].values.tolist()
     if math.isnan(far[-1]) or math.isnan(frr[-1]):
         return
     fewest: dict[str, Any] = {}
-    if len(numbers) > 1:
-        fewest = {"fewest": numbers[0], "far_of_fewest": far[0], "frr_of_fewest": frr[0]}
+    if len(try_counts) > 1:
+        fewest = {"fewest": try_counts[0], "far_of_fewest": far[0], "frr_of_fewest": frr[0]}
     yield Message(
         "rates-of-tries",
         **threshold_with_next(ds),
-        tries=numbers[-1],
+        tries=try_counts[-1],
         far_of_tries=far[-1],
         frr_of_tries=frr[-1],
         **fewest,
@@ -206,10 +210,13 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
 
 
 def check_tries(tries: Any) -> list[int]:
-    """Return numbers of tries in increasing order; raise :class:`DataError` if one is below 1."""
+    """Return numbers of tries in increasing order.
+
+    Raise :class:`DataError` for a number below 1 or above `_MOST_TRIES`, or without any.
+    """
     is_number = not isinstance(tries, list | tuple | np.ndarray | range)
     several = [tries] if is_number else require_list("tries", tries)
-    numbers = sorted({require_integer("tries", x, low=1, high=_MOST_TRIES) for x in several})
-    if not numbers:
+    try_counts = sorted({require_integer("tries", x, low=1, high=_MOST_TRIES) for x in several})
+    if not try_counts:
         raise DataError("`tries` is empty; expected a number of tries, such as 3")
-    return numbers
+    return try_counts
