@@ -169,7 +169,7 @@ class Searching:
             mate=self._float64_scores(ranked.best),
             closer=ranked.closer,
             tied=ranked.tied,
-            tied_before=ranked.before,
+            tied_before=ranked.tied_before,
             mates_tied=ranked.mates_tied,
             mates=ranked.mates,
             other=self._float64_scores(ranked.nearest),
@@ -200,10 +200,13 @@ class RankFacts(Reducer):
 
     - `best` (float): the distance of its best mate, NaN without a mate
     - `mates`, `mates_tied` (int64): usable mates, and mates as close as the best
-    - `closer`, `tied`, `before` (int64): candidates closer than the best mate, exactly as close,
-      and tied candidates before it in the gallery
+    - `closer`, `tied`, `tied_before` (int64): candidates closer than the best mate, exactly as
+      close, and tied candidates before it in the gallery
     - `others` (int64): candidates in all; `nearest` (float): the distance of the nearest, NaN
       without any
+
+    While blocks are added, `not_farther` counts the candidates at most as far as the best mate;
+    :meth:`result` derives `tied` from it. `place` has the best mate's place in the gallery.
 
     Parameters
     ----------
@@ -211,7 +214,7 @@ class RankFacts(Reducer):
         Rank people, each by the fused distance of its templates; None: rank templates.
     """
 
-    sums = ("closer", "within", "before", "others")
+    sums = ("closer", "not_farther", "tied_before", "others")
 
     def __init__(self, fusion: str | None = None):
         self.fusion = fusion
@@ -225,7 +228,9 @@ class RankFacts(Reducer):
         self.best = mates.fused(self.fusion or "best")
         if self.fusion is not None:  # a person is one candidate, if there is a claim of it
             self.mates = self.mates_tied = (~np.isnan(self.best)).astype(np.int64)
-        self.closer, self.within, self.before, self.others = np.zeros((4, probes), np.int64)
+        self.closer, self.not_farther, self.tied_before, self.others = np.zeros(
+            (4, probes), np.int64
+        )
         self.nearest = np.full(probes, np.inf, dtype=self.best.dtype)
 
     def fresh(self) -> Self:
@@ -237,16 +242,16 @@ class RankFacts(Reducer):
         for side in block.sides():
             ranked = side if self.fusion is None else side.by_person(self.fusion)
             probes = side.probes
-            closer, within, candidates, nearest = _facts(ranked, self.best[probes])
+            closer, not_farther, candidates, nearest = _facts(ranked, self.best[probes])
             self.closer[probes] += closer
-            self.within[probes] += within
+            self.not_farther[probes] += not_farther
             self.others[probes] += candidates
             self.nearest[probes] = np.minimum(self.nearest[probes], nearest)
-            ties = np.flatnonzero(within > closer)
+            ties = np.flatnonzero(not_farther > closer)
             if len(ties):
-                self.before[probes[ties]] += self._before(side, ranked, ties)
+                self.tied_before[probes[ties]] += self._count_tied_before(side, ranked, ties)
 
-    def _before(self, templates: Block, ranked: Block, ties: np.ndarray) -> np.ndarray:
+    def _count_tied_before(self, templates: Block, ranked: Block, ties: np.ndarray) -> np.ndarray:
         """Return how many tied candidates are before the best mate in the gallery, (ties,).
 
         `ties` are the rows of the block with ties. A person's position is the position of its
@@ -270,9 +275,9 @@ class RankFacts(Reducer):
 
     def result(self) -> Self:
         mated = self.mates > 0
-        self.tied = (self.within - self.closer) * mated
+        self.tied = (self.not_farther - self.closer) * mated
         self.closer = self.closer * mated
-        self.before = self.before * mated
+        self.tied_before = self.tied_before * mated
         self.nearest[self.others == 0] = np.nan
         return self
 
@@ -320,13 +325,11 @@ def place_weights(
         return index, 1 + closer + tied_before, np.ones(len(closer))
     ranks_of_mate = tied + 1
     mate = np.repeat(index, ranks_of_mate)
-    position = (
-        np.arange(len(mate))
-        - np.repeat(np.cumsum(ranks_of_mate) - ranks_of_mate, ranks_of_mate)
-        + 1
-    )
-    mates_of_tied = mates_tied[mate]
-    tied_in_all = mates_of_tied + tied[mate]
+    # 1, 2, ... for each mate: its place r among the candidates tied with it.
+    first_entry = np.cumsum(ranks_of_mate) - ranks_of_mate
+    position = np.arange(len(mate)) - np.repeat(first_entry, ranks_of_mate) + 1
+    mates_of_tied = mates_tied[mate]  # m
+    tied_in_all = mates_of_tied + tied[mate]  # T
     weight = np.exp(
         _log_binomial(tied_in_all - position, mates_of_tied - 1)
         - _log_binomial(tied_in_all, mates_of_tied)
@@ -334,7 +337,7 @@ def place_weights(
     weight[tied_in_all == mates_of_tied] = 1.0
     # The weights of a mate add up to 1: dividing by their sum removes rounding in the logarithms.
     sums = np.bincount(mate, weight, minlength=len(closer))
-    return mate, 1 + closer[mate] + position - 1, weight / sums[mate]
+    return mate, closer[mate] + position, weight / sums[mate]
 
 
 def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:

@@ -20,8 +20,8 @@ MULTIPLE, LEAST = 16, 64
 class _OneThread:
     """A context in which libraries of linear algebra use one thread.
 
-    The number of threads is one of the whole process, so that contexts in several threads share
-    the limit: the first to begin sets the limit, and the last to end restores the former number.
+    The limit holds for the whole process, so contexts in several threads share it: the first to
+    begin sets the limit, and the last to end restores the former numbers of threads.
     """
 
     def __init__(self) -> None:
@@ -83,15 +83,17 @@ def on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None
 
 @cache
 def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
-    """Whether a product of two vectors has the same bits in any tile, and with sides exchanged.
+    """Whether a product of two vectors has the same bits in any matrix product.
 
-    Most libraries sum over the features in the same order, but no library guarantees the order: it
-    is tried here on random vectors, in tiles of a few sizes.
+    The size of the matrix product and the order of its factors vary between tiles. Most libraries
+    sum over the features in the same order, but no library guarantees the order, so it is tested
+    here on random vectors.
     """
     rng = np.random.default_rng(0)
     probe, gallery = rng.standard_normal((2, 512 + MULTIPLE, features), dtype=dtype.type)
     with _ONE_THREAD:
         products = probe @ gallery.T
+        # A large tile, and tiles with a short side, for which libraries may take other steps.
         for height, width in ((480, 496), (LEAST, 464), (320, LEAST + MULTIPLE)):
             rows = rng.permutation(len(probe))[:height]
             columns = rng.permutation(len(gallery))[:width]

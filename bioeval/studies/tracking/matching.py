@@ -90,6 +90,7 @@ def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered
         boxes.append(Boxes(code.reshape(-1)[order], frame, np.ascontiguousarray(rows.box[order])))
         orders.append(order)
         ids.append(distinct)
+    _refuse_frames_beyond_length(pair)
     counted, distractor = _evaluated_and_distractors(pair.truth, ignored, classes, numbered)
     frames, frames_from = len(frame_keys), "rows"
     if pair.frames is not None:
@@ -144,14 +145,18 @@ def _evaluated_and_distractors(
     return counted, ~counted & np.isin(truth.category, DISTRACTORS[ignored])
 
 
-def _remarks_on_rows(pair: Pair, counted: np.ndarray) -> list[Message]:
-    truth, result = pair.truth, pair.result
-    for rows in (truth, result):
+def _refuse_frames_beyond_length(pair: Pair) -> None:
+    for rows in (pair.truth, pair.result):
         if pair.frames is not None and (beyond := np.flatnonzero(rows.frame > pair.frames)).size:
             raise DataError(
                 f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at most "
                 f"{pair.frames}, the length that is {pair.frames_from}"
             )
+
+
+def _remarks_on_rows(pair: Pair, counted: np.ndarray) -> list[Message]:
+    truth = pair.truth
+    result = pair.result
     notes = [
         Message("no-boxes", side=side)
         for side, boxes in (("ground truth", counted.any()), ("result", len(result)))
@@ -228,8 +233,9 @@ def serials(truth: Boxes, result: Boxes, camera: np.ndarray) -> np.ndarray:
     """Return a number for each frame, by which consecutive frames differ by 1.
 
     Only frames with boxes of both sides are counted: nothing can be paired in any other frame, so
-    that it has the number of the frame before, and interrupts no pairing. Between two cameras, a
-    number is skipped.
+    that it has the number of the frame before, and interrupts no pairing. A number is
+    skipped between two cameras, so that pairing ``"previous-frame"`` keeps nothing from one camera
+    to the next.
     """
     frames = len(camera)
     has_both_sides = (np.diff(truth.starts(frames)) > 0) & (np.diff(result.starts(frames)) > 0)
@@ -255,12 +261,12 @@ def match(
     box = overlaps.truth.tolist()
     row = overlaps.row.tolist()
     iou = overlaps.iou.tolist()
-    target, identity = truth.code.tolist(), result.code.tolist()
+    target = truth.code.tolist()
+    identity = result.code.tolist()
     start = overlaps.start[truth.starts(frames)].tolist()
     matches: dict[int, int] = {}
-    last: dict[
-        int, tuple[int, int]
-    ] = {}  # each target's last identity, and the number of its frame
+    # The last identity of each target, and the number of its frame.
+    last: dict[int, tuple[int, int]] = {}
     for frame, number in enumerate(serial.tolist()):
         candidates = list(range(start[frame], start[frame + 1]))
         used_rows = set[int]()
@@ -302,7 +308,7 @@ def _assign(
     weight = np.zeros((len(distinct_boxes), len(distinct_rows)))
     weight[i, j] = iou
     if most_pairs:
-        # With this addition, one more pair outweighs any sum of overlaps.
+        # An overlap is at most 1: with this addition, one more pair outweighs any sum of them.
         weight[i, j] += 1 + min(weight.shape)
     assigned_i, assigned_j = linear_sum_assignment(weight, maximize=True)
     is_pair = weight[assigned_i, assigned_j] > 0

@@ -353,7 +353,7 @@ class ReidCounts:
         query = np.flatnonzero(self.cmc_matches.counts)
         closer = facts.closer[query]
         tied = facts.tied[query]
-        before = facts.before[query]
+        before = facts.tied_before[query]
         if ties == "expected" and tied.any():
             raise ProtocolError(
                 f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
