@@ -213,12 +213,14 @@ def _planned_interval(attrs: Attributes) -> Text:
 
 
 def _limits_of_differences(attrs: Attributes) -> Text:
+    if "interval_method" not in attrs:
+        return ""
     several = int(attrs.get("systems_compared", 2)) > 2
-    pairs = " hold for all pairs of systems together, and" if several else " hold"
-    adjusted = "not corrected for the number of measures"
+    pairs = "all pairs of systems together, and for " if several else ""
+    adjusted = "limits and p values are not corrected for the number of measures"
     if attrs["adjust"] == "holm":
         adjusted = "conclusions are adjusted for the number of measures (Holm)"
-    return f"of differences{pairs} for each measure by itself; {adjusted}"
+    return f"each has limits that hold for {pairs}its measure by itself; {adjusted}"
 
 
 #: The facts of the header: name, the attribute without which the fact is left out, and its wording.
@@ -247,7 +249,7 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
             f"of re-identification, {attrs['convention']}" if "convention" in attrs else ""
         ),
     ),
-    ("Limits", "adjust", _limits_of_differences),
+    ("Differences", "adjust", _limits_of_differences),
     ("Read", "reading", "{reading:name}"),
     (
         "No response",
@@ -374,6 +376,11 @@ def _removed_entries(attrs: Attributes) -> str:
 
 #: The rules of a task in words, by their attribute.
 _RULES: dict[str, Wording] = {
+    "systems_compared": lambda attrs: (
+        ""
+        if {"convention", "sequences", "use"} & {*attrs}
+        else "verification: each attempt compares two templates (single-template)"
+    ),
     "genuine_gallery_subjects": _size_of_gallery,
     "impostors": {
         "leave-subject-out": "impostors search without their own subject (leave-subject-out)",

@@ -99,14 +99,17 @@ def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
         is_drawn = method == "subject-bootstrap" and "replicates" in attrs
         drawn = f"; {attrs['replicates']:,} replicates, seed {attrs['seed']}" if is_drawn else ""
         words, labels = method_in_words(method), _labels_of(of_method)
-        methods.append(say("{method} ({labels}{drawn})", method=words, labels=labels, drawn=drawn))
+        methods.append(
+            say("by {method} ({labels}{drawn})", method=words, labels=labels, drawn=drawn)
+        )
     if methods:
         every = Enumeration(methods, ";")
-        yield say("Limits and p values of differences: {methods}.", methods=every)
+        text = "Limits and p values of differences: Student's test, with standard errors {methods}."
+        yield say(text, methods=every)
     if any(row.other_system for row in rows):
         yield (
-            "A system that is chosen because it has the best value looks better than it is: report "
-            "its value on other data."
+            "Differences are computed before rounding. A system that is chosen for its best value "
+            "looks better than it is: report its value on new data."
         )
 
 

@@ -54,6 +54,9 @@ _STATISTICS = {
     ("q1", ""): "largest",
 }
 
+#: The heading of a column of a statistic of two systems, if not its name.
+_OF_DIFFERENCES = {"separated": "better"}
+
 
 def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
     """Yield the tables of a task: a list of measures, and a grid for each set of dimensions."""
@@ -181,7 +184,7 @@ def _list(rows: Sequence[Row], id: str, several_systems: bool) -> Table:
         if key not in cells.names:
             cells.names[key] = [label_of(row)]
         cells.columns.setdefault(name, Column(name, text))
-        cells.add(key, name, row.cell)
+        cells.add(key, name, _better(row) if row.statistic == "separated" else row.cell)
         if row.statistic == "":
             name = f"threshold_{row.system}" if several_systems else "threshold"
             heading_of_threshold = _heading_of_threshold(row, several_systems)
@@ -209,7 +212,8 @@ def _heading(row: Row, several_systems: bool) -> tuple[str, Text] | None:
     part = str(row.places.get("part", default_part))
     statistic = row.statistic
     if row.other_system:
-        text = _difference(row) if statistic == "difference" else statistic.replace("_", " ")
+        words = _OF_DIFFERENCES.get(statistic, statistic.replace("_", " "))
+        text = _difference(row) if statistic == "difference" else words
         return f"{statistic}_{row.system}_{row.other_system}", text
     # Beside other systems, a mean over test parts is the value of its system.
     if several_systems and (not statistic or (statistic == "mean" and part != "train")):
@@ -240,7 +244,14 @@ def _label_of_part(row: Row) -> Text:
 
 
 def _difference(row: Row) -> Text:
-    return say("{a} - {b}", a=Label(row.system), b=Label(row.other_system))
+    return say("{a} minus {b}", a=Label(row.system), b=Label(row.other_system))
+
+
+def _better(row: Row) -> Text:
+    """Return the system that is shown to be better."""
+    if not row.value:
+        return "not shown"
+    return Label(row.system if row.value > 0 else row.other_system)
 
 
 def _pairs(rows: Sequence[Row], id: str) -> Table:
@@ -248,9 +259,9 @@ def _pairs(rows: Sequence[Row], id: str) -> Table:
     for row in rows:
         key = _key(row), row.system, row.other_system
         cells.names.setdefault(key, [label_of(row), _difference(row)])
-        column = Column(row.statistic, row.statistic.replace("_", " "))
-        cells.columns.setdefault(row.statistic, column)
-        cells.add(key, row.statistic, row.cell)
+        heading = _OF_DIFFERENCES.get(row.statistic, row.statistic.replace("_", " "))
+        cells.columns.setdefault(row.statistic, Column(row.statistic, heading))
+        cells.add(key, row.statistic, _better(row) if row.statistic == "separated" else row.cell)
     return cells.table(id, [Column("measure"), Column("systems", "systems")])
 
 

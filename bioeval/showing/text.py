@@ -195,7 +195,8 @@ def _measures(measures: Sequence[Mapping[str, Any]], _: str) -> Enumeration:
             is_without_rank = "rank" in places and "{rank}" not in measure["label"]
             label = measure["label"] + ", rank {rank}" * is_without_rank
             labels.append(labelled(label, places, measure.get("task", "verification")))
-    return Enumeration(labels, ";")
+    has_lists = len(measures) > len(labels) or any("rank" in measure for measure in measures)
+    return Enumeration(labels, ";" if has_lists else "and")
 
 
 #: What makes a text of a plain value, by the format in a template and what stands behind it.

@@ -96,7 +96,8 @@ class MeasureOfSystems:
             return Message("systems-better", best=best, worse=worse, number=len(worse))
         pairs = itertools.combinations(order, 2)
         if len(order) > 1 and all(self.too_few(i, j) for i, j in pairs):
-            reason = f"the systems differ on fewer than {self.least_discordant} {self.noun}"
+            fewest = f"fewer than {self.least_discordant} {self.noun}"
+            reason = f"the systems differ on {fewest}, too few for a test"
             return Message("systems-not-concluded", why=reason)
         return Message("systems-not-different", systems=self.systems)
 

@@ -67,7 +67,7 @@ STATISTICS = {
 _IN_UNIT_OF_MEASURE = ("low", "high", "difference", "difference_low", "difference_high")
 
 #: The statistics that tables of two systems show, and tables of more; others are in data alone.
-_SHOWN_OF_TWO = ("difference", "p_value", "p_adjusted")
+_SHOWN_OF_TWO = ("difference", "separated", "p_value", "p_adjusted")
 _SHOWN_OF_MORE = (*_SHOWN_OF_TWO, "rank", "letters")
 
 #: The dimensions that all measures have.
