@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -169,13 +170,10 @@ def _task(nodes: Sequence[Node], detail: Detail) -> _Task:
     is_defined = any(row.is_defined for row in rows)
     if detail == "brief":
         supported = [row for row in supported if row.is_brief]
-        letters: dict[str, set[str]] = {}
-        for row in supported:
-            if row.name.endswith("_letters"):
-                letters.setdefault(row.name, set()).add(row.text)
         # Letters that are all alike say no more than the answer.
-        alike = [name for name, texts in letters.items() if len(texts - {""}) < 2]
-        supported = [row for row in supported if row.name not in alike]
+        named = {(x.name, x.text) for x in supported if x.name.endswith("_letters") and x.text}
+        number = Counter(name for name, _ in named)
+        supported = [row for row in supported if number[row.name] != 1]
     return _Task(nodes, rows if detail == "all" else supported, is_defined)
 
 
@@ -216,7 +214,7 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     plain_rules = "; ".join(x for x in rules if isinstance(x, str))  # all rules in one line
     details += [*filter(None, [plain_rules]), *(x for x in rules if not isinstance(x, str))]
     texts_above += rules
-    details += task.texts(_cautions)
+    details += task.texts(lambda ds: [x for x in messages_of(ds.attrs) if x.code == _CAUTION])
     notes = [*_why_undefined(task), *task.texts(_support)]
     if any(row.name == "zero_far" for row in task.rows):
         notes += task.texts(_least_far)
@@ -228,10 +226,6 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     tables[0] = replace(tables[0], title=title, details=details)
     tables[-1] = replace(tables[-1], notes=notes)
     return Section(id, "", tables, task=task.rates_of)
-
-
-def _cautions(dataset: xr.Dataset) -> list[Text]:
-    return [message for message in messages_of(dataset.attrs) if message.code == _CAUTION]
 
 
 def _why_undefined(task: _Task) -> list[Text]:
@@ -278,7 +272,7 @@ def _support(dataset: xr.Dataset) -> list[Text]:
 def _least_far(dataset: xr.Dataset) -> Iterator[Text]:
     """Yield the note that no false accept among the data does not show a FAR of 0."""
     subjects, attempts = (value_of(dataset, x) for x in ("subjects", "impostor_attempts"))
-    if subjects and attempts:
+    if attempts and subjects and subjects > 1:
         yield say(
             "no {false accept} in these data does not mean {far} 0 in use: {people:count people} "
             "can show no {far} below {least:rate} (rule of 3)",

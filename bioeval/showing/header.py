@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
@@ -19,12 +18,7 @@ from bioeval.scores.fusion_rules import parse_fusion
 from bioeval.showing.blocks import Fact, Facts, Vocabulary
 from bioeval.showing.cells import Label
 from bioeval.showing.nodes import Node
-from bioeval.showing.sizes import (
-    candidates_in_words,
-    parts_in_words,
-    sides_in_words,
-    thresholds_in_words,
-)
+from bioeval.showing.sizes import candidates_in_words, parts_in_words, sides_in_words
 from bioeval.showing.terms import is_term, rates_are_of
 from bioeval.showing.text import Enumeration, Text, fields_of, say
 
@@ -95,7 +89,7 @@ def scores_in_words(kind: str, protocol: str = "") -> Text:
 def rules_of(dataset: xr.Dataset) -> list[Text]:
     """Return the parts, the gallery and the rules of a task in words; empty ones among them."""
     attrs = dataset.attrs
-    rules = [parts_in_words(dataset), thresholds_in_words(dataset), candidates_in_words(attrs)]
+    rules = [*parts_in_words(dataset), candidates_in_words(attrs)]
     return [*rules, *(_in_words(name, wording, attrs) for name, wording in _RULES.items())]
 
 
@@ -122,7 +116,7 @@ def _in_words(attribute: str, wording: Wording, attrs: Attributes) -> Text:
     template = wording if isinstance(wording, str) else wording.get(str(attrs[attribute]), "")
     if not template:
         return ""
-    values = {x: attrs[x] for x in fields_of(template) if not is_term(x)}
+    values = {x: attrs[x] for x in attrs if x.removesuffix("_next") in fields_of(template)}
     if any(form for _, _, form, _ in string.Formatter().parse(template)):
         return say(template, **values)
     return template.format(**values)
@@ -353,16 +347,6 @@ def _size_of_gallery(attrs: Attributes) -> str:
     return f"{text} ({impostor} for impostor attempts)"
 
 
-def _thresholds_of_parts(attrs: Attributes) -> Text:
-    return say(
-        "same data: at the threshold by the rule, {threshold:threshold}; in folds: mean and sd "
-        "over the test parts, at thresholds chosen without them, from {parts}",
-        threshold=float(attrs["rates_at_threshold"]),
-        threshold_next=float(attrs.get("rates_at_threshold_next", math.nan)),
-        parts=str(attrs["fold_thresholds"]),
-    )
-
-
 def _removed_entries(attrs: Attributes) -> str:
     """Return in words which entries a convention leaves out: of the CMC, and of other measures."""
     removed = _ENTRIES_LEFT_OUT[attrs["removes"]]
@@ -412,7 +396,9 @@ _RULES: dict[str, Wording] = {
     "claims": lambda attrs: "" if attrs["claims"] == "all" else f"claims {attrs['claims']}",
     "people_here": "these data have {people_here}; attempts that share a person are not "
     "independent, so more people than listed may be needed",
-    "fold_thresholds": _thresholds_of_parts,
+    "fold_thresholds": "same data: at the threshold by the rule, {rates_at_threshold:threshold}; "
+    "in folds: mean and sd over the test parts, at thresholds chosen without them, from "
+    "{fold_thresholds:name}",
     "fta": lambda attrs: f"FTA {100 * float(attrs['fta']):g} %",
     "fte": lambda attrs: f"FTE {100 * float(attrs['fte']):g} %",
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from bioeval.results.words import method_in_words
 from bioeval.showing.blocks import Section, Table
-from bioeval.showing.cells import Number, Quantity
+from bioeval.showing.cells import Quantity
 from bioeval.showing.labels import label_of
 from bioeval.showing.rows import Row
 from bioeval.showing.text import Enumeration, Phrase, Text, say
@@ -59,21 +59,17 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
         text = "At thresholds chosen on the same test part (optimistic): {labels}."
         yield say(text, labels=_labels_of(chosen_on_test))
     if any(x.flagged for x in cells):
-        yield (
-            "*: fewer than 30 subjects, or fewer than 30 independent errors expected: too few to "
-            "rank groups."
-        )
+        yield "*: too few to rank groups: under 30 subjects, or 30 independent errors expected."
     for noun in lettered:
         yield (
             f"{noun} that share a letter in a column are not significantly different; letters "
             "begin with the best value."
         )
-    if weights := {x.node.dataset.attrs["alpha"] for x in rows if x.name in ("fdr", "garbe")}:
-        yield say(
-            "FDR and GARBE give {far} a weight of {alphas}. FDR is near 1 whenever all rates are "
-            "small, which does not show that groups are equal.",
-            alphas=Enumeration([Number(x, digits=6) for x in weights]),
+    for weight in dict.fromkeys(x.node.dataset.attrs["alpha"] for x in rows if x.name == "fdr"):
+        text = (
+            "FDR and GARBE give {far} a weight of {weight:digits 6}; small rates make FDR near 1."
         )
+        yield say(text, weight=weight)
     if any(x.interval for x in cells):
         yield from _intervals(rows)
     yield from _of_differences(differences)
@@ -99,9 +95,8 @@ def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
         is_drawn = method == "subject-bootstrap" and "replicates" in attrs
         drawn = f"; {attrs['replicates']:,} replicates, seed {attrs['seed']}" if is_drawn else ""
         words, labels = method_in_words(method), _labels_of(of_method)
-        methods.append(
-            say("by {method} ({labels}{drawn})", method=words, labels=labels, drawn=drawn)
-        )
+        text = "by {method} ({labels}{drawn})"
+        methods.append(say(text, method=words, labels=labels, drawn=drawn))
     if methods:
         every = Enumeration(methods, ";")
         text = "Limits and p values of differences: Student's test, with standard errors {methods}."

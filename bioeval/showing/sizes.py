@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -113,19 +113,18 @@ def _total(dataset: xr.Dataset, name: str) -> int | None:
     return int(np.nansum(values))
 
 
-def parts_in_words(dataset: xr.Dataset) -> Text:
-    """Return how often the data were divided, and how many subjects each part has; maybe empty."""
+def parts_in_words(dataset: xr.Dataset) -> Iterator[Text]:
+    """Yield how often the data were divided, with the subjects of each part, and the thresholds."""
     if "partitions" in dataset.attrs:
         partitions = counted(int(dataset.attrs["partitions"]), "partitions")
         people = _range_of(dataset, "gallery_subjects")
         templates = _range_of(dataset, "gallery_templates")
-        if templates is None:
-            return partitions
-        text = "{partitions}; each gallery: {templates} templates"
-        text += " of {people} subjects" if people is not None else ""
-        return say(text, partitions=partitions, templates=templates, people=people)
+        text = "{partitions}"
+        text += "; each gallery: {templates} templates" if templates is not None else ""
+        text += " of {people} subjects" if templates is not None and people is not None else ""
+        yield say(text, partitions=partitions, templates=templates, people=people)
     if not {"repeat", "fold", "part"} <= {*dataset.dims}:
-        return ""
+        return
     divided = "{repeats:count repeats}"
     if "experiment" not in dataset.attrs:
         divisions = "{repeats:count divisions} into "
@@ -137,19 +136,12 @@ def parts_in_words(dataset: xr.Dataset) -> Text:
     for part in ("train", "test"):
         of_part = subjects.values.take(parts.index(part), axis=subjects.dims.index("part"))
         sizes[part] = _range(of_part)
-    return say(text, sizes_are_of=str(dataset.attrs.get("sizes_are_of", "subjects")), **sizes)
-
-
-def thresholds_in_words(dataset: xr.Dataset) -> Text:
-    """Return the least and the most of the thresholds of folds; empty if all are equal."""
-    if not {"repeat", "fold", "part"} <= {*dataset.dims} or "threshold" not in dataset.variables:
-        return ""
-    values = dataset.variables["threshold"].values
-    thresholds = values[np.isfinite(values)]
-    if not thresholds.size or thresholds.min() == thresholds.max():
-        return ""
-    least, most = (Score(x, digits=4) for x in (thresholds.min(), thresholds.max()))
-    return say("thresholds from {least} to {most}", least=least, most=most)
+    yield say(text, sizes_are_of=str(dataset.attrs.get("sizes_are_of", "subjects")), **sizes)
+    thresholds = dataset.variables["threshold"].values if "threshold" in dataset else np.empty(0)
+    thresholds = thresholds[np.isfinite(thresholds)]
+    if len({*thresholds}) > 1:
+        least, most = (Score(x, digits=4) for x in (thresholds.min(), thresholds.max()))
+        yield say("thresholds from {least} to {most}", least=least, most=most)
 
 
 def _range_of(dataset: xr.Dataset, name: str) -> Text | None:

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from bioeval.results.variables import PLACES
 from bioeval.showing.blocks import Column, Table
 from bioeval.showing.cells import Label, Labels, Quantity, Rate
@@ -53,9 +55,6 @@ _STATISTICS = {
     ("q0", ""): "smallest",
     ("q1", ""): "largest",
 }
-
-#: The heading of a column of a statistic of two systems, if not its name.
-_OF_DIFFERENCES = {"separated": "better"}
 
 
 def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
@@ -154,13 +153,10 @@ class _Cells:
     def add(self, row: Hashable, column: Hashable, cell: Text) -> None:
         self._cells.setdefault(row, {})[column] = cell
 
-    def are_alike(self, column: Hashable, other: Hashable) -> bool:
-        """Whether all numbers of a column are equal, or nearly so, in the other column."""
-        pairs = [(x.get(column), x.get(other)) for x in self._cells.values() if column in x]
-        return all(
-            isinstance(a, Quantity) and isinstance(b, Quantity) and math.isclose(a.value, b.value)
-            for a, b in pairs
-        )
+    def values(self, column: Hashable, other: Hashable) -> list[float]:
+        """Return the numbers of a column in the rows of another column."""
+        cells = (x.get(column) for x in self._cells.values() if other in x)
+        return [cell.value if isinstance(cell, Quantity) else math.nan for cell in cells]
 
     def table(self, id: str, heads: Sequence[Column], title: str = "") -> Table:
         """Return the table of the rows and columns that have names."""
@@ -184,7 +180,7 @@ def _list(rows: Sequence[Row], id: str, several_systems: bool) -> Table:
         if key not in cells.names:
             cells.names[key] = [label_of(row)]
         cells.columns.setdefault(name, Column(name, text))
-        cells.add(key, name, _better(row) if row.statistic == "separated" else row.cell)
+        cells.add(key, name, _cell(row))
         if row.statistic == "":
             name = f"threshold_{row.system}" if several_systems else "threshold"
             heading_of_threshold = _heading_of_threshold(row, several_systems)
@@ -195,8 +191,9 @@ def _list(rows: Sequence[Row], id: str, several_systems: bool) -> Table:
     in_rows = {row.value for row in rows if row.about.get("shown") == "threshold"}
     all_in_rows = all(row.threshold in in_rows for row in rows if row.threshold_cell is not None)
     names = [x for x in cells.columns if not (all_in_rows and str(x).startswith("threshold"))]
-    means = [x for x in ("test", "value_test") if x in names]
-    if means and "pooled" in names and cells.are_alike("pooled", means[0]):
+    mean = "test" if "test" in names else "value_test"
+    pooled = cells.values("pooled", "pooled")
+    if pooled and np.allclose(pooled, cells.values(mean, "pooled"), rtol=1e-12, atol=0):
         names.remove("pooled")
     if any(row.statistic for row in rows):
         values = [x for x in names if str(x).startswith("value")]
@@ -212,8 +209,7 @@ def _heading(row: Row, several_systems: bool) -> tuple[str, Text] | None:
     part = str(row.places.get("part", default_part))
     statistic = row.statistic
     if row.other_system:
-        words = _OF_DIFFERENCES.get(statistic, statistic.replace("_", " "))
-        text = _difference(row) if statistic == "difference" else words
+        text = _difference(row) if statistic == "difference" else _name_of(statistic)
         return f"{statistic}_{row.system}_{row.other_system}", text
     # Beside other systems, a mean over test parts is the value of its system.
     if several_systems and (not statistic or (statistic == "mean" and part != "train")):
@@ -247,11 +243,16 @@ def _difference(row: Row) -> Text:
     return say("{a} minus {b}", a=Label(row.system), b=Label(row.other_system))
 
 
-def _better(row: Row) -> Text:
-    """Return the system that is shown to be better."""
-    if not row.value:
-        return "not shown"
-    return Label(row.system if row.value > 0 else row.other_system)
+def _name_of(statistic: str) -> str:
+    return "better" if statistic == "separated" else statistic.replace("_", " ")
+
+
+def _cell(row: Row) -> Text:
+    """Return the number of a row; in place of a sign, the system that is shown to be better."""
+    if row.statistic != "separated":
+        return row.cell
+    better = row.system if row.value > 0 else row.other_system
+    return Label(better) if row.value else "not shown"
 
 
 def _pairs(rows: Sequence[Row], id: str) -> Table:
@@ -259,9 +260,9 @@ def _pairs(rows: Sequence[Row], id: str) -> Table:
     for row in rows:
         key = _key(row), row.system, row.other_system
         cells.names.setdefault(key, [label_of(row), _difference(row)])
-        heading = _OF_DIFFERENCES.get(row.statistic, row.statistic.replace("_", " "))
-        cells.columns.setdefault(row.statistic, Column(row.statistic, heading))
-        cells.add(key, row.statistic, _better(row) if row.statistic == "separated" else row.cell)
+        column = Column(row.statistic, _name_of(row.statistic))
+        cells.columns.setdefault(row.statistic, column)
+        cells.add(key, row.statistic, _cell(row))
     return cells.table(id, [Column("measure"), Column("systems", "systems")])
 
 
