@@ -92,7 +92,7 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
     texts_above: list[Text] = []
     sections = [_section(task, several, texts_above) for task in tasks]
     notes = [*notes_of([row for task in tasks for row in task.rows], sections)]
-    if any(node.result_type in ("verification", "open-set") for node in nodes):
+    if nodes[0].result_type in ("verification", "open-set"):
         notes.append("be.study_threshold (bioeval threshold) chooses a threshold for use.")
     blocks = [*messages.alarms, header_of(nodes, verbose=detail != "brief")]
     for answer in messages.answers:

@@ -365,6 +365,10 @@ _RULES: dict[str, Wording] = {
         if {"convention", "sequences", "use"} & {*attrs}
         else "verification: each attempt compares two templates (single-template)"
     ),
+    "templates": {
+        "single": "an attempt compares two templates",
+        "multi": "an attempt is compared with all templates of a subject",
+    },
     "genuine_gallery_subjects": _size_of_gallery,
     "impostors": {
         "leave-subject-out": "impostors search without their own subject (leave-subject-out)",
