@@ -1,4 +1,4 @@
-"""Calibration: what log-likelihood ratios cost, and what the same scores could reach."""
+"""``be.calibration``: what log-likelihood ratios cost, and what the same scores could reach."""
 
 from __future__ import annotations
 
@@ -142,11 +142,14 @@ CALIBRATION = {
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
 }
 
-#: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.
+#: Natural log odds of the priors of the curves.
 LOG_ODDS: np.ndarray = np.linspace(-10.0, 10.0, 81)
+
+#: Natural log-likelihood ratios of a Tippett plot, from 10 decades below to 10 decades above even.
 RATIOS = np.linspace(-10.0, 10.0, 201) * math.log(10)
 
-_EVEN = len(LOG_ODDS) // 2  # index of log odds 0, at which the cross-entropy is Cllr
+# The index of the log odds 0, where the empirical cross-entropy is Cllr.
+_EVEN_ODDS = len(LOG_ODDS) // 2
 
 PRIORS = (0.5, 0.1, 0.01, 0.001)
 
@@ -163,12 +166,12 @@ def check_costs_of_errors(costs: Any) -> tuple[float, float]:
 
 
 def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
-    """Return the ratios at or above which accepting has the lower expected cost.
+    """Return, for each prior, the ratio from which accepting has the lower expected cost.
 
     The Bayes threshold is ``log(c_fa (1 - prior) / (c_miss prior))``: Bruemmer and du Preez (2006).
     """
-    miss, accept = costs
-    return np.array([math.log(accept * (1 - p) / (miss * p)) for p in priors.tolist()])
+    miss, false_accept = costs
+    return np.array([math.log(false_accept * (1 - p) / (miss * p)) for p in priors.tolist()])
 
 
 def _rounded_down_to_six_digits(thresholds: np.ndarray) -> np.ndarray:
@@ -177,9 +180,10 @@ def _rounded_down_to_six_digits(thresholds: np.ndarray) -> np.ndarray:
 
 
 def _next_ratios(counts: CalibrationCounts, thresholds: np.ndarray) -> np.ndarray:
-    """Return numbers of six digits below thresholds, without a ratio between the two.
+    """Return, for each threshold, the next ratio below the threshold rounded down to six digits.
 
-    NaN where a ratio is between.
+    It tells that the rounded threshold, as it is shown, decides as the threshold does; NaN where
+    the scores have a ratio between the two.
     """
     distances = 0.0 - thresholds
     rounded = 0.0 - _rounded_down_to_six_digits(thresholds)
@@ -189,52 +193,25 @@ def _next_ratios(counts: CalibrationCounts, thresholds: np.ndarray) -> np.ndarra
 
 
 def _last_distances_above(ratios: np.ndarray) -> np.ndarray:
+    """Return the largest distances whose ratios are above `ratios`."""
     return np.nextafter(0.0 - ratios, -np.inf)
 
 
 def calibration_dataset(
     counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]
 ) -> xr.Dataset:
-    """Return the dataset; for scores that are not ratios, the best of any monotone map."""
-    curve = scipy.special.expit(LOG_ODDS)
-    at_priors = _cost_weights(priors, costs)
-    at_odds = _cost_weights(curve)
-    beta = costs[1] * (1 - priors) / (costs[0] * priors)  # weight of FAR where FRR has the weight 1
-    values: dict[str, Any] = {}
+    """Return the result, without the actual costs where the scores are no log-likelihood ratios."""
     coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
-    if counts.genuine_loss is not None and counts.impostor_loss is not None:
-        thresholds = bayes_thresholds(priors, costs)
-        frr, far = _frr_and_far(counts, 0.0 - thresholds)
-        values |= {"bayes_threshold": thresholds, "far_at_bayes": far, "frr_at_bayes": frr}
-        values["bayes_threshold_next"] = _next_ratios(counts, thresholds)
-        values["act_dcf"] = at_priors[0] * frr + at_priors[1] * far
-        values["c_primary"] = float((frr + beta * far).mean())
-        frr, far = _frr_and_far(counts, 0.0 + LOG_ODDS)
-        values["bayes_error"] = at_odds[0] * frr + at_odds[1] * far
-        frr, far = _frr_and_far(counts, _last_distances_above(RATIOS))
-        values |= {"genuine_above": 1 - frr, "impostor_above": far}
-        values["ece"] = (curve * counts.genuine_loss + (1 - curve) * counts.impostor_loss) / LOG2
-        values["cllr"] = float(values["ece"][_EVEN])
+    values = _actual_costs(counts, priors, costs)
+    if values:
         coordinates["llr"] = RATIOS
-    pooled = counts.pooled
-    none = np.full(len(priors), np.nan)
-    min_ece = np.full(len(LOG_ODDS), np.nan)
-    values |= {"min_dcf": none, "min_bayes_error": min_ece, "min_c_primary": math.nan}
-    if pooled is not None:
-        values["min_dcf"] = counts.least_cost(*at_priors)
-        values["min_bayes_error"] = counts.least_cost(*at_odds)
-        values["min_c_primary"] = float(counts.least_cost(np.ones(len(beta)), beta).mean())
-        min_ece = pooled.cross_entropy(LOG_ODDS)
-        low, high = (to_user(x, counts.about.kind) for x in (counts.low, counts.high))
-        values |= {"pav_low": np.minimum(low, high), "pav_high": np.maximum(low, high)}
-        values |= {"pav_llr": pooled.llr, "pav_genuine": pooled.genuine}
-        values["pav_impostor"] = pooled.impostor
-    values |= {"min_ece": min_ece, "min_cllr": float(min_ece[_EVEN])}
+    values |= _least_costs(counts, priors, costs)
     if "cllr" in values:
         with np.errstate(invalid="ignore"):
             values["calibration_loss"] = values["cllr"] - values["min_cllr"]
+    prior_of_odds = scipy.special.expit(LOG_ODDS)
     entr = scipy.special.entr
-    values["reference_ece"] = (entr(curve) + entr(1 - curve)) / LOG2
+    values["reference_ece"] = (entr(prior_of_odds) + entr(1 - prior_of_odds)) / LOG2
     values["genuine_attempts"] = len(counts.genuine)
     values["impostor_attempts"] = counts.impostor_attempts
     attrs: dict[str, Any] = about_attrs(
@@ -244,7 +221,7 @@ def calibration_dataset(
         _messages_on_costs(counts, priors, costs, values),
     )
     attrs |= {"cost_miss": costs[0], "cost_false_accept": costs[1]}
-    attrs["chosen_on"] = "given"  # thresholds of Bayes
+    attrs["chosen_on"] = "given"  # the Bayes thresholds depend on no scores
     attrs["definition"] = (
         "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
         "the same data (optimistic)"
@@ -252,6 +229,75 @@ def calibration_dataset(
     names = dict.fromkeys((*CALIBRATION, *values))
     in_order = {name: values[name] for name in names if name in values}
     return dataset(in_order, CALIBRATION, coordinates, attrs, first=())
+
+
+def _actual_costs(
+    counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]
+) -> dict[str, Any]:
+    """Return the costs of the ratios as they are; empty if the scores are no ratios."""
+    if counts.genuine_loss is None or counts.impostor_loss is None:
+        return {}
+    thresholds = bayes_thresholds(priors, costs)
+    frr, far = _frr_and_far(counts, 0.0 - thresholds)
+    weight_frr, weight_far = _cost_weights(priors, costs)
+    values: dict[str, Any] = {
+        "bayes_threshold": thresholds,
+        "far_at_bayes": far,
+        "frr_at_bayes": frr,
+        "bayes_threshold_next": _next_ratios(counts, thresholds),
+        "act_dcf": weight_frr * frr + weight_far * far,
+        "c_primary": float((frr + _beta(priors, costs) * far).mean()),
+    }
+    frr, far = _frr_and_far(counts, 0.0 + LOG_ODDS)
+    prior_of_odds = scipy.special.expit(LOG_ODDS)
+    weight_frr, weight_far = _cost_weights(prior_of_odds)
+    values["bayes_error"] = weight_frr * frr + weight_far * far
+    frr, far = _frr_and_far(counts, _last_distances_above(RATIOS))
+    values |= {"genuine_above": 1 - frr, "impostor_above": far}
+    values["ece"] = (
+        prior_of_odds * counts.genuine_loss + (1 - prior_of_odds) * counts.impostor_loss
+    ) / LOG2
+    values["cllr"] = float(values["ece"][_EVEN_ODDS])
+    return values
+
+
+def _least_costs(
+    counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]
+) -> dict[str, Any]:
+    """Return the least costs of any threshold or monotone map, and the isotonic blocks.
+
+    Costs are NaN unless both classes have attempts.
+    """
+    pooled = counts.pooled
+    if pooled is None:
+        nan_over_odds = np.full(len(LOG_ODDS), np.nan)
+        return {
+            "min_dcf": np.full(len(priors), np.nan),
+            "min_bayes_error": nan_over_odds,
+            "min_c_primary": math.nan,
+            "min_ece": nan_over_odds,
+            "min_cllr": math.nan,
+        }
+    min_ece = pooled.cross_entropy(LOG_ODDS)
+    low, high = (to_user(x, counts.about.kind) for x in (counts.low, counts.high))
+    beta = _beta(priors, costs)
+    return {
+        "min_dcf": counts.least_cost(*_cost_weights(priors, costs)),
+        "min_bayes_error": counts.least_cost(*_cost_weights(scipy.special.expit(LOG_ODDS))),
+        "min_c_primary": float(counts.least_cost(np.ones(len(beta)), beta).mean()),
+        "pav_low": np.minimum(low, high),
+        "pav_high": np.maximum(low, high),
+        "pav_llr": pooled.llr,
+        "pav_genuine": pooled.genuine,
+        "pav_impostor": pooled.impostor,
+        "min_ece": min_ece,
+        "min_cllr": float(min_ece[_EVEN_ODDS]),
+    }
+
+
+def _beta(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
+    """Return the weight of FAR at each prior where FRR has the weight 1."""
+    return costs[1] * (1 - priors) / (costs[0] * priors)
 
 
 def _frr_and_far(counts: CalibrationCounts, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -262,7 +308,7 @@ def _frr_and_far(counts: CalibrationCounts, distances: np.ndarray) -> tuple[np.n
 def _cost_weights(
     prior: np.ndarray, costs: tuple[float, float] = (1.0, 1.0)
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of FRR and FAR in the cost, normalised by the cost without scores."""
+    """Return the weights of FRR and FAR in a cost that is 1 for deciding without scores."""
     trivial = trivial_cost(prior, *costs)
     return prior * costs[0] / trivial, (1 - prior) * costs[1] / trivial
 
@@ -355,8 +401,9 @@ def calibration(
     >>> print(f"{found.cllr.item():.3f} {found.min_cllr.item():.3f}")
     0.140 0.128
     """
-    checked, pair = check_priors(priors), check_costs_of_errors(costs)
-    if not len(checked):
+    checked_priors = check_priors(priors)
+    checked_costs = check_costs_of_errors(costs)
+    if not len(checked_priors):
         raise DataError("`priors` is empty; expected at least one prior")
     require_scores(scores)
     intervals = interval_of(interval, BY_PEOPLE)
@@ -365,13 +412,13 @@ def calibration(
     distances = np.empty(0)
     shifts = None
     if scores.kind == "llr":
-        bayes = bayes_thresholds(checked, pair)
+        bayes = bayes_thresholds(checked_priors, checked_costs)
         thresholds = np.concatenate([bayes, _rounded_down_to_six_digits(bayes), -LOG_ODDS])
         distances = np.concatenate([0.0 - thresholds, _last_distances_above(RATIOS)])
         shifts = LOG_ODDS
     with steps_reported():
         counts = count_for_calibration(scores, wanted=distances, shifts=shifts)
-    ds = calibration_dataset(counts, checked, pair)
+    ds = calibration_dataset(counts, checked_priors, checked_costs)
     if intervals is None:
         return ds
     return with_intervals(ds, CALIBRATION, scores, intervals)
@@ -393,16 +440,18 @@ def with_intervals(
 ) -> xr.Dataset:
     """Return a result with the limits of Cllr and, at each prior, of the actual cost.
 
-    A cost is a sum of two rates with limits, which are taken as independent (Zou and Donner 2008),
-    as in :func:`bioeval.judge_threshold`.
+    An actual cost is a weighted sum of two rates. Its limits are those of Zou and Donner (2008)
+    from the limits of both rates, which are taken as independent, as in
+    :func:`bioeval.judge_threshold`.
     """
     bayes = ds["bayes_threshold"].values
-    thresholds, place = np.unique(bayes, return_inverse=True)
+    thresholds, threshold_of_prior = np.unique(bayes, return_inverse=True)
     rates = verification(scores, thresholds=thresholds, far_targets=(), auc=False, interval=options)
     weights = _cost_weights(
         ds["prior"].values, (ds.attrs["cost_miss"], ds.attrs["cost_false_accept"])
     )
-    limits = {"act_dcf": limits_of_cost(rates.isel(threshold=place.reshape(-1)), *weights)}
+    rates_of_priors = rates.isel(threshold=threshold_of_prior.reshape(-1))
+    limits = {"act_dcf": limits_of_cost(rates_of_priors, *weights)}
     limits["cllr"] = np.array(np.nan), np.array(np.nan)
     if math.isfinite(ds["cllr"].item()):
         with rows_reported():
@@ -412,58 +461,70 @@ def with_intervals(
 
 
 class LossesOfPeople(Reducer):
-    """Sums of losses, and numbers of attempts: genuine by person, impostor by pair of people.
+    """Sums of losses and numbers of attempts: genuine by person, impostor by pair of people.
 
-    - `people`: the people of both sides
-    - `genuine` (float64 (2, people)): sums of losses, and attempts
-    - `impostor`: arrays (entries,): the person of the probe, the person claimed, sum and number
+    Attributes
+    ----------
+    people : People
+        The people of both sides.
+    genuine : float64 (2, people)
+        The sum of the losses and the number of the genuine attempts of each person.
+    impostor : tuple of four arrays (entries,)
+        The person of the probe, the person claimed, and the sum of the losses and the number of
+        impostor attempts between them. A pair of people may have several entries.
     """
 
     def prepare(self, parts: Parts) -> None:
         codes, mates = parts.scores.codes, parts.mates
         self.people = People(codes, codes.probe, codes.gallery)
-        self._sides = self.people.of_code[codes.probe], self.people.of_code[codes.gallery]
-        values = scored(mates.distance) if mates.rejected else mates.distance
-        values = np.where(np.isnan(values), np.inf, values)  # failed: a ratio of minus infinity
-        owner = self._sides[0][mates.probe]
-        losses = np.logaddexp(0, values.astype(np.float64))
-        sums = (np.bincount(owner, x, self.people.number) for x in (losses, None))
-        self.genuine = np.array([*sums], dtype=np.float64)
-        self._sums: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
+        self._person_of_probe = self.people.of_code[codes.probe]
+        self._person_of_template = self.people.of_code[codes.gallery]
+        distances = scored(mates.distance) if mates.rejected else mates.distance
+        # A failed genuine comparison has the log-likelihood ratio minus infinity.
+        distances = np.where(np.isnan(distances), np.inf, distances)
+        person = self._person_of_probe[mates.probe]
+        losses = np.logaddexp(0, distances.astype(np.float64))
+        sums_and_numbers = (np.bincount(person, x, self.people.number) for x in (losses, None))
+        self.genuine = np.array([*sums_and_numbers], dtype=np.float64)
+        self._impostor_of_block: dict[tuple[int, int], tuple[np.ndarray, ...]] = {}
 
     def fresh(self) -> Self:
         other = super().fresh()
-        other._sums = {}
+        other._impostor_of_block = {}
         return other
 
     def add(self, block: Block) -> None:
         """Add the losses of the impostor attempts; a failed comparison has no loss."""
         people = self.people.number
         for side, part in enumerate(block.sides()):
-            probe, claimed = self._sides[0][part.probe], self._sides[1][part.gallery]
+            probe = self._person_of_probe[part.probe]
+            claimed = self._person_of_template[part.gallery]
             has_score = ~np.isnan(part.values)
-            key = np.broadcast_to(probe * people + claimed, has_score.shape)[has_score]
-            key, pair = np.unique(key, return_inverse=True)
-            pair = pair.reshape(-1)
+            # A pair of people has one number: `probe * people + claimed`.
+            pair = np.broadcast_to(probe * people + claimed, has_score.shape)[has_score]
+            pairs, index = np.unique(pair, return_inverse=True)
+            index = index.reshape(-1)
             losses = np.logaddexp(0, -part.values[has_score].astype(np.float64))
-            sums = (np.bincount(pair, x, len(key)) for x in (losses, None))
-            self._sums[part.order, side] = (*np.divmod(key, max(people, 1)), *sums)
+            sums_and_numbers = (np.bincount(index, x, len(pairs)) for x in (losses, None))
+            entries_of_block = (*np.divmod(pairs, max(people, 1)), *sums_and_numbers)
+            self._impostor_of_block[part.order, side] = entries_of_block
 
     def merge(self, other: Self) -> None:
-        self._sums |= other._sums
+        self._impostor_of_block |= other._impostor_of_block
 
     def result(self) -> Self:
-        blocks = [self._sums[key] for key in sorted(self._sums)]
+        blocks = [self._impostor_of_block[key] for key in sorted(self._impostor_of_block)]
         self.impostor = tuple(map(np.concatenate, zip(*blocks, strict=True)))
         return self
 
 
 def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of Cllr.
+    """Return the limits of Cllr, by the jackknife or by the bootstrap over people.
 
-    Without a person, the genuine attempts of the person are missing, and the impostor attempts with
-    the person on either side. In a replicate, a genuine attempt counts as often as its person was
-    drawn; the weight of an impostor attempt is the product of the numbers of both people.
+    The jackknife leaves out a person at a time, with the genuine attempts of the person and the
+    impostor attempts that have the person on either side. In a replicate of the bootstrap, a
+    genuine attempt counts as often as its person was drawn, and an impostor attempt as often as
+    the product of the numbers of both people.
     """
     with threads_for(scores):
         (losses,) = reduce(scores, LossesOfPeople())
@@ -471,39 +532,41 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     probe, claimed, loss, number = losses.impostor
     if options.resamples:
         weights = options.weights(len(no_person), no_person)
-        of_genuine = ratio(*linear_forms(genuine, weights))
-        sums = [bilinear_forms(probe, claimed, x, weights) for x in (loss, number)]
-        cllr = (of_genuine + ratio(*sums)) / (2 * LOG2)
+        genuine_mean = ratio(*linear_forms(genuine, weights))
+        impostor_sums = [bilinear_forms(probe, claimed, x, weights) for x in (loss, number)]
+        cllr = (genuine_mean + ratio(*impostor_sums)) / (2 * LOG2)
         return percentile(cllr, options.confidence)
     group, groups = groups_of_people(no_person)
     probe_group, claimed_group = group[probe], group[claimed]
 
     def sums_without_each_person(
-        of_genuine: np.ndarray, of_pairs: np.ndarray
+        by_person: np.ndarray, by_pair: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        of_person = np.bincount(group, of_genuine, groups + 1)
-        of_either_side = np.bincount(probe_group, of_pairs, groups + 1)
-        of_either_side += np.bincount(
-            claimed_group, of_pairs * (probe_group != claimed_group), groups + 1
+        """Return the genuine and the impostor sums of the attempts without each person."""
+        genuine_of_person = np.bincount(group, by_person, groups + 1)
+        impostor_of_person = np.bincount(probe_group, by_pair, groups + 1)
+        impostor_of_person += np.bincount(
+            claimed_group, by_pair * (probe_group != claimed_group), groups + 1
         )
-        sums_of_classes = (of_person, of_genuine.sum()), (of_either_side, of_pairs.sum())
-        left = [without_each(x[:groups], np.array(total)) for x, total in sums_of_classes]
-        return left[0], left[1]
+        return (
+            without_each(genuine_of_person[:groups], np.array(by_person.sum())),
+            without_each(impostor_of_person[:groups], np.array(by_pair.sum())),
+        )
 
-    losses_of = sums_without_each_person(genuine[0], loss)
-    numbers_of = sums_without_each_person(genuine[1], number)
-    means = [ratio(*x) for x in zip(losses_of, numbers_of, strict=True)]
+    genuine_loss, impostor_loss = sums_without_each_person(genuine[0], loss)
+    genuine_number, impostor_number = sums_without_each_person(genuine[1], number)
+    means = ratio(genuine_loss, genuine_number), ratio(impostor_loss, impostor_number)
     cllr = (means[0] + means[1]) / (2 * LOG2)
     return student(cllr, options.confidence, bounds=(0.0, np.inf))
 
 
-def _measure_of_ratios(scores: Scores, name: str, *how: Any) -> float:
+def _measure_of_ratios(scores: Scores, name: str, *priors: Sequence[float]) -> float:
     if scores.kind != "llr":
         raise ProtocolError(
             f"{name} is of log-likelihood ratios, and these scores are a {scores.kind}; calibrate "
             'them first, or give `kind="llr"`'
         )
-    return float(calibration(scores, *how)[name].item())
+    return float(calibration(scores, *priors)[name].item())
 
 
 MEASURES = (

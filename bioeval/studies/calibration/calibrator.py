@@ -1,8 +1,8 @@
 """``be.Calibrator``: scores as log-likelihood ratios, by logistic or isotonic regression.
 
-Logistic regression of the class of an attempt on the scores of one or several systems is
-minimised exactly over all attempts, by Newton's method: each step is a pass over the scores, of
-which nothing is kept but sums.
+The loss of the logistic regression, of the class of an attempt on the scores of one or several
+systems, is minimised over all attempts by Newton's method. Each step reads all scores, and keeps
+only their sums.
 """
 
 from __future__ import annotations
@@ -87,31 +87,35 @@ class ScoreTransformer(Parameters, ABC):
 
 
 def transforms_scores(estimator: Any) -> bool:
-    """Whether an estimator takes scores, alone or as the steps of a pipeline."""
+    """Whether an estimator transforms scores: one of this package, or a pipeline of such steps."""
     steps = getattr(estimator, "steps", None)
     if steps:
         return all(transforms_scores(step) for _, step in steps)
     return isinstance(estimator, ScoreTransformer)
 
 
-#: Weight of the squared weights of standardised scores, where the classes are separable.
+#: The factor of the squared weights in the penalised loss, where the classes are separable.
 PENALTY = 1e-6
 
 SEPARABLE = Message("training-scores-separable")
 
-# Newton's method converges in about ten steps where there is a minimum.
-_STEPS = 60
+# The most steps of Newton's method, which converges in about ten where there is a minimum.
+_MOST_STEPS = 60
 
-# Squared Newton decrement, as a proportion of the loss, from which one more step is the last.
-_CLOSE = 1e-10
+# The step is the last one if its squared Newton decrement is at most this proportion of the loss.
+_CONVERGED = 1e-10
 
-# Weights of standardised scores that only a minimum at infinity leads to.
-_RUNAWAY = 1e4
+# Larger weights of standardised scores mean that the loss has its minimum at infinity.
+_LARGEST_WEIGHT = 1e4
 
 
 @dataclass(frozen=True)
 class LogOdds:
-    """``l = sum_k weights[k] s_k + offset``, of scores in the user's units."""
+    """A linear map of the scores of each system, as they were given, to log-likelihood ratios.
+
+    The ratio is ``l = sum_k weights[k] s_k + offset``. `separable` tells that the loss was
+    penalised, since the training classes are separable.
+    """
 
     weights: np.ndarray
     offset: float
@@ -133,7 +137,7 @@ def fit_log_odds(systems: Sequence[Scores], prior: float, purpose: str) -> LogOd
 
     The loss is the cross-entropy of ``l + logit(prior)``, with ``l`` the ratio of
     :class:`LogOdds`: Bruemmer and du Preez (2006). Where the classes are separable, a
-    small penalty keeps the weights finite.
+    small penalty keeps the weights finite. Errors name the `purpose` of the scores.
     """
     attempts = SeveralSystems(systems, purpose)
     number = len(systems)
@@ -173,7 +177,7 @@ def require_spread(spread: Spread, purpose: str) -> None:
 
 
 class _LossAt(NamedTuple):
-    """The loss and its derivatives at weights."""
+    """The loss at some weights, and its derivatives by them."""
 
     value: float
     gradient: np.ndarray
@@ -199,26 +203,30 @@ def _loss_at(weights: np.ndarray, sums: LogisticSums, prior: float) -> _LossAt:
 def _newton(
     loss: Callable[[np.ndarray], _LossAt], weights: np.ndarray, penalty: float
 ) -> tuple[np.ndarray, bool]:
-    """Return the weights of least loss, and whether they diverge."""
-    slopes = np.append(np.ones(len(weights) - 1), 0.0)  # the offset bears no penalty
+    """Return the weights of least loss, and whether they diverge.
+
+    They can diverge only without a `penalty`.
+    """
+    is_penalised = np.append(np.ones(len(weights) - 1), 0.0)  # all weights but the offset
 
     def penalised(point: np.ndarray) -> _LossAt:
-        alone = loss(point)
-        return alone._replace(
-            value=alone.value + penalty * float(slopes @ point**2),
-            gradient=alone.gradient + 2 * penalty * slopes * point,
-            hessian=alone.hessian + np.diag(2 * penalty * slopes),
+        unpenalised = loss(point)
+        return unpenalised._replace(
+            value=unpenalised.value + penalty * float(is_penalised @ point**2),
+            gradient=unpenalised.gradient + 2 * penalty * is_penalised * point,
+            hessian=unpenalised.hessian + np.diag(2 * penalty * is_penalised),
         )
 
     current = penalised(weights)
-    for _ in range(_STEPS):
-        if not penalty and (current.separates or abs(weights).max() > _RUNAWAY):
+    for _ in range(_MOST_STEPS):
+        if not penalty and (current.separates or abs(weights).max() > _LARGEST_WEIGHT):
             return weights, True
         step = np.linalg.lstsq(current.hessian, current.gradient, rcond=None)[0]
-        if float(current.gradient @ step) <= _CLOSE * current.value:
+        if float(current.gradient @ step) <= _CONVERGED * current.value:
             # Convergence is quadratic here: after the last step only rounding errors are left.
             weights = weights - step
             break
+        # Halve the step until the loss does not grow.
         for halving in range(30):
             moved = weights - step / 2**halving
             trial = penalised(moved)
@@ -228,7 +236,7 @@ def _newton(
             break
         weights = moved
         current = trial
-    return weights, not penalty and (current.separates or abs(weights).max() > _RUNAWAY)
+    return weights, not penalty and (current.separates or abs(weights).max() > _LARGEST_WEIGHT)
 
 
 CalibrationMethod = Literal["logistic", "pav"]
@@ -308,7 +316,7 @@ class Calibrator(ScoreTransformer):
         require_scores(X, "the data")
         X = without_attacks(X)
         remarks = []
-        self._map: LogOdds | _Steps
+        self._map: LogOdds | _IsotonicMap
         if self.method == "logistic":
             line = fit_log_odds([X], float(self.prior), "logistic calibration")
             self._map = line
@@ -321,10 +329,10 @@ class Calibrator(ScoreTransformer):
                 scores = noun_of(X.kind, plural=True)
                 remarks.append(Message("calibration-turns-order", scores=scores))
         else:
-            steps = _Steps(count_for_calibration(X, laplace=True))
-            self._map = steps
-            self.knots_ = steps.knots
-            self.ratios_ = steps.ratios([steps.knots])
+            isotonic = _IsotonicMap(count_for_calibration(X, laplace=True))
+            self._map = isotonic
+            self.knots_ = isotonic.knots
+            self.ratios_ = isotonic.ratios([isotonic.knots])
         self.kind_ = X.kind
         self._learnt([X], remarks)
         return self
@@ -354,8 +362,12 @@ class Calibrator(ScoreTransformer):
         return ratios.with_remarks(*self._remarks_on([X], "calibration"))
 
 
-class _Steps:
-    """The map of isotonic regression: constant in blocks, the posterior linear between them."""
+class _IsotonicMap:
+    """The map of isotonic regression to log-likelihood ratios.
+
+    The posterior probability is constant within a block, and linear between the blocks. `knots` are
+    the finite scores at the ends of blocks, as they were given.
+    """
 
     def __init__(self, counts: CalibrationCounts):
         pooled = counts.pooled
@@ -363,7 +375,7 @@ class _Steps:
             missing = "impostor" if len(counts.genuine) else "genuine"
             raise DataError(f"pav calibration needs attempts of both classes; no {missing} attempt")
         self._sign = 1.0 if counts.about.kind in LARGER_IS_CLOSER else -1.0
-        # From the least similar block on, as similarities.
+        # The blocks are in order of increasing similarity, which is the negative distance.
         total = (pooled.genuine + pooled.impostor)[::-1]
         ends = -np.stack([counts.high, counts.low])[:, ::-1]
         self._genuine = pooled.genuine[::-1] / total
@@ -385,6 +397,7 @@ class _Steps:
             return np.log(genuine) - np.log(impostor) - self._shift
 
     def _share_at(self, similarity: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """Return the share of a class at similarities, from its share in each block."""
         if len(self._knots):
             values = np.interp(similarity, self._knots, share[self._block])
         else:  # all training scores are infinite

@@ -1,7 +1,7 @@
 """Counts for calibration: genuine scores, impostor scores between them, and sums of losses.
 
-Impostor scores are counted at each genuine score and at each threshold asked for. They are read
-again for their range between the edges of isotonic blocks, and for their losses.
+The impostor scores are counted at each genuine score and at each threshold that is asked for. They
+are read a second time for the range of the scores in each isotonic block.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ LOG2 = float(np.log(2.0))
 
 @dataclass(frozen=True)
 class Pooled:
-    """Blocks of scores of equal posterior, from strict to loose."""
+    """Blocks of scores with the same posterior probability, from the smallest distance on."""
 
-    #: float64 (b - 1,): the last genuine distance before each block but the first. There the
-    #: block before ends.
+    #: float64 (blocks - 1,): the largest distance of each block but the last.
     edges: np.ndarray
-    #: int64 (b,): attempts in each block.
+    #: int64 (blocks,): numbers of genuine and of impostor attempts in each block.
     genuine: np.ndarray
     impostor: np.ndarray
 
@@ -41,13 +40,17 @@ class Pooled:
     def from_points(
         cls, distances: np.ndarray, fa: np.ndarray, fr: np.ndarray, attempts: tuple[int, int]
     ) -> Pooled:
-        """Pool the points at distinct genuine distances; `attempts`: numbers of both classes."""
+        """Pool the operating points at increasing distances.
+
+        At each distance, `fa` counts the false accepts and `fr` the false rejects; `attempts` are
+        the numbers of genuine and of impostor attempts.
+        """
         genuine, impostor = attempts
         accepts = np.concatenate([[0], fa, [impostor]]).astype(np.float64)
         rejects = np.concatenate([[genuine], fr, [0]]).astype(np.float64)
         threshold = np.concatenate([[-np.inf], distances, [np.inf]]).astype(np.float64)
         corners = ErrorCurve(threshold, accepts, rejects, genuine, impostor).corners()
-        # The hull leaves out the ends of the ROC where they are on an edge along an axis.
+        # The convex hull leaves out an end of the ROC that is on one of its edges along an axis.
         corners = np.unique(np.concatenate([[0], corners, [len(accepts) - 1]]))
         accepts = accepts[corners]
         rejects = rejects[corners]
@@ -64,19 +67,19 @@ class Pooled:
 
     @property
     def llr(self) -> np.ndarray:
-        """The log-likelihood ratio of each block, decreasing; inf or -inf for one class alone."""
+        """The log-likelihood ratio of each block, decreasing; infinite in blocks of one class."""
         with np.errstate(divide="ignore"):
             genuine, impostor = map(np.log, self.rates)
         return genuine - impostor
 
     @property
     def points(self) -> tuple[np.ndarray, np.ndarray]:
-        """FAR and FRR where each block begins, and of accept-all."""
+        """FAR and FRR where each block begins, followed by those of accepting everything."""
         genuine, impostor = (np.append(0, np.cumsum(x)) for x in self.rates)
         return impostor, 1 - genuine
 
     def cross_entropy(self, log_odds: np.ndarray) -> np.ndarray:
-        """Return the smallest empirical cross-entropy, in bits, at prior log odds."""
+        """Return the least empirical cross-entropy at each prior, given as log odds, in bits."""
         prior = scipy.special.expit(log_odds)[:, None]
         genuine, impostor = self.rates
         genuine_weight = prior * genuine
@@ -98,20 +101,21 @@ class CalibrationCounts:
 
     about: Provenance
     genuine: np.ndarray  # float64 (g,): genuine scores, increasing
-    #: float64 (t,): increasing: the distinct genuine scores and the thresholds asked for.
+    #: float64 (t,), increasing: the distinct genuine scores, and the thresholds that were given.
     thresholds: np.ndarray
     fa: np.ndarray  # int64 (t,): impostor scores at or below each threshold
     impostor_attempts: int
-    #: float64 (k,), or None: mean of ``log(1 + e^-(l + shift))`` and of ``log(1 + e^(l + shift))``,
-    #: ``l`` the negative distance, for each shift; NaN without attempts.
+    #: float64 (shifts,), or None without shifts: the mean of ``log(1 + e^-(l + shift))`` over
+    #: genuine attempts, and of ``log(1 + e^(l + shift))`` over impostor attempts, with the negative
+    #: distance ``l``; NaN without attempts.
     genuine_loss: np.ndarray | None
     impostor_loss: np.ndarray | None
-    infinite: tuple[int, int]  # genuine attempts at +inf, impostor attempts at -inf
-    pooled: Pooled | None  # without attempts of both classes there is none
+    infinite: tuple[int, int]  # genuine attempts at the distance inf, impostor attempts at -inf
+    pooled: Pooled | None  # None unless both classes have attempts
     #: float64 (blocks,): the smallest and the largest distance in each isotonic block.
     low: np.ndarray
     high: np.ndarray
-    #: FAR and FRR of thresholds, which include the thresholds of least cost.
+    #: FAR and FRR at some thresholds, among which is one of least cost at any prior and costs.
     points: tuple[np.ndarray, np.ndarray]
 
     def least_cost(self, weight_frr: np.ndarray, weight_far: np.ndarray) -> np.ndarray:
@@ -121,11 +125,11 @@ class CalibrationCounts:
         return cost.min(axis=1)
 
     def false_accepts(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return the number of impostor attempts accepted at thresholds that were counted."""
+        """Return the number of impostor attempts accepted at each of some `thresholds`."""
         return self.fa[np.searchsorted(self.thresholds, thresholds)]
 
     def false_rejects(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return the number of genuine attempts above thresholds."""
+        """Return the number of genuine attempts above each of some distances."""
         return len(self.genuine) - np.searchsorted(self.genuine, thresholds, side="right")
 
 
@@ -136,41 +140,46 @@ def count_for_calibration(
     shifts: np.ndarray | None = None,
     laplace: bool = False,
 ) -> CalibrationCounts:
-    """Count the attempts of verification at wanted distances, with losses at increasing shifts.
+    """Count the attempts of verification, and sum their losses at each of the increasing `shifts`.
 
-    With `laplace` a genuine and an impostor attempt are added at either infinity before pooling.
+    False accepts and false rejects can be read at the distances `wanted`, apart from the genuine
+    scores. With `laplace`, one attempt of each class is added at either infinity before pooling.
     """
     require_all_scores(scores)
     given_thresholds = np.array([-np.inf, np.inf])
     if wanted is not None:
         given_thresholds = np.union1d(given_thresholds, wanted)
-    counting: list[Reducer] = [CollectAttempts(thresholds=given_thresholds)]
+    reducers: list[Reducer] = [CollectAttempts(thresholds=given_thresholds)]
     if shifts is not None:
-        counting.append(OfEachBlock(lambda part: _losses(part, -1.0, shifts)))
-    attempts, *of_blocks = reduce(scores, *counting)
+        reducers.append(OfEachBlock(lambda values: _sums_of_losses(values, -1.0, shifts)))
+    attempts, *losses_of_blocks = reduce(scores, *reducers)
     with threads_for(scores):
-        # A failed comparison has the ratio minus infinity.
+        # A failed genuine comparison has the log-likelihood ratio minus infinity.
         genuine = np.append(attempts.genuine, np.full(attempts.missed, np.inf))
         thresholds = np.union1d(given_thresholds, genuine)
         fa = attempts.false_accepts(thresholds).astype(np.int64)
         impostors = attempts.impostor_attempts
         infinite = int(np.isposinf(genuine).sum()), int(fa[0])
+
         genuine_loss = impostor_loss = None
         if shifts is not None:
-            losses = np.sum(of_blocks[0], axis=0)
-            sums = _losses(genuine[np.isfinite(genuine)], 1.0, -shifts[::-1])[::-1]
+            impostor_sums = np.sum(losses_of_blocks[0], axis=0)
             # Genuine attempts at the distance -inf have the loss 0.
-            genuine_loss = _mean_loss(sums, len(genuine), infinite[0])
-            impostor_loss = _mean_loss(losses, impostors, infinite[1])
+            finite = genuine[np.isfinite(genuine)]
+            genuine_sums = _sums_of_losses(finite, 1.0, -shifts[::-1])[::-1]
+            genuine_loss = _mean_loss(genuine_sums, len(genuine), infinite[0])
+            impostor_loss = _mean_loss(impostor_sums, impostors, infinite[1])
+
         pooled = None
         low = np.empty(0)
         high = np.empty(0)
         points = np.empty(0), np.empty(0)
         if len(genuine) and impostors:
             pooled = _pooled(genuine, thresholds, fa, impostors, laplace=laplace)
-            low, high = _ranges(scores, attempts, pooled.edges)
+            low, high = _ranges_of_blocks(scores, attempts, pooled.edges)
             points = pooled.points
-            if attempts.missed or attempts.missed_impostors:  # no threshold accepts them
+            # Failed comparisons are in the last block, but no threshold accepts them.
+            if attempts.missed or attempts.missed_impostors:
                 curve = attempts.points.corners
                 corners = curve.corners()
                 points = curve.fars[corners], curve.frrs[corners]
@@ -193,7 +202,11 @@ def count_for_calibration(
 def _pooled(
     genuine: np.ndarray, thresholds: np.ndarray, fa: np.ndarray, impostors: int, *, laplace: bool
 ) -> Pooled:
-    """Pool attempts; `fa` impostor attempts are accepted at `thresholds`, and all at inf."""
+    """Pool the attempts at increasing genuine scores.
+
+    `fa` are the numbers of impostor attempts that are accepted at `thresholds`; the distance inf
+    counts as accepting all `impostors`.
+    """
     distances = np.unique(genuine)
     if laplace:
         distances = np.union1d(distances, [-np.inf, np.inf])
@@ -210,32 +223,42 @@ def _pooled(
     )
 
 
-def _ranges(scores: Scores, attempts: Attempts, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest and the largest distance between edges; inf and -inf of none."""
-    low, high = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
-    parts, of_blocks = [attempts.impostor.keys], []
-    if not attempts.listed:  # only some distances were kept
-        counting = OfEachBlock(lambda x: _ends_between(increasing(x.ravel()), edges))
-        of_blocks, parts = reduce(scores, counting)[0], []
+def _ranges_of_blocks(
+    scores: Scores, attempts: Attempts, edges: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest distance in each block between `edges`."""
+    low = np.full(len(edges) + 1, np.inf)
+    high = np.full(len(edges) + 1, -np.inf)
+    if attempts.listed:
+        impostor_ranges = [_ranges_between(attempts.impostor.keys, edges)]
+    else:  # only some impostor distances were kept: read the scores again
+        reducer = OfEachBlock(lambda x: _ranges_between(increasing(x.ravel()), edges))
+        impostor_ranges = reduce(scores, reducer)[0]
     failed = np.full(min(attempts.missed + attempts.missed_impostors, 1), np.inf)
-    of_lists = (_ends_between(part, edges) for part in (*parts, attempts.genuine, failed))
-    for smallest, largest in chain(of_blocks, of_lists):
-        low, high = np.minimum(low, smallest), np.maximum(high, largest)
+    further_ranges = (_ranges_between(x, edges) for x in (attempts.genuine, failed))
+    for smallest, largest in chain(impostor_ranges, further_ranges):
+        low = np.minimum(low, smallest)
+        high = np.maximum(high, largest)
     return low, high
 
 
-def _ends_between(part: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of increasing distances between edges; inf and -inf if there are none."""
-    low, high = np.full(len(edges) + 1, np.inf), np.full(len(edges) + 1, -np.inf)
-    ends = np.append(part.searchsorted(edges, side="right"), len(part))
+def _ranges_between(distances: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest and the largest of increasing `distances` in each block between `edges`.
+
+    They are inf and -inf in a block that has none of the distances.
+    """
+    low = np.full(len(edges) + 1, np.inf)
+    high = np.full(len(edges) + 1, -np.inf)
+    ends = np.append(distances.searchsorted(edges, side="right"), len(distances))
     starts = np.append(0, ends[:-1])
     has_scores = starts < ends
-    low[has_scores], high[has_scores] = part[starts[has_scores]], part[ends[has_scores] - 1]
+    low[has_scores] = distances[starts[has_scores]]
+    high[has_scores] = distances[ends[has_scores] - 1]
     return low, high
 
 
-def _losses(values: np.ndarray, sign: float, shifts: np.ndarray) -> np.ndarray:
-    """Return the sums of ``log(1 + e^(sign * x + shift))`` over rows of values, or over a list."""
+def _sums_of_losses(values: np.ndarray, sign: float, shifts: np.ndarray) -> np.ndarray:
+    """Return, for each shift, the sum of ``log(1 + e^(sign * x + shift))`` over all values x."""
     rows = np.ascontiguousarray(np.atleast_2d(values))
     sums = np.empty((len(rows), len(shifts)))
     log_odds.softplus_sums(rows, sign, shifts, sums)
@@ -243,7 +266,10 @@ def _losses(values: np.ndarray, sign: float, shifts: np.ndarray) -> np.ndarray:
 
 
 def _mean_loss(sums: np.ndarray, attempts: int, infinite: int) -> np.ndarray:
-    """Return mean losses; an infinite score on the wrong side has an infinite loss."""
+    """Return mean losses, NaN without attempts.
+
+    They are infinite if `infinite` scores on the wrong side have infinite losses.
+    """
     if not attempts:
         return np.full(len(sums), np.nan)
     if infinite:

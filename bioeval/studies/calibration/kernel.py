@@ -1,7 +1,7 @@
 """Sums of logarithmic losses: of log-likelihood ratios, and of a logistic regression.
 
-Each row has sums of its own, which are added afterwards, so that they are the same on any number of
-threads.
+Each row has its own sums, which are added up afterwards in the order of the rows. The result is
+therefore the same on any number of threads.
 """
 
 import numpy as np
@@ -25,9 +25,11 @@ def softplus_sums(begin, end, block, sign, shifts, sums):
             for k, shift in enumerate(shifts):
                 sums[i, k] = sum(log(1 + exp(sign * x + shift)) for x in row if not NaN)
 
-    `shifts` increase; the float64 `sums`, shape (rows, shifts), are written. Terms are multiplied
-    as long as their product is far from overflowing, so that there is one logarithm for many of
-    them: ``1 + e^x e^shift`` needs a single exponential a score.
+    The `shifts` increase. The kernel writes `sums`, float64 of shape (rows, shifts).
+
+    The terms ``1 + e^x e^shift`` are multiplied until their product is large, so that many of them
+    need one logarithm only. Their ``e^x`` is the same for all shifts, so that a score needs one
+    exponential only.
     """
     number = len(shifts)
     factor = np.exp(shifts - shifts[number - 1])
@@ -42,7 +44,7 @@ def softplus_sums(begin, end, block, sign, shifts, sums):
             x = sign * np.float64(row[j]) + shifts[number - 1]
             if x != x or x == -np.inf:
                 continue
-            if x > 40.0:  # rare: large terms one by one
+            if x > 40.0:  # such terms are rare, and too large for the product
                 for k in range(number):
                     total[k] += softplus(sign * np.float64(row[j]) + shifts[k])
                 continue
@@ -69,9 +71,9 @@ def logistic_sums(begin, end, classes, stack, origin, inverse, weights, sums):
             gradient += sign * p * x, with p = 1 / (1 + exp(-sign * z))
             hessian += p * (1 - p) * outer(x, x)
 
-    `classes`, uint8 of shape (rows, columns), are 1 for impostors and 2 for genuine attempts, 0 for
-    neither; `stack`, float64 of shape (systems, rows, columns), the scores, of which an attempt
-    with one that is not finite is left out. ``z = sum_k weights[k] x_k + weights[systems]`` with
+    `classes`, uint8 of shape (rows, columns), are 1 for impostor attempts, 2 for genuine attempts,
+    and 0 for neither. `stack` has the scores, float64 of shape (systems, rows, columns); an attempt
+    is left out if its ``z`` is not finite. ``z = sum_k weights[k] x_k + weights[systems]`` with
     ``x_k = (stack[k] - origin[k]) * inverse[k]``. ``sums[row, class - 1]`` gets the number of
     attempts, the loss, the gradient, the upper triangle of the Hessian, and the smallest and the
     largest ``z``.
@@ -83,8 +85,8 @@ def logistic_sums(begin, end, classes, stack, origin, inverse, weights, sums):
         sums[i, :, -2] = np.inf
         sums[i, :, -1] = -np.inf
         for j in range(classes.shape[1]):
-            c = classes[i, j]
-            if c == 0:
+            class_of_attempt = classes[i, j]
+            if class_of_attempt == 0:
                 continue
             z = weights[systems]
             for k in range(systems):
@@ -92,21 +94,22 @@ def logistic_sums(begin, end, classes, stack, origin, inverse, weights, sums):
                 z += weights[k] * x[k]
             if not abs(z) < np.inf:
                 continue
-            out = sums[i, c - 1]
-            towards = z if c == 1 else -z  # the wrong side
-            rest = np.exp(-abs(z))
-            wrong = (1.0 if towards > 0 else rest) / (1.0 + rest)
-            slope = wrong if c == 1 else -wrong
-            curvature = rest / ((1.0 + rest) * (1.0 + rest))
-            out[0] += 1.0
-            out[1] += max(towards, 0.0) + np.log1p(rest)
-            place = 2
+            sums_of_class = sums[i, class_of_attempt - 1]
+            is_impostor = class_of_attempt == 1
+            signed = z if is_impostor else -z  # above 0 on the wrong side
+            exponential = np.exp(-abs(z))  # never overflows
+            probability_wrong = (1.0 if signed > 0 else exponential) / (1.0 + exponential)
+            slope = probability_wrong if is_impostor else -probability_wrong
+            curvature = exponential / ((1.0 + exponential) * (1.0 + exponential))
+            sums_of_class[0] += 1.0
+            sums_of_class[1] += max(signed, 0.0) + np.log1p(exponential)
+            index = 2
             for k in range(systems + 1):
-                out[place] += slope * x[k]
-                place += 1
+                sums_of_class[index] += slope * x[k]
+                index += 1
             for k in range(systems + 1):
                 for other in range(k, systems + 1):
-                    out[place] += curvature * x[k] * x[other]
-                    place += 1
-            out[place] = min(out[place], z)
-            out[place + 1] = max(out[place + 1], z)
+                    sums_of_class[index] += curvature * x[k] * x[other]
+                    index += 1
+            sums_of_class[index] = min(sums_of_class[index], z)
+            sums_of_class[index + 1] = max(sums_of_class[index + 1], z)

@@ -62,7 +62,10 @@ class Spread:
 
 
 class LogisticSums(NamedTuple):
-    """Sums over impostor and over genuine attempts, the first axis: see ``logistic_sums``."""
+    """Sums of a logistic regression; on the first axis, over impostor and genuine attempts.
+
+    :func:`logistic_sums` defines them. `low` and `high` are the smallest and largest logits.
+    """
 
     number: np.ndarray
     loss: np.ndarray
@@ -73,9 +76,10 @@ class LogisticSums(NamedTuple):
 
 
 class SeveralSystems:
-    """Systems that scored the same templates: blocks of their scores, as similarities.
+    """The scores of systems that compared the same templates, read side by side in blocks.
 
-    Distances are negated. Errors name the `purpose` of the scores.
+    All scores are read as similarities, which are negative distances. Errors name the `purpose` of
+    the scores.
     """
 
     def __init__(self, systems: Sequence[Scores], purpose: str):
@@ -85,9 +89,10 @@ class SeveralSystems:
         self.systems = list(systems)
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the classes (rows, columns), 0 of no attempt, and the scores of blocks of rows.
+        """Yield the classes and the similarities of each block of rows.
 
-        The scores are float64 (systems, rows, columns).
+        The classes are uint8 (rows, columns), 0 for what is no attempt; the similarities are
+        float64 (systems, rows, columns).
         """
         first = self.systems[0]
         if first.layout == "pairs":
@@ -105,7 +110,7 @@ class SeveralSystems:
             yield classes, self._stack([b.values for b in parts])
 
     def _stack(self, distances: list[np.ndarray]) -> np.ndarray:
-        """Return similarities of all systems; a rejected failure is the farthest score."""
+        """Return the similarities of all systems; a rejected failure has the least similarity."""
         stack = np.empty((len(distances), *distances[0].shape))
         for k, (scores, values) in enumerate(zip(self.systems, distances, strict=True)):
             np.negative(farthest(values) if scores.nan == "reject" else values, out=stack[k])
@@ -123,13 +128,13 @@ class SeveralSystems:
     def logistic(
         self, centre: np.ndarray, inverse_scale: np.ndarray, weights: np.ndarray
     ) -> LogisticSums:
-        """Return the sums of a logistic regression over impostor and over genuine attempts.
+        """Return the sums of a logistic regression with these weights.
 
-        The scores x of each system enter as ``(x - centre) * inverse_scale``, both (systems,).
+        Each score x of a system k is standardised to ``(x - centre[k]) * inverse_scale[k]``.
         """
         size = len(weights)
-        # The last axis of `sums`: number, loss, gradient (size), upper triangle of the Hessian row
-        # by row, lowest and highest logit.
+        # The last axis of `sums` has the number, the loss, the gradient (size), the upper triangle
+        # of the Hessian row by row, and the lowest and the highest logit.
         width = 4 + size + size * (size + 1) // 2
         total = np.zeros((2, width - 2))
         low = np.full(2, np.inf)
@@ -147,36 +152,36 @@ class SeveralSystems:
         return LogisticSums(total[:, 0], total[:, 1], total[:, 2 : 2 + size], hessian, low, high)
 
 
-#: New scores in memory at a time, about.
+#: About so many new scores are computed at a time, to bound the memory.
 _SCORES_AT_ONCE = 1 << 19
 
-#: New scores, from the float64 scores of each system and from the rows of the matrix.
+#: Returns new scores from the float64 scores of each system, and from the indices of their rows.
 Rule = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
 
 
 def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> Scores:
-    """Return scores by a rule over the first system's templates.
+    """Return new scores by a rule, for the comparisons of the first system.
 
-    A failed comparison that a system rejects enters as the farthest score; where all systems
-    failed, the new score is a failure, too. A score that the rule leaves undefined (infinities of
-    both signs) is the farthest score.
+    A failed comparison that a system rejects enters the rule as the farthest score; where all
+    systems failed, the new score is a failure, too. Where the rule has no value, as of infinities
+    of both signs, the new score is the farthest one.
     """
     first = systems[0]
 
     def new_scores(blocks: Sequence[np.ndarray], index: np.ndarray) -> np.ndarray:
-        entering = []
+        inputs = []
         for scores, block in zip(systems, blocks, strict=True):
             values = np.asarray(block, dtype=np.float64)
             if scores.nan == "reject":
                 values = np.where(np.isnan(values), _never_accepted(scores.kind), values)
-            entering.append(values)
+            inputs.append(values)
         with np.errstate(all="ignore"):
-            new = rule(entering, index)
-        undefined = np.isnan(new) & ~np.any(np.isnan(entering), axis=0)
-        new[undefined] = _never_accepted(kind)
+            derived_scores = rule(inputs, index)
+        is_undefined = np.isnan(derived_scores) & ~np.any(np.isnan(inputs), axis=0)
+        derived_scores[is_undefined] = _never_accepted(kind)
         if first.nan == "reject":
-            new[np.all(np.isnan(blocks), axis=0)] = np.nan
-        return new
+            derived_scores[np.all(np.isnan(blocks), axis=0)] = np.nan
+        return derived_scores
 
     if first.layout == "pairs":
         values = new_scores([scores.values for scores in systems], np.arange(first.shape[0]))

@@ -1,4 +1,4 @@
-"""The same scores by every card that fits."""
+"""``be.conventions``: the same scores evaluated by every protocol card that fits them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,12 @@ from bioeval.tasks.reid.convention import has_cameras
 
 FAR_TARGETS = (0.01, 0.001)
 RANKS = (1, 5, 10)
-_PLACES: dict[str, tuple[float, ...]] = {"far_target": FAR_TARGETS, "rank": RANKS}
+_LABELS_OF: dict[str, tuple[float, ...]] = {"far_target": FAR_TARGETS, "rank": RANKS}
 
-_OF_SEARCHES = {x for task in ("open_set", "closed_set", "reid") for x in MEASURES_OF_CARDS[task]}
+# The names of the measures that come from searches of a gallery.
+_SEARCH_MEASURES = {
+    x for task in ("open_set", "closed_set", "reid") for x in MEASURES_OF_CARDS[task]
+}
 
 
 @warns_of_doubts
@@ -88,7 +91,7 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
             measured: dict[str, Any] = {}
             reason = "" if _has_task(card) else "it has no task of this table"
             if chosen is None:
-                reason = reason or _why_not_these_cameras(scores, card)
+                reason = reason or _why_cameras_differ(scores, card)
             try:
                 if not reason:
                     with rows_reported_to(None):
@@ -105,6 +108,7 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
 
 
 def _cards_for(scores: Scores) -> list[Protocol]:
+    """Return the shipped cards that fit the scores, see :func:`conventions`."""
     cards = []
     for card in map(load, available()):
         in_parts = card.has_folds or card.galleries is not None
@@ -118,11 +122,11 @@ def _has_task(card: Protocol) -> bool:
     return any(task in card.tasks for task in MEASURES_OF_CARDS)
 
 
-def _why_not_these_cameras(scores: Scores, card: Protocol) -> str:
-    """Return why the cameras are not the cameras of the card; empty if the card may fit.
+def _why_cameras_differ(scores: Scores, card: Protocol) -> str:
+    """Return why the cameras are not those that the card is for; empty if the card may fit.
 
-    A card of infrared queries and a visible gallery names both values: its queries have the one
-    value, its gallery the other value.
+    A card for infrared queries against a visible gallery names both values. Then only queries may
+    have the first value, and only gallery templates the second one.
     """
     for exclusion in map(Exclusion.parse, card.exclude):
         if exclusion.values is None or exclusion.column not in scores.probe_meta:
@@ -139,9 +143,9 @@ def _why_not_these_cameras(scores: Scores, card: Protocol) -> str:
 
 
 def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Message]]:
-    """Return the measures of a card by name, and messages on FAR targets without support.
+    """Return the measures by a card, and messages on FAR targets without support.
 
-    A measure over FAR targets or over ranks is a list.
+    A measure over FAR targets or over ranks is a list of values.
     """
     over_far = {"verification", "open_set"} & set(card.tasks)
     options = EvaluationOptions.parse(far_targets=FAR_TARGETS if over_far else None)
@@ -151,6 +155,7 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
     messages: list[Message] = []
     for node, scalars in scalars_of_nodes.items():
         task, _, templates = node.partition("/")
+        # Verification with several templates is shown where the card has no other.
         if templates == "multi" and f"{task}/single" in scalars_of_nodes:
             continue
         symmetric = "impostor_pairs" in scalars
@@ -167,7 +172,7 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
         for name, dimension in MEASURES_OF_CARDS.get(task, {}).items():
             value = scalars.get(name, np.nan)
             if dimension:
-                value = [value.get(place, np.nan) for place in _PLACES[dimension]]
+                value = [value.get(label, np.nan) for label in _LABELS_OF[dimension]]
             if dimension == "far_target":
                 support = scalars.get(f"{name}{SUPPORTED}", {})
                 measured[f"{name}{SUPPORTED}"] = [support.get(x, np.nan) for x in FAR_TARGETS]
@@ -190,7 +195,7 @@ def _dataset(
     for name, dimension in (x for measures in MEASURES_OF_CARDS.values() for x in measures.items()):
         if not any(name in x for x in rows):
             continue
-        missing = [np.nan] * len(_PLACES[dimension]) if dimension else np.nan
+        missing = [np.nan] * len(_LABELS_OF[dimension]) if dimension else np.nan
         dims = ("card", dimension) if dimension else ("card",)
         for variable in (name, f"{name}{SUPPORTED}"):
             if any(variable in x for x in rows):
@@ -198,11 +203,11 @@ def _dataset(
                 variables[variable] = dims, values
         names[name] = figure(name) or Variable("queries", "queries", label="queries")
     coordinates: dict[str, Any] = {"card": np.array(cards, dtype=object)}
-    for dimension, labels in _PLACES.items():
+    for dimension, labels in _LABELS_OF.items():
         if any(dimension in dims for dims, _ in variables.values()):
             coordinates[dimension] = np.array(labels)
     about = Provenance.from_scores(scores)
-    if not _OF_SEARCHES.isdisjoint(variables):
+    if not _SEARCH_MEASURES.isdisjoint(variables):
         about = about.searching(scores)
     attrs = about_attrs(about, "conventions", "conventions", messages)
     return dataset(variables, names, coordinates, attrs)

@@ -1,8 +1,9 @@
-"""Lays one row of scores open, or each row of a small matrix: what it adds to the rates."""
+"""``be.explain`` and ``be.step_by_step``: what one row, or each row, adds to the rates."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -41,12 +42,16 @@ from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks, resolve_card
 from bioeval.tasks.threshold_choice import chosen_threshold
 
-#: Step by step, more rows or comparisons are refused, being too long to read.
+#: The most rows and comparisons that are explained step by step; more are too long to read.
 MOST_ROWS, MOST_CELLS = 100, 10_000
 
 
 class _Explainer:
-    """Explains the rows of some scores under a protocol."""
+    """Explains the rows of some scores under a protocol.
+
+    `given` are the scores as they were given; `scores` are those that are evaluated, without attack
+    presentations and without what the protocol leaves out.
+    """
 
     def __init__(self, scores: Scores, protocol: str | Protocol, threshold: Any):
         require_scores(scores)
@@ -61,13 +66,13 @@ class _Explainer:
                 f"protocol {self.card.name} has {has}; explain the row under "
                 f"{for_layout(self.card.layout).name}, with `threshold` as a number"
             )
-        self.ordered = scores.kind == "order"
-        if self.ordered and threshold is not None:
+        self.is_order = scores.kind == "order"
+        if self.is_order and threshold is not None:
             raise ProtocolError(
                 "`threshold` is given, but these scores are only the order within "
                 "each row; leave it out"
             )
-        if self.ordered:  # within one row, an order is a distance
+        if self.is_order:  # within one row, an order is a distance
             scores = scores.replace(kind="distance")
         self.tasks = CardTasks(scores, self.card, EvaluationOptions(), automatic=protocol == "auto")
         if self.tasks.retrieval:
@@ -79,19 +84,23 @@ class _Explainer:
         self.scores = self.tasks.scores
         self.names = in_words(self.given.probe_names, self.given.shape[0])
         self.visits = None if self.given._tries is None else Visits(self.given)
-        chosen, self.source = self._threshold(threshold)
+
+        chosen, self.threshold_source = self._threshold(threshold)
         distance = None if chosen is None else chosen.threshold
-        self.threshold, self.next = None, math.nan
+        self.threshold, self.threshold_next = None, math.nan
         if chosen is not None:
-            self.threshold, self.next = chosen.in_units(scores.kind).values()
+            self.threshold, self.threshold_next = chosen.in_units(scores.kind).values()
+
         ties = [task.ties for task in self.tasks.searching.values() if task.gallery == "all"]
         self.rows = RowLists(self.scores, scores, distance, *(ties[:1] or ["pessimistic"]))
-        if len(scores.gallery_ids) < len(self.given.gallery_ids):  # columns keep their names
+        # Where attack presentations left the gallery, the other columns keep their names.
+        if len(scores.gallery_ids) < len(self.given.gallery_ids):
             is_left = np.isin(self.given.gallery_ids, scores.gallery_ids)
             names = in_words(self.given.gallery_names, len(is_left))
             self.rows.names = np.array(names, dtype=object)[is_left].tolist()
 
     def row_of(self, probe: int | str) -> int:
+        """Return the row of the scores that are evaluated, from a position or a name."""
         probes = self.given.shape[0]
         if not isinstance(probe, str):
             i = require_integer("probe", probe, low=0)
@@ -113,19 +122,23 @@ class _Explainer:
                 f"`probe` is {received(probe)}; expected a position from 0 to {probes - 1}, "
                 f"or the name of a template, such as {self.names[0]!r}"
             )
-        places = np.flatnonzero(self.scores.probe_ids == self.given.probe_ids[i])
-        if not len(places):
+        rows = np.flatnonzero(self.scores.probe_ids == self.given.probe_ids[i])
+        if not len(rows):
             raise DataError(
                 f"`probe` is {i}, an attack presentation (column 'attack'); "
                 "be.vulnerability (bioeval vulnerability) counts it"
             )
-        return int(places[0])
+        return int(rows[0])
 
     def row(self, i: int) -> Explanation:
-        scores, lists = self.scores, dict[tuple[str, str], RankedList]()
-        tasks, remarks = list[Contribution](), list[Text]()
+        """Explain a row of the scores that are evaluated."""
+        scores = self.scores
+        lists: dict[tuple[str, str], RankedList] = {}
+        tasks: list[Contribution] = []
+        remarks: list[Text] = []
 
         def listed(unit: str, fusion: str) -> RankedList:
+            """Return the list of templates, or of fused subjects; each list is made once."""
             key = (unit, fusion if unit == "subject" else "")
             if key not in lists:
                 lists[key] = self.rows.templates(i)
@@ -152,39 +165,45 @@ class _Explainer:
                 tasks += searched(ranked, task, role, bool(enrolled[i]))
             else:
                 tasks.append(closed(ranked, task, scores.layout))
-        alone = scores.completeness.of_probes(np.arange(scores.shape[0]) == i)
-        if alone.incomplete and self.tasks.searching:
-            remarks.append(
-                f"The probe was compared with {int(alone.compared[0]):,} of "
-                f"{counted(int(alone.expected[0]), 'gallery templates')}, and its ranks count "
-                "these alone."
-            )
-        place = int(np.flatnonzero(self.given.probe_ids == scores.probe_ids[i])[0])
+
+        given_row = int(np.flatnonzero(self.given.probe_ids == scores.probe_ids[i])[0])
+        remarks += self._remarks_on_comparisons(i)
         if self.visits is not None:
-            remarks += self.visits.remarks(place, self.rows.templates(i))
+            remarks += self.visits.remarks(given_row, self.rows.templates(i))
+        name = self.names[given_row]
         return Explanation(
-            probe=place,
-            name=self.names[place] if self.names[place] != str(place) else "",
+            probe=given_row,
+            name=name if name != str(given_row) else "",
             subject=str(scores.probe_labels[i]) if knows_people(scores) else "",
             data=sides_in_words(about_attrs(Provenance.from_scores(scores), "", "", ())),
             kind=self.given.kind,
             protocol=self.card.name,
             system=self.given.name or "",
             threshold=self.threshold,
-            threshold_source=self.source,
-            threshold_next=self.next,
+            threshold_source=self.threshold_source,
+            threshold_next=self.threshold_next,
             lists=tuple(lists.values()),
             tasks=tuple(tasks),
             remarks=tuple(remarks),
         )
 
+    def _remarks_on_comparisons(self, i: int) -> Iterator[Text]:
+        """Yield a remark if the row was compared with only a part of the gallery."""
+        completeness = self.scores.completeness.of_probes(np.arange(self.scores.shape[0]) == i)
+        if completeness.incomplete and self.tasks.searching:
+            yield (
+                f"The probe was compared with {int(completeness.compared[0]):,} of "
+                f"{counted(int(completeness.expected[0]), 'gallery templates')}, and its ranks "
+                "count these alone."
+            )
+
     def _threshold(self, threshold: Any) -> tuple[ChosenThreshold | None, Text]:
-        if self.ordered:
+        """Return the threshold, None if there is none, and in words where it comes from."""
+        if self.is_order:
             return None, "none: the scores are only the order within each row"
         rule = Rule.parse("eer" if threshold is None else threshold)
         if rule.name == "fixed":
             return ChosenThreshold(rule.as_distance(self.scores.kind).values[0], True), "as given"
-        none = "none: there are no genuine, or no impostor attempts to choose it on"
         for verifying in self.tasks.verifying.values():
             use = verifying.use
             try:
@@ -194,9 +213,10 @@ class _Explainer:
             except ProtocolError:
                 if threshold is not None:
                     raise
-                return None, none
+                return None, "none: there are no genuine, or no impostor attempts to choose it on"
             if use.templates == "multi" or self.scores.claims_title:
-                # Templates and tries that were fused have scores between those of two claims.
+                # The lists also show the scores of templates and tries that were fused, which may
+                # lie between the threshold and the next score of a claim.
                 chosen = replace(chosen, next=math.nan)
             return chosen, say(
                 "where verification ({attempts}) has {rule}, on these data",
@@ -306,12 +326,13 @@ def step_by_step(
             "scores.select(...), or explain one probe"
         )
     walks = tuple(map(explainer.row, range(rows)))
-    unclear = {task.task for walk in walks for task in walk.tasks if task.counts is None}
+    # A task is not summed if one of its rows depends on a threshold that there is not.
+    without_counts = {task.task for walk in walks for task in walk.tasks if task.counts is None}
     sums: dict[str, Counts] = {}
     totals = []
     for walk in walks:
         for task in walk.tasks:
-            if task.counts is not None and task.task not in unclear:
+            if task.counts is not None and task.task not in without_counts:
                 sums[task.task] = total(sums.get(task.task, {}), task.counts)
         totals.append(dict(sums))
     return Steps(walks=walks, totals=tuple(totals), scores=explainer.given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -28,7 +29,7 @@ GENUINE: Role = "genuine"
 IMPOSTOR: Role = "impostor"
 LEFT_OUT: Role = "left out"
 
-#: Most templates of a subject whose scores are listed beside its fused score.
+#: If a subject has at most so many templates, their scores are listed beside its fused score.
 MOST_LISTED = 3
 
 
@@ -39,23 +40,24 @@ class Entry:
     Attributes
     ----------
     place : int or None
-        Place in the list, from 1; None if it is not in it.
+        Its place in the list, from 1; None if it is left out.
     column : int
-        The gallery template, from 0; of a subject its nearest one.
+        The index of the gallery template, from 0; for a subject, that of its nearest template.
     template, subject : str
-        Name of the template, and of its subject (empty if a mask decides what is genuine).
+        Names of the template and of its subject. The subject is empty if a mask decides what is
+        genuine.
     score : float or None
-        In the units of the scores; None where there is none.
+        The score in the units of the scores; None where there is none.
     distance : float
-        Smaller is closer; NaN where it is left out.
+        The score as a distance, which is smaller for closer templates; NaN if it is left out.
     role : str
         ``"genuine"``, ``"impostor"`` or ``"left out"``, which is not an attempt.
     accepted : bool or None
-        Whether the score is accepted at the threshold; None without a threshold.
+        Whether the threshold accepts the score; None without a threshold.
     failed : bool
-        Whether the comparison failed, which no threshold accepts, and is at no rank.
+        Whether the comparison failed: then no threshold accepts it, and it has no rank.
     reason : Text
-        Why it is left out, or what its score is made of.
+        Why it is left out, or which scores were fused.
     """
 
     place: int | None
@@ -71,9 +73,9 @@ class Entry:
 
     @property
     def outcome(self) -> str:
-        """The count of verification: ``"GA"``, ``"FR"``, ``"FA"`` or ``"GR"``.
+        """The counter of verification that counts it: ``"GA"``, ``"FR"``, ``"FA"`` or ``"GR"``.
 
-        Without a threshold, the counts of an accepted and of a rejected score.
+        Without a threshold, both counters that are possible; empty if it is left out.
         """
         if self.role == LEFT_OUT:
             return ""
@@ -102,7 +104,8 @@ class RankedList:
     def ranks_of_mate(self, ties: Ties) -> list[tuple[int, float]]:
         """Return the ranks of the nearest mate with their weights; none without a mate.
 
-        Only expected ties have several ranks; the weight of a rank is its probability.
+        There are several ranks only with expected ties, where the weight of a rank is its
+        probability.
         """
         mates, impostors = self.with_role(GENUINE), self.with_role(IMPOSTOR)
         if not mates:
@@ -122,9 +125,9 @@ class RankedList:
 class RowLists:
     """Reads the rows of a matrix as sorted lists.
 
-    `scores` are compared, `original` are the scores before a card left any out; `threshold` is a
-    distance. Where entries are exactly as close, other subjects are first under pessimistic `ties`,
-    the probe's own subject under optimistic ties, and the first column otherwise.
+    `scores` are those that a protocol card compares, and `original` those before the card left any
+    out. The `threshold` is a distance. Entries at equal distances are in the order of their
+    columns; but pessimistic `ties` put other subjects first, and optimistic ties the probe's own.
     """
 
     def __init__(self, scores: Scores, original: Scores, threshold: float | None, ties: Ties):
@@ -142,17 +145,17 @@ class RowLists:
         distance[block.candidates] = block.values[0]
         genuine = np.zeros(len(distance), dtype=bool)
         genuine[block.genuine()[1]] = True
-        itself = self.scores.probe_ids[i] == self.scores.gallery_ids
-        raw = self.scores.cells.read(i, i + 1)[0].tolist()
+        is_itself = self.scores.probe_ids[i] == self.scores.gallery_ids
+        stored = self.scores.cells.read(i, i + 1)[0].tolist()
         reasons = self._reasons_for_leaving_out(i)
         entries = []
         for column, value in enumerate(distance.tolist()):
             reason: Text = ""
-            if value != value:
+            if math.isnan(value):
                 reason = reasons[column]
-            elif raw[column] != raw[column]:
+            elif math.isnan(stored[column]):
                 reason = "failed comparison (NaN): an attempt that no threshold accepts"
-            score = None if itself[column] else raw[column]
+            score = None if is_itself[column] else stored[column]
             entries.append(
                 self._entry_without_place(column, value, bool(genuine[column]), score, reason)
             )
@@ -166,15 +169,15 @@ class RowLists:
         entries = []
         for group, value in enumerate(block.by_person(fusion).values[0].tolist()):
             low, high = gallery.starts[group : group + 2]
-            of_group = [templates[column] for column in block.candidates[low:high].tolist()]
-            used = [entry for entry in of_group if entry.role != LEFT_OUT]
-            nearest = min(used or of_group, key=lambda entry: (entry.distance, entry.column))
+            of_subject = [templates[column] for column in block.candidates[low:high].tolist()]
+            attempts = [entry for entry in of_subject if entry.role != LEFT_OUT]
+            nearest = min(attempts or of_subject, key=lambda entry: (entry.distance, entry.column))
             score = None
-            if value == value:
+            if not math.isnan(value):
                 score = float(to_user(np.float64(value), self.scores.kind)) + 0.0
-            reason = _fused_from(used, fusion)
-            if not used:
-                reasons = list({written(x.reason): x.reason for x in of_group}.values())
+            reason = _fused_from(attempts, fusion)
+            if not attempts:
+                reasons = list({written(x.reason): x.reason for x in of_subject}.values())
                 text = "no template of the subject is left ({reasons})"
                 reason = say(text, reasons=Enumeration(reasons, ";"))
             genuine = bool(group == gallery.probe_group[i])
@@ -185,7 +188,7 @@ class RowLists:
         self, column: int, distance: float, genuine: bool, score: float | None, reason: Text
     ) -> Entry:
         accepted, role = None, LEFT_OUT
-        if distance == distance:
+        if not math.isnan(distance):
             role = GENUINE if genuine else IMPOSTOR
             if self.threshold is not None:
                 accepted = bool(distance <= among_distances(self.scores, self.threshold))
@@ -203,32 +206,34 @@ class RowLists:
         )
 
     def _reasons_for_leaving_out(self, i: int) -> list[Text]:
+        """Return a reason for each column, which holds if the column is left out."""
         scores, columns = self.scores, np.arange(self.scores.shape[1])
-        itself = scores.probe_ids[i] == scores.gallery_ids
-        masked = _masked(self.original, i)
+        is_itself = scores.probe_ids[i] == scores.gallery_ids
+        is_masked = _is_masked(self.original, i)
         is_excluded = excluded(scores, np.full(len(columns), i), columns)
-        by_protocol = _masked(scores, i)
-        reasons = list[Text]()
+        is_masked_by_protocol = _is_masked(scores, i)
+        reasons: list[Text] = []
         for j in columns.tolist():
             reason: Text = "failed comparison (NaN)"
-            if itself[j]:
+            if is_itself[j]:
                 reason = "the probe itself: a template is never compared with itself"
-            elif masked[j]:
+            elif is_masked[j]:
                 reason = "left out by the mask"
             elif is_excluded[j]:
                 reason = Enumeration(self._exclusions_between(i, j), ";")
-            elif by_protocol[j]:
+            elif is_masked_by_protocol[j]:
                 reason = "left out by the protocol"
             reasons.append(reason)
         return reasons
 
     def _exclusions_between(self, i: int, j: int) -> list[Text]:
+        """Return the rules that exclude a comparison, in words."""
         scores, codes = self.scores, self.scores.codes
-        mates = codes.probe[i] == codes.gallery[j]
-        reasons = list[Text]()
+        are_mates = codes.probe[i] == codes.gallery[j]
+        reasons: list[Text] = []
         for rule in scores.exclusions.rules:
             exclusion = rule.exclusion
-            if not (rule.holds(i, j) and (mates or exclusion.of_all)):
+            if not (rule.holds(i, j) and (are_mates or exclusion.of_all)):
                 continue
             if exclusion is NO_PERSON_TWICE:
                 reasons.append("both templates are of no person")
@@ -246,6 +251,7 @@ class RowLists:
         return reasons
 
     def _ranked(self, unit: str, entries: list[Entry]) -> RankedList:
+        """Return the entries as a sorted list, with their places."""
         sign = {"pessimistic": 1, "optimistic": -1}.get(self.ties, 0)
         ordered = sorted(
             (entry for entry in entries if entry.role != LEFT_OUT),
@@ -256,20 +262,21 @@ class RowLists:
         return RankedList(unit, (*placed, *left_out))
 
 
-def _fused_from(used: list[Entry], fusion: str) -> Text:
-    if len(used) < 2:
+def _fused_from(fused: list[Entry], fusion: str) -> Text:
+    """Return which scores were fused, in words; empty of a single one."""
+    if len(fused) < 2:
         return ""
     method = {"best": "nearest", "worst": "farthest"}.get(fusion, fusion)
-    if len(used) > MOST_LISTED:
-        return say("{method} of {used:count templates}", method=method, used=len(used))
+    if len(fused) > MOST_LISTED:
+        return say("{method} of {number:count templates}", method=method, number=len(fused))
     scores = [
         say("{name}: {score}", name=Label(entry.template), score=Score(float(entry.score or 0.0)))
-        for entry in sorted(used, key=lambda entry: entry.column)
+        for entry in sorted(fused, key=lambda entry: entry.column)
     ]
     return say("{method} of {scores}", method=method, scores=Enumeration(scores, ""))
 
 
-def _masked(scores: Scores, i: int) -> np.ndarray:
+def _is_masked(scores: Scores, i: int) -> np.ndarray:
     if not scores.has_mask:
         return np.zeros(scores.shape[1], dtype=bool)
     return scores.cells.read_mask(i, i + 1)[0] == Mask.IGNORE

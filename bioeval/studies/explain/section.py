@@ -1,4 +1,4 @@
-"""What is said of an explained row: its lists and what it adds; step by step, with the sums."""
+"""How explained rows are shown: their lists, what they add, and the running sums of steps."""
 
 from __future__ import annotations
 
@@ -29,12 +29,15 @@ from bioeval.studies.explain.tasks import (
     quotients,
 )
 
-#: Longer lists are shortened for readers: their first places, those around the threshold, and the
-#: genuine ones, as many as that, stay.
+#: Lists of more entries than `LONGEST` are shortened for readers. They keep the `FIRST` places, the
+#: places around the threshold, and `MOST_GENUINE` genuine entries.
 LONGEST, FIRST, MOST_GENUINE = 16, 6, 10
 
-#: Names of left-out entries that are listed, and rows and columns of the largest matrix shown.
-NAMED, MOST_SHOWN = 6, 12
+#: The most names that are listed of entries that are left out for one reason.
+MOST_NAMED = 6
+
+#: Matrices with more rows or columns are not shown before the steps.
+MOST_SHOWN = 12
 
 _LEGEND = {
     "verification": "GA and FR count genuine attempts that are accepted and rejected, FA and GR "
@@ -59,14 +62,16 @@ class Explanation(Shown):
     data, kind, protocol, system : str
         What is compared, in words; the kind of scores; the card; the name of the scores.
     threshold : float or None
-        In the units of the scores; None if none is given and none can be chosen. NaN rejects all.
+        The threshold in the units of the scores; None if none is given and none can be chosen. NaN
+        rejects everything.
     threshold_source : Text
-        Where it comes from.
+        Where the threshold comes from.
     threshold_next : float
-        The nearest score that is not accepted at the threshold; NaN where it was given.
+        The nearest score that the threshold does not accept; NaN if the threshold was given.
     lists : tuple of RankedList
-        Lists of templates, and of subjects by their fused scores, as the tasks need them.
+        Lists of templates, and of subjects by their fused scores, as far as the tasks need them.
     tasks : tuple of Contribution
+        What the row adds to each task.
     remarks : tuple of Text
         What is not explained, and why; also with how much of the gallery the probe was compared.
     """
@@ -125,8 +130,9 @@ class Steps(Shown):
     Attributes
     ----------
     walks : tuple of Explanation
+        The explained rows, in order.
     totals : tuple of dict
-        After each row: by task, the sum by counter so far.
+        For each row, the sums of the counters of each task up to that row.
     scores : Scores
         The scores that are explained; a small matrix is shown before the steps.
     """
@@ -143,8 +149,8 @@ class Steps(Shown):
         for walk, by_task in zip(self.walks, self.totals, strict=True):
             for task, counts in by_task.items():
                 for count, total in counts.items():
-                    place = {"probe": walk.probe, "task": task, "measure": count.name}
-                    records.append({**place, "rank": count.rank, "value": float(total)})
+                    counter = {"probe": walk.probe, "task": task, "measure": count.name}
+                    records.append({**counter, "rank": count.rank, "value": float(total)})
         return records
 
     def _document(self) -> dict[str, Any]:
@@ -167,9 +173,10 @@ class Steps(Shown):
 
     @property
     def rates(self) -> dict[str, dict[str, Any]]:
-        """The rates of each task at the end, by their names in :func:`bioeval.evaluate`.
+        """The rates of each task after the last row, by their names in :func:`bioeval.evaluate`.
 
-        Rates over ranks are mappings by rank, as far as a rank was reached. NaN without attempts.
+        A rate over ranks is a mapping by rank, up to the largest rank of a mate. Rates are NaN
+        without attempts.
         """
         by_task: dict[str, dict[str, Any]] = {}
         for task, counts in self.totals[-1].items():
@@ -183,6 +190,7 @@ class Steps(Shown):
 
 
 def _entries(explained: Explanation) -> Iterator[dict[str, Any]]:
+    """Yield the entries of all lists, as rows of the JSON document."""
     columns = ("place", "template", "subject", "score", "role", "accepted", "failed", "outcome")
     for ranked in explained.lists:
         for entry in ranked.entries:
@@ -192,6 +200,7 @@ def _entries(explained: Explanation) -> Iterator[dict[str, Any]]:
 
 
 def _records_of_additions(explained: Explanation) -> Iterator[dict[str, Any]]:
+    """Yield what a row adds to each counter, as rows of the JSON document."""
     for task in explained.tasks:
         of_task = {"probe": explained.probe, "task": task.task, "role": task.role}
         for count, added in (task.counts or {}).items():
@@ -255,9 +264,9 @@ def _blocks_of_lists(explained: Explanation) -> Iterator[Block]:
             yield Paragraph(f"{title}: no entry is left", "answer")
             yield from (Paragraph(text, "note") for text in notes)
             continue
-        places_shown = _shown(placed)
-        if len(places_shown) < len(placed):
-            hidden = len(placed) - len(places_shown)
+        shown = _shown(placed)
+        if len(shown) < len(placed):
+            hidden = len(placed) - len(shown)
             text = "{hidden:count} more {unit}, at the places that are not shown"
             notes.insert(0, say(text, hidden=hidden, unit=f"{ranked.unit}s"))
         verified = any(
@@ -265,10 +274,10 @@ def _blocks_of_lists(explained: Explanation) -> Iterator[Block]:
             and (task.task == "verification/multi") == (ranked.unit == "subject")
             for task in explained.tasks
         )
-        rows = [_row(placed[k], verified) for k in places_shown]
+        rows = [_row(placed[k], verified) for k in shown]
         if explained.threshold is not None and placed[0].accepted is not None:
-            accepted = sum(bool(placed[k].accepted) for k in places_shown)
-            rows.insert(accepted, _line_of_threshold(explained))
+            accepted = sum(bool(placed[k].accepted) for k in shown)
+            rows.insert(accepted, _row_of_threshold(explained))
         columns = [
             Column("place", "place"),
             Column("image", "image"),
@@ -283,19 +292,21 @@ def _blocks_of_lists(explained: Explanation) -> Iterator[Block]:
 
 
 def _shown(placed: Sequence[Entry]) -> list[int]:
+    """Return the indices of the entries of a list that are shown."""
     if len(placed) <= LONGEST:
         return list(range(len(placed)))
     accepted = sum(bool(entry.accepted) for entry in placed)
     genuine = [k for k, entry in enumerate(placed) if entry.role == GENUINE]
-    around = (
+    around_threshold = (
         range(max(0, accepted - 2), min(accepted + 2, len(placed)))
         if placed[0].accepted is not None
         else ()
     )
-    return sorted({*range(FIRST), *around, *genuine[:MOST_GENUINE]})
+    return sorted({*range(FIRST), *around_threshold, *genuine[:MOST_GENUINE]})
 
 
 def _row(entry: Entry, verified: bool) -> list[Text | None]:
+    """Return the cells of an entry; `verified` says whether verification counts the entry."""
     return [
         Number(entry.place, decimals=0) if entry.place is not None else None,
         Picture(entry.template, entry.template),
@@ -308,7 +319,8 @@ def _row(entry: Entry, verified: bool) -> list[Text | None]:
     ]
 
 
-def _line_of_threshold(explained: Explanation) -> list[Text | None]:
+def _row_of_threshold(explained: Explanation) -> list[Text | None]:
+    """Return the row of a list between what is accepted and what is rejected."""
     assert explained.threshold is not None
     rejects_all = math.isnan(explained.threshold)
     score = None if rejects_all else _threshold(explained)
@@ -317,18 +329,19 @@ def _line_of_threshold(explained: Explanation) -> list[Text | None]:
 
 
 def _sentences_on_left_out(ranked: RankedList) -> Iterator[Text]:
+    """Yield, for each reason, which entries were left out for it."""
     by_reason: dict[str, list[Entry]] = {}
     for entry in ranked.with_role(LEFT_OUT):
         by_reason.setdefault(written(entry.reason), []).append(entry)
     for entries in by_reason.values():
-        named = entries[:NAMED]
+        named = entries[:MOST_NAMED]
         names = [
             Label(entry.template if ranked.unit == "template" else entry.subject) for entry in named
         ]
         listed: Text = Enumeration(names, "")
-        if len(entries) > NAMED:
+        if len(entries) > MOST_NAMED:
             listed = say(
-                "{names} and {others:count} more", names=listed, others=len(entries) - NAMED
+                "{names} and {others:count} more", names=listed, others=len(entries) - MOST_NAMED
             )
         yield say("left out ({names}): {reason}", names=listed, reason=entries[0].reason)
 
@@ -342,7 +355,7 @@ def _additions_in_words(task: Contribution) -> Text:
 
 
 def _sums(counts: Mapping[TaskCount, float]) -> Text:
-    """Return sums of counters: ``GA 3, FR 1``; empty without any."""
+    """Return counters with their amounts, such as ``GA 3, FR 1``; empty without any."""
     texts = []
     for count, amount in counts.items():
         number = Number(amount, digits=3)

@@ -22,7 +22,7 @@ TITLES = {
 }
 
 
-#: Counters as the lecture writes them, in the order of sums.
+#: The counters with their symbols in text, in the order in which sums list them.
 SYMBOLS = {
     "genuine_attempts": "TG",
     "ga": "GA",
@@ -38,13 +38,13 @@ SYMBOLS = {
 
 
 class TaskCount(NamedTuple):
-    """A counter of a task; `rank` is None where it has none."""
+    """A counter of a task, at a rank if it counts ranks."""
 
     name: str
     rank: int | None = None
 
 
-#: What a row adds to the counters of a task.
+#: The amount of each counter.
 Counts = dict[TaskCount, float]
 
 
@@ -55,15 +55,17 @@ class Contribution:
     Attributes
     ----------
     task : str
-        As the nodes of :func:`bioeval.evaluate`: ``"verification/single"``, ``"open_set"`` ...
+        The name of the task in :func:`bioeval.evaluate`: ``"verification/single"``, ``"open_set"``
+        and so on.
     role : str
-        ``"genuine"`` or ``"impostor"`` in the open set; else empty.
+        The role of the probe in open-set identification, ``"genuine"`` or ``"impostor"``; empty in
+        other tasks.
     counts : dict or None
-        What it adds, by counter; None where that depends on a threshold, and there is none.
+        What the row adds to each counter; None if that depends on a threshold, and there is none.
     why : Text
         Why it adds this.
     claims : str
-        What claims are, of a row of claims; else empty.
+        What the claims are, if the row is one of claims; else empty.
     """
 
     task: str
@@ -111,57 +113,61 @@ def verified(ranked: RankedList, task: str, fusion: str) -> Contribution:
 def searched(
     ranked: RankedList, task: OpenSet, role: str, enrolled: bool
 ) -> Iterator[Contribution]:
-    """Yield the contributions of a list to open-set identification, by the roles of the probe.
+    """Yield the contributions of a list to open-set identification, one for each role of the probe.
 
-    `role` says which probes are impostors, see :func:`role_of`.
+    `role` says which probes are impostors, see :func:`role_of`; `enrolled` says whether the subject
+    of this probe is in the gallery.
     """
     ranks = ranked.ranks_of_mate(task.ties)
-    impostors = ranked.with_role(IMPOSTOR)
-    counts: Counts | None
     if ranks:
-        best = ranked.with_role(GENUINE)[0]
-        missed = 1 - sum(weight for rank, weight in ranks if rank == 1)
-        counts = None
-        if best.failed:
-            counts = {TaskCount("genuine_attempts"): 1, TaskCount("fr"): 1}
-        elif best.accepted:
-            counts = {TaskCount("genuine_attempts"): 1}
-            counts |= {TaskCount("di", rank): weight for rank, weight in ranks}
-            counts |= {TaskCount("fr"): missed} if missed > 0 else {}
-        elif best.accepted is False:
-            counts = {TaskCount("genuine_attempts"): 1, TaskCount("fr"): 1}
-        late = "" if best.accepted is not False else ", and beyond the threshold"
-        if best.accepted is not False and missed == 1:
-            late = " (not first: always a {false reject})"
-        reason = _nearest_mate(ranked, best, ranks, task.ties, late)
-        yield Contribution(task="open_set", role=GENUINE, counts=counts, why=reason)
+        yield _genuine_search(ranked, ranks, task.ties)
     elif enrolled:
         reason = "no usable mate is left: no genuine attempt"
         yield Contribution(task="open_set", role=GENUINE, counts={}, why=reason)
-    if not (role == "both" or enrolled == (role == "leave-subject-out")):
-        if not (ranks or enrolled):
-            reason = (
-                f"its subject is not enrolled, and impostors = {role}: the probe makes no attempt"
-            )
-            yield Contribution(task="open_set", role=IMPOSTOR, counts={}, why=reason)
-        return
+    if role == "both" or enrolled == (role == "leave-subject-out"):
+        yield _impostor_search(ranked)
+    elif not (ranks or enrolled):
+        reason = f"its subject is not enrolled, and impostors = {role}: the probe makes no attempt"
+        yield Contribution(task="open_set", role=IMPOSTOR, counts={}, why=reason)
+
+
+def _genuine_search(ranked: RankedList, ranks: list[tuple[int, float]], ties: Ties) -> Contribution:
+    """Return what a probe adds as a genuine probe; `ranks` are those of its nearest mate."""
+    best = ranked.with_role(GENUINE)[0]
+    weight_not_first = 1 - sum(weight for rank, weight in ranks if rank == 1)
+    counts: Counts | None = None
+    if best.failed or best.accepted is False:
+        counts = {TaskCount("genuine_attempts"): 1, TaskCount("fr"): 1}
+    elif best.accepted:
+        counts = {TaskCount("genuine_attempts"): 1}
+        counts |= {TaskCount("di", rank): weight for rank, weight in ranks}
+        counts |= {TaskCount("fr"): weight_not_first} if weight_not_first > 0 else {}
+    ending = ""
+    if best.accepted is False:
+        ending = ", and beyond the threshold"
+    elif weight_not_first == 1:
+        ending = " (not first: always a {false reject})"
+    reason = _nearest_mate(ranked, best, ranks, ties, ending)
+    return Contribution(task="open_set", role=GENUINE, counts=counts, why=reason)
+
+
+def _impostor_search(ranked: RankedList) -> Contribution:
+    """Return what a probe adds as an impostor probe, by its nearest entry of another subject."""
+    impostors = ranked.with_role(IMPOSTOR)
     if not impostors:
         reason = "no usable entry of another subject: no impostor attempt"
-        yield Contribution(task="open_set", role=IMPOSTOR, counts={}, why=reason)
-        return
-    nearest, counts = impostors[0], None
-    if nearest.accepted is not None:
-        counts = {
-            TaskCount("impostor_attempts"): 1,
-            TaskCount("fa" if nearest.accepted else "gr"): 1,
-        }
+        return Contribution(task="open_set", role=IMPOSTOR, counts={}, why=reason)
+    nearest = impostors[0]
+    counts: Counts | None = None
     where = ""
     if nearest.accepted is not None:
+        outcome = TaskCount("fa" if nearest.accepted else "gr")
+        counts = {TaskCount("impostor_attempts"): 1, outcome: 1}
         where = f", {'within' if nearest.accepted else 'beyond'} the threshold"
-    reason = say(
+    why = say(
         "the nearest of other subjects is {name}{where}", name=_name(ranked, nearest), where=where
     )
-    yield Contribution(task="open_set", role=IMPOSTOR, counts=counts, why=reason)
+    return Contribution(task="open_set", role=IMPOSTOR, counts=counts, why=why)
 
 
 def closed(ranked: RankedList, task: ClosedSet, layout: Layout) -> Contribution:
@@ -169,8 +175,8 @@ def closed(ranked: RankedList, task: ClosedSet, layout: Layout) -> Contribution:
     ranks = ranked.ranks_of_mate(task.ties)
     if ranks:
         best = ranked.with_role(GENUINE)[0]
-        late = "; it counts in {cms} from there on"
-        reason = _nearest_mate(ranked, best, ranks, task.ties, late)
+        ending = "; it counts in {cms} from there on"
+        reason = _nearest_mate(ranked, best, ranks, task.ties, ending)
         counts = {TaskCount("attempts"): 1.0}
         if not best.failed:
             counts |= {TaskCount("cms_count", k): weight for k, weight in ranks}
@@ -183,8 +189,9 @@ def closed(ranked: RankedList, task: ClosedSet, layout: Layout) -> Contribution:
 
 
 def _nearest_mate(
-    ranked: RankedList, best: Entry, ranks: list[tuple[int, float]], ties: Ties, late: str
+    ranked: RankedList, best: Entry, ranks: list[tuple[int, float]], ties: Ties, ending: str
 ) -> Text:
+    """Return a sentence on the nearest mate `best` and its ranks; the `ending` may have terms."""
     if best.failed:
         return say(
             "all comparisons with mates failed, such as {name}: it is at no rank",
@@ -198,11 +205,11 @@ def _nearest_mate(
         for rank, weight in ranks
     ]
     return say(
-        "the nearest mate is {name}, at rank {ranks}{ties}{late}",
+        "the nearest mate is {name}, at rank {ranks}{ties}{ending}",
         name=_name(ranked, best),
         ranks=Enumeration(shares, ""),
         ties=f", tied with {tied} of other subjects ({ties} ties)" if tied else "",
-        late=say(late, task="identification") if late else "",
+        ending=say(ending, task="identification") if ending else "",
     )
 
 
@@ -211,7 +218,10 @@ def _name(ranked: RankedList, entry: Entry) -> Label:
 
 
 class Quotient(NamedTuple):
-    """A rate as the quotient of two sums: its name in results, with its rank, and its formula."""
+    """A rate, as the quotient of the sums `part` and `over`.
+
+    `name` and `rank` are those of the rate in results; `formula` has the symbols of both sums.
+    """
 
     name: str
     rank: int | None
@@ -232,6 +242,7 @@ def quotients(task: str, counts: Mapping[TaskCount, float]) -> Iterator[Quotient
         return sum(counts.get(TaskCount(name), 0) for name in names)
 
     def up_to(name: str, counted_as: str, formula: str, over: float) -> Iterator[Quotient]:
+        """Yield a rate up to each rank, from a counter that counts single ranks."""
         ranks = [count.rank or 1 for count in counts if count.name == counted_as]
         counted = 0.0
         for rank in range(1, max(ranks, default=1) + 1):

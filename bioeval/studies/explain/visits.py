@@ -1,4 +1,4 @@
-"""The tries of a visit that is explained: which are its own, and which decided its claims."""
+"""What is said of an explained visit: which tries it has, and which try decided each claim."""
 
 from __future__ import annotations
 
@@ -16,61 +16,71 @@ from bioeval.showing.cells import Label
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.studies.explain.row import GENUINE, IMPOSTOR, Entry, RankedList
 
-#: Tries of a visit that are named, and claims whose try is said.
-_NAMED, _CLAIMS = 10, 3
+#: The most tries of a visit that are named.
+_MOST_NAMED = 10
+
+#: The most claims of a visit whose deciding try is named.
+_MOST_CLAIMS = 3
 
 
 class Visits:
-    """The tries of claims of visits, by name."""
+    """The tries behind scores of claims, each of which a visit makes by several tries."""
 
     def __init__(self, claims: Scores):
         """Find the names of the tries, and of the templates that they are compared with."""
         self.claims = claims
-        self.tries_of_claims: Tries = claims._tries
-        enrolled = self.tries_of_claims.enrolled
-        self.tries = in_words(enrolled.probe_names, enrolled.shape[0])
-        self.templates = in_words(enrolled.gallery_names, enrolled.shape[1])
+        self.tries: Tries = claims._tries
+        enrolled = self.tries.enrolled
+        self.try_names = in_words(enrolled.probe_names, enrolled.shape[0])
+        self.template_names = in_words(enrolled.gallery_names, enrolled.shape[1])
 
     def row_of(self, name: str) -> int | None:
-        """Return the visit of the try with a name; None if no try, or several, have the name."""
-        if self.tries.count(name) != 1:
+        """Return the row of the visit with a try; None unless exactly one try has the name."""
+        if self.try_names.count(name) != 1:
             return None
-        visit = self.tries_of_claims.attempt[self.tries.index(name)] + self.tries_of_claims.first_id
+        visit = self.tries.attempt[self.try_names.index(name)] + self.tries.first_id
         rows = np.flatnonzero(self.claims.probe_ids == visit)
         return int(rows[0]) if len(rows) else None
 
     def remarks(self, row: int, ranked: RankedList) -> Iterator[Text]:
-        """Yield the names of the tries of a visit, and which of them decided its nearest claims."""
-        visit = self.claims.probe_ids[row] - self.tries_of_claims.first_id
-        tries = [self.tries[i] for i in np.flatnonzero(self.tries_of_claims.attempt == visit)]
-        named = enumerated(tries[:_NAMED]) + (" ..." if len(tries) > _NAMED else "")
+        """Yield the names of the tries of a visit, and the tries that decided its first claims.
+
+        The first claims are genuine ones, then the nearest impostor claims.
+        """
+        visit = self.claims.probe_ids[row] - self.tries.first_id
+        names = [self.try_names[i] for i in np.flatnonzero(self.tries.attempt == visit)]
+        listed = enumerated(names[:_MOST_NAMED]) + (" ..." if len(names) > _MOST_NAMED else "")
         yield say(
-            "The visit has {number:count tries}: {tries}.", number=len(tries), tries=Label(named)
+            "The visit has {number:count tries}: {tries}.", number=len(names), tries=Label(listed)
         )
         scored = [x for x in ranked.entries if x.score is not None]
         claims = [x for role in (GENUINE, IMPOSTOR) for x in scored if x.role == role]
         decided = []
-        for claim in claims[:_CLAIMS]:
+        for claim in claims[:_MOST_CLAIMS]:
             deciding = self._deciding_try(row, claim)
             decided.append(say("that of {who:name} by {how}", who=claim.subject, how=deciding))
         if decided:
             yield say("Of the claims, {decided}.", decided=Enumeration(decided))
 
     def _deciding_try(self, row: int, claim: Entry) -> Text:
+        """Return the try that decided a claim, with the template if a single one decided it."""
         deciding = deciding_tries(self.claims, np.array([row]), np.array([claim.column]))
         assert deciding is not None  # claims of visits have tries
-        scores, enrolled = self.tries_of_claims.scores, self.tries_of_claims.enrolled
-        place = int(np.flatnonzero(enrolled.probe_ids == scores.probe_ids[deciding[0][0]])[0])
-        tried = Label(self.tries[place])
-        if self.tries_of_claims.templates == "single":
-            return say("{tried} with {template:name}", tried=tried, template=claim.template)
-        if self.tries_of_claims.fusion != "best":
-            return tried
-        own = enrolled.codes.gallery == enrolled.codes.gallery[self._column(claim.column)]
-        distance = np.where(own, attempted(enrolled, place, place + 1)[0], np.nan)
-        template = self.templates[int(np.nanargmin(distance))]
-        return say("{tried} with {template:name}", tried=tried, template=template)
+        scores, enrolled = self.tries.scores, self.tries.enrolled
+        i = int(np.flatnonzero(enrolled.probe_ids == scores.probe_ids[deciding[0][0]])[0])
+        name = Label(self.try_names[i])
+        if self.tries.templates == "single":
+            return say("{tried} with {template:name}", tried=name, template=claim.template)
+        if self.tries.fusion != "best":
+            return name
+        # The nearest template of the claimed person decided.
+        claimed = enrolled.codes.gallery[self._enrolled_column(claim.column)]
+        is_claimed = enrolled.codes.gallery == claimed
+        distance = np.where(is_claimed, attempted(enrolled, i, i + 1)[0], np.nan)
+        template = self.template_names[int(np.nanargmin(distance))]
+        return say("{tried} with {template:name}", tried=name, template=template)
 
-    def _column(self, column: int) -> int:
-        labels = self.tries_of_claims.enrolled.gallery_labels
+    def _enrolled_column(self, column: int) -> int:
+        """Return the first enrolled template of the person of a column of the claims."""
+        labels = self.tries.enrolled.gallery_labels
         return int(np.flatnonzero(labels == self.claims.gallery_labels[column])[0])
