@@ -213,18 +213,23 @@ def open_set(
     Returns
     -------
     xarray.Dataset
-        ``dir di`` over ``threshold, rank``; ``far grr fa gr frr ttr ttr_identity ftr`` over
-        ``threshold``; scalars ``genuine_attempts impostor_attempts genuine_subjects
-        impostor_subjects tied target_probes non_target_probes``, ``eer`` (where FAR and 1 - DIR at
-        rank 1 cross) with ``eer_threshold far_at_eer frr_at_eer eer_bracket_low
-        eer_bracket_high``; ``dir_at_far threshold_at_far`` over ``far_target, rank``, exact at
-        the scores themselves. With an interval: ``_low`` and
-        ``_high`` of ``dir far grr frr dir_at_far``, and, by subject, of ``eer``. By subject, those
-        over ranks are at ranks 1, 5 and 10, which tables show; at others they are NaN.
+        - ``dir`` and ``di`` over ``threshold, rank``
+        - ``far``, ``grr``, ``frr``, with ``fa`` and ``gr``, over ``threshold``
+        - ``ttr``, ``ttr_identity`` and ``ftr`` over ``threshold``
+        - ``genuine_attempts``, ``impostor_attempts``, ``genuine_subjects``, ``impostor_subjects``,
+          ``target_probes``, ``non_target_probes``, ``tied``: numbers of searches, people and probes
+        - ``eer``, where FAR and 1 - DIR at rank 1 cross, with ``eer_threshold``, ``far_at_eer``,
+          ``frr_at_eer``, ``eer_bracket_low`` and ``eer_bracket_high``
+        - ``dir_at_far`` and ``threshold_at_far`` over ``far_target, rank``, exact at the scores
+          themselves
 
-        With ``gallery="single"``, counts are expected counts (float64), and there are bounds in
-        place of operating points: ``eer_at_least eer_at_most dir_at_far_at_least
-        dir_at_far_at_most``.
+        With an interval, ``dir``, ``far``, ``grr``, ``frr`` and ``dir_at_far`` have ``_low`` and
+        ``_high``. An interval by subject also has them for ``eer``; over ranks they are at ranks 1,
+        5 and 10, which tables show, and NaN at other ranks.
+
+        With ``gallery="single"``, counts are expected counts (float64), and ``eer_at_least``,
+        ``eer_at_most``, ``dir_at_far_at_least`` and ``dir_at_far_at_most`` are bounds in place of
+        operating points.
 
     Raises
     ------
@@ -298,10 +303,12 @@ def closed_set(
     Returns
     -------
     xarray.Dataset
-        ``cms`` and ``cms_count`` over ``rank``; scalars ``recognition_rate`` (CMS at rank 1),
-        ``attempts``, ``subjects``, ``skipped``, ``tied``. With an interval: ``cms_low cms_high
-        recognition_rate_low recognition_rate_high``. With ``gallery="single"``, counts are expected
-        counts (float64).
+        - ``cms`` and ``cms_count`` over ``rank``
+        - ``recognition_rate``: CMS at rank 1
+        - ``attempts``, ``subjects``, ``skipped``, ``tied``: numbers of searches
+
+        With an interval, ``cms`` and ``recognition_rate`` have ``_low`` and ``_high``. With
+        ``gallery="single"``, counts are expected counts (float64).
 
     Raises
     ------
@@ -390,10 +397,14 @@ def ranks(
     Returns
     -------
     xarray.Dataset
-        Over ``probe``: ``identification_rank`` (NaN without a mate; the mean rank under
-        ``"expected"`` ties), ``mate_distance``, ``nearest_other``, ``closer``, ``tied``,
-        ``mates``, ``others``, ``enrolled``, and ``subject`` where labels name it. As a table,
-        the worst rank is first.
+        Variables over ``probe``; as a table, the worst rank is first.
+
+        - ``identification_rank``: NaN without a mate; the mean rank under ``"expected"`` ties
+        - ``mate_distance``, ``nearest_other``: distances of the best mate and of the nearest
+          candidate of another subject
+        - ``closer``, ``tied``, ``mates``, ``others``: numbers of candidates
+        - ``enrolled``: whether the subject is in the gallery
+        - ``subject``: the subject, where labels name it
 
     Examples
     --------

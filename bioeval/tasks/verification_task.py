@@ -119,21 +119,27 @@ def verification(
     Returns
     -------
     xarray.Dataset
-        Over ``threshold``: rates ``gar frr`` (of the genuine attempts) and ``far grr`` (of the
-        impostor attempts), counts ``ga fr fa gr``; scalars ``genuine_attempts``,
-        ``impostor_attempts``, ``skipped_claims``, and independent units: ``impostor_pairs subjects
-        disjoint_pairs``; of drawn claims ``far_unenrolled fa_unenrolled unenrolled_attempts``, of
-        probes who are not enrolled, which are not in ``far``. Operating points, exact at the scores
-        themselves and never read off the thresholds: ``eer eer_threshold far_at_eer frr_at_eer
-        eer_bracket_low eer_bracket_high eer_hull auc d_prime zero_far zero_frr`` (with
-        thresholds); over ``far_target``: ``frr_at_far threshold_at_far
-        expected_false_accepts``; over ``frr_target``: ``far_at_frr threshold_at_frr``; over
-        ``cost``: ``min_dcf min_cost min_cost_threshold``. Targets that the number of impostor
-        attempts cannot support are named by :func:`messages`. Beside each threshold, with the
-        ending ``_next``, is the nearest score that it does not accept, or, where attempts are too
-        many to be listed, a number before this score. With an interval: ``_low``
-        and ``_high`` of ``gar frr far grr frr_at_far far_at_frr auc eer`` (by subject only: the
-        last two).
+        - ``gar``, ``frr`` (of the genuine attempts) and ``far``, ``grr`` (of the impostor attempts)
+          over ``threshold``, with their counts ``ga``, ``fr``, ``fa``, ``gr``
+        - ``genuine_attempts``, ``impostor_attempts`` and ``skipped_claims``
+        - ``subjects``, ``impostor_pairs``, ``disjoint_pairs``: independent units
+        - ``far_unenrolled``, ``fa_unenrolled``, ``unenrolled_attempts``: drawn claims by probes who
+          are not enrolled; ``far`` does not count these claims
+        - ``eer``, ``eer_threshold``, ``far_at_eer``, ``frr_at_eer``, ``eer_bracket_low``,
+          ``eer_bracket_high``: the equal error rate
+        - ``eer_hull``, ``auc``, ``d_prime``: measures of the whole curve
+        - ``zero_far``, ``zero_frr``, with their thresholds
+        - ``frr_at_far``, ``threshold_at_far`` and ``expected_false_accepts`` over ``far_target``
+        - ``far_at_frr`` and ``threshold_at_frr`` over ``frr_target``
+        - ``min_dcf``, ``min_cost`` and ``min_cost_threshold`` over ``cost``
+
+        Operating points are exact: they are found at the scores themselves, never read off the
+        thresholds. :func:`messages` names targets that the number of impostor attempts cannot
+        support. Beside each threshold, with the ending ``_next``, is the nearest score that it does
+        not accept, or, where attempts are too many to be listed, a number before this score.
+
+        With an interval, ``gar``, ``frr``, ``far``, ``grr``, ``frr_at_far`` and ``far_at_frr`` have
+        ``_low`` and ``_high``; an interval by subject also has them for ``auc`` and ``eer``.
 
     Raises
     ------

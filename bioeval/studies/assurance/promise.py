@@ -115,12 +115,18 @@ def check_promise(
     Returns
     -------
     xarray.Dataset
-        Over ``promise``, the rules: ``verdict``, which is ``"shown"`` (the upper limit is at most
-        the target), ``"refuted"`` (the lower limit is above it) or ``"open"``; ``promised``, the
-        rate; ``people``; and ``people_to_settle``: about how many people would settle the promise
-        at the observed rate, NaN where no number does. Each rate that is promised also has its
-        value and limits, ``far far_low far_high`` or ``frr frr_low frr_high``, over all attempts
-        (over claims with `tries`). ``threshold`` is the threshold.
+        Over ``promise``, the rules:
+
+        - ``verdict``: ``"shown"`` (the upper limit is at most the target), ``"refuted"`` (the lower
+          limit is above the target) or ``"open"``
+        - ``promised``: the rate
+        - ``people``
+        - ``people_to_settle``: about how many people would settle the promise at the observed rate,
+          NaN where no number does
+
+        The other variables are ``threshold``, and each rate that is promised with its limits,
+        ``far``, ``far_low`` and ``far_high``, or ``frr``, ``frr_low`` and ``frr_high``, over all
+        attempts (over claims with `tries`).
 
     Raises
     ------

@@ -101,15 +101,21 @@ def pad(
     Returns
     -------
     xarray.Dataset
-        Over ``threshold, species``: ``apcer``; over ``threshold``: ``bpcer``. The labels of
-        ``species`` are the species, sorted, ``"pooled"``, all attack presentations together, and
-        ``"largest"``, APCER of the detector: the largest over the species. It has no counts;
-        ``.drop_sel(species=["pooled", "largest"])`` leaves both out. Over ``apcer_target``:
-        ``threshold_at_apcer`` and ``bpcer_at_apcer``. Scalars ``d_eer`` and ``d_eer_threshold``.
-        Over ``species``: ``presentations non_responses apnrr in_apcer``; scalars ``bona_fide
-        bona_fide_non_responses bpnrr``. With `threshold` ``threshold_used``, ``apcer_at_threshold``
-        over ``species``, ``bpcer_at_threshold``, and ``acer``, the mean of the largest APCER and
-        BPCER, which ISO/IEC 30107-3 does not have.
+        - ``apcer`` over ``threshold, species``, and ``bpcer`` over ``threshold``
+        - ``threshold_at_apcer`` and ``bpcer_at_apcer`` over ``apcer_target``
+        - ``d_eer`` and ``d_eer_threshold``
+        - ``presentations``, ``non_responses``, ``apnrr`` and ``in_apcer`` over ``species``
+        - ``bona_fide``, ``bona_fide_non_responses`` and ``bpnrr``
+
+        The labels of ``species`` are the species, sorted, ``"pooled"``, all attack presentations
+        together, and ``"largest"``, APCER of the detector: the largest over the species.
+        ``"largest"`` has no counts; ``.drop_sel(species=["pooled", "largest"])`` leaves both out.
+
+        With `threshold`, also:
+
+        - ``threshold_used``
+        - ``apcer_at_threshold`` over ``species``, and ``bpcer_at_threshold``
+        - ``acer``: the mean of the largest APCER and BPCER, which ISO/IEC 30107-3 does not have
 
     Raises
     ------

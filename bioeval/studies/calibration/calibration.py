@@ -367,15 +367,20 @@ def calibration(
     Returns
     -------
     xarray.Dataset
-        ``cllr``, ``min_cllr`` and ``calibration_loss`` in bits. Over ``prior``: ``act_dcf`` at the
-        ``bayes_threshold`` with ``far_at_bayes`` and ``frr_at_bayes``, and ``min_dcf``, both
-        normalised by the cost of deciding by the prior alone. ``c_primary`` and ``min_c_primary``
-        are means over the priors of ``FRR + beta FAR`` with ``beta = c_fa (1 - prior) / (c_miss
-        prior)``. Over ``prior_log_odds``: ``bayes_error min_bayes_error ece min_ece
-        reference_ece``. Over ``llr``: ``genuine_above impostor_above``. Over ``pav_block``, the
-        blocks of isotonic regression: ``pav_llr pav_low pav_high pav_genuine pav_impostor``. NaN
-        where a class has no attempt. With `interval`, also ``_low`` and ``_high`` of ``cllr`` and
-        ``act_dcf``.
+        - ``cllr``, ``min_cllr`` and ``calibration_loss``, in bits
+        - ``act_dcf`` over ``prior``: the cost at ``bayes_threshold``, with ``far_at_bayes`` and
+          ``frr_at_bayes``; it is normalised by the cost of deciding by the prior alone
+        - ``min_dcf`` over ``prior``: the least cost of any threshold, normalised in the same way
+        - ``c_primary`` and ``min_c_primary``: means over the priors of ``FRR + beta FAR`` with
+          ``beta = c_fa (1 - prior) / (c_miss prior)``
+        - ``bayes_error``, ``min_bayes_error``, ``ece``, ``min_ece`` and ``reference_ece`` over
+          ``prior_log_odds``
+        - ``genuine_above`` and ``impostor_above`` over ``llr``
+        - ``pav_llr``, ``pav_low``, ``pav_high``, ``pav_genuine`` and ``pav_impostor`` over
+          ``pav_block``, the blocks of isotonic regression
+
+        Values are NaN where a class has no attempt. With `interval`, ``cllr`` and ``act_dcf`` have
+        ``_low`` and ``_high``.
 
     Raises
     ------

@@ -114,21 +114,31 @@ def compare(
     Returns
     -------
     xarray.Dataset
-        Each measure under its name in a single evaluation over ``system``, and over ``far_target``,
-        ``frr_target``, ``cost``, ``threshold`` or ``rank`` where it is at such: ``eer``,
-        ``frr_at_far``, ``dir_at_far``, ``cms``, ``frr_at_threshold`` ... Behind the name are ``_low
-        _high`` (the interval of the value by itself), ``_rank`` (1 is the best), ``_rank_low
-        _rank_high`` (the ranks that the system may have, at one confidence for all systems
-        together) and ``_letters`` (systems that share one do not differ significantly). Over
-        ``system`` and ``other_system``: ``_difference`` (system - other system) ``_difference_low
-        _difference_high`` (limits for all pairs together), ``_p_value`` (adjusted for the number of
-        pairs), ``_p_adjusted`` (and for the number of measures), ``_separated``: 1 where the system
-        is better, -1 where it is worse, else 0, and ``_discordant``: people on whom the systems
-        decide differently, each at its own threshold. With fewer than six such people there are no
-        limits, and ``_separated`` is 0. ``_supported`` is 0 where the pairs of people, or the
-        impostor attempts, are too few for the FAR target, or the people for the FRR target (rule of
-        3): there are no limits then. Where a measure was not asked for, as at the rank or target of
-        another one, all of these are NaN.
+        Each measure under its name in a single evaluation over ``system``, such as ``eer``,
+        ``frr_at_far``, ``dir_at_far``, ``cms`` or ``frr_at_threshold``; also over ``far_target``,
+        ``frr_target``, ``cost``, ``threshold`` or ``rank`` where the measure is at one of them.
+        With these endings of the name, over ``system``:
+
+        - ``_low``, ``_high``: the interval of the value by itself
+        - ``_rank``: 1 is the best
+        - ``_rank_low``, ``_rank_high``: the ranks that the system may have, at one confidence for
+          all systems together
+        - ``_letters``: systems that share a letter do not differ significantly
+        - ``_supported``: 0 where the pairs of people, or the impostor attempts, are too few for the
+          FAR target, or the people for the FRR target (rule of 3); then there are no limits
+
+        Over ``system`` and ``other_system``:
+
+        - ``_difference``: system - other system
+        - ``_difference_low``, ``_difference_high``: limits for all pairs together
+        - ``_p_value``: adjusted for the number of pairs
+        - ``_p_adjusted``: adjusted for the number of measures, too
+        - ``_separated``: 1 where the system is better, -1 where it is worse, else 0
+        - ``_discordant``: people on whom the systems decide differently, each at its own threshold.
+          With fewer than six such people there are no limits, and ``_separated`` is 0.
+
+        Where a measure was not asked for, as at the rank or target of another measure, all of these
+        are NaN.
 
     Raises
     ------

@@ -122,15 +122,25 @@ def cross_evaluate(
     Returns
     -------
     xarray.Dataset
-        Over ``repeat, fold``: the ``threshold`` in the units of the scores, ``threshold_next`` (the
-        nearest score of the training part that it does not accept), the points of the test part by
-        itself, and of pairs divided by subject ``crossing_pairs``; of log-likelihood ratios that
-        an estimator makes ``cllr min_cllr``. Independent draws are repeats of one fold.
-        Over ``repeat, fold, part``, the parts ``"train"`` and ``"test"``: rates ``far frr gar grr
-        accuracy hter``, counts ``fa fr ga gr genuine_attempts impostor_attempts subjects``; of
-        drawn claims ``far_unenrolled fa_unenrolled unenrolled_attempts``, which are not in ``far``;
-        of identification ``gallery_subjects``, and over ``rank`` ``dir di``, or ``cms cms_count
-        attempts skipped``. Rates of ``"train"`` are optimistic.
+        Over ``repeat, fold`` (independent draws are repeats of one fold):
+
+        - ``threshold``, in the units of the scores
+        - ``threshold_next``: the nearest score of the training part that the threshold does not
+          accept
+        - the operating points of the test part by itself
+        - ``crossing_pairs``, for pairs divided by subject
+        - ``cllr`` and ``min_cllr``, for log-likelihood ratios that an estimator makes
+
+        Over ``repeat, fold, part``, with the parts ``"train"``, whose rates are optimistic, and
+        ``"test"``:
+
+        - ``far``, ``frr``, ``gar``, ``grr``, ``accuracy``, ``hter``
+        - ``fa``, ``fr``, ``ga``, ``gr``, ``genuine_attempts``, ``impostor_attempts``, ``subjects``
+        - ``far_unenrolled``, ``fa_unenrolled``, ``unenrolled_attempts``, for drawn claims; ``far``
+          does not count these claims
+        - ``gallery_subjects``, for identification, and over ``rank`` ``dir`` and ``di``, or
+          ``cms``, ``cms_count``, ``attempts`` and ``skipped``
+
         A fold whose class has no attempt is NaN. :func:`aggregate` over ``("repeat", "fold")``
         gives means, and their limits by `interval`. The attribute ``subjects_in_both_parts`` is the
         largest number of test subjects that a fold trained on as well.

@@ -263,9 +263,10 @@ def gallery_size(
     Returns
     -------
     xarray.Dataset
-        Over ``gallery_size``: ``cms`` (by ``rank``), ``recognition_rate``, ``dir`` (by
-        ``threshold`` and ``rank``), ``far`` and ``frr`` (by ``threshold``). Scalars
-        ``genuine_attempts impostor_attempts``.
+        - ``cms`` over ``gallery_size, rank``, and ``recognition_rate`` over ``gallery_size``
+        - ``dir`` over ``gallery_size, threshold, rank``
+        - ``far`` and ``frr`` over ``gallery_size, threshold``
+        - ``genuine_attempts`` and ``impostor_attempts``
 
     Raises
     ------

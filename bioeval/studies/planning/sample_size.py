@@ -156,14 +156,19 @@ def sample_size(
     Returns
     -------
     xarray.Dataset
-        Over ``templates``: ``subjects all_templates subject_sd design_effect``, or over
-        ``attempts_of_subject``: ``subjects all_attempts subject_sd design_effect``. Scalars:
-        ``frr icc template_icc``. Over ``rule`` (3 and 30): ``pairs_for_far``, the pairs of people
-        that the FAR needs (a pair counts once, however many templates it has);
-        ``subjects_for_far``, the people who form as many pairs if all are compared; and
-        ``subjects_for_frr``, the people that the FRR needs. With a pilot also ``pilot_subjects``,
-        and ``people_estimated``: about how many people a guarantee of the FAR
-        (:func:`study_threshold`) needs with a strict threshold.
+        - ``subjects``, ``all_templates``, ``subject_sd`` and ``design_effect`` over ``templates``;
+          or over ``attempts_of_subject``, with ``all_attempts`` in place of ``all_templates``
+        - ``frr``, ``icc`` and ``template_icc``
+        - ``pairs_for_far`` over ``rule`` (3 and 30): the pairs of people that the FAR needs; a pair
+          counts once, however many templates it has
+        - ``subjects_for_far`` over ``rule``: the people who form as many pairs if all are compared
+        - ``subjects_for_frr`` over ``rule``: the people that the FRR needs
+
+        With a pilot, also:
+
+        - ``pilot_subjects``
+        - ``people_estimated``: about how many people a guarantee of the FAR
+          (:func:`study_threshold`) needs with a strict threshold
 
     Raises
     ------

@@ -195,11 +195,20 @@ def workload(
     Returns
     -------
     xarray.Dataset
-        Over ``event`` (``"false-alarm"``, ``"rejected"``): ``rate rate_low rate_high
-        people_per_day per_day``; over ``event, days``: ``none_at_all``, ``expected`` with
-        ``expected_low expected_high`` (the middle of the counts, were the rate exact), and
-        ``predicted``, the same number, with ``predicted_low predicted_high`` (the rate uncertain
-        as well). What needs the interval of a rate is NaN without one.
+        Over ``event`` (``"false-alarm"``, ``"rejected"``):
+
+        - ``rate``, with ``rate_low`` and ``rate_high``
+        - ``people_per_day``, ``per_day``
+
+        Over ``event, days``:
+
+        - ``none_at_all``
+        - ``expected``, with ``expected_low`` and ``expected_high``: the middle of the counts, were
+          the rate exact
+        - ``predicted``, the same number, with ``predicted_low`` and ``predicted_high``, which allow
+          for the uncertainty of the rate
+
+        Variables that need the interval of a rate are NaN without one.
 
     Raises
     ------

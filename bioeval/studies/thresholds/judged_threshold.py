@@ -97,12 +97,18 @@ def judge_threshold(
     Returns
     -------
     xarray.Dataset
-        ``threshold``, in the units of the scores. Over ``part``, the sets ``"train"`` and
-        ``"test"``, at this threshold: ``far frr fa fr`` and the numbers of ``genuine_attempts
-        impostor_attempts``, with ``far_low far_high frr_low frr_high``, which are NaN where it was
-        chosen. ``eer`` of the test set. A target with a prior also has ``dcf(part)``, the actual
-        cost, with ``dcf_low dcf_high``, and ``min_dcf``, the least of any threshold on the test
-        set; of the training set, ``dcf`` is this least one.
+        - ``threshold``, in the units of the scores
+        - ``far``, ``frr``, ``fa``, ``fr``, ``genuine_attempts`` and ``impostor_attempts`` at this
+          threshold, over ``part``, the sets ``"train"`` and ``"test"``
+        - ``far_low``, ``far_high``, ``frr_low``, ``frr_high`` over ``part``: NaN in the set on
+          which the threshold was chosen
+        - ``eer`` of the test set
+
+        A target with a prior also has:
+
+        - ``dcf`` over ``part``: the actual cost of the test set, with ``dcf_low`` and ``dcf_high``,
+          and the least cost of the training set
+        - ``min_dcf``: the least cost of any threshold on the test set
 
     Raises
     ------

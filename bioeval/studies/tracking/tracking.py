@@ -217,15 +217,26 @@ def tracking(
     Returns
     -------
     xarray.Dataset
-        Scalars over everything: ``mota motp motp_distance recall precision far fp_per_frame idp idr
-        idf1``, ``hota deta assa detre detpr assre asspr loca`` and the counts ``tp fn fp idsw
-        fragmentations resumptions mt pt ml idtp idfn idfp frames frames_with_rows targets
-        identities truth_boxes result_boxes ignored_truth_boxes removed_result_boxes``. Over
-        ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_at_alpha``, likewise its seven
-        parts, and ``tp_at_alpha``. Over ``target``: ``frames_present frames_covered coverage
-        target_switches target_fragmentations state``. With several sequences, the scalars come from
-        the summed counts, and each is also over ``sequence``, such as ``sequence_mota``. With an
-        `interval`, each measure has ``_low`` and ``_high``.
+        Scalars over everything:
+
+        - ``mota``, ``motp``, ``motp_distance``, ``recall``, ``precision``, ``far``,
+          ``fp_per_frame``
+        - ``idp``, ``idr``, ``idf1``
+        - ``hota``, ``deta``, ``assa``, ``detre``, ``detpr``, ``assre``, ``asspr``, ``loca``
+        - counts of errors and targets: ``tp``, ``fn``, ``fp``, ``idsw``, ``fragmentations``,
+          ``resumptions``, ``mt``, ``pt``, ``ml``, ``idtp``, ``idfn``, ``idfp``
+        - counts of the data: ``frames``, ``frames_with_rows``, ``targets``, ``identities``,
+          ``truth_boxes``, ``result_boxes``, ``ignored_truth_boxes``, ``removed_result_boxes``
+
+        Over ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_at_alpha``, likewise its seven
+        parts, and ``tp_at_alpha``.
+
+        Over ``target``: ``frames_present``, ``frames_covered``, ``coverage``, ``target_switches``,
+        ``target_fragmentations``, ``state``.
+
+        With several sequences, the scalars come from the summed counts, and each is also over
+        ``sequence``, such as ``sequence_mota``. With an `interval`, each measure has ``_low`` and
+        ``_high``.
 
         With several trackers, a comparison as by :func:`bioeval.compare`: each measure over
         ``system``, with ranks and letters, and its differences over ``other_system``, too.

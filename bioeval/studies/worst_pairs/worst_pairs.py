@@ -115,13 +115,17 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
-        Over ``pair``, nearest impostors first, then the farthest genuine pairs: ``comparison``
-        (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label gallery_label
-        score``, and each metadata column as ``probe_meta_<name>`` and ``gallery_meta_<name>``, with
-        ``_`` for a slash and its name as the attribute ``column``. Labels and metadata other than
-        numbers are text. Where claims have several tries, ``try`` is the nearest try, which
-        decided, as a row of the matrix from which claims were made; the metadata of the probe are
-        the metadata of this row.
+        Variables over ``pair``, nearest impostors first, then the farthest genuine pairs:
+
+        - ``comparison``: ``"impostor"`` or ``"genuine"``
+        - ``row`` and ``column`` in the matrix
+        - ``probe_label``, ``gallery_label`` and ``score``
+        - ``probe_meta_<name>`` and ``gallery_meta_<name>``: each metadata column, with ``_`` for a
+          slash and its name as the attribute ``column``
+        - ``try``, where claims have several tries: the nearest try, which decided, as a row of the
+          matrix from which claims were made; the metadata of the probe are the metadata of this row
+
+        Labels and metadata other than numbers are text.
 
     Raises
     ------

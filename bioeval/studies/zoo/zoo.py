@@ -84,16 +84,28 @@ def zoo(
     Returns
     -------
     xarray.Dataset
-        Over ``subject``: ``genuine_mean impostor_mean impostor_mean_as_probe
-        impostor_mean_as_claimed`` of finite scores, and ``animal_of_subject``. Over ``error``
-        (``"fr"``, ``"fa_as_probe"``, ``"fa_as_claimed"``) and ``subject``: ``errors`` among
-        ``attempts``, their ``rate``, ``share`` of all such errors, and ``rate_without``, that of
-        all attempts without the subject. Over ``error``: ``all_errors all_attempts all_rate``, the
-        Gini coefficient ``gini``, and ``half_of_errors``, the fewest subjects with half of them.
-        Over ``animal``: ``animal_count animal_expected
-        animal_p_more animal_p_fewer``. Over ``test`` (``"goat"``, ``"wolf"``, ``"lamb"``):
-        ``correlation`` between halves, and its p-value ``p``. Scalars: ``threshold non_finite``,
-        and ``kruskal_p``, which assumes independent scores.
+        Over ``subject``:
+
+        - ``genuine_mean``, ``impostor_mean``, ``impostor_mean_as_probe``,
+          ``impostor_mean_as_claimed``: means of finite scores
+        - ``animal_of_subject``
+
+        Over ``error`` (``"fr"``, ``"fa_as_probe"``, ``"fa_as_claimed"``):
+
+        - ``errors``, ``attempts`` and their ``rate``, over ``subject``, too
+        - ``share``, over ``subject``, too: the subject's share of all such errors
+        - ``rate_without``, over ``subject``, too: the rate of all attempts without the subject
+        - ``all_errors``, ``all_attempts``, ``all_rate``: of all subjects together
+        - ``gini``: the Gini coefficient
+        - ``half_of_errors``: the fewest subjects with half of the errors
+
+        Over ``animal``: ``animal_count``, ``animal_expected``, ``animal_p_more``,
+        ``animal_p_fewer``.
+
+        Over ``test`` (``"goat"``, ``"wolf"``, ``"lamb"``): ``correlation`` between halves, and its
+        p-value ``p``.
+
+        Scalars: ``threshold``, ``non_finite``, and ``kruskal_p``, which assumes independent scores.
 
     Raises
     ------

@@ -110,12 +110,19 @@ def gom(
     Returns
     -------
     xarray.Dataset
-        Over ``threshold``: ``mrp mvp mrep mfr precision recall f1 micro_f1 far ttr ttr_identity
-        ftr``; over ``threshold, rank``: ``dir``; over ``rank``: ``cmc``. Scalars ``mrep_area
-        mfr_area tau_max tau_nz tau_f1 max_mrep max_mvp max_f1 mean_ap mean_inp``, and ``queries``,
-        ``open_queries``, ``skipped`` (their matches are all removed), ``left_out`` (queries that
-        are junk or distractors) and ``removed``. With an interval: ``_low`` and ``_high`` of all
-        but ``dir``, ``micro_f1`` and the thresholds.
+        - ``mrp``, ``mvp``, ``mrep``, ``mfr``, ``precision``, ``recall``, ``f1``, ``micro_f1``,
+          ``far``, ``ttr``, ``ttr_identity`` and ``ftr`` over ``threshold``
+        - ``dir`` over ``threshold, rank``, and ``cmc`` over ``rank``
+        - ``mrep_area``, ``mfr_area``, ``max_mrep``, ``max_mvp``, ``max_f1``, ``mean_ap``,
+          ``mean_inp``
+        - ``tau_max``, ``tau_nz``, ``tau_f1``: thresholds
+        - ``queries`` and ``open_queries``
+        - ``skipped``: queries whose matches are all removed
+        - ``left_out``: queries that are junk or distractors
+        - ``removed``: gallery entries removed
+
+        With an interval, all but ``dir``, ``micro_f1`` and the thresholds have ``_low`` and
+        ``_high``.
 
     Notes
     -----

@@ -122,15 +122,21 @@ def reid(
     Returns
     -------
     xarray.Dataset
-        ``cmc``, ``cmc_count``, ``precision_at_k`` and ``recall_at_k`` over ``rank``;
-        ``interpolated_precision`` over ``recall_level``, 0, 0.1 ... 1; with `thresholds`
-        ``precision``, ``recall``, ``f1`` (means over the queries) and ``micro_f1`` (of the entries
-        of all queries together) over ``threshold``; ``mean_ap`` and the other means over queries
-        of ``docs/variables.md``, ``rank_k_mean_ap`` with `rank_k`; ``queries`` (the denominator),
-        ``cmc_queries`` (that of the CMC, if its list is another than that of average precision),
-        ``skipped``, ``unmatched``, ``not_in_gallery``, ``left_out`` (queries that are junk or
-        distractors), ``removed`` (gallery entries removed, over all queries) and ``tied``.
-        With an interval: ``_low`` and ``_high`` of the means.
+        - ``cmc``, ``cmc_count``, ``precision_at_k`` and ``recall_at_k`` over ``rank``
+        - ``interpolated_precision`` over ``recall_level``, 0, 0.1 ... 1
+        - ``precision``, ``recall`` and ``f1`` over ``threshold``, with `thresholds`: means over the
+          queries
+        - ``micro_f1`` over ``threshold``, with `thresholds`: of the entries of all queries together
+        - ``mean_ap`` and the other means over queries of ``docs/variables.md``
+        - ``rank_k_mean_ap``, with `rank_k`
+        - ``queries``: the denominator
+        - ``cmc_queries``: the denominator of the CMC, if its list is another than the list of
+          average precision
+        - ``skipped``, ``unmatched``, ``not_in_gallery``, ``tied``: numbers of queries
+        - ``left_out``: queries that are junk or distractors
+        - ``removed``: gallery entries removed, over all queries
+
+        With an interval, the means have ``_low`` and ``_high``.
 
     Raises
     ------
