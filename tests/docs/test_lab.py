@@ -410,6 +410,11 @@ def test_each_gap_that_is_left_stops_at_its_check(lab, number):
         ("check_searches", searching(1, 1, 1 / 2, 0, 1), "the rank is not used"),
         ("check_searches", searching(1 / 2, 1, 1 / 2, 0, 1 / 3), "all three probes"),
         ("check_arrays", "closer = nearest <= mate", "counts a person once"),
+        ("check_by_hand", 'by_hand = {"GA": 2, "FR": 2, "FA": 0, "GR": 8}', "exactly 4"),
+        ("check_by_hand", 'by_hand = {"GA": 2, "FR": 2, "FA": 6, "GR": 2}', "the table above"),
+        ("check_count", counting(within="<"), "equal to t"),
+        ("check_curves", "far = 1 - far", "attempts that are rejected"),
+        ("check_partitions", 'best = (nearest * enrolled).min("person")', "best has zeros"),
     ],
 )
 def test_the_cause_of_a_mistake_is_named(check, answer, cause):
