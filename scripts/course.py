@@ -50,6 +50,7 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for part in options.parts:
+        print(f"Running {part}; this can take a minute ...", flush=True)
         if part.startswith("lab"):
             print(write_solved_lab(part, options.out / f"{part}-solved.ipynb"))
         else:
@@ -66,7 +67,10 @@ def executed(notebook: NotebookNode, *formats: str) -> NotebookNode:
         NotebookClient(
             notebook,
             timeout=600,
-            extra_arguments=[f"--InlineBackend.figure_formats={set(formats)}"],
+            extra_arguments=[
+                f"--InlineBackend.figure_formats={set(formats)}",
+                "--log-level=ERROR",
+            ],
             resources={"metadata": {"path": folder}},
         ).execute()
     return notebook
