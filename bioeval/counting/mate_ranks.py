@@ -13,8 +13,8 @@ from bioeval.kernels.reidentification import count_within
 from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
 
-# Comparisons of a mate with another that NumPy makes at a time.
-TOGETHER = 1 << 20
+# How many comparisons of a mate with another candidate NumPy makes at a time.
+COMPARISONS_AT_ONCE = 1 << 20
 
 
 @dataclass(eq=False)
@@ -22,25 +22,22 @@ class MatchLists:
     """The matches of each query that have a rank, from near to far.
 
     Equally close matches are in gallery order. Failed matches, which tie with each other, are at
-    the end.
+    the end. Arrays are (matches,); numbers of non-matches may be (groups, matches).
 
-    - `counts`, `positives` (int64 (m,)): the matches of each query that have a rank, and all
-    - `query`, `order` (int64): the query of each match, and its place among the query's, from 1
+    - `counts`, `positives` (int64 (m,)): the number of each query's matches with a rank, and of all
+    - `query` (int64): the query of each match
+    - `order` (int64): its rank among the query's matches, from 1
     """
 
-    #: int64 (m + 1,): the matches of query ``i`` are ``starts[i]:starts[i + 1]`` of the other
-    #: arrays.
-    starts: np.ndarray
-    distance: np.ndarray  # float64: of each match, NaN if it failed
-    #: int64: non-matches closer than the match, exactly as close, and tied non-matches in an
-    #: earlier column of the gallery; with groups, (groups, matches).
-    closer: np.ndarray
-    tied: np.ndarray
-    before: np.ndarray
-    #: int64 (m,): the matches of each query, including matches that a list lacks; None: all have a
-    #: rank.
+    starts: np.ndarray  # int64 (m + 1,): query ``i`` has the matches ``starts[i]:starts[i + 1]``
+    distance: np.ndarray  # float64: NaN if the match failed
+    closer: np.ndarray  # int64: non-matches closer than the match
+    tied: np.ndarray  # int64: non-matches exactly as close
+    before: np.ndarray  # int64: tied non-matches before the match in the gallery
+    #: int64 (m,): all matches of each query, also matches that a list lacks; None: all have a rank.
     all_matches: InitVar[np.ndarray | None] = None
-    others: np.ndarray | None = None  # int64 (m,): the non-matches of lists that lack a match
+    #: int64 (m,): the number of non-matches in each query's list, if lists lack matches.
+    others: np.ndarray | None = None
 
     def __post_init__(self, all_matches: np.ndarray | None) -> None:
         self.counts = np.diff(self.starts)
@@ -52,12 +49,13 @@ class MatchLists:
 class MateRanks(Reducer):
     """The ranks of all mates of each query among the other candidates, as :class:`MatchLists`.
 
-    Mates that a list of candidates does not have are no more than counted.
+    Mates that a list lacks have no rank, and are only counted.
 
     Parameters
     ----------
     group : ndarray of int64, shape (n,), optional
-        The group of each gallery template, from 0, or -1: count the others of each group apart.
+        The group of each gallery template, from 0, or -1: candidates of each group are counted
+        apart.
     groups : int
         The number of groups; some may have no template.
     """
@@ -87,7 +85,7 @@ class MateRanks(Reducer):
 
     def add(self, block: Block) -> None:
         for side in block.sides():
-            values = lines_of(side)
+            values = rows_of_probes(side)
             probes = side.probes
             if not self.complete:
                 self.others[probes] += np.count_nonzero(~np.isnan(values), axis=1)
@@ -105,59 +103,57 @@ class MateRanks(Reducer):
                 kernel.rank_mates_by_group.on_one_thread(rows, mates, counts, self.group)
 
     def _rank_few(self, side: Block) -> None:
-        """Count by comparing each mate with a whole line: nothing is compiled."""
+        """Count by comparing each mate with a whole row: nothing is compiled."""
         values = side.values
         probes = side.probes
-        number = self.starts[probes + 1] - self.starts[probes]
-        # Both (mates of the block,): the line of the mate's probe, and the place among all mates.
-        line = np.repeat(np.arange(len(probes)), number)
-        mate = np.arange(len(line)) + (self.starts[probes] - (np.cumsum(number) - number))[line]
+        sizes = self.starts[probes + 1] - self.starts[probes]
+        # Both (mates of the block,): the row of the mate's probe, and the mate's index.
+        row_of_mate = np.repeat(np.arange(len(probes)), sizes)
+        first_mate = self.starts[probes] - (np.cumsum(sizes) - sizes)
+        mate = np.arange(len(row_of_mate)) + first_mate[row_of_mate]
         gallery = np.broadcast_to(side.gallery, values.shape)
-        step = max(1, TOGETHER // values.shape[1])
-        for low in range(0, len(line), step):
-            row = line[low : low + step]
-            mates = mate[low : low + step]
+        mates_at_once = max(1, COMPARISONS_AT_ONCE // values.shape[1])
+        for low in range(0, len(mate), mates_at_once):
+            rows = row_of_mate[low : low + mates_at_once]
+            mates = mate[low : low + mates_at_once]
             distance = self.distance[mates, None]
-            tied = values[row] == distance
-            before = tied & (gallery[row] < self.gallery[mates, None])
+            tied = values[rows] == distance
+            before = tied & (gallery[rows] < self.gallery[mates, None])
             for total, is_counted in (
-                (self.closer, values[row] < distance), (self.tied, tied), (self.before, before)
+                (self.closer, values[rows] < distance), (self.tied, tied), (self.before, before)
             ):  # fmt: skip
                 if self.group is None:
                     total[mates] += np.count_nonzero(is_counted, axis=1)
                     continue
-                place, column = np.nonzero(is_counted)
-                group = self.group[gallery[row[place], column]]
-                np.add.at(total, (group[group >= 0], mates[place[group >= 0]]), 1)
+                row_of_tied, column = np.nonzero(is_counted)
+                group = self.group[gallery[rows[row_of_tied], column]]
+                np.add.at(total, (group[group >= 0], mates[row_of_tied[group >= 0]]), 1)
 
     def result(self) -> MatchLists:
         distance = scored(self.distance) if self.rejected else self.distance
         counts = self.closer, self.tied, self.before
-        of_lists = () if self.complete else (self.positives, self.others)
-        return MatchLists(self.starts, distance.astype(np.float64), *counts, *of_lists)
+        unlisted_counts = () if self.complete else (self.positives, self.others)
+        return MatchLists(self.starts, distance.astype(np.float64), *counts, *unlisted_counts)
 
 
 def by_distance(probe: np.ndarray, distance: np.ndarray) -> np.ndarray:
-    """Return the order of mates by probe, and by distance within the mates of a probe.
-
-    Mates as close keep their order.
-    """
+    """Return the order of mates by probe and then by distance; equally close mates keep theirs."""
     if distance.dtype != np.float32:
         return np.lexsort((distance, probe))
-    # The bits of a float are sign and magnitude: of negative ones the magnitude is inverted, so
-    # that the bits, as whole numbers, are in the order of the distances.
+    # The bits of a float are sign and magnitude. With the magnitude of negative floats inverted,
+    # the bits, as whole numbers, are in the order of the distances.
     bits = (distance + np.float32(0)).view(np.int32)  # no zero has a sign
     bits = np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)
     return np.argsort((probe << 32) + bits, kind="stable")  # one key of 64 bits
 
 
-def lines_of(side: Block) -> np.ndarray:
-    """Return the values of one side of a block with a line for each probe, in C order."""
+def rows_of_probes(side: Block) -> np.ndarray:
+    """Return the values of one side of a block with a row for each probe, in C order."""
     return np.ascontiguousarray(side.by_probe) if side.transposed else side.values
 
 
 class Within(Reducer):
-    """How many candidates each query has within each threshold, mates among them.
+    """How many candidates, including mates, each query has within each threshold.
 
     - `counts` (int64 (queries, t)): candidates at distances up to each threshold
 
@@ -177,17 +173,19 @@ class Within(Reducer):
         if mates.rejected:  # no threshold accepts a failed comparison
             self.thresholds = np.minimum(self.thresholds, np.finfo(parts.dtype).max)
         self.counts = np.zeros((mates.probe_count, len(self.thresholds) + 1), np.int64)
-        place = np.searchsorted(self.thresholds, mates.distance.astype(np.float64))
-        np.add.at(self.counts, (mates.probe, place), 1)
+        threshold_index = np.searchsorted(self.thresholds, mates.distance.astype(np.float64))
+        np.add.at(self.counts, (mates.probe, threshold_index), 1)
 
     def add(self, block: Block) -> None:
         for side in block.sides():
-            values = lines_of(side)
+            values = rows_of_probes(side)
             probes = side.probes
             if side.few:
-                line, column = np.nonzero(~np.isnan(values))
-                place = np.searchsorted(self.thresholds, values[line, column].astype(np.float64))
-                np.add.at(self.counts, (probes[line], place), 1)
+                row, column = np.nonzero(~np.isnan(values))
+                threshold_index = np.searchsorted(
+                    self.thresholds, values[row, column].astype(np.float64)
+                )
+                np.add.at(self.counts, (probes[row], threshold_index), 1)
                 continue
             from bioeval.counting.thresholds import guide_to
 

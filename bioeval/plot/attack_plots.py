@@ -1,4 +1,4 @@
-"""Plots of attacks: vulnerability, and their detection."""
+"""Plots of attacks: vulnerability to attacks, and their detection."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curv
     curves = [replace(far, hue=IMPOSTOR, dash=IMPOSTOR)]
     for i, species in enumerate(_species(system)):
         curves.append(_as_species(Curve.from_variables(species, "far", "frr"), i))
-    # The line styles of FAR and of the species are those of other plots: no line is solid.
+    # FAR and the species have the line styles that they have in other plots: no line is solid.
     plot = Curves("attack_det", curves, ax, style, SQUARE, label=with_eer)
     words = draw_det(plot, smallest_rates, (*POINTS, ("iapar_at_far", "frr_at_far")))
     x_label = say("{far} of impostors, IAPAR of attacks (%)")
@@ -96,7 +96,7 @@ def _species(system: System) -> list[System]:
 
 
 def _threshold_to_mark(ds: xr.Dataset) -> tuple[float, str]:
-    """Return the threshold used, else the threshold of the EER, with its name; NaN without both."""
+    """Return the used threshold, or else the threshold of the EER, and its name; or NaN."""
     if "threshold_used" in ds:
         return float(ds["threshold_used"]), f"threshold {_printed(ds, 'threshold_used')}"
     threshold = float(ds.get("eer_threshold", np.nan))
@@ -115,10 +115,10 @@ def _by_species(
     rates: Mapping[str, Text],
     lacking: str,
 ) -> tuple[Curves, str]:
-    """Draw rates, and the rates of each species, by threshold; mark a single result's threshold.
+    """Draw rates, and the rates of each species, against the threshold.
 
-    A species without a defined rate is named with the reason `lacking`. The label of the threshold
-    axis is returned beside the plot.
+    The threshold of a single result is marked. A species without a defined rate is named with the
+    reason `lacking`. Return the plot, and the label of the threshold axis.
     """
     curves = curves_of(data, name, "threshold", rates)
     curves = [replace(curve, dash=Style.hues[curve.variable]) for curve in curves]

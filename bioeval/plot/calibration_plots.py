@@ -15,19 +15,19 @@ from bioeval.plot.display import Curve, Curves, curves_of, numbered
 from bioeval.plot.plot_style import SQUARE, THIN, Style, styled
 from bioeval.plot.systems import pick
 
-# A proportion is nearly 0, or nearly 1, within this distance.
+# A proportion is nearly 0, or nearly 1, if it is within this distance.
 _NEARLY = 0.002
 
 # The smallest and the largest end of an axis of natural logarithms.
 _LIMITS_OF_END = 4.0, 20.0
 
-# An axis of errors ends above its largest error by this factor, but never above the largest end: of
-# larger errors it matters only that they are worse than the prior alone, whose error is at most 1.
+# An axis of errors ends above its largest error by this factor, but never beyond the largest end:
+# larger errors are all far worse than the prior alone, whose error is at most 1.
 _ABOVE_ERRORS, _LARGEST_END = 1.05, 2.0
 
 
 def _posterior(dataset: xr.Dataset, name: str) -> np.ndarray:
-    """Return the posterior of a log-likelihood ratio at equal priors, in ascending order."""
+    """Return the posteriors of log-likelihood ratios at equal priors, in ascending order."""
     return expit(dataset[name].values[::-1])
 
 
@@ -51,7 +51,7 @@ def reliability(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Cur
         low = _posterior(system.dataset, "pav_low")
         high = _posterior(system.dataset, "pav_high")
         observed = _posterior(system.dataset, "pav_llr")
-        # A block of scores is a flat piece: two claimed posteriors with one observed posterior.
+        # A block of scores is a flat piece between two claimed posteriors.
         claimed = np.column_stack([low, high]).ravel()
         curves.append(Curve(system.name, claimed, np.repeat(observed, 2), system))
     plot = Curves("reliability", numbered(curves), ax, style, SQUARE)
@@ -97,7 +97,7 @@ def tippett(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
 def _draw_over_priors(
     name: str, error: str, data: Any, ax: Any, style: Any, *, title: str, y_label: str
 ) -> Curves:
-    """Draw the plot of a name: the actual and the minimum of an error against the prior."""
+    """Draw the plot `name`: the actual and the minimum error against the prior."""
     labels = {error: "actual", f"min_{error}": "minimum"}
     curves = curves_of(data, name, "prior_log_odds", labels, alike=False)
     plot = Curves(name, curves, ax, style, marked=False)

@@ -1,4 +1,4 @@
-"""What a plot returns: its axes and what is drawn on them, and curves on one pair of axes."""
+"""Displays: the axes of a plot, what is drawn on them, and curves on one pair of axes."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from bioeval.showing.terms import rate_of_term
 from bioeval.showing.text import Phrase, Term, Text, parts
 from bioeval.showing.writers.lines import written
 
-# Hollow marks: where the first of a line is, how much later those of the next line are, and the
-# distance of two, in diagonals of the axes.
+# Hollow marks: where the first mark of a line is, how much later the first mark of the next line
+# is, and the distance between two marks, in diagonals of the axes.
 FIRST_MARK, NEXT_MARK, MARKS = 0.03, 0.05, 0.35
 
 # If several systems have more curves than this, the legend names each system and each kind of
@@ -50,8 +50,8 @@ class Display:
     """A drawn plot, which computes no rate: all values that it shows are variables of a result.
 
     A plot picks its `systems`, begins a display, draws on `ax_` with matplotlib, and writes the
-    title, caption and labels with `finish`. A display takes the properties of all plots out of
-    `style`: `name`, `figsize`, `title`. Texts may be templates with terms of the field:
+    title, caption and labels with `finish`. A display takes `name`, `figsize` and `title`, which
+    all plots have, out of `style`. Texts may be templates with terms of the field:
     ``say("{frr} at {far}")``.
 
     Attributes
@@ -59,7 +59,7 @@ class Display:
     ax_, figure_, legend_ : Axes, Figure, Legend or None
         The axes and the figure of the plot, and the legend of the axes.
     drawn : object
-        Drawn data that are no variable of the result, such as histograms by the name of a system.
+        Drawn data that are not variables of the result, such as histograms by system.
     why_empty : str
         Why there is nothing to draw; empty if there is something.
     """
@@ -82,7 +82,7 @@ class Display:
             )
         name = style.pop("name", None)
         self.name = "" if name is None else as_plot_text(require_text("name", name))
-        self._title: str | None = style.pop("title", "")  # the usual one if empty
+        self._title: str | None = style.pop("title", "")  # empty: the usual title
         if self._title is not None:
             require_text("title", self._title)
         figsize, self._look = style.pop("figsize", None), Style.look
@@ -97,11 +97,11 @@ class Display:
         self.why_empty = why_empty
 
     def divide(self, rows: int, columns: int, **ratios: Any) -> Axes:
-        """Divide the place of the axes into two; return the second axes."""
-        place = self.ax_.get_subplotspec()
-        if place is None:
+        """Divide the axes into two; return the second axes."""
+        spec = self.ax_.get_subplotspec()
+        if spec is None:
             raise DataError("ax has no place in a grid; give axes of plt.subplots, or a figure")
-        parts = place.subgridspec(rows, columns, **ratios)
+        parts = spec.subgridspec(rows, columns, **ratios)
         self.ax_.set_subplotspec(parts[0])
         return plot_style.axes_for(self.ax_.figure.add_subplot(parts[1]))
 
@@ -111,7 +111,7 @@ class Display:
         plot_style.empty(self.ax_, self.why_empty)
 
     def of_system(self, title: Text) -> str:
-        """Return a title with the name of the only system."""
+        """Return a title with the name of the system, if there is only one."""
         (system,) = self.systems
         name = self.name or system.group or as_plot_text(system.text_of("system"))
         return joined(plot_style.sentence(self.write(title)), name, by=": ")
@@ -136,18 +136,18 @@ class Display:
             self.legend_ = legend
 
     def legend(self, **style: Any) -> Legend | None:
-        """Draw the legend anew, with the names and looks that the artists have now.
+        """Draw the legend anew, with the current names and properties of the artists.
 
-        `style` are properties of the legend, such as ``loc="upper right"`` for one inside the axes.
+        `style` are properties of the legend; ``loc="upper right"`` puts it inside the axes.
         """
         with Style.during(self._look):
             self.legend_, _ = plot_style.name_artists(self.ax_, **style)
         return self.legend_
 
     def named(self, label: Text, *rates: str) -> str:
-        """Return a label with the other vocabulary's terms for its rates.
+        """Return a label with the other vocabulary's terms for its rates, in brackets.
 
-        The rates are the terms of its template; terms are named where all systems share them.
+        By default, the rates are the terms of its template. Terms are left out if systems differ.
         """
         if isinstance(label, Phrase):
             terms_of = [rate_of_term(x.name) for x in parts(label) if isinstance(x, Term)]
@@ -186,18 +186,18 @@ def legend_text(text: str) -> str:
 class Curve:
     """One curve of a display; `x` and `y` are in the order of the dataset."""
 
-    name: str  # the system and the word, in the lecture's terms; may be empty for a single curve
+    name: str  # the system and `word`, in the lecture's terms; may be empty for a single curve
     x: np.ndarray
     y: np.ndarray
     system: System
-    why_not: Text = ""  # why the curve is undefined; empty where it is drawn
-    hue: int = 0  # number of its colour
-    dash: int = 0  # number of its line style
-    shade: int = 0  # number among the curves of one meaning, which share a colour
-    low: np.ndarray | None = None  # confidence limits of each y, where the dataset has them
+    why_not: Text = ""  # why the curve is undefined; empty if it is drawn
+    hue: int = 0  # the number of its colour
+    dash: int = 0  # the number of its line style
+    shade: int = 0  # its number among curves of the same meaning, which share a colour
+    low: np.ndarray | None = None  # confidence limits of each y, if the dataset has them
     high: np.ndarray | None = None
     variable: str = ""  # on the vertical axis
-    word: Text = ""  # what it is among the curves of its system
+    word: Text = ""  # its name among the curves of its system
 
     @classmethod
     def from_variables(
@@ -209,7 +209,7 @@ class Curve:
         rank: int | None = None,
         limits: str = "",
     ) -> Curve:
-        """Return the curve of variable `y` against `x`, at one rank where the variables have ranks.
+        """Return the curve of variable `y` against `x`, at one rank if the variables have ranks.
 
         `limits` is the prefix of the names of the confidence limits, by default `y` and "_".
         """
@@ -260,9 +260,8 @@ class Curves(Display):
     ):
         """Begin a drawing.
 
-        Lines are `solid` where they are steps, as a dash looks like one: they differ in markers.
-        Points are `marked`, by default if they are few. `label` gives a curve its name in the
-        legend.
+        Lines in steps are `solid`, since a dash looks like a step, and differ in markers. Points
+        are `marked`, by default if they are few. `label` returns the name of a curve in the legend.
         """
         self.curves: dict[str, Curve] = {}
         for curve in curves:
@@ -276,7 +275,7 @@ class Curves(Display):
         self.style = normalize_kwargs(style, Line2D)  # linewidth for lw
         self.lines_: dict[str, Line2D] = {}
         self.bands_: dict[str, Any] = {}
-        # In the order of the curves, whichever are drawn.
+        # Colours are taken in the order of the curves, also of curves that are not drawn.
         self._colours = {
             name: curve.system.colour(curve.hue, curve.shade) for name, curve in self.curves.items()
         }
@@ -297,7 +296,7 @@ class Curves(Display):
         For a logarithmic axis, rates of 0 are left out.
         """
         kind = kind_of(self.systems, self.plot)
-        # Counts change just past a threshold of distances, just before one of similarities.
+        # Counts change just behind a threshold of distances, and just before one of similarities.
         steps = "steps-pre" if kind in LARGER_IS_CLOSER else "steps-post"
         self.ax_.set_ylim(RATES)
         for curve in self.defined:
@@ -307,37 +306,41 @@ class Curves(Display):
         return threshold_label(kind)
 
     def line(self, curve: Curve, x: np.ndarray, y: np.ndarray, **properties: Any) -> None:
-        """Draw one curve in steps; where a curve has few points, all of them are marked."""
+        """Draw one curve in steps; the points of a curve with few points are marked."""
         marked = len(x) <= plot_style.FEW_POINTS if self.marked is None else self.marked
         defaults: dict[str, Any] = {"color": self._colours[curve.name], "linewidth": CURVE}
         defaults |= {"drawstyle": "steps-post", "solid_joinstyle": "miter"}
-        look = {**defaults, **self._marks(curve.dash, marked), **properties, **self.style}
-        (self.lines_[curve.name],) = self.ax_.plot(x, y, **look)
+        line_style = {**defaults, **self._marks(curve.dash, marked), **properties, **self.style}
+        (self.lines_[curve.name],) = self.ax_.plot(x, y, **line_style)
 
     def _marks(self, dash: int, marked: bool) -> dict[str, Any]:
-        """Return the dashes or marks that tell a line from other lines of its colour.
+        """Return the dashes or marks that distinguish a line from other lines of its colour.
 
-        Marks between measured points are hollow, and apart from the marks of other curves.
+        Marks that are not at points are hollow, and apart from the marks of other curves.
         """
         if not self.solid or len(self.curves) == 1:
             mark: dict[str, Any] = {"marker": "o", "markersize": 3.2} if marked else {}
             return {"linestyle": Style.dash(dash), **mark}
-        look: dict[str, Any] = {"marker": Style.marker(dash), "markersize": 4.5, "linestyle": "-"}
+        line_style: dict[str, Any] = {
+            "marker": Style.marker(dash),
+            "markersize": 4.5,
+            "linestyle": "-",
+        }
         if marked:
-            return look
+            return line_style
         hollow: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.2}
         return {
-            **look,
+            **line_style,
             **hollow,
             "markevery": (FIRST_MARK + NEXT_MARK * (dash % len(DASHES)), MARKS),
         }
 
     def reference(self, x: Any, y: Any) -> None:
-        """Draw a thin line to compare the curves with."""
+        """Draw a thin line with which curves are compared."""
         self.ax_.plot(x, y, color=Style.rule, linewidth=0.9, linestyle=":", zorder=1)
 
     def band(self, curve: Curve, where: Any = True, floor: float = -np.inf) -> None:
-        """Draw the confidence limits of a curve, in steps like its line; of a single point, a bar.
+        """Draw the confidence limits of a curve, in steps like its line; at a single point, a bar.
 
         `where` is a mask of its points. Values of `x` below `floor`, the end of a logarithmic axis,
         are drawn at `floor`.
@@ -369,13 +372,17 @@ class Curves(Display):
             self.ax_.plot(*line, **{**properties, **dot, **style})
 
     def _numbers_of_candidates(self) -> list[Text]:
-        systems_of: dict[str, list[str]] = {}
+        names_by_words: dict[str, list[str]] = {}
         for system in self.systems:
-            systems_of.setdefault(candidates_in_words(system.dataset.attrs), []).append(system.name)
-        if len(systems_of) == 1:
-            return [*systems_of]
+            names_by_words.setdefault(candidates_in_words(system.dataset.attrs), []).append(
+                system.name
+            )
+        if len(names_by_words) == 1:
+            return [*names_by_words]
         return [
-            joined(joined(*names), words, by=": ") for words, names in systems_of.items() if words
+            joined(joined(*names), words, by=": ")
+            for words, names in names_by_words.items()
+            if words
         ]
 
     def end(
@@ -390,9 +397,9 @@ class Curves(Display):
     ) -> Curves:
         """Write the words of the plot, and name its lines.
 
-        Below the title stands the `caption`, by default the attempts behind the rates where all
-        systems agree, and the parts of the caption that come `last`. Curves that cannot be seen are
-        named with the reason: in the middle of the axes if no curve can be seen.
+        Below the title are the `caption`, by default the numbers of attempts if all systems have
+        the same, and the parts of the caption that come `last`. Curves that cannot be seen are
+        named with the reason, in the middle of the axes if no curve can be seen.
         """
         write = self.write
         missing: dict[str, list[str]] = {}
@@ -408,13 +415,13 @@ class Curves(Display):
         self._name_lines()
         if caption is None:
             caption = [agreed(self.systems, attempts_in_words)]
-        limits = set()
+        words_of_bands = set()
         for name, drawn in self.bands_.items():
             attrs = self.curves[name].system.dataset.attrs
             if "confidence" in attrs:
                 word = "bars" if isinstance(drawn, LineCollection) else "bands"
-                limits.add((100 * float(attrs["confidence"]), word))
-        bands = [f"{word}: {level:g} % at each point" for level, word in sorted(limits)]
+                words_of_bands.add((100 * float(attrs["confidence"]), word))
+        bands = [f"{word}: {level:g} % at each point" for level, word in sorted(words_of_bands)]
         self.finish(
             joined(write(title), task_in_title(self.systems), by=": "),
             [*caption, *self._numbers_of_candidates(), *bands, *last, *absences],
@@ -424,16 +431,16 @@ class Curves(Display):
         return self
 
     def _name_lines(self) -> None:
-        """Name each line; of many lines of several systems each system and each kind of line."""
+        """Name each line or, if many lines are of several systems, each system and line style."""
         drawn = [self.curves[name] for name in self.lines_]
         kinds = {self.write(curve.word): curve for curve in drawn}
         is_abridged = len(self.systems) > 1 and len(kinds) > 1 and len(drawn) > MOST_NAMED
-        before = set[str]()
+        named_systems = set[str]()
         for curve in drawn:
             text = self._label(curve)
             if is_abridged:
-                text = "" if curve.system.name in before else curve.system.name
-                before.add(curve.system.name)
+                text = "" if curve.system.name in named_systems else curve.system.name
+                named_systems.add(curve.system.name)
             self.lines_[curve.name].set_label(legend_text(joined(self.name, text)))
         for word, curve in kinds.items() if is_abridged else ():
             self.ax_.plot([], [], color=Style.text, label=word, **self._marks(curve.dash, False))
@@ -442,10 +449,10 @@ class Curves(Display):
 def curves_of(
     data: Any, plot: str, x: str, y: Mapping[str, Text], *, alike: bool = True
 ) -> list[Curve]:
-    """Return the curves against `x` of the variables `y`, which are named by words.
+    """Return the curves of the variables `y`, with their names in words, against `x`.
 
-    Lines of a single system have the colour and the line style of their variable; lines of several
-    systems, and lines that are not `alike` in all plots, have the colour of their system.
+    Lines of a single system have the colour and the line style of their variable. Lines of several
+    systems have the colour of their system, and so have lines that are not `alike` in all plots.
     """
     systems = pick(data, plot)
     if len(y) == 1:
@@ -465,22 +472,22 @@ def curves_of(
 def curves_by_rank(
     data: Any, plot: str, x: str, y: str, ranks: Sequence[int] | None
 ) -> list[Curve]:
-    """Return one curve per system and rank, coloured by system; of one system, in shades."""
+    """Return a curve for each system and rank, coloured by system; one system has shades."""
     systems = pick(data, plot)
-    chosen = require_list("ranks", (1, 5, 10) if ranks is None else ranks)
-    chosen = [require_integer("ranks", rank, low=1) for rank in chosen]
-    if not chosen:
+    requested = require_list("ranks", (1, 5, 10) if ranks is None else ranks)
+    requested = [require_integer("ranks", rank, low=1) for rank in requested]
+    if not requested:
         raise DataError("ranks is empty; expected at least one rank")
     curves = []
     for number, system in enumerate(systems):
-        have = system.dataset["rank"].values.tolist()
-        missing = [rank for rank in chosen if rank not in have]
+        result_ranks = system.dataset["rank"].values.tolist()
+        missing = [rank for rank in requested if rank not in result_ranks]
         if ranks is not None and missing:
             raise DataError(
-                f"rank {missing[0]} is not in the result; it has ranks 1 to {max(have)}; "
+                f"rank {missing[0]} is not in the result; it has ranks 1 to {max(result_ranks)}; "
                 f"evaluate with max_rank={max(missing)} or more"
             )
-        for i, rank in enumerate(rank for rank in chosen if rank in have):
+        for i, rank in enumerate(rank for rank in requested if rank in result_ranks):
             curve = Curve.from_variables(system, x, y, f"rank {rank}", rank)
             shade = i if len(systems) == 1 else 0
             curves.append(replace(curve, hue=number, shade=shade, dash=i))

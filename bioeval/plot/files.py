@@ -28,7 +28,7 @@ from bioeval.plot.systems import System, drawable, pick
 ImageFormat = Literal["png", "pdf", "svg"]
 FORMATS: tuple[ImageFormat, ...] = get_args(ImageFormat)
 
-# Left out, so that the same figure gives the same file.
+# Metadata that are left out, so that the same figure gives the same file.
 _UNDATED: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "ModDate": None},
@@ -37,7 +37,7 @@ _UNDATED: dict[str, dict[str, Any]] = {
 
 
 class PlotFile(NamedTuple):
-    """A file of a plot, the single system it shows (if any), and what is drawn."""
+    """A file of a plot."""
 
     plot: str
     system: str
@@ -46,7 +46,7 @@ class PlotFile(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The beginning of its name."""
+        """The beginning of the file's name."""
         return self.plot.replace("_", "-") + "-log" * self.log
 
     def draw(self, ax: Figure) -> Display:
@@ -58,7 +58,7 @@ class PlotFile(NamedTuple):
 
 
 def plot_files(data: Any, without: Container[str] = ()) -> Iterator[PlotFile]:
-    """Yield the files of each plot that `data` supports; plots named in `without` have none."""
+    """Yield the files of each plot that `data` supports, except for plots in `without`."""
     for plot in PLOTS.values():
         if plot.name in without or (drawn_data := drawable(data, plot)) is None:
             continue
@@ -110,14 +110,14 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
 
 def rendered(figure: Figure, kind: ImageFormat, dpi: float = 150) -> bytes:
     """Return a figure as the bytes of a file; the same figure gives the same bytes."""
-    drawn = io.BytesIO()  # what matplotlib has open when a disk is full, it does not close
+    drawn = io.BytesIO()  # if a disk is full, matplotlib does not close a file
     with _settings():
         figure.savefig(drawn, format=kind, dpi=dpi, metadata=_UNDATED[kind])
     return drawn.getvalue()
 
 
 def svg_text(figure: Figure) -> str:
-    """Return a figure as SVG, drawn once (savefig draws twice); its dpi is 72 from now on."""
+    """Return a figure as SVG, drawn once (savefig draws twice); its dpi becomes 72."""
     drawn = io.StringIO()
     with _settings():
         FigureCanvasSVG(figure).print_svg(drawn, metadata=_UNDATED["svg"])
@@ -133,7 +133,7 @@ def _settings() -> Iterator[None]:
 
 
 def _figure(display: Any) -> Any:
-    drawn = getattr(display, "figure_", display)  # or axes, which have their figure
+    drawn = getattr(display, "figure_", display)  # axes have a figure, too
     root = getattr(getattr(drawn, "figure", drawn), "figure", drawn)
     if not hasattr(root, "savefig"):
         raise DataError(
@@ -190,9 +190,9 @@ def save_plots(
 ) -> list[Path]:
     """Write every plot that a result supports to a folder; see :func:`save_all`.
 
-    `of_scores` are plots of scores: the plot, the system, and its scores. Where systems are
-    `overlaid`, plots that show one system each are left out. So is a plot in which nothing would be
-    seen; `tell` receives the reason. The names of all files `begin` alike.
+    `of_scores` are plots of scores: the plot, the system, and its scores. If systems are
+    `overlaid`, plots of a single system are left out. A plot in which nothing would be seen is left
+    out, too, and `tell` is called with the reason. All names of files have the prefix `begin`.
     """
     formats = require_list("formats", formats)
     for name in formats:

@@ -33,11 +33,11 @@ from bioeval.studies.thresholds.answers import folds_of, new_people, refusal_of
 
 # ------------------------------------------------------------------------ points of the folds
 
-# Letters of a rate on an axis, with the space to the next, and the most rates on it.
+# The letters of a rate on an axis, with the space to the next rate, and the most rates on an axis.
 LETTERS_OF_RATE, MOST_TICKS = 10, 8
 
-# The room before 0 and after the largest rate, in parts of the axis, and the part of it beyond
-# which the words about the target are at its left.
+# The room before 0 and after the largest rate, in parts of the axis, and the part of the axis
+# beyond which the words about the target are at its left.
 BEFORE, BEYOND, TO_THE_RIGHT = 0.03, 1.1, 0.8
 
 
@@ -102,9 +102,9 @@ def _draw_folds(
     folds: xr.Dataset,
     points: Mapping[str, xr.Dataset],
 ) -> None:
-    """Draw FAR and FRR of each fold, their mean, and the rates where thresholds were chosen.
+    """Draw FAR and FRR of each fold, and two points, by their labels.
 
-    The two `points` by their labels have ``far frr``, and may have limits of these.
+    The `points` have ``far`` and ``frr``, and may have their limits.
     """
     ax, ds = plot.ax_, plot.systems[0].dataset
     far, frr = (folds[rate].values.ravel() for rate in ("far", "frr"))
@@ -124,9 +124,9 @@ def _draw_folds(
         (target,) = rule.values
         ax.axvline(target, color=Style.text, linewidth=THIN, linestyle=":", zorder=1)
         ax.set_xlim(right=max(ax.get_xlim()[1], (1 + BEFORE) * target))
-        right = target > TO_THE_RIGHT * ax.get_xlim()[1]
-        step, side = ((-4, -3), "right") if right else ((4, -3), "left")
-        note(ax, f"target {percent(target, '.3g')}", (target, 1), step, va="top", ha=side)
+        is_right = target > TO_THE_RIGHT * ax.get_xlim()[1]
+        offset, side = ((-4, -3), "right") if is_right else ((4, -3), "left")
+        note(ax, f"target {percent(target, '.3g')}", (target, 1), offset, va="top", ha=side)
     ax.locator_params("x", nbins=min(MOST_TICKS, int(ticks_across(ax, LETTERS_OF_RATE))))
     ax.xaxis.set_major_formatter(in_per_cent)
     ax.yaxis.set_major_formatter(in_per_cent)
@@ -194,8 +194,8 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
     first = plot.systems[0].dataset
     number = counted(int(first.attrs.get("partitions", 0)), "partitions")
     caption = [f"{number} of the same people; band: the middle 95 % of them"]
-    of_folds = "partitions" not in first.attrs
-    if of_folds:
+    is_over_folds = "partitions" not in first.attrs
+    if is_over_folds:
         caption = [f"small dots: {unit_of(first.attrs)}s", limits_in_words(first.attrs)]
     if "threshold" in first.dims:
         return plot.end("Mean", plot.over_thresholds(), "Rate", caption=caption)
@@ -203,14 +203,14 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
     for curve in plot.defined:
         is_defined = np.isfinite(curve.y)
         arrays += [x for x in (curve.y, curve.low, curve.high) if x is not None]
-        if of_folds:
+        if is_over_folds:
             values = curve.system.dataset[curve.variable].sel(part="test").values
-            of_each = values.reshape(-1, len(curve.x))
-            plot.cloud(curve, ((curve.x, y) for y in of_each), marker=".", linestyle="none")
-            arrays.extend(of_each)
-        # Nothing is known between chosen ranks.
+            values_of_folds = values.reshape(-1, len(curve.x))
+            plot.cloud(curve, ((curve.x, y) for y in values_of_folds), marker=".", linestyle="none")
+            arrays.extend(values_of_folds)
+        # Between chosen ranks, rates are unknown.
         points: dict[str, Any] = {}
-        if (np.diff(curve.x) != 1).any() or of_folds:
+        if (np.diff(curve.x) != 1).any() or is_over_folds:
             points = {"linestyle": "none", "marker": "o", "markersize": 7}
         plot.line(curve, curve.x[is_defined], curve.y[is_defined], **points)
         if not points:
@@ -236,7 +236,7 @@ def _mean_curves(systems: list[System]) -> list[Curve]:
         for rate, word in _RATES.items():
             if rate not in means.dataset:
                 continue
-            # The colour and the line style of what it is; of systems, each has its colour.
+            # A curve has the colour of its rate or, with several systems, of its system.
             over_ranks = means.dataset[rate].dims == ("rank",)
             x_variable, look = ("rank", number) if over_ranks else ("threshold", Style.hues[rate])
             curve = Curve.from_variables(means, x_variable, rate, "" if over_ranks else word, 1)
@@ -259,15 +259,15 @@ def _mean_rates(dataset: xr.Dataset) -> xr.Dataset:
 
 # --------------------------------------------------------------------- scalars of each fold
 
-# Inches: the width, the height without rows and of each row, of which there is room for some.
+# Inches: the width, the height without rows, the height of a row; and the fewest rows with room.
 WIDTH, HEIGHT_WITHOUT_ROWS, HEIGHT_OF_ROW, FEWEST_ROWS = 7.2, 1.7, 0.52, 3
 
-# In rows: the room above the first and below the last; of a row, downwards, where its axis, its
-# mean and the values at its ends are, and the height of the highest bar above its axis.
+# In heights of a row: the room above the first row and below the last; downwards in a row, the
+# positions of its axis, its mean and the values at its ends; and the highest bar above its axis.
 ABOVE_FIRST, BELOW_LAST = 0.7, 0.45
 AXIS_AT, MEAN_AT, ENDS_AT, HIGHEST_BAR = 0.1, 0.22, 0.3, 0.62
 
-# Bars of a row, and the ends of the horizontal axis, on which 0 and 1 are the ends of each row.
+# The number of bars in a row, and the limits of the horizontal axis, on which a row is from 0 to 1.
 BARS, SCALE = 30, (-0.02, 1.02)
 
 
@@ -295,8 +295,8 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     ax.set(xlim=SCALE, ylim=(max(number, 1) - BELOW_LAST, -ABOVE_FIRST), xticks=[])
     ax.grid(False)
     ax.spines[["left", "bottom"]].set_visible(False)
-    for place, row in enumerate(rows):
-        _draw_row(ax, place, row, style)
+    for position, row in enumerate(rows):
+        _draw_row(ax, position, row, style)
     ax.set_yticks(range(number), [as_plot_text(row.label) for row in rows])
     ax.tick_params(axis="y", length=0)
     plot_style.label_rows(ax, [_mean_and_interval(row) for row in rows])
@@ -304,8 +304,10 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         plot.empty("No scalar is defined in any fold")
     attrs, sizes = ds.attrs, ds.sizes
     number = math.prod(sizes[dim] for dim in OVER if dim in sizes)
-    line = "intervals: the middle 95 %" if "partitions" in attrs else limits_in_words(attrs)
-    caption = [counted(number, f"{unit_of(attrs)}s"), line]
+    interval_words = (
+        "intervals: the middle 95 %" if "partitions" in attrs else limits_in_words(attrs)
+    )
+    caption = [counted(number, f"{unit_of(attrs)}s"), interval_words]
     plot.finish(plot.of_system(str(attrs["task"])), caption)
     return plot
 
@@ -316,8 +318,8 @@ class _Spread:
 
     name: str
     label: str
-    about: Mapping[str, Any]
-    each: np.ndarray
+    about: Mapping[str, Any]  # attributes of the variable
+    each: np.ndarray  # the values
     mean: float
     low: float
     high: float
@@ -355,7 +357,7 @@ def _place_of(row: Row) -> Any:
     return row.measure, row.at, point, row.places.get("rank"), row.places.get("part")
 
 
-def _draw_row(ax: Axes, place: int, row: _Spread, style: Mapping[str, Any]) -> None:
+def _draw_row(ax: Axes, position: int, row: _Spread, style: Mapping[str, Any]) -> None:
     numbers = np.array([row.mean, row.low, row.high, *row.each])
     least, width = np.nanmin(numbers), np.nanmax(numbers) - np.nanmin(numbers)
     ends = {0.0: least, 1.0: least + width} if width else {0.5: least}
@@ -363,20 +365,22 @@ def _draw_row(ax: Axes, place: int, row: _Spread, style: Mapping[str, Any]) -> N
     counts, edges = np.histogram(values, BARS, (0, 1))
     heights = HIGHEST_BAR * counts / counts.max()
     bars: dict[str, Any] = {"color": Style.rule, "alpha": 0.6, "align": "edge", **style}
-    ax.bar(edges[:-1], heights, 1 / BARS, bottom=place + AXIS_AT - heights, **bars)
+    ax.bar(edges[:-1], heights, 1 / BARS, bottom=position + AXIS_AT - heights, **bars)
     colour = Style.colour(Style.hues.get(row.name, plot_style.BOTH))
     properties: dict[str, Any] = {"color": colour, "zorder": 3}
     ax.plot(
-        [low, high], [place + MEAN_AT] * 2, marker="|", markersize=8, linewidth=2.4, **properties
+        [low, high], [position + MEAN_AT] * 2, marker="|", markersize=8, linewidth=2.4, **properties
     )
-    ax.plot(mean, place + MEAN_AT, "o", markersize=6, markeredgecolor="white", **properties)
-    ax.plot([0, 1], [place + AXIS_AT] * 2, color=Style.rule, linewidth=THIN, zorder=1)  # the axis
+    ax.plot(mean, position + MEAN_AT, "o", markersize=6, markeredgecolor="white", **properties)
+    ax.plot(
+        [0, 1], [position + AXIS_AT] * 2, color=Style.rule, linewidth=THIN, zorder=1
+    )  # the axis
     sides = {0.0: "left", 0.5: "center", 1.0: "right"}
-    for place_on_axis, value in ends.items():
-        text: dict[str, Any] = {"ha": sides[place_on_axis], "va": "top", "color": Style.text}
+    for end, value in ends.items():
+        text: dict[str, Any] = {"ha": sides[end], "va": "top", "color": Style.text}
         ax.text(
-            place_on_axis,
-            place + ENDS_AT,
+            end,
+            position + ENDS_AT,
             _in_decimals(row, value),
             fontsize=Style.look.small,
             **text,
@@ -398,7 +402,7 @@ def _in_decimals(row: _Spread, value: float) -> str:
 
 # --------------------------------------------------------------------------------------- promises
 
-# The factor between a rate and the end of the logarithmic axis.
+# The factor between the outermost rates and the ends of the logarithmic axis.
 AROUND = 1.3
 
 
@@ -442,17 +446,17 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
                 **{**properties, "linewidth": 1.8, **style},
             )
     ax.axhline(target, color=Style.rule, linewidth=1.0, zorder=1)
-    end, away, side = (1, -4, "right") if ds.attrs["kind"] in LARGER_IS_CLOSER else (0, 4, "left")
-    place: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": side}
-    note(ax, f"target {100 * target:g} %", (end, target), (away, 3), **place)
-    for role, variable, line in (
+    end, offset, side = (1, -4, "right") if ds.attrs["kind"] in LARGER_IS_CLOSER else (0, 4, "left")
+    where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": side}
+    note(ax, f"target {100 * target:g} %", (end, target), (offset, 3), **where)
+    for role, variable, line_style in (
         ("assured", "assured_threshold", "-"),
         ("these data alone", "threshold", ":"),
     ):
         value = float(ds[variable])
         if np.isfinite(value):
             text = f"{role}: {written(threshold_of(ds, variable))}"
-            ax.axvline(value, color=Style.text, linewidth=1.2, linestyle=line, label=text)
+            ax.axvline(value, color=Style.text, linewidth=1.2, linestyle=line_style, label=text)
     rates_drawn = np.concatenate(arrays)
     positive = rates_drawn[np.isfinite(rates_drawn) & (rates_drawn > 0)]
     plot_style.log_axis(

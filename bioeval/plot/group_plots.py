@@ -33,13 +33,14 @@ from bioeval.showing.text import Text, say
 # With more groups, only some of them are named.
 MOST_NAMED = 40
 
-# Most groups whose rates are written in the cells, by whether the style has a fixed width.
+# The most groups whose rates are written in the cells, by whether the style has a fixed width.
 MOST_CELLS = {False: 10, True: 5}
 
-# Names are shortened to so many letters, by whether the style has a fixed width.
+# The letters to which names are shortened, by whether the style has a fixed width.
 LONGEST_NAME = {False: 24, True: 14}
 
-# Inches: the width of both panels, and the height of a panel before and for each group.
+# Inches: the width of one and of two panels; the height of a panel without groups, of a group, and
+# the limits of the height.
 WIDTH_OF_PANEL, WIDTH_OF_PANELS = 5.0, 10.4
 HEIGHT_WITHOUT_GROUPS, HEIGHT_OF_GROUP = 2.4, 0.42
 LEAST_HEIGHT, MOST_HEIGHT = 3.4, 11.0
@@ -49,22 +50,22 @@ PANELS_IN_COLUMN = 1.8  # height of two panels one below the other, in heights o
 LINE_SPACING = 1.25
 WITHOUT_TITLE = 0.75
 
-# The width of the panel of pairs by the width of the panel of rates.
+# The width of the panel of pairs, relative to the width of the panel of rates.
 PAIRS_TO_RATES = 1.15
 
-# An axis of rates ends beyond the end of matplotlib by this factor.
+# An axis of rates is longer than matplotlib's by this factor.
 BEYOND = 1.06
 
-# The rate of all groups has its text at the left of its line beyond this part of the axis.
+# Beyond this part of the axis, the text on the rate of all groups is at the left of its line.
 TO_THE_RIGHT = 0.6
 
-# A scale of colours for a single rate extends to both sides of it by this factor.
+# A scale of colours for a single rate extends to both sides of the rate by this factor.
 AROUND = 1.5
 
 # The size of a point of a rate, in points.
 POINT_SIZE = 6.5
 
-# Colours of a FAR of 0 and of one that is not defined.
+# Colours of a FAR of 0, and of an undefined FAR.
 ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
 
 
@@ -109,18 +110,18 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     right.set_yticks(ticks, names if is_narrow else [""] * len(names))
     for axes in (left, right):
         axes.tick_params(length=0)
-    flagged = bool(ds["far_flagged"].values.any())
+    has_flagged = bool(ds["far_flagged"].values.any())
     if ds["far"].ndim == 1:
         _draw_rates(right, ds, "far", overall_far, style)
         label = plot.named(say("{False accept rate, far}"))
-        plot.finish(say("{far} by group of the probe"), [hollow] * flagged, label, ax=right)
+        plot.finish(say("{far} by group of the probe"), [hollow] * has_flagged, label, ax=right)
         return plot
     in_cells = ds.sizes["group"] <= MOST_CELLS[Style.look.width is not None]
     _draw_pairs(right, ds, in_cells)
-    longest = max(map(len, names)) * LETTER * Style.look.small
-    is_turned = longest > room(right)[0] / len(names) - 4
-    right.set_xticks(ticks, names, rotation=90 * is_turned)
-    legend = "*: few people or errors" * flagged if in_cells else "white: 0; grey: not defined"
+    longest_name = max(map(len, names)) * LETTER * Style.look.small
+    is_vertical = longest_name > room(right)[0] / len(names) - 4
+    right.set_xticks(ticks, names, rotation=90 * is_vertical)
+    legend = "*: few people or errors" * has_flagged if in_cells else "white: 0; grey: not defined"
     title = say("{far} by pair of groups{unit}", unit=" (%)" if in_cells else "")
     labels = "Group of the claimed subject", "Group of the probe" if is_narrow else ""
     plot.finish(title, [legend], *labels, right)
@@ -136,29 +137,29 @@ def _size_in_inches(groups: int) -> tuple[float, float]:
 
 
 def _named_groups(groups: list[Any], height: float) -> tuple[range, list[str]]:
-    """Return the numbers of the groups that are named, and their names.
+    """Return the indices of the groups that are named, and their names.
 
-    They are as many as `height` points hold, without the title, and without the names of columns,
-    which are turned.
+    Their number is limited by the `height` in points, less the title and the names of columns,
+    which are vertical.
     """
     longest = LONGEST_NAME[Style.look.width is not None]
     small = Style.look.small
     letters = min(max(len(str(group)) for group in groups), longest)
-    lines = (WITHOUT_TITLE * height - letters * LETTER * small) / small
-    most = max(1, min(int(lines / LINE_SPACING), MOST_NAMED))
-    ticks = range(0, len(groups), -(-len(groups) // most))
+    lines_of_names = (WITHOUT_TITLE * height - letters * LETTER * small) / small
+    most_groups = max(1, min(int(lines_of_names / LINE_SPACING), MOST_NAMED))
+    ticks = range(0, len(groups), -(-len(groups) // most_groups))
     return ticks, [as_plot_text(short_name(str(groups[i]), longest)) for i in ticks]
 
 
 def _draw_rates(
     ax: Axes, ds: xr.Dataset, rate: str, overall: float, style: Mapping[str, Any]
 ) -> None:
-    places = np.arange(ds.sizes["group"])
+    positions = np.arange(ds.sizes["group"])
     flagged = ds[f"{rate}_flagged"].values.astype(bool)
     colour = Style.colour(Style.hues[rate])
     if f"{rate}_low" in ds:
         ends = ds[f"{rate}_low"], ds[f"{rate}_high"]
-        ax.hlines(places, *ends, color=colour, linewidth=CURVE, zorder=2)
+        ax.hlines(positions, *ends, color=colour, linewidth=CURVE, zorder=2)
     for members, face in ((~flagged, colour), (flagged, "white")):
         points: dict[str, Any] = {
             "color": colour,
@@ -166,14 +167,14 @@ def _draw_rates(
             "markersize": POINT_SIZE,
         }
         values = ds[rate].values[members]
-        ax.plot(values, places[members], "o", **{"zorder": 3, **points, **style})
+        ax.plot(values, positions[members], "o", **{"zorder": 3, **points, **style})
     ax.set_xlim(0, BEYOND * ax.get_xlim()[1])
-    ax.set_ylim(len(places) - 0.5, -0.5)
+    ax.set_ylim(len(positions) - 0.5, -0.5)
     if not np.isnan(overall):
         ax.axvline(overall, color=Style.rule, linewidth=THIN, linestyle=":", zorder=1)
-        away, side = (-4, "right") if overall > TO_THE_RIGHT * ax.get_xlim()[1] else (4, "left")
+        offset, side = (-4, "right") if overall > TO_THE_RIGHT * ax.get_xlim()[1] else (4, "left")
         text = f"all: {percent(overall, 'fine')}"
-        note(ax, text, (overall, 1), (away, -2), va="top", ha=side)
+        note(ax, text, (overall, 1), (offset, -2), va="top", ha=side)
     ax.xaxis.set_major_formatter(in_per_cent)
 
 

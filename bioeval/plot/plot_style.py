@@ -1,4 +1,4 @@
-"""Style of all plots: colours, sizes, axes and their words; matplotlib's own stays as it is."""
+"""Style of all plots: colours, sizes, axes and their words; matplotlib's settings do not change."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from bioeval.base.errors import BioevalError, DataError, received
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
-#: What a number means in all plots, as a colour of the palette and as a line style: genuine and
-#: impostor attempts, attacks (further species count on), identification with and without a
-#: threshold; the last is of errors of both classes, and of estimates.
+#: The numbers of colours and line styles, with the same meaning in all plots: genuine and impostor
+#: attempts, attacks (further species have the next numbers), identification with and without a
+#: threshold; and errors of both classes, or estimates.
 GENUINE, IMPOSTOR, ATTACK, DETECTED, MATCHED, BOTH = 0, 1, 2, 3, 4, 6
 
-# Curves of one meaning (species of attacks, ranks) have shades of its colour: by how much the
-# second and further ones are lighter, or darker where negative, as a proportion.
+# Curves of one meaning (species of attacks, ranks) have shades of its colour: proportions by which
+# they are lighter, or, if negative, darker.
 SHADES = (0.0, -0.5, 0.45, -0.75)
 
-# Colour is never the only difference between two lines: they differ in dashes, and lines in
-# steps, where a dash looks like a step, in markers.
+# Colour is never the only difference between two lines: they also differ in dashes or, if they are
+# steps, in markers, since a dash looks like a step.
 DASHES: tuple[Any, ...] = (
     "-",
     (0, (6, 1.8)),
@@ -58,35 +58,34 @@ SIZE, SQUARE = (6.4, 4.8), (5.8, 6.0)
 # Widths of lines, in points: of a curve and an interval, of a histogram, of a reference.
 CURVE, OUTLINE, THIN = 1.6, 1.4, 0.8
 
-# The part of an axis of rates that is left free at either end, so that a curve at 0 or 1 is seen.
+# The part of an axis of rates that is free at either end, so that a curve at 0 or 1 is visible.
 FREE = 0.015
 RATES = -FREE, 1 + FREE
 
 # The points of a curve are marked up to this number of points.
 FEW_POINTS = 40
 
-# By the height of a letter: the mean width of one, and of a bold one, and the distance of lines.
+# In heights of a letter: the mean width of a letter, of a bold letter, and the distance of lines.
 LETTER, BOLD, LINE = 0.56, 0.64, 1.3
 
-# By the height of a letter: the width of a key of a legend and the space around it, and the height
-# of a row. Where a legend would leave a smaller part of the height to the axes, it is inside them.
+# In heights of a letter: the width of a legend's key with the space around it, and the height of a
+# row. If a legend leaves less than this part of the height to the axes, it is inside the axes.
 LEGEND_KEY, LEGEND_ROW, LEAST_AXES = 6, 1.4, 0.35
 
-# What is about left for the words around the axes, in points: left, below, right and above. It
-# grows with the letters.
+# About the room for the words around the axes, in points: left, below, right and above. It grows
+# with the letters.
 MARGINS = 44, 36, 8, 34
 
-# Letters of the shortest lines into which a text is folded.
+# The fewest letters of a line into which a text is folded.
 FEWEST_LETTERS = 16
 
-# The width of the numbers at an axis, by the height of a letter.
+# The width of the numbers at an axis, in heights of a letter.
 NUMBERS = 24 / 8.5
 
-# Inches by which a figure of a fixed width is higher than wide figures of its shape: for the words.
+# Inches for the words, by which a figure of a fixed width is higher than wide figures of its shape.
 HEIGHT_OF_WORDS = 0.8
 
-# Inches by which a figure is higher, so that its axes are not smaller, if its letters are twice as
-# large.
+# Inches by which a figure with letters of twice the size is higher, so that its axes are as large.
 HEIGHT_OF_LETTERS = 2.6
 
 # Points from the axes to the title, without a caption, and to the numbers; they grow with letters.
@@ -116,7 +115,7 @@ class Look:
 
     @property
     def factor(self) -> float:
-        """How much larger than usual the letters are."""
+        """The size of the letters, relative to the usual size."""
         return self.label / Look.label
 
     def scaled(self, factor: float) -> Look:
@@ -125,8 +124,8 @@ class Look:
         return replace(self, **dict(zip(("title", "label", "small"), sizes, strict=True)))
 
 
-#: The styles by name. Letters of a slide have at least 1/30 of its height; those on paper are those
-#: of a column of a journal.
+#: The styles by name. Letters on a slide have at least 1/30 of its height; a figure on paper has
+#: the width and the letters of a journal's column.
 LOOKS = {
     "default": Look(),
     "slide": Look(12.0, 10.0, 9.0, width=6.4, height=3.6),
@@ -140,8 +139,8 @@ RGB = tuple[float, float, float]
 class Palette:
     """The colours of one plot: the usual ones, or `colors`, a list or a mapping by system.
 
-    The colours of a list are used in the order in which the plot asks for them, and again where
-    they are fewer.
+    The colours of a list are used in the order in which the plot asks for them, and repeated if
+    they are too few.
     """
 
     def __init__(self, colors: Any = None):
@@ -160,18 +159,18 @@ class Palette:
     def colour(self, number: int | str, shade: int, names: Iterable[str]) -> RGB:
         """Return a colour by its number and shade, or by the names of its system.
 
-        In place of a number is the usual colour of artists that are of no class or system.
+        Artists without a class or system give their usual colour in place of a number.
         """
         for name in names:
             if name in self.by_system:
                 return self.by_system[name]
         if self._listed:
-            place = self._places.setdefault((number, shade), len(self._places))
-            return self._listed[place % len(self._listed)]
+            index = self._places.setdefault((number, shade), len(self._places))
+            return self._listed[index % len(self._listed)]
         if isinstance(number, str):
             return to_rgb(number)
-        turn, place = divmod(number, len(PALETTE))
-        rgb = 0.5 + (np.array(to_rgb(PALETTE[place])) - 0.5) * 0.45**turn
+        round_of_palette, index = divmod(number, len(PALETTE))
+        rgb = 0.5 + (np.array(to_rgb(PALETTE[index])) - 0.5) * 0.45**round_of_palette
         lighter = SHADES[shade % len(SHADES)]
         rgb += abs(lighter) * (float(lighter > 0) - rgb)
         return float(rgb[0]), float(rgb[1]), float(rgb[2])
@@ -228,8 +227,8 @@ class Style:
     def colour(cls, number: int | str, shade: int = 0, names: Iterable[str] = ()) -> RGB:
         """Return the colour of a curve by its number; colours beyond the palette are greyer.
 
-        Curves of one meaning have one number, and differ in their `shade`. The `names` of a system
-        are those by which ``colors=`` may name its colour.
+        Curves of one meaning have one number, and differ in their `shade`. `names` are the names of
+        its system, which ``colors=`` may have.
         """
         return cls.palette.colour(number, shade, names)
 
@@ -247,15 +246,15 @@ class Style:
 P = ParamSpec("P")
 Drawn = TypeVar("Drawn")
 
-#: The size of letters in points for which the looks are made: the setting of matplotlib.
+#: The setting ``font.size`` of matplotlib for which the looks are made.
 USUAL_FONTSIZE = 10.0
 
 
 def styled(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
     """Return a public plot that takes ``colors``, ``fontsize`` and ``labels``.
 
-    Letters have `fontsize`, or else grow with the setting ``font.size`` of matplotlib. Properties
-    that matplotlib does not take are errors that name them.
+    Letters have `fontsize`, or else grow with the setting ``font.size`` of matplotlib. If
+    matplotlib refuses properties, the error names them.
     """
     arguments = inspect.signature(draw).parameters
 
@@ -370,7 +369,7 @@ def axes_for(
 
 
 def ticks_across(ax: Axes, letters: float) -> float:
-    """Return how many labels of so many letters there is room for below the axes."""
+    """Return for how many labels, of this number of letters, there is room below the axes."""
     return room(ax)[0] / (LETTER * Style.look.small * letters)
 
 
@@ -380,11 +379,11 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def room(ax: Axes) -> tuple[float, float]:
-    """Return the width and height of the axes, in points, about as they will be laid out."""
+    """Return the approximate width and height of the axes after layout, in points."""
     box, dpi = ax.get_window_extent(), figure_of(ax).dpi
     ticks = [x.get_text() for x in ax.get_yticklabels()] if ax.axison else []
     letters = max((len(x) for x in ticks if "$" not in x), default=0)
-    # More than the margin has for numbers.
+    # What names need beyond the room for numbers in the margin.
     names = max(0, LETTER * Style.look.small * letters - NUMBERS * Style.look.small)
     lines = LINE * Style.look.label * ax.get_ylabel().count("\n")
     return 72 * box.width / dpi - names - lines, 72 * box.height / dpi
@@ -432,7 +431,7 @@ def titled(ax: Axes, title: str, caption: str = "") -> None:
 def labelled(ax: Axes, x: str, y: str, grow: bool = False) -> Legend | None:
     """Label both axes, and name the labelled artists in a legend, for which a figure may `grow`.
 
-    The lines of the label at the left leave less room for the others.
+    The legend is made twice, since the label at the left changes the room for it.
     """
     size = Style.look.label
     properties: dict[str, Any] = {"fontsize": size, "color": Style.text}
@@ -443,11 +442,11 @@ def labelled(ax: Axes, x: str, y: str, grow: bool = False) -> Legend | None:
 
 
 def name_artists(ax: Axes, grow: bool = False, **style: Any) -> tuple[Legend | None, float]:
-    """Name the labelled artists in a legend, as they were drawn; return its height below the axes.
+    """Name the labelled artists in a legend; return the legend, and its height below the axes.
 
-    The legend is below the axes if the figure has a layout engine, which makes room for it; else,
-    or where too little of the axes would be left and the figure may not `grow`, in their emptiest
-    corner, with a height of 0.
+    The legend is below the axes if the figure has a layout engine, which makes room for it. If it
+    has none, or if the axes would become too small and the figure may not `grow`, the legend is in
+    the emptiest corner of the axes, and the height is 0.
     """
     artists, texts = ax.get_legend_handles_labels()
     if not artists:
@@ -473,18 +472,18 @@ def name_artists(ax: Axes, grow: bool = False, **style: Any) -> tuple[Legend | N
         wide, high = figure_of(ax).get_size_inches()
         figure_of(ax).set_size_inches(wide, high + height / 72)
     if is_below:
-        turned = [len(x.get_text()) for x in ax.get_xticklabels() if x.get_rotation()]
-        ticks = small * max([1.0, *(LETTER * letters for letters in turned)])
+        lengths_of_vertical = [len(x.get_text()) for x in ax.get_xticklabels() if x.get_rotation()]
+        ticks = small * max([1.0, *(LETTER * letters for letters in lengths_of_vertical)])
         below = ticks + 9 + LINE * size * (1 + ax.get_xlabel().count("\n"))
-        drop = ScaledTranslation(0, -below / 72, figure_of(ax).dpi_scale_trans)
-        properties |= {"bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + drop}
+        shift = ScaledTranslation(0, -below / 72, figure_of(ax).dpi_scale_trans)
+        properties |= {"bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + shift}
         properties |= {"loc": "upper left", "ncols": columns, "borderpad": 0.1, "borderaxespad": 0}
     legend = ax.legend(artists, texts, alignment="left", **{**properties, **style})
     return legend, height if is_below else 0.0
 
 
 def label_rows(ax: Axes, texts: Sequence[str]) -> None:
-    """Write the text of each row of an axis at the right of the axes."""
+    """Write a text for each row at the right of the axes."""
     axis = ax.secondary_yaxis("right")
     axis.set_yticks(range(len(texts)), texts)
     axis.tick_params(length=0, labelsize=Style.look.small, labelcolor=Style.text)
@@ -521,26 +520,27 @@ def in_per_cent(rate: float, _: float = 0) -> str:
 
 def log_axis(ax: Axes, axis_name: str, low: float, high: float = 1.0) -> None:
     """Make an axis logarithmic, from `low` to `high`, with ticks at powers of ten alone."""
-    # Limits first: of curves that are 0 everywhere, the scale would look for some in vain.
+    # Limits come first: the scale cannot find any from curves that are 0 everywhere.
     ax.set(**{f"{axis_name}lim": (low, high), f"{axis_name}scale": "log"})
     getattr(ax, f"{axis_name}axis").set_minor_formatter("")
 
 
-# The axis of more ranks is logarithmic; one with so few is not shortened.
+# An axis of more ranks than the first number is logarithmic; an axis of ranks up to the second is
+# not shortened.
 LINEAR_RANKS, FEW_RANKS = 30, 10
 
 
 def last_change(curves: Sequence[Any], last: int) -> int:
     """Return the rank beyond which no curve changes, up to the `last`."""
     change = FEW_RANKS
-    for curve in curves:  # values beyond the end of a curve are not known
+    for curve in curves:  # values beyond the end of a curve are NaN
         changes = np.flatnonzero(np.diff(np.nan_to_num(curve, nan=-1.0)))
         change = max(change, 2 + int(changes.max(initial=-1)))
     return last if change + 1 >= last else change
 
 
 def rank_axis(ax: Axes, last: int, first: int = 1, log: bool | None = None) -> None:
-    """Make the axis of ranks, with whole numbers on it; a long axis is logarithmic."""
+    """Make an axis of ranks, with whole numbers; a long axis is logarithmic."""
     if last > LINEAR_RANKS if log is None else log:
         margin = (last / first) ** 0.02
         ax.set(xscale="log", xlim=(first / margin, last * margin))
@@ -555,7 +555,7 @@ def rank_axis(ax: Axes, last: int, first: int = 1, log: bool | None = None) -> N
 
 
 def rate_axis(ax: Axes, low: float) -> None:
-    """Begin a linear axis of rates at 0, or, where all are above a half, below the smallest.
+    """Begin a linear axis of rates at 0 or, if the smallest rate `low` is above a half, below it.
 
     An axis that does not begin at 0 has a mark at its foot.
     """

@@ -1,4 +1,4 @@
-"""Identification against the rank, and against the subjects of a gallery."""
+"""Identification against the rank, and against the number of subjects in a gallery."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def cmc(
     rate = "cmc" if of_queries else "cms"
     curves = numbered([Curve.from_variables(system, "rank", rate) for system in systems])
     plot = Curves("cmc", curves, ax, style)
-    last = max(int(curve.x[-1]) for curve in curves)
+    last_rank = max(int(curve.x[-1]) for curve in curves)
     arrays = [x for c in plot.defined for x in (c.y, c.low, c.high) if x is not None]
-    last = min(last, max_rank or plot_style.last_change(arrays, last))
+    last_rank = min(last_rank, max_rank or plot_style.last_change(arrays, last_rank))
     for curve in plot.defined:
-        is_drawn = (curve.x <= last) & ~np.isnan(curve.y)
+        is_drawn = (curve.x <= last_rank) & ~np.isnan(curve.y)
         plot.line(curve, curve.x[is_drawn], curve.y[is_drawn])
         plot.band(curve, is_drawn)
-    plot_style.rank_axis(plot.ax_, last)
+    plot_style.rank_axis(plot.ax_, last_rank)
     plot_style.rate_axis(plot.ax_, min((float(x[0]) for x in arrays), default=0.0))
     cms = plot.write(say("{Cumulative match score, cms}(k)"))
     label = "Queries matched at rank k or better, CMC(k)" if of_queries else cms
@@ -60,7 +60,7 @@ def cmc(
 
 
 def convention(systems: Sequence[System]) -> list[str]:
-    """Return the convention of re-identification, as far as all systems agree."""
+    """Return the convention of re-identification and its queries, as far as all systems agree."""
     if "queries" not in systems[0].dataset:
         return []
     queries = agreed(systems, lambda system: f"{int(system.dataset['queries']):,} queries")

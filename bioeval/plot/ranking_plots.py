@@ -17,12 +17,12 @@ from bioeval.plot.systems import as_plot_text, labels_of, pick
 from bioeval.showing.text import Text, say
 from bioeval.studies.compare.outcomes import measures_of
 
-# Inches: the width, the height without rows and of each row, and its least and largest value.
+# Inches: the width, the height without rows, the height of a row, and the limits of the height.
 WIDTH, HEIGHT_WITHOUT_ROWS, HEIGHT_OF_ROW = 9.6, 1.9, 0.36
 LEAST_HEIGHT, MOST_HEIGHT = 3.0, 14.0
 
-# The width of the values by the width of the ranks, and letters of the longest name, by whether the
-# figure is narrow.
+# The width of the panel of values relative to the panel of ranks; and the most letters of a name,
+# by whether the figure is narrow.
 VALUES_TO_RANKS, LONGEST_NAME = 1.9, {False: 28, True: 14}
 
 # The axis of ranks: the width of a bar of one rank, the width of a letter behind it as a part of
@@ -59,8 +59,10 @@ def ranking(
         require_choice("measure", measure, list(by_name))
     ranked = by_name[measure or next(iter(by_name))]
     order = [i for i in ranked.order if not np.isnan(ranked.number("", i))]
-    number, narrow = len(order), Style.look.is_narrow
-    height = np.clip(HEIGHT_WITHOUT_ROWS + HEIGHT_OF_ROW * number, LEAST_HEIGHT, MOST_HEIGHT)
+    number_of_systems, is_narrow = len(order), Style.look.is_narrow
+    height = np.clip(
+        HEIGHT_WITHOUT_ROWS + HEIGHT_OF_ROW * number_of_systems, LEAST_HEIGHT, MOST_HEIGHT
+    )
     plot = Display(results, ax, style, (WIDTH, float(height)))
     left, right = plot.ax_, plot.divide(1, 2, width_ratios=(VALUES_TO_RANKS, 1))
     if not order:
@@ -73,36 +75,45 @@ def ranking(
     )
     # A system has its colour in all plots of the same systems, whatever its rank.
     labels = labels_of(ranked.systems, ranked.systems)
-    of_systems = [Style.colour(i, names=(name,)) for i, name in enumerate(ranked.systems)]
-    colours = [of_systems[i] for i in order]
-    longest = LONGEST_NAME[narrow]
-    shown = [labels.get(ranked.systems[i], ranked.systems[i]) for i in order]
-    names = [as_plot_text(short_name(name, longest)) for name in shown]
-    for axes, row_names in ((left, names), (right, [""] * number)):
-        axes.set(ylim=(number - 0.5, -0.5))
-        axes.set_yticks(range(number), row_names)
+    system_colours = [Style.colour(i, names=(name,)) for i, name in enumerate(ranked.systems)]
+    colours = [system_colours[i] for i in order]
+    longest = LONGEST_NAME[is_narrow]
+    shown_names = [labels.get(ranked.systems[i], ranked.systems[i]) for i in order]
+    names = [as_plot_text(short_name(name, longest)) for name in shown_names]
+    for axes, row_names in ((left, names), (right, [""] * number_of_systems)):
+        axes.set(ylim=(number_of_systems - 0.5, -0.5))
+        axes.set_yticks(range(number_of_systems), row_names)
         axes.tick_params(axis="y", length=0)
-    left.hlines(range(number), value_low, value_high, color=colours, linewidth=CURVE, zorder=2)
+    left.hlines(
+        range(number_of_systems), value_low, value_high, color=colours, linewidth=CURVE, zorder=2
+    )
     points: dict[str, Any] = {"color": colours, "s": 42, "zorder": 3, **style}
-    left.scatter(value, range(number), **points)
+    left.scatter(value, range(number_of_systems), **points)
     left.margins(x=0.04)
     if ranked.scalar.kind == "rate":
         left.xaxis.set_major_formatter(plot_style.in_per_cent)
-    of_bars: Any = [
+    bar_colours: Any = [
         colour if low == 1 else Style.rule for low, colour in zip(rank_low, colours, strict=True)
     ]
-    wide, start = rank_high - rank_low + WIDTH_OF_RANK, rank_low - WIDTH_OF_RANK / 2
-    bars = right.barh(range(number), wide, 0.5, start, color=of_bars, zorder=2)
+    width_of_bars, start_of_bars = (
+        rank_high - rank_low + WIDTH_OF_RANK,
+        rank_low - WIDTH_OF_RANK / 2,
+    )
+    bars = right.barh(
+        range(number_of_systems), width_of_bars, 0.5, start_of_bars, color=bar_colours, zorder=2
+    )
     letters = [ranked.letters(i) for i in order]
     right.bar_label(bars, letters, padding=4, fontsize=Style.look.small, color=Style.text)
-    right.set_xlim(0.5, number + 0.5 + WIDTH_OF_LETTER * number * max(map(len, letters)))
-    right.set_xticks(range(1, number + 1, -(-number // MOST_TICKS)))
+    right.set_xlim(
+        0.5, number_of_systems + 0.5 + WIDTH_OF_LETTER * number_of_systems * max(map(len, letters))
+    )
+    right.set_xticks(range(1, number_of_systems + 1, -(-number_of_systems // MOST_TICKS)))
     better = "larger" if ranked.scalar.larger_is_better else "smaller"
     label = say("{measure} ({better} is better)", measure=ranked.name, better=better)
     level: Text = ""
     if ranked.limited:
         level = say("{level:rate} intervals", level=float(ds.attrs["confidence"]))
     plot.finish(plot.of_system(say("Ranking by {measure}", measure=ranked.name)), [level], label)
-    about = "" if narrow else "a shared letter: not told apart"
-    plot.finish("Rank", [about], "1 is the best", ax=right)
+    note = "" if is_narrow else "a shared letter: not told apart"
+    plot.finish("Rank", [note], "1 is the best", ax=right)
     return plot

@@ -31,7 +31,7 @@ from bioeval.stats.aggregate import aggregate
 
 # ------------------------------------------------------------------------- curves of folds
 
-# Points: the line of a mean over folds, and its dot at a single target.
+# Points: the width of the line of a mean over folds, and the size of its dot at a single target.
 _WIDTH_OF_MEAN, _SIZE_OF_MEAN = 2.4, 7
 
 
@@ -60,7 +60,7 @@ def mean_curves(data: Any) -> Any:
 def _mean_curve(results: xr.Dataset, fold_dims: list[str]) -> xr.Dataset:
     """Return the mean of FRR over folds as a curve, beside the curves of the folds.
 
-    Points are FAR targets, in the place of thresholds.
+    Points are FAR targets, in the dimension ``threshold``.
     """
     number = results.sizes["far_target"]
     far = results["far_target"].values
@@ -92,9 +92,10 @@ def folds_in_words(systems: Sequence[System]) -> list[str]:
 
 
 def fold_lines(plot: Curves, curve: Curve, floor: float = 0.0) -> dict[str, Any]:
-    """Draw the folds of a mean curve as thin lines; return the properties of the line of the mean.
+    """Draw the folds of a mean curve as thin lines; return the properties of the mean's line.
 
-    Above 0, `floor` is the smallest FAR of a logarithmic axis. Empty for a curve without folds.
+    The properties are empty for a curve without folds. If above 0, `floor` is the smallest FAR of a
+    logarithmic axis.
     """
     dataset = curve.system.dataset
     if "fold_far" not in dataset:
@@ -111,8 +112,7 @@ def fold_lines(plot: Curves, curve: Curve, floor: float = 0.0) -> dict[str, Any]
 def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the points of a curve in the order of FAR, without repeated points.
 
-    Nothing is known between two points: a step to the right keeps the rate attained at the
-    smaller FAR.
+    Between two points, curves are steps: a step to the right keeps the rate at the smaller FAR.
     """
     fars, rates = np.asarray(far, dtype=float), np.asarray(rate, dtype=float)
     if len(fars) > 1 and fars[0] > fars[-1]:  # thresholds of similarities: FAR falls
@@ -125,8 +125,8 @@ def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
     """Return a curve for a logarithmic FAR axis (without FAR 0).
 
-    The rate attained at FAR 0 is attained at the floor, 1 / impostor attempts, as well: the curve
-    starts at the floor, with the best rate attained up to this FAR.
+    The curve starts at the floor, 1 / impostor attempts, with the best rate up to this FAR: a rate
+    at FAR 0 is attained at the floor, too.
     """
     points_to_floor = np.searchsorted(x, floor, "right") if floor > 0 else 0
     if not points_to_floor:
@@ -150,7 +150,7 @@ def smallest_known(rates: Iterable[float]) -> float:
 
 
 def shade_below(axis: Axis, floor: float) -> bool:
-    """Shade the rates of an axis below `floor`, 1 / attempts; return whether there are any."""
+    """Shade the rates of an axis below `floor`, 1 / attempts; return whether the axis has any."""
     low = min(axis.get_view_interval())
     if low >= floor:
         return False
@@ -159,11 +159,11 @@ def shade_below(axis: Axis, floor: float) -> bool:
     return True
 
 
-# The square ROC with its words, in inches.
+# Inches of the figure of a square ROC.
 _SQUARE_ROC = 5.6, 5.7
 
 # A logarithmic axis begins below the smallest rate, so that the shaded rates are visible, and ends
-# above 1, both by these factors. The smallest rate has to leave at least a decade below 1.
+# above 1, by these factors; it begins at most at the third number, so that it has a decade.
 _BELOW_SMALLEST, _ABOVE_1, _LARGEST_SMALLEST = 1.8, 1.3, 0.1
 
 # The beginning of a logarithmic axis if no smallest rate is known.
@@ -280,25 +280,25 @@ def dir_far(
 
 # --------------------------------------------------------------------------------------- DET
 
-# In per cent; the upper half mirrors the lower.
+# Ticks in per cent; the upper half mirrors the lower half.
 _LOWER = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 5, 10, 20, 40)
 TICKS = tuple(t / 100 for t in (*_LOWER, 60, 80, 90, 95, 99, 99.9))
 
-# The room of a tick, by the height of a letter.
+# The width and the height that a tick needs, in heights of a letter.
 TICK_WIDTH, TICK_HEIGHT = 3.06, 1.3
 
-# Rates of 0 and 1 are drawn at this distance from 0 and 1, which have no normal deviate.
+# Rates of 0 and 1 have no normal deviate, and are drawn at this distance.
 _EDGE = 1e-9
 
-# Both axes of a DET reach at least to this rate, and beyond the worst point at which both rates
-# agree by this factor, so that this point is well inside.
+# Both axes of a DET reach at least to this rate, and beyond the largest rate at which FAR and FRR
+# are equal by this factor, so that the point of equal rates is well inside.
 _LEAST_HIGH, _BEYOND_AGREEMENT = 0.4, 1.6
 
-# The smallest rate of axes without curves.
+# The smallest rate on axes without curves.
 _LOW_WITHOUT_CURVES = 0.001
 
-# Axes begin at this part of their smallest tick, at most of a tick at 1 %, and end behind their
-# largest tick by this normal deviate.
+# Axes begin at this part of their smallest tick, or of a tick at 1 % if that is smaller, and end
+# behind their largest tick by this normal deviate.
 _BEFORE_TICK, _LARGEST_FIRST_TICK, _BEHIND_TICK = 0.7, 0.01, 0.06
 
 # The size of the dot at the EER, in points.
@@ -312,7 +312,7 @@ def deviate(rate: Any) -> Any:
     return ndtri(np.clip(rate, _EDGE, 1 - _EDGE))
 
 
-#: The rates of operating points on both axes of a DET, which are within the axes.
+#: The variables of operating points, on both axes of a DET, that must be within the axes.
 POINTS = (("far_target", "frr_at_far"), ("far_target", "dir_at_far"), ("far_at_frr", "frr_target"))
 
 
@@ -321,10 +321,10 @@ def draw_det(
     smallest_rates_of: Callable[[System], tuple[float, float]],
     points: Iterable[tuple[str, str]],
 ) -> dict[str, Any]:
-    """Draw curves on normal deviates, with their EER; return words for :meth:`Curves.end`.
+    """Draw curves on axes of normal deviates, with their EER; return words for `Curves.end`.
 
     `smallest_rates_of` returns the smallest rates of a system above 0, on both axes; `points` are
-    the variables of operating points that the axes hold.
+    variables of operating points, which must be within the axes.
     """
     ax = plot.ax_
     limits = _limits_of_axes(plot.defined, smallest_rates_of, points)
@@ -377,14 +377,14 @@ def _limits_of_axes(
 ) -> list[tuple[float, float]]:
     """Return the lowest and the highest rate of the x axis and of the y axis.
 
-    The axes hold all operating points that the data support, and the point of equal rates.
+    All operating points that the data support, and the point of equal rates, are within the axes.
     """
     points = [(_LEAST_HIGH, _LEAST_HIGH)]
     for curve in curves:
         agreement = _BEYOND_AGREEMENT * float(np.fmin(curve.x, curve.y).max())
         points.append((agreement, agreement))
         points += _supported_operating_points(curve.system.dataset, variables)
-    high = [next((t for t in TICKS if t >= most), TICKS[-1]) for most in np.nanmax(points, 0)]
+    high = [next((t for t in TICKS if t >= largest), TICKS[-1]) for largest in np.nanmax(points, 0)]
     ends = []
     for k, (axis, other_axis) in enumerate((("x", "y"), ("y", "x"))):
         lows = [] if curves else [_LOW_WITHOUT_CURVES]
@@ -401,7 +401,7 @@ def _limits_of_axes(
 def _supported_operating_points(
     dataset: xr.Dataset, variables: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[float, float]]:
-    """Yield (x, y) of the operating points of a result whose targets the data support."""
+    """Yield (x, y) of the operating points whose targets the data support."""
     if "fold_frr" in dataset:  # every point of the curves of folds is an operating point
         yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
     for x_name, y_name in variables:
@@ -423,7 +423,7 @@ def _supported_operating_points(
 
 
 def _ticks(low: float, high: float, most: float) -> list[float]:
-    """Return the ticks between two rates, with room for `most` labels, the larger rates first."""
+    """Return the ticks between two rates, at most `most`; larger rates have priority."""
     step = (deviate(high) - deviate(low)) / most
     ticks: list[float] = []
     for tick in reversed(TICKS):
@@ -491,7 +491,7 @@ def error_rates(
         rates = [rate for system in plot.systems for rate in smallest_rates(system)]
         smallest = smallest_known([_LARGEST_SMALLEST, *rates])
         plot_style.log_axis(plot.ax_, "y", smallest / _BELOW_SMALLEST, _ABOVE_1)
-    for number, system in enumerate(plot.systems):  # its EER, where the result has it
+    for number, system in enumerate(plot.systems):  # mark the EER, if the result has it
         eer = value_or_nan(system.dataset, "eer")
         threshold = value_or_nan(system.dataset, "eer_threshold")
         if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):

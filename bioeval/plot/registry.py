@@ -1,6 +1,6 @@
-"""What each plot draws: its variables, and which files ``save_all`` writes of it.
+"""The plots: which variables each draws, and which files ``save_all`` writes.
 
-Read by ``save_all``, by the page, and by the messages that name the plot for a result.
+``save_all``, the page, and messages that name the plot for a result use this table.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: The dimensions of each variable that a plot cannot do without.
+#: The variables that a plot needs, and their dimensions.
 Needs = Mapping[str, tuple[str, ...]]
 
 
@@ -19,11 +19,11 @@ class Plot:
 
     name: str
     result: str  # the public function whose result it draws
-    needs: tuple[Needs, ...]  # variables drawn; the first of several that the data have
+    needs: tuple[Needs, ...]  # drawn are the first of these variables that the data have
     one_system: bool = False  # whether each file shows one system
     log: bool = False  # whether there is a second file, with a logarithmic axis
-    #: Variable of the results that the plot is meant for: other results of a tree are drawn only if
-    #: no result has the variable, and never by ``save_all``.
+    #: A variable of preferred results: other results of a tree are drawn only if no result has the
+    #: variable, and never by ``save_all``.
     prefer: str = ""
 
 

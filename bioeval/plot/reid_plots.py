@@ -67,20 +67,20 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     for curve in plot.defined:
         if curve.variable == "mrep":
             ds, colour = curve.system.dataset, plot.lines_[curve.name].get_color()
-            place = float(ds["tau_max"]), float(ds["max_mrep"])
-            plot.ax_.plot(*place, "o", markersize=5, color=colour, zorder=4)
+            best_point = float(ds["tau_max"]), float(ds["max_mrep"])
+            plot.ax_.plot(*best_point, "o", markersize=5, color=colour, zorder=4)
     spans = agreed(plot.systems, lambda system: system.text_of("normalised_span"))
     scaled = "distances scaled to 0 ... 1" if spans == "1.0" else ""
     caption = [agreed(plot.systems, lambda system: system.text_of("convention")), scaled]
     return plot.end("", "Threshold τ", "Mean rate: mReP, mFR", caption=caption)
 
 
-# Inches of ranked lists: of an entry, of the measures at a threshold, of the name of a query, of a
-# list, of all other words; and the shape of the figure where its width is fixed.
+# Inches of ranked lists: widths of an entry, of the measures at a threshold and of a query's name;
+# heights of a list and of all other words; and the shape of the figure if its width is fixed.
 WIDTH_OF_ENTRY, WIDTH_OF_MEASURES, WIDTH_OF_QUERY = 0.42, 2.2, 0.8
 HEIGHT_OF_LIST, HEIGHT_WITHOUT_LISTS, NARROW_LISTS = 0.5, 1.4, (1.0, 0.3)
 
-# In places and in lists: the box of an entry, the line of a threshold, the room around all lists.
+# In ranks and in lists: the box of an entry, the line of a threshold, the room around all lists.
 WIDTH_OF_BOX, HEIGHT_OF_BOX, HEIGHT_OF_LINE, AROUND = 0.84, 0.72, 0.92, 0.6
 
 
@@ -114,27 +114,29 @@ def ranked_lists(
 
     ds = lists_of_queries(scores, thresholds, convention, budget)
     match, sign = ds["match"].values, -1 if ds.attrs["kind"] != "distance" else 1
-    rows, places = match.shape
+    rows, ranks = match.shape
     words = [_measures_in_words(ds.isel(probe=i)) for i in range(rows)]
-    wide = WIDTH_OF_ENTRY * places + WIDTH_OF_MEASURES * len(words[0]) * Style.look.factor
-    size = wide + WIDTH_OF_QUERY * Style.look.factor, HEIGHT_OF_LIST * rows + HEIGHT_WITHOUT_LISTS
+    width = WIDTH_OF_ENTRY * ranks + WIDTH_OF_MEASURES * len(words[0]) * Style.look.factor
+    size = width + WIDTH_OF_QUERY * Style.look.factor, HEIGHT_OF_LIST * rows + HEIGHT_WITHOUT_LISTS
     if Style.look.is_narrow:
         size = NARROW_LISTS[0], NARROW_LISTS[1] * rows
-    within = (sign * ds["entry_score"].values[:, :, None] <= ds["threshold"].values).sum(axis=1)
-    drawn = {"match": match, "within": within, "words": words}
+    retrieved = (sign * ds["entry_score"].values[:, :, None] <= ds["threshold"].values).sum(axis=1)
+    drawn = {"match": match, "within": retrieved, "words": words}
     plot = Display(labelled([System("", ds)]), ax, style, size, drawn=drawn)
     ax = plot.ax_
     matched, unmatched = (Style.colour(Style.hues[x]) for x in ("frr", "far"))
     for kind, edge, face in ((1, matched, matched), (0, unmatched, "white")):
-        row, place = np.nonzero(match == kind)
+        row, rank_index = np.nonzero(match == kind)
         box: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": OUTLINE, **style}
-        ax.barh(row, WIDTH_OF_BOX, HEIGHT_OF_BOX, place + 1 - WIDTH_OF_BOX / 2, **box)
+        ax.barh(row, WIDTH_OF_BOX, HEIGHT_OF_BOX, rank_index + 1 - WIDTH_OF_BOX / 2, **box)
     for k, threshold in enumerate(ds["threshold"].values):  # threshold as a distance
         low = np.arange(rows) - HEIGHT_OF_LINE / 2
         line: dict[str, Any] = {"color": Style.text, "linestyle": Style.dash(k)}
         line["label"] = f"retrieved at {threshold_text(threshold)}"
-        ax.vlines(within[:, k] + 0.5, low, low + HEIGHT_OF_LINE, linewidth=CURVE, zorder=3, **line)
-    ax.set(xlim=(1 - AROUND, places + AROUND), ylim=(rows - 1 + AROUND, -AROUND))
+        ax.vlines(
+            retrieved[:, k] + 0.5, low, low + HEIGHT_OF_LINE, linewidth=CURVE, zorder=3, **line
+        )
+    ax.set(xlim=(1 - AROUND, ranks + AROUND), ylim=(rows - 1 + AROUND, -AROUND))
     ax.set_yticks(np.arange(rows), [f"query {i}" for i in range(rows)])
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     ax.tick_params(length=0)

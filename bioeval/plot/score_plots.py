@@ -73,17 +73,17 @@ def score_distributions(
     return draw_histograms(histograms_of(data), ax, style, thresholds=thresholds, log=log)
 
 
-# So many systems have a panel each; other numbers of systems share one.
+# This number of systems have a panel each; other numbers of systems share one panel.
 _SYSTEMS_WITH_PANELS = 2
 
-# The size of a figure of two panels by the size of one: side by side, or one below the other.
+# The size of two panels relative to one panel: side by side, or one below the other.
 _WIDTH_OF_PANELS, _HEIGHT_OF_PANELS = 1.6, 1.7
 
 # The opacity of a filled histogram.
 _OPACITY = 0.18
 
-# A logarithmic axis begins at this part of the smallest density, or of the density taken if there
-# is none.
+# A logarithmic axis begins at this part of the smallest density; the second number is taken for
+# the density if there is none.
 _BELOW_SMALLEST, _WITHOUT_DENSITY = 0.6, 1e-3
 
 # Axes end above the largest density by these factors.
@@ -101,9 +101,9 @@ def draw_histograms(
     thresholds: Mapping[str, float] | None = None,
     log: bool = False,
 ) -> Display:
-    """Draw the histograms of systems by name, for classes with their names in words.
+    """Draw the histograms of systems by name; `classes` are classes and their names in words.
 
-    `about` returns the attempts behind the histograms of a system in words.
+    `about` returns the attempts of a system in words.
     """
     systems = labelled(
         [System(as_plot_text(name), x.about) for name, x in by_system.items()],
@@ -129,9 +129,9 @@ def draw_histograms(
         panels.append(plot.divide(2, 1) if is_narrow else plot.divide(1, 2))
     missing: list[str] = []
     for axes, system in zip(panels, systems, strict=False):
-        of_panel = {system: histograms[system]} if in_panels else histograms
+        panel_histograms = {system: histograms[system]} if in_panels else histograms
         name = None if in_panels else plot.name  # the title of a panel names its system
-        densities, absences, off = _draw_outlines(axes, of_panel, classes, name, style)
+        densities, absences, off = _draw_outlines(axes, panel_histograms, classes, name, style)
         missing += absences
         _limit_densities(axes, densities, log)
         for number, (text, threshold) in enumerate((thresholds or {}).items()):
@@ -144,7 +144,7 @@ def draw_histograms(
         heading = system.name if in_panels and axes is not plot.ax_ else title
         if in_panels and axes is plot.ax_:
             heading = f"{title}: {system.name}"
-        caption = [agreed([*of_panel], about), *off, *absences]
+        caption = [agreed([*panel_histograms], about), *off, *absences]
         plot.finish(heading, caption, _score_label(kind), "Density within each class", axes)
     return plot
 
@@ -156,24 +156,25 @@ def _draw_outlines(
     name: str | None,
     style: Mapping[str, Any],
 ) -> tuple[np.ndarray, list[str], list[str]]:
-    """Draw the histograms of systems, filled if there is one system, with the name of the plot.
+    """Draw the histograms of systems, filled if there is only one system.
 
-    Return all densities, the classes without finite scores with the reasons, and a text on the
-    scores that lie off the axis. Without a `name` (None), curves have the names of classes alone.
+    Names of curves begin with the `name` of the plot; if it is None, they are the names of classes.
+    Return all densities, the classes without finite scores with the reasons, and a text on scores
+    off the axis.
     """
     ax.set_xmargin(0)  # the axis ends with the scores
-    several = len(histograms) > 1
+    is_several = len(histograms) > 1
     # In a legend of many histograms, each system and each line style is named once.
-    is_abridged = several and len(classes) * len(histograms) > MOST_NAMED
+    is_abridged = is_several and len(classes) * len(histograms) > MOST_NAMED
     missing = []
     unplaced = []
     densities = [np.empty(0)]
     for i, (class_name, word) in enumerate(classes):
-        of_class = {system: x.of_class(class_name) for system, x in histograms.items()}
-        for number, (system, histogram) in enumerate(of_class.items()):
+        histograms_of_class = {system: x.of_class(class_name) for system, x in histograms.items()}
+        for number, (system, histogram) in enumerate(histograms_of_class.items()):
             label = "" if name is None else joined(name, system.name)
             text = f"{label} {word.lower()}" if label else word
-            colour = system.colour(number) if several else system.colour(i)
+            colour = system.colour(number) if is_several else system.colour(i)
             if not histogram.counts.sum():
                 reason = f"all {histogram.total:,} are infinite" if histogram.total else "none"
                 missing.append(f"{text} scores: {reason}")
@@ -186,17 +187,17 @@ def _draw_outlines(
                 "zorder": 3,
             }
             outline |= {"color": colour, **style}
-            if not several:
+            if not is_several:
                 ax.stairs(*bins, fill=True, color=outline["color"], alpha=_OPACITY, zorder=2)
             if is_abridged:
                 text = "" if i else label
             ax.stairs(*bins, label=legend_text(text), **outline)
-        if off_axis := sum(x.unplaced for x in of_class.values()):
+        if off_axis := sum(x.unplaced for x in histograms_of_class.values()):
             unplaced.append(f"{off_axis:,} {word.lower()}")
     for i, (_, word) in enumerate(classes) if is_abridged else ():
         ax.plot([], [], color=Style.text, linestyle=Style.dash(i), label=word.lower())
-    off = [f"{' and '.join(unplaced)} scores lie off the axis"] if unplaced else []
-    return np.concatenate(densities), missing, off
+    off_axis_words = [f"{' and '.join(unplaced)} scores lie off the axis"] if unplaced else []
+    return np.concatenate(densities), missing, off_axis_words
 
 
 def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
@@ -222,11 +223,11 @@ _STATES = {
     INFINITE: ("infinite", "#000000"),
 }
 
-# Most subjects that are named, and separated by lines; the letters of a name, and of all names that
-# are written side by side.
+# The most subjects that are named, and separated by lines; the most letters of a name, and of all
+# names that are written side by side.
 NAMED, LETTERS_OF_NAME, LETTERS_OF_NAMES = 24, 14, 48
 
-# Inches of a figure whose pixels are square, by the least ratio of its sides, and of any other.
+# The least ratio of sides of a matrix with square pixels; inches of its figure, and of any other.
 LEAST_SQUARE, SQUARE_MATRIX, WIDE_MATRIX = 0.4, (6.6, 6.5), (7.0, 4.6)
 
 
@@ -252,13 +253,13 @@ def matrix(
 
     picture = matrix_image(scores, pixels)
     rows, columns = len(picture.rows), len(picture.columns)
-    square = LEAST_SQUARE < rows / columns < 1 / LEAST_SQUARE
-    size = SQUARE_MATRIX if square else WIDE_MATRIX
+    is_square = LEAST_SQUARE < rows / columns < 1 / LEAST_SQUARE
+    size = SQUARE_MATRIX if is_square else WIDE_MATRIX
     plot = Display(labelled([System("", xr.Dataset())]), ax, style, size, drawn=picture)
     ax = plot.ax_
     ax.grid(False)
     properties: dict[str, Any] = {"extent": (0, columns, rows, 0), "interpolation": "nearest"}
-    properties["aspect"] = "equal" if square and Style.look.width is None else "auto"
+    properties["aspect"] = "equal" if is_square and Style.look.width is None else "auto"
     cmap = "viridis_r" if picture.kind in LARGER_IS_CLOSER else "viridis"
     finite = np.ma.masked_invalid(picture.image)
     image = ax.imshow(finite, **{"cmap": cmap, **properties, **style})
@@ -278,10 +279,10 @@ def matrix(
         if is_named:  # lines between the subjects
             axis.set_ticks(places[1:-1], minor=True)
             axis.grid(True, which="minor", color="white", linewidth=0.5, alpha=0.7)
-            starts_of = names[places[:-1]].tolist()
-            labels_shown = [as_plot_text(str(x)[:LETTERS_OF_NAME]) for x in starts_of]
-            turned = axis is ax.xaxis and len("  ".join(labels_shown)) > most_letters
-            axis.set_ticks((places[1:] + places[:-1]) / 2, labels_shown, rotation=90 * turned)
+            first_labels = names[places[:-1]].tolist()
+            labels_shown = [as_plot_text(str(x)[:LETTERS_OF_NAME]) for x in first_labels]
+            is_vertical = axis is ax.xaxis and len("  ".join(labels_shown)) > most_letters
+            axis.set_ticks((places[1:] + places[:-1]) / 2, labels_shown, rotation=90 * is_vertical)
             axis.set_tick_params(length=0)
         else:
             axis.set_major_locator(MaxNLocator(7, integer=True))

@@ -38,7 +38,7 @@ class System:
     variant: str = ""  # variant of the task, where a system has several results
 
     def text_of(self, attribute: str) -> str:
-        """Return an attribute of its dataset as text; empty where it has none."""
+        """Return an attribute of its dataset as text; empty if there is none."""
         return str(self.dataset.attrs.get(attribute, ""))
 
     def colour(self, number: int, shade: int = 0) -> RGB:
@@ -49,9 +49,9 @@ class System:
 def pick(data: Any, plot: str, single: bool = False, relabel: bool = True) -> list[System]:
     """Return the datasets in `data` that a plot can draw, under distinct names.
 
-    `data` is a Dataset, a DataTree, of which all datasets that have the variables are taken, or
-    a mapping of name to either; `plot` is the public name of the plot. With `single`, more than
-    one is an error. With `relabel`, their names are the ``labels`` of the plot.
+    `data` is a Dataset, a DataTree (all its datasets with the variables are taken), or a mapping of
+    name to either; `plot` is the public name of the plot. With `single`, several systems are an
+    error. With `relabel`, systems are renamed by the argument ``labels`` of the plot.
     """
     systems = _systems_in(data, PLOTS[plot], _needs_met(data, PLOTS[plot]) or PLOTS[plot].needs[0])
     if single and len(systems) > 1:
@@ -64,7 +64,7 @@ def pick(data: Any, plot: str, single: bool = False, relabel: bool = True) -> li
 
 
 def labelled(systems: list[System]) -> list[System]:
-    """Return the systems of a plot under its ``labels``, and check the names of its ``colors``."""
+    """Return systems renamed by the plot's ``labels``, and check the names in its ``colors``."""
     groups = list(dict.fromkeys(system.group or system.name for system in systems))
     names = [*dict.fromkeys([*groups, *(system.name for system in systems)])]
     labels = labels_of(names, groups, [system.name for system in systems])
@@ -81,9 +81,9 @@ def labelled(systems: list[System]) -> list[System]:
 
 
 def labels_of(known: Sequence[str], *listed: Sequence[str]) -> dict[str, str]:
-    """Return the new names of systems by the `known` ones; colours by name hold for both.
+    """Return the new names of systems by their `known` names; ``colors`` may have either name.
 
-    A list has a name for each of one of the `listed` sequences of known names.
+    If ``labels`` is a list, it has a name for each name in one of the sequences `listed`.
     """
     labels, colours = Style.labels, Style.palette.by_system
     for name in [*colours]:
@@ -93,11 +93,11 @@ def labels_of(known: Sequence[str], *listed: Sequence[str]) -> dict[str, str]:
     if labels is None:
         labels = {}
     elif not isinstance(labels, Mapping):
-        given = require_list("labels", labels)
-        fitting = [names for names in listed if len(names) == len(given)]
-        if not fitting:
-            raise DataError(f"labels has {len(given)} names, but the plot has {len(listed[0])}")
-        labels = dict(zip(fitting[0], given, strict=True))
+        new_names = require_list("labels", labels)
+        fitting_names = [names for names in listed if len(names) == len(new_names)]
+        if not fitting_names:
+            raise DataError(f"labels has {len(new_names)} names, but the plot has {len(listed[0])}")
+        labels = dict(zip(fitting_names[0], new_names, strict=True))
     renamed = {as_plot_text(x): as_plot_text(require_text("labels", y)) for x, y in labels.items()}
     for argument, names in (("labels", renamed), ("colors", colours)):
         for name in names:
@@ -119,13 +119,13 @@ def drawable(data: Any, plot: Plot) -> Any:
     if needs is None:
         return None
 
-    def has(part: Any) -> bool:
+    def is_drawable(part: Any) -> bool:
         fitting = [dataset for dataset in _datasets(part) if _fits(dataset, needs)]
         return any(not plot.prefer or plot.prefer in dataset for dataset in fitting)
 
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree):
-        return {name: result for name, result in data.items() if has(result)} or None
-    return data if has(data) else None
+        return {name: result for name, result in data.items() if is_drawable(result)} or None
+    return data if is_drawable(data) else None
 
 
 def _needs_met(data: Any, plot: Plot) -> Needs | None:
@@ -139,7 +139,7 @@ def as_plot_text(name: object) -> str:
 
 
 def joined(*parts: str, by: str = ", ") -> str:
-    """Return the parts of a name that are not empty, with commas."""
+    """Return the parts of a name that are not empty, joined by commas."""
     return by.join(filter(None, parts))
 
 
@@ -188,9 +188,9 @@ def _require_variables(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
     missing = [name for name in needs if name not in dataset]
     if missing:
         task = dataset.attrs.get("task", "of another kind")
-        fits = [other.name for other in PLOTS.values() if _needs_met(dataset, other)]
-        hint = f"; be.plot.{enumerated(fits, 'or')} draws it" if fits else ""
-        if plot.name in fits:
+        fitting_plots = [other.name for other in PLOTS.values() if _needs_met(dataset, other)]
+        hint = f"; be.plot.{enumerated(fitting_plots, 'or')} draws it" if fitting_plots else ""
+        if plot.name in fitting_plots:
             hint = "; draw each kind of result on its own axes, with ax="
         raise DataError(
             f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}, but the dataset "
@@ -214,8 +214,8 @@ def _require_variables(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
 def _systems_of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
     """Return the systems of a tree that a plot can draw, the preferred systems if there are any.
 
-    Their names are made of the system and the parts of the path that differ between tasks, or are
-    whole paths where such names are ambiguous.
+    Their names consist of the system and the parts of the path that differ between tasks, or are
+    whole paths if such names are ambiguous.
     """
     nodes = {path: ds for path, ds in datasets(tree) if needs.keys() <= ds.data_vars.keys()}
     if not nodes:
@@ -248,7 +248,7 @@ def _systems_of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System
 
 
 def lines_of(dataset: xr.Dataset) -> Lines:
-    """Return the writer of texts on a dataset: terms of its views, and rates of its task."""
+    """Return the writer of texts on a dataset, in its vocabulary and with the rates of its task."""
     return Lines(words_of(dataset), task_of(dataset))
 
 
@@ -272,7 +272,7 @@ def task_in_title(systems: Sequence[System]) -> str:
 
 
 def attempts(dataset: xr.Dataset, role: str) -> int | None:
-    """Return the number of genuine or impostor attempts, None where the dataset has none."""
+    """Return the number of genuine or impostor attempts; None if the dataset lacks it."""
     for name in (f"{role}_attempts", "attempts"):
         if name in dataset and not dataset[name].ndim:
             return int(dataset[name])
@@ -280,7 +280,7 @@ def attempts(dataset: xr.Dataset, role: str) -> int | None:
 
 
 def attempts_in_words(system: System) -> str:
-    """Return the attempts behind the rates of a system; an empty text where unknown."""
+    """Return the numbers of attempts of a system in words; an empty text if unknown."""
     dataset = system.dataset
     genuine, impostor = attempts(dataset, "genuine"), attempts(dataset, "impostor")
     if "genuine_attempts" in dataset and None not in (genuine, impostor):
@@ -289,14 +289,14 @@ def attempts_in_words(system: System) -> str:
 
 
 def value_or_nan(dataset: xr.Dataset, name: str) -> float:
-    """Return a 0-d variable, NaN where the dataset has none of the name."""
+    """Return the number of a variable; NaN if the dataset has no such single number."""
     if name not in dataset or dataset[name].ndim:
         return float("nan")
     return float(dataset[name])
 
 
 def undefined(dataset: xr.Dataset, variable: str, word: Text) -> Text:
-    """Return why no value of a variable is finite; empty if any is."""
+    """Return why no value of a variable is finite; empty if a value is."""
     if np.isfinite(np.asarray(dataset[variable], dtype=float)).any():
         return ""
     if variable == "threshold":

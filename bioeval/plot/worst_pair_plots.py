@@ -30,28 +30,28 @@ NO_IMAGES = (
 )
 
 
-# Points of the width of a picture for each inch of the figure, and the part that it takes of its
-# place.
+# The width of a picture in points, for each inch of the figure; and the part of its panel that it
+# fills.
 PICTURE, BESIDE = 36, 0.94
 
-# Lines of words below a pair, around it, and the fewest lines that a pair takes with its pictures.
+# In lines: the words below a pair, the words around it, and the least height of a pair.
 LINES_BELOW, LINES_OF_WORDS, LEAST_LINES = 2.3, 3.5, 4.8
 
-# Inches of the width, and letters of the longest name, by whether the style has a fixed width.
+# Inches of the width; and the most letters of a name, by whether the style has a fixed width.
 WIDTH, LONGEST_NAME = 7.2, {False: 50, True: 16}
 
-# Height of the words above all pairs, by the height of a letter.
+# The height of the words above all pairs, in heights of a letter.
 HEADING = 6
 
 
 @dataclass(frozen=True)
 class ShownPair:
-    """A pair: labels, score, and pictures (None: there is none to show)."""
+    """A pair of templates."""
 
-    probe: str
-    gallery: str
+    probe: str  # the label
+    gallery: str  # the label
     score: float
-    pictures: tuple[Image.Image | None, Image.Image | None]
+    pictures: tuple[Image.Image | None, Image.Image | None]  # None: there is no picture
 
 
 @styled
@@ -97,12 +97,12 @@ def worst_pairs(
     lines = _lines_with_headings(by_system)
     small = Style.look.small
     pictures = [x for _, of_row in lines for pair in of_row for x in pair.pictures if x]
-    across = max(1, *(len(of_row) for _, of_row in lines))
+    pairs_across = max(1, *(len(of_row) for _, of_row in lines))
     shape = pictures[0].size if pictures else (1, 1)
-    wide = Style.look.width or WIDTH
-    picture = PICTURE * wide / across * shape[1] / shape[0]
-    high = len(lines) * (picture + LINES_OF_WORDS * LINE * small) + HEADING * small
-    plot = Display(systems, ax, style, (wide, high / 72), drawn=by_system)
+    width = Style.look.width or WIDTH
+    picture_height = PICTURE * width / pairs_across * shape[1] / shape[0]
+    height = len(lines) * (picture_height + LINES_OF_WORDS * LINE * small) + HEADING * small
+    plot = Display(systems, ax, style, (width, height / 72), drawn=by_system)
     ax = plot.ax_
     ax.axis("off")
     title = plot.of_system("Worst pairs") if len(systems) == 1 else "Worst pairs"
@@ -110,20 +110,25 @@ def worst_pairs(
     if not pictures:
         plot.empty(files.remark() or NO_IMAGES)
         return plot
-    part = 1 / len(lines)
-    line = LINE * small / room(ax)[1]  # height of a line of words
-    if part < LEAST_LINES * line:
+    pair_height = 1 / len(lines)
+    line_height = LINE * small / room(ax)[1]  # height of a line of words
+    if pair_height < LEAST_LINES * line_height:
         raise DataError(f"{len(lines)} lines of pairs need a higher figure; draw fewer systems")
-    letters = max(3, int(room(ax)[0] / across / small / LETTER / 2) - 2)
+    letters = max(3, int(room(ax)[0] / pairs_across / small / LETTER / 2) - 2)
     for k, (heading, of_row) in enumerate(lines):
-        top = 1 - k * part
+        top = 1 - k * pair_height
         words: dict[str, Any] = {"fontsize": small, "color": Style.text}
         ax.text(0, top, as_plot_text(heading), va="top", transform=ax.transAxes, **words)
         scores = in_one_precision([pair.score for pair in of_row], 4)
         for i, (pair, score) in enumerate(zip(of_row, scores, strict=True)):
-            left, foot = i / across, top - part + LINES_BELOW * line
-            place = (left, foot, BESIDE / across, part - LINES_OF_WORDS * line)
-            panel = ax.inset_axes(place, xticks=[], yticks=[], anchor="NW")
+            left, bottom = i / pairs_across, top - pair_height + LINES_BELOW * line_height
+            position = (
+                left,
+                bottom,
+                BESIDE / pairs_across,
+                pair_height - LINES_OF_WORDS * line_height,
+            )
+            panel = ax.inset_axes(position, xticks=[], yticks=[], anchor="NW")
             properties: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255, **style}
             panel.imshow(_side_by_side(pair.pictures, shape), **properties)
             panel.spines[:].set(color=Style.quiet, linewidth=0.6)
@@ -156,17 +161,17 @@ def _side_by_side(pictures: tuple[Image.Image | None, ...], shape: tuple[int, in
 
 def _worst_pairs_of_row(system: System, row: str, limit: int, images: Images) -> list[ShownPair]:
     dataset = system.dataset
-    of_row = dataset.isel(pair=dataset["comparison"].values == row)
+    pairs = dataset.isel(pair=dataset["comparison"].values == row)
     names: Any = ()
     if columns := images.columns_of_pairs(dataset):
-        names = list(zip(*(map(str, of_row[x].values.tolist()) for x in columns), strict=True))
+        names = list(zip(*(map(str, pairs[x].values.tolist()) for x in columns), strict=True))
     first_seen: dict[Any, ShownPair] = {}
-    for i in range(of_row.sizes["pair"]):
+    for i in range(pairs.sizes["pair"]):
         key = frozenset(names[i]) if names else i
         if len(first_seen) < limit and key not in first_seen:
-            probe, gallery = (str(of_row[f"{x}_label"][i].item()) for x in ("probe", "gallery"))
+            probe, gallery = (str(pairs[f"{x}_label"][i].item()) for x in ("probe", "gallery"))
             pictures = (
                 (images.find(names[i][0]), images.find(names[i][1])) if names else (None,) * 2
             )
-            first_seen[key] = ShownPair(probe, gallery, float(of_row["score"][i]), pictures)
+            first_seen[key] = ShownPair(probe, gallery, float(pairs["score"][i]), pictures)
     return list(first_seen.values())

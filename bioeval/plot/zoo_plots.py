@@ -17,11 +17,11 @@ from bioeval.plot.plot_style import THIN, Style, note, styled
 from bioeval.plot.systems import as_plot_text, pick
 from bioeval.studies.zoo.results import ANIMALS, NAMED, NO_ANIMAL, highest_rates, number_of_best
 
-# With more subjects, smaller points.
+# With more subjects, points are smaller.
 _MANY = 300
 
-# Inches of the figure; areas of a point, of one of many points, and of the circle around a name, in
-# square points; the distance of words from the corners and from the points, in points.
+# Inches of the figure; areas in square points of a point, of one of many points, and of the circle
+# around a named subject; distances in points of words from the corners and from the points.
 SIZE = 6.4, 5.6
 POINT, SMALL_POINT, CIRCLE = 24, 9, 46
 FROM_CORNER, FROM_POINT = 6, 5
@@ -71,19 +71,25 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         properties["color"] = Style.colour(k - 1) if k else Style.rule
         ax.scatter(genuine[members], impostor[members], **{**properties, **style})
     best = number_of_best(quantile, number)
-    for means, larger, line in ((genuine, sign, ax.axvline), (impostor, -sign, ax.axhline)):
+    for means, larger, draw_line in ((genuine, sign, ax.axvline), (impostor, -sign, ax.axhline)):
         for limit in _limits(means[is_placed], larger, best):
             if np.isfinite(limit):
-                line(limit, color=Style.rule, linewidth=THIN, linestyle="--", zorder=1)
+                draw_line(limit, color=Style.rule, linewidth=THIN, linestyle="--", zorder=1)
     ax.margins(AROUND)
     counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
     for animal, (by_genuine, by_impostor) in ANIMALS.items():
-        right = (by_genuine == "best") == (sign > 0)
-        top = (by_impostor == "best") == (sign < 0)
+        is_right = (by_genuine == "best") == (sign > 0)
+        is_top = (by_impostor == "best") == (sign < 0)
         properties = {"color": Style.text, "fontweight": "bold"}
-        properties |= {"xycoords": "axes fraction", **_towards(not right, not top)}
-        step = -FROM_CORNER if right else FROM_CORNER, -FROM_CORNER if top else FROM_CORNER
-        note(ax, f"{animal}s {counts[animal]}", (float(right), float(top)), step, **properties)
+        properties |= {"xycoords": "axes fraction", **_towards(not is_right, not is_top)}
+        offset = -FROM_CORNER if is_right else FROM_CORNER, -FROM_CORNER if is_top else FROM_CORNER
+        note(
+            ax,
+            f"{animal}s {counts[animal]}",
+            (float(is_right), float(is_top)),
+            offset,
+            **properties,
+        )
     if why_empty:
         ax.text(0.5, 0.5, why_empty, transform=ax.transAxes, ha="center")
     worst = [i for i in _worst_subjects(ds) if is_placed[i]]
@@ -112,22 +118,23 @@ def _worst_subjects(ds: xr.Dataset) -> list[int]:
 def _name_worst(ax: Axes, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> list[Annotation]:
     """Circle the worst subjects, and write their names beside them.
 
-    Names lie towards the middle of the axes, and off the nearest other name, above or below.
+    A name is on the side of the middle of the axes, and above or below, away from the nearest other
+    name.
     """
     ax.scatter(x, y, s=CIRCLE, facecolors="none", edgecolors=Style.text, linewidth=1.0, zorder=4)
     ax.autoscale_view()
     # Coordinates of the axes, from 0 to 1.
-    places = ax.transLimits.transform(np.column_stack([x, y]))
+    positions = ax.transLimits.transform(np.column_stack([x, y]))
     labels = []
     for k, name in enumerate(names.tolist()):
-        distance = np.hypot(*(places - places[k]).T)
+        distance = np.hypot(*(positions - positions[k]).T)
         distance[k] = np.inf
         nearest = int(np.argmin(distance))
-        left, below = bool(places[k, 0] > 0.5), bool((y[k], k) < (y[nearest], nearest))
-        step = -FROM_POINT if left else FROM_POINT, -FROM_POINT if below else FROM_POINT
+        left, below = bool(positions[k, 0] > 0.5), bool((y[k], k) < (y[nearest], nearest))
+        offset = -FROM_POINT if left else FROM_POINT, -FROM_POINT if below else FROM_POINT
         properties: dict[str, Any] = {"xycoords": "data", "color": Style.text, "zorder": 5}
         properties |= _towards(not left, not below)
-        labels.append(note(ax, as_plot_text(name), (x[k], y[k]), step, **properties))
+        labels.append(note(ax, as_plot_text(name), (x[k], y[k]), offset, **properties))
     return labels
 
 
@@ -136,10 +143,10 @@ def _towards(right: bool, up: bool) -> dict[str, str]:
 
 
 def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:
-    """Return the values halfway between the best and the next, and the worst and the next."""
+    """Return the values between the `best` best values and the others, and likewise the worst."""
     if not best:
         return np.nan, np.nan
     ordered = np.append(-better * np.sort(-better * values), np.nan)  # from best to worst
-    after = np.array([best, len(values) - best])
-    first, last = (ordered[after - 1] / 2 + ordered[after] / 2).tolist()
+    next_index = np.array([best, len(values) - best])
+    first, last = (ordered[next_index - 1] / 2 + ordered[next_index] / 2).tolist()
     return first, last

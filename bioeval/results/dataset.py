@@ -19,17 +19,17 @@ from bioeval.results.support import labels_doubtful
 from bioeval.results.variables import NEXT, QUERY_MEANS, RANKS, Variable, described
 from bioeval.scores.provenance import Provenance
 
-#: The schema of results, an attribute of each: what is saved says by it how it is read.
+#: The schema of results, an attribute of each, from which readers of saved results know its form.
 SCHEMA = 1
 
-#: Variables that come first: of many, ``print(dataset)`` shows the first and the last six.
+#: Variables that come first, since ``print(dataset)`` shows only the first and the last six.
 FIRST = (
     *("eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "far_at_frr"),
     *("zero_far", "zero_frr", "recognition_rate", "auc", "min_dcf", "d_prime", "eer_hull"),
     *QUERY_MEANS,
 )
 
-#: Variables by name: dimensions and values, or values over the dimensions of the description.
+#: Variables by name: dimensions and values, or values over the dimensions of their description.
 Variables = dict[str, Any]
 
 
@@ -38,15 +38,15 @@ def variables_over(dims: tuple[str, ...], **values: Any) -> Variables:
 
 
 class Scalars(NamedTuple):
-    """Numbers of a task, single or by FAR target, cost or rank, as :func:`dataset` takes them."""
+    """Numbers of a task: single ones, or over FAR targets, costs or ranks."""
 
     variables: Variables
-    labels: dict[str, np.ndarray]
-    table: Mapping[str, Variable]
+    labels: dict[str, np.ndarray]  # of the dimensions
+    table: Mapping[str, Variable]  # the descriptions of the variables
 
     @classmethod
     def of_dataset(cls, dataset: xr.Dataset, *, curves: bool = False) -> Scalars:
-        """Take the variables of a dataset; variables over the threshold only with `curves`."""
+        """Return the variables of a dataset; variables over the threshold only with `curves`."""
         variables: Variables = {}
         for name in dataset.data_vars:
             variable = dataset.variables[name]
@@ -72,25 +72,25 @@ class Scalars(NamedTuple):
         return arrays
 
     def at_ranks(self, ranks: Sequence[int]) -> Scalars:
-        """Return the numbers at the ranks to show alone."""
+        """Return the numbers at the ranks that are shown, by :meth:`shown_ranks`."""
         if "rank" not in self.labels:
             return self
         all_ranks = self.labels["rank"].tolist()
-        places = [all_ranks.index(rank) for rank in self.shown_ranks(ranks, all_ranks)]
+        indices = [all_ranks.index(rank) for rank in self.shown_ranks(ranks, all_ranks)]
         variables: Variables = {}
         for name, (dims, values) in self.arrays().items():
             if "rank" in dims:
-                values = values.take(places, axis=dims.index("rank"))
+                values = values.take(indices, axis=dims.index("rank"))
             variables[name] = dims, values
-        return Scalars(variables, {**self.labels, "rank": self.labels["rank"][places]}, self.table)
+        return Scalars(variables, {**self.labels, "rank": self.labels["rank"][indices]}, self.table)
 
     @staticmethod
     def shown_ranks(ranks: Sequence[int], result_ranks: Sequence[int]) -> list[int]:
-        """Return `ranks`, by default `RANKS`, as far as a result has them; else its first rank."""
+        """Return the ranks, by default `RANKS`, that a result has; if none, its first rank."""
         return [rank for rank in ranks or RANKS if rank in result_ranks] or [*result_ranks[:1]]
 
     def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
-        """Return numbers by name; numbers at FAR targets, costs or ranks to show by label as well.
+        """Return numbers by name; numbers over FAR targets, costs or shown ranks also by label.
 
         Numbers over FAR targets and ranks are at rank 1.
         """
@@ -112,7 +112,7 @@ class Scalars(NamedTuple):
 
 
 def threshold_with_next(dataset: xr.Dataset, name: str = "threshold") -> dict[str, float]:
-    """Return a threshold as arguments of a message, with the nearest score that it rejects."""
+    """Return the arguments of a message: a threshold, and the nearest score that it rejects."""
     arguments = {"threshold": float(dataset[name])}
     after = dataset.get(f"{name}{NEXT}")
     if after is not None and after.notnull():
@@ -121,7 +121,7 @@ def threshold_with_next(dataset: xr.Dataset, name: str = "threshold") -> dict[st
 
 
 def in_order(variables: Mapping[str, Any], first: Sequence[str] = FIRST) -> dict[str, Any]:
-    """Return the variables, those named in `first` in front: the order of rows in tables."""
+    """Return the variables with the `first` in front: the order of rows in tables."""
     ordered = {}
     for name in (*first, *variables):
         if name in variables:
@@ -137,7 +137,10 @@ def rate(count: np.ndarray | int, attempts: int) -> np.ndarray:
 
 
 def rates_of(scalars: Iterable[Variable], known: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return rates that are not given, of counts that are; NaN without attempts."""
+    """Return the rates that are not among the `known` numbers, computed from these.
+
+    A quotient whose counts are not known is left out. Rates without attempts are NaN.
+    """
     values_of = dict(known)
     for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
         if scalar.name in values_of:
@@ -177,19 +180,23 @@ def dataset(
     attrs: Mapping[str, str | int | float],
     first: Sequence[str] = FIRST,
 ) -> xr.Dataset:
-    """Return a Dataset whose variables have the attributes of a table; `first` come in front.
+    """Return a dataset whose variables have the attributes of a table, the `first` in front.
 
     A variable is a pair of dimensions and values, or values over the dimensions in the table.
     """
     described_variables = {}
     names = {*variables, *coordinates}
     for name, value in in_order(variables, first).items():
-        about = described(table, name)
+        description = described(table, name)
         if not isinstance(value, tuple):
-            value = about.dims if np.ndim(value) else (), value
-        about_here = about.attrs if about.variables_named <= names else about.attrs_among(names)
+            value = description.dims if np.ndim(value) else (), value
+        attrs_of_variable = (
+            description.attrs
+            if description.variables_named <= names
+            else description.attrs_among(names)
+        )
         described_variables[name] = xr.Variable(
-            value[0], np.asarray(value[1]), about_here, fastpath=True
+            value[0], np.asarray(value[1]), attrs_of_variable, fastpath=True
         )
     return assembled(described_variables, table, coordinates, attrs)
 
@@ -200,10 +207,10 @@ def assembled(
     coordinates: Mapping[str, np.ndarray],
     attrs: Mapping[str, str | int | float],
 ) -> xr.Dataset:
-    """Return a Dataset of variables that are described already, and of coordinates in the table.
+    """Return a dataset of variables that have attributes, and of coordinates in the table.
 
-    The constructor of xarray would copy each variable and look for conflicts between them: of few
-    scores, this takes half as long as all the rest of an evaluation. A test compares the two.
+    The constructor of xarray would copy each variable and look for conflicts between variables,
+    which takes half as long as all the rest of an evaluation of few scores. A test compares both.
     """
     all_variables: dict[Any, Any] = dict(variables)
     indexes: dict[Any, Any] = {}
@@ -216,7 +223,7 @@ def assembled(
 
 
 def without_slashes(names: Iterable[str], mark: str = "_") -> dict[str, str]:
-    """Return names for a tree or for netCDF, with a mark for each slash; none becomes another.
+    """Return names for a tree or for netCDF, with a mark for each slash; names stay distinct.
 
     >>> without_slashes(["a/b", "a_b"])
     {'a/b': 'a_b_', 'a_b': 'a_b'}
@@ -226,19 +233,19 @@ def without_slashes(names: Iterable[str], mark: str = "_") -> dict[str, str]:
     new_names = {name: name or mark for name in listed}
     for name in listed:
         if "/" in name:
-            free = name.replace("/", mark)
-            while free in used:
-                free += mark
-            used.add(free)
-            new_names[name] = free
+            unused = name.replace("/", mark)
+            while unused in used:
+                unused += mark
+            used.add(unused)
+            new_names[name] = unused
     return new_names
 
 
 def meta_columns(dataset: xr.Dataset, side: str) -> dict[str, str]:
     """Return the variables of the metadata of a side, by the names of the columns."""
-    start = f"{side}_meta_"
-    variables = [str(x) for x in dataset.data_vars if str(x).startswith(start)]
-    return {dataset[x].attrs.get("column", x.removeprefix(start)): x for x in variables}
+    prefix = f"{side}_meta_"
+    variables = [str(x) for x in dataset.data_vars if str(x).startswith(prefix)]
+    return {dataset[x].attrs.get("column", x.removeprefix(prefix)): x for x in variables}
 
 
 def indexed(
@@ -254,8 +261,8 @@ def indexed(
 def _index(name: str, labels: np.ndarray) -> PandasIndex:
     """Return the index of a coordinate.
 
-    Given an array, xarray imports dask where it is installed, to see whether the array is of dask;
-    given the labels of pandas, it does not.
+    If it is made from an array, xarray imports dask, if installed, to see whether the array is
+    dask's; it does not if the index is made from the labels of pandas.
     """
     index: Any = labels
     with contextlib.suppress(NotImplementedError, UnicodeEncodeError):  # xarray converts these
@@ -276,9 +283,9 @@ def require_schema(attrs: Mapping[Any, Any]) -> None:
 def about_attrs(
     about: Provenance, result_type: str, task: str, warnings: Iterable[Message]
 ) -> dict[str, str | int | float]:
-    """Return the attributes of every result: data, options and messages.
+    """Return the attributes that every result has: on the data, and messages.
 
-    Views find their results by `result_type`, a code; `task` is the title that is shown.
+    The code `result_type` tells which result it is; `task` is the title that is shown.
     """
     fingerprints = list(about.fingerprints[:4])
     if len(about.fingerprints) > 4:
@@ -337,11 +344,11 @@ def _messages_on_labels(about: Provenance) -> list[Message]:
     return []
 
 
-#: The type of a result with its folds in a node, whose messages it has.
+#: The type of a threshold study, which has its folds in a node below, and their messages.
 THRESHOLD_STUDY = "threshold-study"
 
 
-#: The parts of a threshold study below it, and what they are, which is their title.
+#: The nodes below a threshold study, and their titles.
 STUDY_PARTS = {
     "rates": "rates on the same data and in folds",
     "needs": "people needed for the target",
@@ -357,7 +364,9 @@ def study_in_one(study: xr.DataTree) -> xr.Dataset:
     variables: dict[str, Any] = {}
     for name in STUDY_PARTS:
         if name in study.children:
-            variables |= {str(x): y for x, y in study[name].to_dataset().data_vars.items()}
+            variables |= {
+                str(x): values for x, values in study[name].to_dataset().data_vars.items()
+            }
     folds = study["folds"].to_dataset().sel(part="test", drop=True)
     variables |= {f"folds/{name}": values for name, values in folds.data_vars.items()}
     return study.to_dataset().assign(variables)
@@ -366,12 +375,12 @@ def study_in_one(study: xr.DataTree) -> xr.Dataset:
 def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:
     """Return datasets as a tree, by path, in their order; the datasets are not copied."""
     # DataTree.from_dict would put the shallow paths first, and so verification/single last.
-    parts: dict[str, dict[str, xr.Dataset]] = {}
+    datasets_below: dict[str, dict[str, xr.Dataset]] = {}
     for path, dataset in datasets.items():
         name, _, below = path.partition("/")
         if name:
-            parts.setdefault(name, {})[below] = dataset
-    children = {name: tree_of(part) for name, part in parts.items()}
+            datasets_below.setdefault(name, {})[below] = dataset
+    children = {name: tree_of(part) for name, part in datasets_below.items()}
     return tree_above(children, datasets.get(""))
 
 
@@ -380,8 +389,8 @@ def tree_above(
 ) -> xr.DataTree:
     """Return a tree above `children`, with the data of `dataset`; nothing is copied.
 
-    The constructor of xarray would copy each variable, and compare labels with those of parents,
-    which have none: of few scores, a sixth of an evaluation. A test compares the two.
+    The constructor of xarray would copy each variable and compare labels with labels of parents,
+    which have none: this takes a sixth of an evaluation of few scores. A test compares both.
     """
     dataset = xr.Dataset() if dataset is None else dataset
     node = xr.DataTree.__new__(xr.DataTree)

@@ -79,20 +79,20 @@ def with_failures(
             raise DataError("`fta` and `fte` need results of verification")
         for path, node in nodes.items():
             if _is_verification(node):
-                nodes[path] = _added(node, fta, fte)
+                nodes[path] = _with_failures(node, fta, fte)
             else:
                 nodes[path] = node.copy()
         return tree_of(nodes)
     if not isinstance(ds, xr.Dataset) or not _is_verification(ds):
         raise DataError("ds is not a result of be.verification; expected its far and frr")
-    return _added(ds, fta, fte)
+    return _with_failures(ds, fta, fte)
 
 
 def _is_verification(ds: xr.Dataset) -> bool:
     return "templates" in ds.attrs and "far" in ds and ds["far"].dims == ("threshold",)
 
 
-def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
+def _with_failures(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
     if "fta" in ds.attrs:
         raise ProtocolError("these results include failures already; give those without")
     if ds.attrs.get("most_tries", 1) > 1:
@@ -117,7 +117,7 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
 
 
 def _rates(name: str, values: np.ndarray, fta: float, fte: float) -> dict[str, np.ndarray]:
-    """Return the rates with failures of a variable of FAR or FRR, by name; else none.
+    """Return the rates with failures that follow from a variable, if it is a FAR or a FRR.
 
     ISO/IEC 19795-1: ``FRR_iso = FTA + FRR (1 - FTA)``, ``FAR_iso = FAR (1 - FTA)``, ``GFRR = FTE +
     (1 - FTE) FRR_iso`` and ``GFAR = (1 - FTE) FAR_iso``.
@@ -125,6 +125,11 @@ def _rates(name: str, values: np.ndarray, fta: float, fte: float) -> dict[str, n
     rate, ending = name[:3], name[3:]
     if rate not in ("far", "frr") or f"{rate}_iso{ending}" not in FAILURES:
         return {}
-    missed = float(rate == "frr")  # failures are rejected: they count in FRR, and never in FAR
-    iso = fta * missed + values * (1 - fta)
-    return {f"{rate}_iso{ending}": iso, f"g{rate}{ending}": fte * missed + (1 - fte) * iso}
+    counts_failures = float(
+        rate == "frr"
+    )  # failures are rejected: they count in FRR, and never in FAR
+    with_acquisition = fta * counts_failures + values * (1 - fta)
+    return {
+        f"{rate}_iso{ending}": with_acquisition,
+        f"g{rate}{ending}": fte * counts_failures + (1 - fte) * with_acquisition,
+    }

@@ -13,23 +13,23 @@ from bioeval.results.dataset import Scalars, dataset
 from bioeval.results.stacking import Stack
 from bioeval.results.variables import GALLERY, TASKS
 
-#: The name, among the galleries, of their mean.
+#: The name of the mean, as one of the galleries.
 MEAN = "mean"
 
 
 def over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Return the results of one task in several galleries, by name, as a result over ``gallery``.
 
-    Sizes of the galleries are variables; further attributes stay if all galleries have the same.
+    Sizes of the galleries become variables; other attributes stay if all galleries have the same.
     """
     first = next(iter(results.values()))
     table = {**TASKS[str(first.attrs["result_type"]).replace("-", "_")], **GALLERY}
     sizes = [name for name in GALLERY if isinstance(first.attrs.get(name), int)]
     stack = Stack(len(results), table)
-    for place, of_gallery in enumerate(results.values()):
-        numbers = Scalars.of_dataset(of_gallery, curves=True)
-        numbers.variables.update({name: np.int64(of_gallery.attrs[name]) for name in sizes})
-        stack.put(place, numbers)
+    for index, result in enumerate(results.values()):
+        numbers = Scalars.of_dataset(result, curves=True)
+        numbers.variables.update({name: np.int64(result.attrs[name]) for name in sizes})
+        stack.put(index, numbers)
     numbers = stack.result("gallery", np.array([*results]))
     attrs: dict[str, Any] = {}
     for key, value in first.attrs.items():

@@ -11,28 +11,31 @@ import xarray as xr
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.scores.arrays import lattice_step
 
-# Least and largest number of bins between the smallest and the largest score of a class.
+# The least and the largest number of bins between the smallest and the largest score of a class.
 LEAST_BINS, MOST_BINS = 8, 120
 
-# Bins between the thresholds of a result, at most.
+# The most bins between the thresholds of a result.
 BINS = 60
 
-# Scores further from the middle half than this many times its width have no bin: sentinels, such as
-# 1e6 for a failed comparison, would leave one bin for all others.
+# Scores further from the middle half than this many times its width have no bin: with sentinels,
+# such as 1e6 for a failed comparison, all other scores would be in one bin.
 FAR_OFF = 10
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """The scores of one class; a bin of distances has its upper edge, of similarities its lower."""
+    """The scores of one class.
+
+    A bin of distances includes its upper edge, a bin of similarities its lower edge.
+    """
 
     edges: np.ndarray  # (b + 1,): in the user's units, increasing
     counts: np.ndarray  # int64 (b,): scores in each bin
-    total: int  # all scores of the class, with those that have no bin
+    total: int  # all scores of the class, including scores in no bin
 
     @classmethod
     def of_distances(cls, edges: np.ndarray, counts: np.ndarray, total: int, kind: Kind) -> Self:
-        """Return the histogram of counts between increasing distances, for scores of a kind."""
+        """Return the histogram of counts between increasing distances, in the user's units."""
         if kind in LARGER_IS_CLOSER:
             edges, counts = 0.0 - edges[::-1], counts[::-1]
         return cls(edges, counts, total)
@@ -70,34 +73,34 @@ class ScoreHistograms:
     def between_thresholds(cls, dataset: xr.Dataset) -> Self:
         """Return the histograms of the attempts of a result between its finite thresholds.
 
-        Edges are thresholds, so that counts are exact; attempts beyond the first and the last have
+        Edges are thresholds, so that counts are exact. Attempts beyond the first or last edge have
         no bin. Fewer than three thresholds give no histogram.
         """
         thresholds = dataset["threshold"].values
         finite = np.flatnonzero(np.isfinite(thresholds))
         if len(finite) < 3:
             return cls({}, dataset)
-        # Evenly over the scores, not by row: there are more thresholds at operating points.
+        # Edges are spread evenly over scores, not over rows: operating points have more thresholds.
         ends = np.linspace(thresholds[finite[0]], thresholds[finite[-1]], BINS + 1)
-        places = np.searchsorted(thresholds[finite], ends).clip(0, len(finite) - 1)
-        edges = finite[np.unique(places)]
+        indices = np.searchsorted(thresholds[finite], ends).clip(0, len(finite) - 1)
+        edges = finite[np.unique(indices)]
         accepted = {"genuine": "ga", "impostor": "fa", "attack": "ia"}
         histograms = {}
         for name, counts in accepted.items():
             if counts in dataset and dataset[counts].dims == ("threshold",):
-                between = np.abs(np.diff(dataset[counts].values[edges].astype(np.int64)))
+                counts_of_bins = np.abs(np.diff(dataset[counts].values[edges].astype(np.int64)))
                 histograms[name] = Histogram(
-                    thresholds[edges], between, int(dataset[f"{name}_attempts"])
+                    thresholds[edges], counts_of_bins, int(dataset[f"{name}_attempts"])
                 )
         return cls(histograms, dataset)
 
 
 def edges_of(scores: np.ndarray, ends: tuple[float, float] | None = None) -> np.ndarray:
-    """Return the edges of bins of one width for increasing scores, without scores that are far off.
+    """Return the edges of bins of one width for increasing scores, leaving out those far off.
 
-    The width is the rule of Freedman and Diaconis (1981), ``2 IQR / n^(1/3)``; bins of scores on a
-    lattice, such as whole numbers, are whole steps. The scores may be a sample of scores that reach
-    to `ends`.
+    The width follows the rule of Freedman and Diaconis (1981), ``2 IQR / n^(1/3)``. If scores are
+    on a lattice, such as whole numbers, the width is a whole number of steps. The scores may be a
+    sample of scores that reach to `ends`.
     """
     scores = scores[np.isfinite(scores)].astype(np.float64)
     if not len(scores):
@@ -126,7 +129,7 @@ def edges_of(scores: np.ndarray, ends: tuple[float, float] | None = None) -> np.
 
 
 def _lattice_step(values: np.ndarray) -> float:
-    """Return the step between increasing scores on a lattice; 0 if the scores are on no lattice."""
+    """Return the step of the lattice of increasing scores, 0 if they are on no lattice."""
     if (values == np.rint(values)).all() and abs(values).max() <= 2**53:
         return float(np.gcd.reduce(np.diff(values).astype(np.int64)))
     return lattice_step(values, LEAST_BINS)

@@ -39,11 +39,11 @@ from bioeval.results.variables import CLOSED_SET, OPEN_SET, SUPPORTED
 from bioeval.results.verification import in_units
 from bioeval.scores.provenance import Provenance
 
-#: All ranks are reported of candidate lists up to this length,
+#: The most ranks of a result, if the user gives no number.
 RANK_LIMIT = 1_000_000
-#: and in the open set if DIR(t, k) has at most this many values, thresholds times ranks.
+#: The most values of DIR(t, k), thresholds times ranks, of a result of the open set.
 DIR_LIMIT = 2_000_000
-# Else the result has this many ranks.
+# The number of ranks beyond these limits.
 _FEWER_RANKS = 100
 
 
@@ -52,8 +52,8 @@ def ranks_to_report(
 ) -> tuple[int, list[Message]]:
     """Return the number of ranks to report, and a message if further ranks are attainable.
 
-    Attainable ranks are as many as the `longest` candidate list has. All of them are reported if
-    ranks times thresholds (ranks alone if `thresholds` is 0) are within the limit.
+    All ranks of the `longest` candidate list are reported if ranks times thresholds (ranks alone if
+    `thresholds` is 0) are within the limit.
     """
     if max_rank is not None:
         return max_rank, []
@@ -62,10 +62,10 @@ def ranks_to_report(
     thresholds = max(1, thresholds)
     if ranks * thresholds <= limit or ranks <= _FEWER_RANKS:
         return ranks, []
-    left_out = Message(
+    message = Message(
         "not-all-ranks", reported=_FEWER_RANKS, ranks=ranks, thresholds=thresholds, limit=limit
     )
-    return _FEWER_RANKS, [left_out]
+    return _FEWER_RANKS, [message]
 
 
 @dataclass(frozen=True)
@@ -77,17 +77,19 @@ class ClosedSetCounts:
     skipped: int  # probes without a usable mate
     tied: Any  # int64 or float64: attempts with a non-mate tied with the best mate
 
-    def require_mated(self, layout: Layout, unmated: Unmated, lacking: int, first: int) -> None:
-        """Raise :class:`ProtocolError` where probes of people without a mate may not be skipped.
+    def require_mated(
+        self, layout: Layout, unmated: Unmated, unmated_people: int, first: int
+    ) -> None:
+        """Raise :class:`ProtocolError` if probes of people without a mate may not be skipped.
 
-        `lacking` is the number of such probes, and `first` the index of the first.
+        `unmated_people` is the number of these probes, and `first` the index of the first.
         """
-        allowed = unmated == "skip" or (unmated == "auto" and layout == "all-against-all")
-        if lacking and not allowed:
+        may_skip = unmated == "skip" or (unmated == "auto" and layout == "all-against-all")
+        if unmated_people and not may_skip:
             raise ProtocolError(
                 "closed-set identification requires that every probe is enrolled, but "
-                f"{lacking} of {self.attempts + self.skipped} probes have no usable mate, the "
-                f'first is probe {first}; `unmated="skip"` leaves them out and counts '
+                f"{unmated_people} of {self.attempts + self.skipped} probes have no usable mate, "
+                f'the first is probe {first}; `unmated="skip"` leaves them out and counts '
                 "them, or use open_set"
             )
 
@@ -116,7 +118,7 @@ class ClosedSetCounts:
         options: Mapping[str, str | int | float],
         notes: Iterable[Message] = (),
     ) -> xr.Dataset:
-        """Return the scalars with their provenance; notes are added to the messages."""
+        """Return the result; `options` are attributes, and `notes` messages."""
         messages = [*notes]
         if self.skipped:
             messages.append(Message("probes-without-mate", probes=self.skipped, where=""))
@@ -130,7 +132,7 @@ class ClosedSetCounts:
         return dataset(variables, CLOSED_SET, labels, attrs)
 
 
-#: The names in messages of CMS at rank 1 and at further ranks.
+#: In messages, CMS at rank 1 and at any other rank.
 CMS_WORDS = ("the recognition rate", "{cms} at rank")
 
 
@@ -147,8 +149,8 @@ def closed_set_dataset(
     options |= {"ties": ties, "unmated": unmated}
 
     def cms(ties: Ties) -> np.ndarray:
-        number = len(counts.identified)
-        counts_of_rule, _ = closed_set_counts(searches, max_rank=number, ties=ties, unmated=unmated)
+        ranks = len(counts.identified)
+        counts_of_rule, _ = closed_set_counts(searches, max_rank=ranks, ties=ties, unmated=unmated)
         return rate(counts_of_rule.identified, counts.attempts)
 
     if counts.tied:
@@ -159,15 +161,15 @@ def closed_set_dataset(
 def closed_set_counts(
     searches: Searches, *, max_rank: int | None, ties: Ties, unmated: Unmated
 ) -> tuple[ClosedSetCounts, list[Message]]:
-    """Return the counts of searches, and a message where not all ranks are reported."""
+    """Return the counts of searches, and a message if not all ranks are reported."""
     has_mate = searches.mates > 0
     skipped = int((~has_mate).sum())
     mated = np.flatnonzero(has_mate)
     _, ranks, weights = searches.rank_weights(mated, ties)
     longest = int((searches.mates + searches.others).max(initial=0))
-    count, notes = ranks_to_report(longest, max_rank)
-    is_reported = ranks <= count
-    at_rank = np.bincount(ranks[is_reported] - 1, weights[is_reported], minlength=count)
+    number_of_ranks, notes = ranks_to_report(longest, max_rank)
+    is_reported = ranks <= number_of_ranks
+    at_rank = np.bincount(ranks[is_reported] - 1, weights[is_reported], minlength=number_of_ranks)
     if ties != "expected":
         at_rank = at_rank.astype(np.int64)
     tied = np.int64((searches.tied[mated] > 0).sum())
@@ -182,17 +184,17 @@ def closed_set_counts(
 class OpenSetPoints:
     """The attempts of open-set searches, and their exact operating points, at every score."""
 
-    #: (g,): distance, rank and weight of the best mates, of which a failed one is at no rank;
-    #: several entries a probe under expected ties.
-    mate: np.ndarray
+    #: (g,): best mates that did not fail, each with a rank; under expected ties, with several ranks
+    #: and a weight for each.
+    mate_distance: np.ndarray
     ranks: np.ndarray
     weights: np.ndarray
-    genuine: int  # genuine attempts
-    other: np.ndarray  # float64 (i,): distances of the impostor attempts, increasing; NaN last
+    genuine: int  # number of genuine attempts
+    impostor_distances: np.ndarray  # float64 (i,): increasing; NaN, failed attempts, last
 
     @classmethod
     def from_searches(cls, searches: Searches, ties: Ties, role: str) -> Self:
-        """Take the attempts of searches; `role` is the name of the impostor probes."""
+        """Return the attempts of searches; `role` is the name of the impostor probes."""
         mated = np.flatnonzero(searches.mates > 0)
         probes, ranks, weights = searches.rank_weights(mated, ties)
         impostors = np.sort(searches.other[searches.impostor_probes(role)])
@@ -201,12 +203,14 @@ class OpenSetPoints:
     @cached_property
     def ranked(self) -> RankedAttempts:
         """The attempts, as one part."""
-        order = np.argsort(self.mate, kind="stable")
-        order = order[: len(order) - np.count_nonzero(np.isnan(self.mate))]
+        order = np.argsort(self.mate_distance, kind="stable")
+        order = order[: len(order) - np.count_nonzero(np.isnan(self.mate_distance))]
         weights = None if (self.weights == 1).all() else self.weights[order]
-        mates = SortedScores.of_scores(self.mate[order], weights)
-        impostors = SortedScores.of_scores(increasing(self.other))
-        return RankedAttempts(mates, self.ranks[order], impostors, self.genuine, len(self.other))
+        mates = SortedScores.of_scores(self.mate_distance[order], weights)
+        impostors = SortedScores.of_scores(increasing(self.impostor_distances))
+        return RankedAttempts(
+            mates, self.ranks[order], impostors, self.genuine, len(self.impostor_distances)
+        )
 
     @cached_property
     def equal_error(self) -> EqualError:
@@ -230,9 +234,9 @@ class OpenSetPoints:
         }
 
     def next_scores(self, thresholds: Any) -> np.ndarray:
-        """Return the nearest score that each threshold rejects, of mates at any rank and impostors.
+        """Return the nearest score, of impostors or of mates at any rank, that thresholds reject.
 
-        Infinity where a threshold accepts all scores, NaN at a threshold that is NaN.
+        It is infinity if a threshold accepts all scores, and NaN for NaN.
         """
         distances = np.asarray(thresholds, dtype=np.float64)[None]
         return self.ranked.every.next_scores(distances)[0]
@@ -248,26 +252,28 @@ class OpenSetPoints:
     def detected_at_thresholds(
         self, thresholds: np.ndarray, ranks: int, *, has_whole_weights: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the genuine attempts accepted at thresholds and exactly at each rank.
+        """Return the numbers of genuine attempts accepted at thresholds, with their mate at a rank.
 
-        The counts, (rows, ranks), are run-length encoded: the second array, (rows,), has the number
-        of consecutive thresholds that each row stands for.
+        Equal rows of the counts (rows, ranks) are written once: the second array, (rows,), has the
+        number of consecutive thresholds that each row stands for.
         """
         # A probe is detected from the first threshold that is not below its mate's distance.
-        first = np.searchsorted(thresholds, self.mate)
-        is_detected = (first < len(thresholds)) & (self.ranks <= ranks)
-        first = first[is_detected]
+        first_threshold = np.searchsorted(thresholds, self.mate_distance)
+        is_detected = (first_threshold < len(thresholds)) & (self.ranks <= ranks)
+        first_threshold = first_threshold[is_detected]
         rank = self.ranks[is_detected]
         # A threshold at which no further probe is detected repeats the row before: only thresholds
         # that start a new row are counted.
         starts_row = np.zeros(len(thresholds) + 1, dtype=bool)
-        starts_row[[0, -1]] = starts_row[first] = True
+        starts_row[[0, -1]] = starts_row[first_threshold] = True
         row = np.cumsum(starts_row) - 1
         rows = int(row[-1])
-        weights = None if has_whole_weights else self.weights[is_detected]  # whole ones are all 1
-        added = np.bincount(row[first] * ranks + rank - 1, weights, minlength=rows * ranks)
+        weights = None if has_whole_weights else self.weights[is_detected]  # whole weights are 1
+        added = np.bincount(
+            row[first_threshold] * ranks + rank - 1, weights, minlength=rows * ranks
+        )
         table = added.reshape(rows, ranks)
-        np.cumsum(table, axis=0, out=table)  # many ranks and thresholds: no second table
+        np.cumsum(table, axis=0, out=table)  # in place: the table may be large
         return table, np.diff(np.flatnonzero(starts_row))
 
 
@@ -275,20 +281,18 @@ class OpenSetPoints:
 class OpenSetAttempts:
     """Numbers of attempts of open-set identification, in one gallery or in each of many."""
 
-    #: Attempts: mated and non-mated searches.
-    genuine: int
-    impostor: int
+    genuine: int  # mated searches
+    impostor: int  # non-mated searches
     tied: Any  # int64 or float64: genuine attempts with a non-mate tied with the best mate
-    #: Probes enrolled and never enrolled.
-    targets: int
-    non_targets: int
+    targets: int  # enrolled probes
+    non_targets: int  # probes who are not enrolled
     unmated: int  # enrolled probes without a usable mate
 
     @classmethod
     def from_searches(cls, searches: Searches, points: OpenSetPoints) -> Self:
         return cls(
             genuine=points.genuine,
-            impostor=len(points.other),
+            impostor=len(points.impostor_distances),
             tied=np.int64(((searches.tied > 0) & (searches.mates > 0)).sum()),
             targets=int(searches.enrolled.sum()),
             non_targets=int((~searches.enrolled).sum()),
@@ -304,7 +308,7 @@ class OpenSetAttempts:
     ) -> Scalars:
         """Return the numbers of attempts and of subjects, and the operating points.
 
-        `impostors` is the name of the impostor probes, resolved.
+        `impostors` is the name of the impostor probes, not ``"auto"``.
         """
         values: Variables = {
             "genuine_attempts": np.int64(self.genuine),
@@ -334,9 +338,9 @@ class OpenSetAttempts:
         notes: Iterable[Message],
         notes_if_both_classes: Iterable[Message],
     ) -> dict[str, str | int | float]:
-        """Return the attributes of a result, with the subjects in the gallery of each search.
+        """Return the attributes of a result, with the number of subjects that a search compares.
 
-        `options` say how the searches were evaluated, with ``impostors`` resolved. Both `notes` are
+        `options` are attributes; ``impostors`` among them is not ``"auto"``. Both `notes` are
         messages.
         """
         messages = [*notes]
@@ -348,14 +352,14 @@ class OpenSetAttempts:
             messages += notes_if_both_classes
         if self.unmated:
             messages.append(Message("enrolled-without-mate", probes=self.unmated))
-        genuine = about.gallery_subjects  # 0 if unknown
-        sizes = {"unenrolled": genuine, "leave-subject-out": genuine - 1}
-        impostor = sizes.get(options["impostors"], f"{genuine - 1} or {genuine}")
+        enrolled = about.gallery_subjects  # 0 if unknown
+        sizes = {"unenrolled": enrolled, "leave-subject-out": enrolled - 1}
+        gallery_of_impostors = sizes.get(options["impostors"], f"{enrolled - 1} or {enrolled}")
         return {
             **about_attrs(about, "open-set", "open-set identification", messages),
             **options,
-            "genuine_gallery_subjects": genuine,
-            "impostor_gallery_subjects": impostor if genuine else 0,
+            "genuine_gallery_subjects": enrolled,
+            "impostor_gallery_subjects": gallery_of_impostors if enrolled else 0,
         }
 
 
@@ -369,15 +373,12 @@ class OpenSetCounts:
 
     attempts: OpenSetAttempts
     thresholds: np.ndarray  # float64 (t,): increasing distances
-    #: (rows, ranks): genuine attempts accepted exactly at each rank, and at each rank or better.
-    detected: np.ndarray
-    identified: np.ndarray
-    accepted: np.ndarray  # (t,): impostor attempts accepted
-    #: (t,): enrolled probes with any template within the threshold, enrolled probes with a mate
-    #: within the threshold, and probes never enrolled with any template within the threshold.
-    targets_within: np.ndarray
-    own_within: np.ndarray
-    non_targets_within: np.ndarray
+    detected: np.ndarray  # (rows, ranks): accepted genuine attempts with the mate at the rank
+    identified: np.ndarray  # (rows, ranks): the same, with the mate at the rank or better
+    accepted: np.ndarray  # (t,): accepted impostor attempts
+    targets_within: np.ndarray  # (t,): enrolled probes with any template within the threshold
+    own_within: np.ndarray  # (t,): enrolled probes with a mate within the threshold
+    non_targets_within: np.ndarray  # (t,): other probes with any template within the threshold
     #: int64 (rows,): the number of consecutive thresholds that each row of `detected` and
     #: `identified` stands for; None: one.
     repeats: np.ndarray | None = None
@@ -392,7 +393,7 @@ class OpenSetCounts:
         better, ``FRR(t) = 1 - DIR(t, 1)``, and ``FAR(t)`` the proportion of the impostor attempts
         with any candidate within t: FNIR and FPIR of ISO/IEC 19795-1. TTR and FTR are the
         proportions of enrolled probes, and of others, with any template within t (Zheng et al.
-        2016, *IEEE TPAMI* 38); of ``ttr_identity`` it is a template of the probe's subject.
+        2016, *IEEE TPAMI* 38); ``ttr_identity`` counts templates of the probe's subject alone.
         """
         genuine, impostor = self.attempts.genuine, self.attempts.impostor
         targets = self.attempts.targets
@@ -417,29 +418,33 @@ class OpenSetCounts:
     def bounds(self, at_any_threshold: np.ndarray, far_targets: np.ndarray) -> Variables:
         """Return bounds of the operating points if only the rates at the thresholds are known.
 
-        `at_any_threshold` is the number of genuine attempts at each rank or better, whatever the
-        threshold. FAR and DIR grow with the threshold. Before the first threshold nothing need be
-        accepted, and beyond the last threshold everything is.
+        `at_any_threshold` (ranks,) is the number of genuine attempts at each rank or better,
+        without a threshold. FAR and DIR grow with the threshold, from 0 below the first threshold,
+        at the least, to the rates without a threshold.
         """
         genuine = self.attempts.genuine
         far = rate(self.accepted, self.attempts.impostor)
-        dir_ = rate(self.identified, genuine)
+        dir_at_thresholds = rate(self.identified, genuine)
         eer_low = eer_high = np.nan
-        dir_low = dir_high = np.full((len(far_targets), dir_.shape[1]), np.nan)
-        if not np.isnan(far).any() and not np.isnan(dir_).any():
-            # With a threshold that accepts nothing in front, and one that accepts all behind.
-            nothing = np.zeros((1, dir_.shape[1]))
+        dir_low = dir_high = np.full((len(far_targets), dir_at_thresholds.shape[1]), np.nan)
+        if not np.isnan(far).any() and not np.isnan(dir_at_thresholds).any():
+            # A threshold that accepts nothing comes first, and one that accepts all comes last.
+            nothing = np.zeros((1, dir_at_thresholds.shape[1]))
             far = np.concatenate([[0.0], far, [1.0]])
-            dir_ = np.concatenate([nothing, dir_, rate(at_any_threshold, genuine)[None]])
-            frr = 1.0 - dir_[:, 0]
-            # The rates cross before this threshold and after the one before: EER is no smaller than
-            # the larger of FAR before and FRR after, and no larger than FAR after or FRR before.
+            dir_at_thresholds = np.concatenate(
+                [nothing, dir_at_thresholds, rate(at_any_threshold, genuine)[None]]
+            )
+            frr = 1.0 - dir_at_thresholds[:, 0]
+            # The rates cross between this threshold and the one before: EER is at least FAR before
+            # and FRR after, and at most FAR after and FRR before.
             crossed = int(np.argmax(far >= frr))
             eer_low = float(max(far[crossed - 1], frr[crossed]))
             eer_high = float(min(far[crossed], frr[crossed - 1]))
-            last = np.array([np.flatnonzero(far <= x)[-1] for x in far_targets], dtype=np.int64)
-            dir_low = dir_[last]
-            dir_high = dir_[np.minimum(last + 1, len(far) - 1)]
+            last_within = np.array(
+                [np.flatnonzero(far <= x)[-1] for x in far_targets], dtype=np.int64
+            )
+            dir_low = dir_at_thresholds[last_within]
+            dir_high = dir_at_thresholds[np.minimum(last_within + 1, len(far) - 1)]
         return {
             "eer_at_least": eer_low,
             "eer_at_most": eer_high,
@@ -456,7 +461,7 @@ class OpenSetCounts:
         notes: Iterable[Message],
         notes_if_both_classes: Iterable[Message],
     ) -> xr.Dataset:
-        """Return the result with its operating `points`; the other arguments as for ``attrs``."""
+        """Return the result with its operating `points`; see also :meth:`OpenSetAttempts.attrs`."""
         curves, grid = self.curves(about.kind)
         people = searching_people(about, options["impostors"])
         support = support_messages(far_targets, self.attempts.impostor, False, "dir at far", people)
@@ -471,7 +476,7 @@ class OpenSetCounts:
 def open_set_dataset(
     searches: Searches,
     *,
-    given: CurveThresholds = None,
+    thresholds: CurveThresholds = None,
     max_rank: int | None = None,
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
@@ -481,25 +486,28 @@ def open_set_dataset(
     """Return DIR over thresholds and ranks, FAR over thresholds.
 
     The genuine attempts are the enrolled probes with a usable mate; the impostor attempts are
-    the probes whose subject is not, or is taken to be not, in the gallery. The default thresholds
-    have the operating points at rank 1. If there are `extra_distances`, any thresholds have both.
+    the probes whose subject is not, or is taken to be not, in the gallery. The operating points at
+    rank 1 are added to default thresholds and, with `extra_distances`, to any thresholds.
     """
     role = searches.impostor_role(impostors)
     kind = searches.about.kind
     points = OpenSetPoints.from_searches(searches, ties, role)
     targets = check_targets(far_targets)
     longest = int((searches.mates + searches.others).max(initial=0))
-    dir_, threshold = points.at_far(targets, max_rank or max(1, min(longest, RANK_LIMIT)))
-    if isinstance(given, np.ndarray):
-        grid = to_internal(given, kind)
+    dir_, threshold_at_far = points.at_far(targets, max_rank or max(1, min(longest, RANK_LIMIT)))
+    if isinstance(thresholds, np.ndarray):
+        grid = to_internal(thresholds, kind)
     else:
-        grid = grid_over(*extent_of(np.append(points.mate, points.other)), number=given)
-    if given is None or extra_distances is not None:
+        grid = grid_over(
+            *extent_of(np.append(points.mate_distance, points.impostor_distances)),
+            number=thresholds,
+        )
+    if thresholds is None or extra_distances is not None:
         extra = np.empty(0) if extra_distances is None else extra_distances
-        grid = np.unique(np.concatenate([grid, points.finite_thresholds(threshold), extra]))
-    count, notes = ranks_to_report(longest, max_rank, len(grid))
+        grid = np.unique(np.concatenate([grid, points.finite_thresholds(threshold_at_far), extra]))
+    number_of_ranks, notes = ranks_to_report(longest, max_rank, len(grid))
     detected, repeats = points.detected_at_thresholds(
-        grid, count, has_whole_weights=ties != "expected"
+        grid, number_of_ranks, has_whole_weights=ties != "expected"
     )
     nearest = np.fmin(searches.nearest_mate, searches.nearest_other)
     counts = OpenSetCounts(
@@ -507,7 +515,7 @@ def open_set_dataset(
         thresholds=grid,
         detected=detected,
         identified=np.cumsum(detected, axis=1),
-        accepted=np.searchsorted(points.other, grid, side="right").astype(np.int64),
+        accepted=np.searchsorted(points.impostor_distances, grid, side="right").astype(np.int64),
         targets_within=_number_within(nearest[searches.enrolled], grid),
         own_within=_number_within(searches.nearest_mate[searches.enrolled], grid),
         non_targets_within=_number_within(nearest[~searches.enrolled], grid),
@@ -519,15 +527,15 @@ def open_set_dataset(
         "ties": ties,
         "impostors": role,
     }
-    values = points.values((dir_[:, :count], threshold[:, :count]), kind)
+    values = points.values((dir_[:, :number_of_ranks], threshold_at_far[:, :number_of_ranks]), kind)
     next_scores = to_user(points.next_scores(grid), kind)
     if kind in LARGER_IS_CLOSER:
         next_scores = next_scores[::-1]
     values |= variables_over(("threshold",), threshold_next=next_scores)
-    of_ties = _tie_messages(searches, points, role, targets)
-    result = counts.dataset(values, targets, searches.about, options, notes, of_ties)
-    if isinstance(given, np.ndarray):
-        note_thresholds_beyond_scores(result, given)
+    notes_on_ties = _tie_messages(searches, points, role, targets)
+    result = counts.dataset(values, targets, searches.about, options, notes, notes_on_ties)
+    if isinstance(thresholds, np.ndarray):
+        note_thresholds_beyond_scores(result, thresholds)
     return result
 
 
@@ -537,10 +545,10 @@ def _tie_messages(
     if not ((searches.tied > 0) & (searches.mates > 0)).any():
         yield from tie_message("eer", points.equal_error.ends, "EER")
         return
-    mate_last, mate_first = (OpenSetPoints.from_searches(searches, ties, role) for ties in ENDS)
-    ends = mate_last.equal_error.ends[0], mate_first.equal_error.ends[1]
+    mates_last, mates_first = (OpenSetPoints.from_searches(searches, ties, role) for ties in ENDS)
+    ends = mates_last.equal_error.ends[0], mates_first.equal_error.ends[1]
     yield from tie_message("eer", ends, "EER")
-    low, high = (end.at_far(far_targets, 1)[0][:, 0] for end in (mate_last, mate_first))
+    low, high = (end.at_far(far_targets, 1)[0][:, 0] for end in (mates_last, mates_first))
     for target, *rates in zip(far_targets.tolist(), low, high, strict=True):
         words = f"{{dir}} at {{far}} {per_cent(target)}"
         messages = [*tie_message("dir_at_far", rates, words, far_target=target)]
@@ -552,7 +560,7 @@ def _tie_messages(
 def open_set_distances(
     searches: Searches, ties: Ties, impostors: ImpostorProbes, far_targets: np.ndarray
 ) -> np.ndarray:
-    """Return the operating points at rank 1 of a result, as distances."""
+    """Return the finite thresholds of the operating points at rank 1, as distances."""
     points = OpenSetPoints.from_searches(searches, ties, searches.impostor_role(impostors))
     _, threshold = points.at_far(far_targets, 1)
     return points.finite_thresholds(threshold)
@@ -578,6 +586,6 @@ def open_set_scalars(
 
 
 def _number_within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Return the number of distances at most each threshold, NaN left out."""
-    reached = np.sort(distances[~np.isnan(distances)])
-    return np.searchsorted(reached, grid, side="right")
+    """Return how many distances are within each threshold of the grid; NaN is in none."""
+    finite = np.sort(distances[~np.isnan(distances)])
+    return np.searchsorted(finite, grid, side="right")

@@ -12,15 +12,15 @@ from bioeval.base.arguments import require_callable, require_flag, require_integ
 from bioeval.base.errors import DataError, received
 from bioeval.results.variables import ADDED, COORDINATES, GENUINE, VARIABLES, Variable
 
-#: The counts that a quotient may have.
+#: The counts of which a quotient may consist.
 COUNTS = ("ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts")
 
 RateFunction = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-#: Rates with which a function is tried: many small ones, at which systems are operated.
+#: Rates with which a function is tried: many are small, since systems are operated at small rates.
 _TRIED = np.union1d(np.linspace(0, 1, 51), np.geomspace(1e-6, 0.1, 26))
 
-#: Steps against the direction below this proportion of the largest value are due to rounding.
+#: Smaller steps, as a proportion of the largest value, are taken for rounding.
 _ROUNDING = 1e-12
 
 
@@ -173,7 +173,7 @@ def scalar(
     if (of_rates is None) == (quotient is None):
         raise DataError("expected one of `of_rates` and `quotient`")
     name = require_text("name", name)
-    best = "max" if larger_is_better else "min"
+    prefix = "max" if larger_is_better else "min"
     if not name.isidentifier():
         raise DataError(f'`name="{name}"` is no name of a variable; expected as in max_f1')
     digits = require_integer("decimals", decimals, low=0)
@@ -194,29 +194,32 @@ def scalar(
     elif of_rates is not None:
         function = tried_function(require_callable("of_rates", of_rates), at_each.bounds)
         variables[0] = replace(at_each, of_rates=function)
-        extreme = {"max": "largest", "min": "smallest"}[best]
-        of_all = replace(
+        extreme = {"max": "largest", "min": "smallest"}[prefix]
+        best_of_all = replace(
             variables[0],
             long_name=f"{meaning}; the {extreme} of any threshold",
-            name=f"{best}_{name}",
+            name=f"{prefix}_{name}",
             dims=(),
-            label=f"{best} {at_each.label}",
-            threshold=f"{best}_{name}_threshold",
+            label=f"{prefix} {at_each.label}",
+            threshold=f"{prefix}_{name}_threshold",
         )
-        words = f"strictest threshold at which {of_all.name} is reached"
-        variables += [of_all, Variable(words, "score", name=of_all.threshold, shown="threshold")]
-    replaced = [f"{end}{name}{of}" for end in ("max_", "min_") for of in ("", "_threshold")]
-    added_before = {key: x for key, x in ADDED.items() if key not in (name, *replaced)}
+        words = f"strictest threshold at which {best_of_all.name} is reached"
+        variables += [
+            best_of_all,
+            Variable(words, "score", name=best_of_all.threshold, shown="threshold"),
+        ]
+    names_of_first = [f"{end}{name}{of}" for end in ("max_", "min_") for of in ("", "_threshold")]
+    kept_measures = {key: x for key, x in ADDED.items() if key not in (name, *names_of_first)}
     for variable in variables:
-        _require_free(variable.name, name, added_before)
+        _require_free(variable.name, name, kept_measures)
     ADDED.clear()
-    ADDED.update(added_before | {x.name: x for x in variables})
+    ADDED.update(kept_measures | {x.name: x for x in variables})
 
 
 def _require_free(variable: str, name: str, others: Mapping[str, Variable]) -> None:
-    """Raise :class:`DataError` if datasets have a variable or a method of this name.
+    """Raise :class:`DataError` if datasets have a variable or method of the variable's name.
 
-    `name` is the measure that adds the variable.
+    `name` is the name of the measure that adds the variable.
     """
     import xarray as xr
 
@@ -243,20 +246,20 @@ def _checked_quotient(quotient: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         above, below = (), ()
     unknown = [x for x in (*above, *below) if x not in COUNTS]
     if unknown or not above or not below or isinstance(quotient[0], str):
-        listed = ", ".join(COUNTS)
+        all_counts = ", ".join(COUNTS)
         raise DataError(
-            f"`quotient` is {received(quotient)}; expected two tuples of the counts {listed}"
+            f"`quotient` is {received(quotient)}; expected two tuples of the counts {all_counts}"
         )
     return above, below
 
 
 def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) -> RateFunction:
-    """Return a function that cannot change the FAR and FRR given and returns a new array.
+    """Return the function with checks of its values; it cannot change its arguments.
 
     Raise :class:`DataError` unless `of_rates` is monotone in each rate and within the bounds.
     """
 
-    def function(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+    def checked_rates(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
         try:
             values = of_rates(_read_only(far), _read_only(frr))
             values = np.array(values).astype(np.float64, casting="same_kind")
@@ -274,7 +277,7 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
 
     far, frr = np.meshgrid(_TRIED, _TRIED, indexing="ij")
     with np.errstate(all="ignore"):
-        values = function(far, frr)
+        values = checked_rates(far, frr)
     finite = values[np.isfinite(values)]
     if not finite.size:
         raise DataError(
@@ -296,7 +299,7 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
         raise DataError(
             f"`of_rates` is {smallest:g} to {largest:g}; expected values within `bounds={bounds}`"
         )
-    return function
+    return checked_rates
 
 
 def _read_only(rates: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.results.dataset import rate
 
-#: The variable with the values of the queries, by their mean.
+#: For each mean, the variable with the values of the queries.
 OF_QUERY = {
     "mean_ap": "average_precision",
     "rank_k_mean_ap": "rank_k_average_precision",
@@ -30,11 +30,11 @@ def _ndcg(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray
     return 1 / np.log2(1.0 + rank) / ideal[number - 1]
 
 
-#: The share of a match in the measure of its query, from its order among the matches, its rank and
-#: the number of matches. Shares are monotone in the rank: top-K lists give the ones they determine.
-#: INP: matches over the rank of the last match (Ye et al. 2021); MRR: Voorhees (1999), TREC-8;
-#: R-precision: Manning, Raghavan and Schütze (2008), section 8.4; MAP@R: Musgrave, Belongie and Lim
-#: (2020).
+#: Measures of a query that are sums over its matches: the function returns the share of a match
+#: from its order among the matches, its rank, and the number of matches. Shares are monotone in the
+#: rank. INP, matches over the rank of the last match: Ye et al. (2021); MRR: Voorhees (1999),
+#: TREC-8; R-precision: Manning, Raghavan and Schütze (2008), section 8.4; MAP@R: Musgrave, Belongie
+#: and Lim (2020).
 OF_MATCH: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
     "mean_inp": lambda order, rank, number: np.where(order == number, number / rank, 0.0),
     "mrr": lambda order, rank, number: np.where(order == 1, 1 / rank, 0.0),
@@ -45,8 +45,8 @@ OF_MATCH: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] 
     "ndcg": _ndcg,
 }
 
-#: Measures whose shares depend on the rank and the number of matches alone: under expected ties the
-#: mean over all orders of the tied is then the mean over their ranks.
+#: Measures whose shares depend on the rank and the number of matches alone. Their mean over all
+#: orders of tied entries is the mean over the ranks of these entries.
 OF_RANK = ("r_precision", "ndcg")
 
 
@@ -55,9 +55,8 @@ class QueryMean:
     """A mean of values over queries."""
 
     counted: np.ndarray  # bool (queries,): the queries that the mean is over
-    query: np.ndarray  # int64 (n,): the queries that have a value; others that are counted have 0
-    #: float64 or bool (n,) or (n, thresholds): bool: decisions, whose mean is a proportion of the
-    #: queries.
+    query: np.ndarray  # int64 (n,): the queries with a value; other counted queries have 0
+    #: float64 or bool, (n,) or (n, thresholds); the mean of bool is a proportion of the queries.
     values: np.ndarray
 
     @property
@@ -67,23 +66,23 @@ class QueryMean:
 
     @property
     def by_query(self) -> np.ndarray:
-        """The value of each query, NaN of a query without a value."""
+        """The value of each query, NaN for a query without a value."""
         values = np.full((len(self.counted), *self.values.shape[1:]), np.nan)
         values[self.query] = self.values
         return values
 
     def of_some(self, chosen: np.ndarray, values: np.ndarray) -> QueryMean:
-        """Return the mean over the queries of a mask, with new `values` of these queries."""
+        """Return the mean over the `chosen` queries, with new `values` of these queries."""
         query = self.query[chosen[self.query]]
         return replace(self, counted=self.counted & chosen, query=query, values=values)
 
 
 @dataclass(frozen=True)
 class MatchCurve:
-    """A mean over queries of the weight of their matches at each rank or better.
+    """A mean over queries: the weight of their matches at each rank or better.
 
-    The CMC is the proportion of queries whose counted match is at the rank or better (of allshots
-    the mean over their matches); recall and precision at a rank count all matches.
+    The CMC is the proportion of queries whose first match is at the rank or better (if all shots
+    count, the mean over their matches); recall and precision at a rank count all matches.
     """
 
     counted: np.ndarray  # bool (queries,): the queries that the mean is over
@@ -105,7 +104,7 @@ class MatchCurve:
         )
 
     def up_to_rank(self, rank: int) -> QueryMean:
-        """Return the weight, or decision, of each query at a given rank or better."""
+        """Return the mean at a rank, with the weight of each query's matches up to the rank."""
         is_counted = self.rank <= rank
         weights = np.bincount(
             self.query[is_counted], self.weight[is_counted], minlength=len(self.counted)
@@ -116,7 +115,7 @@ class MatchCurve:
 
 @dataclass(frozen=True)
 class QueryMeasures:
-    """The measures of a result that are means over queries: curves over ranks, and scalars."""
+    """The measures of a result that are means over queries: curves over ranks, and others."""
 
     cmc: MatchCurve
     means: dict[str, QueryMean]

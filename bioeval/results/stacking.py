@@ -1,4 +1,4 @@
-"""Numbers of several parts as arrays with a dimension more."""
+"""Numbers of several parts, joined as arrays with a further dimension."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class _Column(NamedTuple):
 
 
 class Stack:
-    """The numbers of a task in several parts, put in one by one: the same with a dimension more.
+    """The numbers of a task in several parts, put in one by one, with a dimension for the parts.
 
-    Where a part lacks a variable, or a label of a dimension, there is NaN, and counts are float64
-    then. The prior and the costs of ``cost`` are the same in all parts.
+    If a part lacks a variable, or a label of a dimension, its values are NaN, and counts become
+    float64. The prior and the costs of ``cost`` are the same in all parts.
     """
 
     def __init__(self, parts: int, table: Mapping[str, Variable]):
@@ -35,10 +35,12 @@ class Stack:
         self._filled: dict[str, int] = {}
         self._alike: dict[str, Any] = {}  # the same in all parts
 
-    def put(self, place: int, numbers: Scalars) -> None:
-        """Put the numbers of a part at its place."""
+    def put(self, part: int, numbers: Scalars) -> None:
+        """Put in the numbers of a part."""
         arrays = numbers.arrays()
-        places = {dim: self._places(dim, labels) for dim, labels in numbers.labels.items()}
+        indices_of_labels = {
+            dim: self._indices_of(dim, labels) for dim, labels in numbers.labels.items()
+        }
         for name, (dims, values) in arrays.items():
             if name in COSTS:
                 self._alike[name] = dims, values
@@ -47,25 +49,25 @@ class Stack:
                 sizes = []
                 for dim, size in zip(dims, values.shape, strict=True):
                     sizes.append(len(self._labels[dim]) if dim in self._labels else size)
-                fresh = np.full((self._parts, *sizes), np.nan)
-                self._columns[name] = _Column(dims, fresh, values.dtype)
+                missing = np.full((self._parts, *sizes), np.nan)
+                self._columns[name] = _Column(dims, missing, values.dtype)
                 self._filled[name] = 0
             column = self._columns[name]
             if values.dtype != column.dtype:
-                joined = np.result_type(values.dtype, column.dtype)
-                self._columns[name] = column._replace(dtype=joined)
+                common_dtype = np.result_type(values.dtype, column.dtype)
+                self._columns[name] = column._replace(dtype=common_dtype)
             self._filled[name] += values.size
-            if all(places.get(dim) is None for dim in dims):
-                column.values[place] = values
+            if all(indices_of_labels.get(dim) is None for dim in dims):
+                column.values[part] = values
                 continue
             index: list[Any] = []
             for dim, size in zip(dims, values.shape, strict=True):
-                of_dim = places.get(dim)
-                index.append(np.arange(size) if of_dim is None else of_dim)
-            column.values[(place, *np.ix_(*index))] = values
+                indices = indices_of_labels.get(dim)
+                index.append(np.arange(size) if indices is None else indices)
+            column.values[(part, *np.ix_(*index))] = values
 
-    def _places(self, dim: str, labels: np.ndarray) -> np.ndarray | None:
-        """Return the places of labels along a dimension, to which new labels are appended.
+    def _indices_of(self, dim: str, labels: np.ndarray) -> np.ndarray | None:
+        """Return the indices of labels along a dimension, to which new labels are appended.
 
         None if the labels are all labels of the dimension, in their order.
         """
@@ -87,7 +89,7 @@ class Stack:
         order = np.argsort(stacked, kind="stable")
         return order[np.searchsorted(stacked, labels, sorter=order)]
 
-    def result(self, dim: str, parts: np.ndarray) -> Scalars:
+    def result(self, dim: str, labels_of_parts: np.ndarray) -> Scalars:
         """Return the numbers with a dimension in front, labelled by the parts.
 
         Thresholds and ranks increase.
@@ -95,11 +97,11 @@ class Stack:
         labels = dict(self._labels)
         labels.pop("cost", None)
         orders = {}
-        for increasing in {"threshold", "rank"} & labels.keys():
-            order = np.argsort(labels[increasing], kind="stable")
+        for dimension_name in {"threshold", "rank"} & labels.keys():
+            order = np.argsort(labels[dimension_name], kind="stable")
             if (np.diff(order) != 1).any():
-                orders[increasing] = order
-                labels[increasing] = labels[increasing][order]
+                orders[dimension_name] = order
+                labels[dimension_name] = labels[dimension_name][order]
         variables: dict[str, Any] = {}
         for name, (dims, values, dtype) in self._columns.items():
             for axis, dimension in enumerate(dims, 1):
@@ -108,5 +110,5 @@ class Stack:
             if self._filled[name] == values.size:
                 values = values.astype(dtype, copy=False)
             variables[name] = (dim, *dims), values
-        labels[dim] = parts
+        labels[dim] = labels_of_parts
         return Scalars(in_order(variables | self._alike), labels, self._table)

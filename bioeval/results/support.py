@@ -1,4 +1,4 @@
-"""Messages on operating points: rates that the data support, and rates that ties decide."""
+"""Messages on operating points: on rates that the data do not support, and on ties."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bioeval.results.variables import RANKS, SUPPORTED
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 
-#: The largest number of attempts that results hold (int64).
+#: The largest number of attempts in a result (int64).
 MOST_ATTEMPTS = 2**63 - 1
 
 
 class RuleOf(int):
-    """Number of errors that must be expected at a rate, so that attempts or people support it.
+    """The number of errors that must be expected at a rate, so that attempts support the rate.
 
     ``RuleOf(3)``: no error in n attempts bounds a rate by 3 / n at 95 %. ``RuleOf(30)``: 30
     errors are expected.
@@ -63,9 +63,9 @@ def supported(targets: Any, independent: Any) -> np.ndarray:
 
 
 def is_supported(dataset: xr.Dataset, name: str, labels: Mapping[str, Any]) -> bool:
-    """Whether the data support a number at some labels; over further dimensions, in all places.
+    """Whether the data support a number at some labels, and at all labels of other dimensions.
 
-    A number that is at no target needs no support: True.
+    A number at no target needs no support.
     """
     support = dataset.variables.get(f"{name}{SUPPORTED}")
     if support is None:
@@ -73,8 +73,8 @@ def is_supported(dataset: xr.Dataset, name: str, labels: Mapping[str, Any]) -> b
     values = support.values
     for axis, dim in reversed([*enumerate(map(str, support.dims))]):
         if dim in labels:
-            (place,) = np.flatnonzero(dataset.variables[dim].values == labels[dim])
-            values = values.take(place, axis)
+            (index,) = np.flatnonzero(dataset.variables[dim].values == labels[dim])
+            values = values.take(index, axis)
     return not (values == 0).any()
 
 
@@ -214,13 +214,13 @@ def labels_doubtful(role: str) -> Message:
     return Message("labels-doubtful", role=role, why=reasons[role])
 
 
-#: The message of a threshold at which nothing is accepted.
+#: The message that no threshold rejects all attempts.
 ALL_REJECTED = Message("no-threshold", why="all attempts are rejected, since scores are infinite")
 
 
 # A threshold that accepts, or rejects, all but this proportion of both classes may be on another
 # scale than the scores.
-_TOLD_APART = 0.001
+_ALL_BUT = 0.001
 
 _BEYOND = "threshold-beyond-scores"
 
@@ -245,34 +245,36 @@ def note_thresholds_beyond_scores(
 
 
 def all_beyond_scores(thresholds: np.ndarray, far: np.ndarray, frr: np.ndarray) -> list[Message]:
-    """Return the message that no threshold tells attempts apart; none if some threshold does."""
-    places = np.flatnonzero(np.isfinite(thresholds)).tolist()
+    """Return the message that no threshold separates the attempts, if none does."""
+    finite = np.flatnonzero(np.isfinite(thresholds)).tolist()
     messages: list[Message] = []
-    for place in places:
-        messages = beyond_scores(float(thresholds[place]), far[place], frr[place])
+    for index in finite:
+        messages = beyond_scores(float(thresholds[index]), far[index], frr[index])
         if not messages:
             return []
-    if len(places) <= 1:
+    if len(finite) <= 1:
         return messages
-    values = thresholds[places]
+    values = thresholds[finite]
     ends = {"smallest": float(values.min()), "largest": float(values.max())}
     return [Message("thresholds-beyond-scores", number=len(values), **ends)]
 
 
-def beyond_scores(threshold: float, far: float, frr: float, *, given: bool = True) -> list[Message]:
-    """Return the message of a threshold from elsewhere that tells hardly any attempts apart.
+def beyond_scores(
+    threshold: float, far: float, frr: float, *, is_given: bool = True
+) -> list[Message]:
+    """Return the message that a threshold accepts, or rejects, nearly all of both classes, if so.
 
-    The threshold accepts or rejects all but one in a thousand of both classes, and may be on
-    another scale than the scores. Only a given threshold, chosen by no rule, counts as outside.
+    The threshold may be on another scale than the scores. Only a threshold that a user gave, and no
+    rule chose, counts as outside the scores.
     """
-    if far >= 1 - _TOLD_APART and frr <= _TOLD_APART:
+    if far >= 1 - _ALL_BUT and frr <= _ALL_BUT:
         does, is_all = "accepts", far == 1 and frr == 0
-    elif far <= _TOLD_APART and frr >= 1 - _TOLD_APART:
+    elif far <= _ALL_BUT and frr >= 1 - _ALL_BUT:
         does, is_all = "rejects", far == 0 and frr == 1
     else:
         return []
     part = "all" if is_all else "at least 99.9 % of the"
-    outside = bool(given and is_all)
+    outside = bool(is_given and is_all)
     return [Message(_BEYOND, threshold=threshold, does=does, part=part, outside=outside)]
 
 
@@ -288,10 +290,10 @@ def outside_scores(dataset: xr.Dataset | xr.DataTree) -> Message | None:
 
 
 def tie_message(number: str, ends: Iterable[Any], words: str, **at: float) -> Iterator[Message]:
-    """Yield the message of a rate if equal scores decide its first three digits.
+    """Yield the message that the order of equal scores decides a rate's first three digits, if so.
 
-    `number` is the variable of the rate, `at` its coordinates, `words` the template of its name,
-    and `ends` its values under `ENDS`.
+    `number` is the variable of the rate, `at` its coordinates, `words` its name in words, and
+    `ends` its values under the two orders in `ENDS`.
     """
     pessimistic, optimistic = map(float, ends)
     if f"{pessimistic:.3g}" != f"{optimistic:.3g}":
@@ -302,10 +304,10 @@ def tie_message(number: str, ends: Iterable[Any], words: str, **at: float) -> It
 def rank_message(
     number: str, curve: Callable[[PlainTies], np.ndarray], words: Sequence[str]
 ) -> Iterator[Message]:
-    """Yield the message of the first rank that tables show whose rate equal scores decide.
+    """Yield the message of :func:`tie_message` for the first shown rank with such a rate.
 
-    `curve` gives the rates over ranks with one of `ENDS`. `words` are the name of the rate at rank
-    1, and the name to which the number of a further rank is appended.
+    `curve` returns the rates over ranks under one of `ENDS`. `words` are the name of the rate at
+    rank 1, and the name to which the number of another rank is appended.
     """
     ends = [curve(ties) for ties in ENDS]
     for rank in RANKS:

@@ -12,10 +12,10 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.counting.threshold_rules import Rule
 
-# Thresholds that are operating points.
+# Operating points that are single thresholds.
 _POINTS = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold")
 
-#: Thresholds of the rules that name an operating point, and the targets of the rules with a target.
+#: The variable with the threshold of each rule that names an operating point, and its targets.
 _POINTS_OF_RULES = {
     "eer": ("eer_threshold", ""),
     "far": ("threshold_at_far", "far_target"),
@@ -31,7 +31,7 @@ class ResultThresholds:
 
     @property
     def units(self) -> str:
-        """Kind, units and metric of the thresholds; results of equal units can share thresholds."""
+        """The kind, units and metric of thresholds, which results must share to be compared."""
         units = self.dataset.get("threshold", xr.DataArray()).attrs.get("units", "")
         attrs = self.dataset.attrs
         words = str(attrs.get("kind", "distance")), str(units), str(attrs.get("metric", ""))
@@ -59,7 +59,7 @@ class ResultThresholds:
         return np.unique(thresholds[np.isfinite(thresholds)])
 
     def of_rule(self, rule: Rule) -> float:
-        """Return the threshold that a rule names: given, of the EER, or of a target."""
+        """Return the threshold that a rule names: a fixed one, of the EER, or of a target."""
         if rule.name == "fixed":
             return rule.values[0]
         dataset = self.dataset
@@ -71,14 +71,14 @@ class ResultThresholds:
                 thresholds = thresholds[dataset[target].values == rule.values[0]]
         if not np.isfinite(thresholds).any():
             given_rule = f'`threshold="{rule}"`'
-            wrong = f"{given_rule} is not an operating point of these results; "
+            problem = f"{given_rule} is not an operating point of these results; "
             if rule.name == "far":
-                raise DataError(f"{wrong}{self.other_targets(rule.values[0])}")
-            listed = "".join(f", far={x:g}" for x in self.far_targets.tolist())
+                raise DataError(f"{problem}{self.other_targets(rule.values[0])}")
+            targets_in_words = "".join(f", far={x:g}" for x in self.far_targets.tolist())
             eer = ", eer" if "eer_threshold" in dataset else ""
             raise DataError(
-                f"{wrong}expected a number{eer}{listed}. The threshold of another rule is chosen "
-                f"on the scores: bioeval threshold SCORES --target {rule}"
+                f"{problem}expected a number{eer}{targets_in_words}. The threshold of another rule "
+                f"is chosen on the scores: bioeval threshold SCORES --target {rule}"
             )
         return float(thresholds[0])
 

@@ -1,7 +1,7 @@
-"""Every variable of the results of tasks, described once: look its name up here.
+"""The descriptions of all variables in the results of tasks.
 
-A study has the variables that it alone has beside its call, and takes others from here with
-:func:`entries`. :func:`bioeval.results.dataset.dataset` makes a dataset of values and a table.
+Variables of a single study are described beside its call; :func:`entries` takes others from here.
+:func:`bioeval.results.dataset.dataset` makes a dataset from values and a table of descriptions.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-#: The end of the name of the nearest score that a threshold does not accept.
+#: The ending of the name of the nearest score that a threshold does not accept.
 NEXT = "_next"
 
-#: The end of the name of the support of a number at a target.
+#: The ending of the name of the variable that says whether the data support a number at a target.
 SUPPORTED = "_supported"
 
 #: Units of the values of a variable; a variable of text has none, a difference has the unit of its
@@ -29,17 +29,17 @@ UNITS = (
     *("day", "per day", "per frame"),  # xarray reads "days" as a timedelta
 )
 
-#: What a label may have besides terms: where a value is.
+#: The places that a label may name, besides terms.
 PLACES = ("target", "prior", "rank", "level", "threshold")
 
 
 @dataclass(frozen=True)
 class Variable:
-    """Meaning of a variable of a result, its dimensions, and how it is shown and compared.
+    """The meaning of a variable of a result, its dimensions, and how it is shown and compared.
 
-    The texts among its fields, and its decimals, are its attributes in a dataset, so that whoever
-    shows a dataset needs no table. The unit is one of :data:`UNITS`; ``"score"`` is the unit of a
-    value whose sign and order turn with the kind of the scores, such as a threshold.
+    Texts and decimals are attributes of the variable in a dataset, so that a dataset can be shown
+    without a table. The unit is one of :data:`UNITS`; ``"score"`` is the unit of a value that is
+    negated if scores are similarities, such as a threshold.
     """
 
     long_name: str
@@ -58,18 +58,18 @@ class Variable:
     #: with :data:`PLACES`, such as ``"{frr} at {far} <= {target}"``; by default, its name.
     label: str = ""
     also: str = ""  # another name in use
-    #: Where it is shown: in every table, in verbose tables alone, or in data (frame, JSON) alone,
-    #: where all is that has no label.
+    #: Whether it is in every table, in verbose tables alone, or in data (frame, JSON) alone, as are
+    #: all variables without a label.
     detail: Literal["", "verbose", "data"] = ""
     decimals: int | None = None  # decimals of a number; a proportion is in per cent
     threshold: str = ""  # variable of its threshold; that of a curve is the threshold of its place
     #: For a dimension, the title of a table with a row for each label, and how tables write labels.
     title: str = ""
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
-    undefined: str = ""  # why it is not defined although there are attempts of both classes
+    undefined: str = ""  # why it may be undefined although there are attempts of both classes
 
-    #: How it is computed, at a threshold: counts over attempts, each summed; or a function of FAR
-    #: and FRR, monotone in each.
+    #: How it is computed at a threshold: a sum of counts over a sum of attempts, or a function of
+    #: FAR and FRR, monotone in each.
     quotient: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
@@ -78,8 +78,8 @@ class Variable:
 
     direction: Literal["", "smaller", "larger"] = ""  # the better value of a measure
     bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
-    #: Whether it is a rate at a threshold that is chosen on the data: the standard error of its
-    #: difference between two systems is then that of people drawn again.
+    #: Whether its threshold is chosen on the data, so that the standard error of a difference
+    #: between two systems comes from people drawn again.
     quantile: bool = False
 
     @cached_property
@@ -103,7 +103,7 @@ class Variable:
         return frozenset((*self.denominator, *str(self.attrs.get("threshold", "")).split()))
 
     def attrs_among(self, names: Collection[str]) -> dict[str, str | int]:
-        """Return the attributes in a dataset of these variables, which name no other variable."""
+        """Return the attributes in a dataset of the variables `names`, naming no other variable."""
         attrs = dict(self.attrs)
         if not {*self.denominator} <= {*names}:
             attrs.pop("out_of", None)
@@ -118,7 +118,7 @@ class Variable:
 
     @property
     def denominator(self) -> tuple[str, ...]:
-        """The variables with the denominator of a proportion, which are added up."""
+        """The variables whose sum is the denominator of a proportion."""
         return self.quotient[1] if self.quotient else tuple(self.out_of.split())
 
     @property
@@ -135,7 +135,7 @@ class Variable:
         return tuple(name for name in fields if name in PLACES)
 
     def place_of_best(self, far: np.ndarray, frr: np.ndarray) -> int:
-        """Return the first of operating points, in increasing order, with the best value."""
+        """Return the index of the first operating point with the best value."""
         assert self.of_rates is not None
         values = self.of_rates(far, frr)
         return int(values.argmax() if self.larger_is_better else values.argmin())
@@ -147,17 +147,17 @@ class Variable:
         return values.max(axis=0) if self.larger_is_better else values.min(axis=0)
 
     def scaled(self, values: np.ndarray) -> np.ndarray:
-        """Return values as proportions of the way from the smallest possible to the largest."""
+        """Return values as proportions of the range from the smallest possible to the largest."""
         low, high = self.bounds
         return (values - low) / (high - low)
 
     def unscaled(self, proportions: np.ndarray) -> np.ndarray:
-        """Return the values of proportions made by :meth:`scaled`."""
+        """Return the values from proportions that :meth:`scaled` made."""
         low, high = self.bounds
         return low + proportions * (high - low)
 
 
-#: Ranks that are shown unless the protocol card names others.
+#: The ranks that are shown, unless the protocol card names others.
 RANKS = (1, 5, 10)
 
 # --------------------------------------------------------------------------------------- dimensions
@@ -223,7 +223,7 @@ def _table(**variables: Variable) -> dict[str, Variable]:
 
 
 def _rate(long_name: str, iso: str = "", dims: tuple[str, ...] = (), **about: Any) -> Variable:
-    """Describe a proportion; the attempts of genuine attempts are to be visible unless named."""
+    """Describe a proportion of genuine attempts, or of another denominator if it is named."""
     return Variable(
         long_name, "proportion", iso, dims, **({"out_of": GENUINE, "direction": "smaller"} | about)
     )
@@ -241,7 +241,7 @@ def _counts_over(attempts: str, *counts: str) -> dict[str, Any]:
     return {"quotient": (counts, (f"{attempts}_attempts",))}
 
 
-#: The equal error rate and its point.
+#: The equal error rate and its operating point.
 EQUAL_ERROR = _table(
     eer=_rate(
         "equal error rate, interpolated where FAR and FRR cross",
@@ -301,7 +301,7 @@ POINTS = _table(
 )
 
 #: Measures of verification that scripts have added (:func:`bioeval.scalar`), until Python ends:
-#: rates at a threshold, best values over all thresholds, and the thresholds of these.
+#: rates at a threshold, best values over all thresholds, and the thresholds of the best values.
 ADDED: dict[str, Variable] = {}
 
 VERIFICATION = _table(
@@ -465,7 +465,7 @@ _ISO_PLACES = {
     "_at_far_high": f"{_AT_FAR}: upper end of its interval",
 }
 
-#: With failures to acquire and to enrol.
+#: Rates that include failures to acquire and to enrol.
 FAILURES = _table(
     **{
         f"{name}{ending}": _rate(
@@ -675,7 +675,7 @@ QUERY_MEANS = _table(
     ),
 )
 
-#: Over the ranks, besides the CMC.
+#: Curves over the ranks, besides the CMC.
 RANKED_LISTS = _table(
     precision_at_k=_mean(
         "precision at rank K: matches at rank K or better, over K (or over the smaller of K and "
@@ -776,7 +776,7 @@ REID = _table(
     removed_entries=_count("gallery entries excluded for the query", "entries", PROBE),
 )
 
-#: The curves of GOM as one number each.
+#: Single numbers that follow from the curves of GOM.
 GOM_POINTS = _table(
     max_mvp=_rate("largest mVP", out_of="queries", label="max mVP", direction="larger"),
     max_mrep=_rate(
@@ -816,7 +816,7 @@ GOM_POINTS = _table(
     ),
 )
 
-#: The means over queries that GOM has too.
+#: The means over queries that GOM has, too.
 GOM_MEANS = {name: QUERY_MEANS[name] for name in ("mean_ap", "mean_inp")}
 
 GOM = _table(
@@ -907,20 +907,20 @@ TASKS = {
     "gom": GOM,
 }
 
-#: What is found at a name; where tasks differ, in verification.
+#: All variables by name; where tasks differ, the variables of verification.
 VARIABLES = {**GOM, **REID, **CLOSED_SET, **OPEN_SET, **FAILURES, **FOLDS, **VERIFICATION}
 
-#: Operating points of each test part by itself.
+#: Operating points that each test part has by itself.
 POINTS_OF_PARTS = (
     *("eer", "auc", "frr_at_far", "far_at_frr", "min_dcf", "dir_at_far", "recognition_rate"),
 )
 
-#: What no counts that are summed over folds give.
+#: Variables that do not follow from counts summed over folds.
 NOT_POOLED = (*POINTS_OF_PARTS, "cllr", "min_cllr")
 
 
 def figure(name: str) -> Variable | None:
-    """Return the description of a rate, number or cost that is shown; None of other variables."""
+    """Return the description of a rate, number or cost that is shown; None for others."""
     variable = ADDED.get(name) or VARIABLES.get(name)
     if variable is None or (variable.decimals is None and variable.units != "proportion"):
         return None
@@ -928,7 +928,7 @@ def figure(name: str) -> Variable | None:
 
 
 def best_values() -> tuple[Variable, ...]:
-    """Return the best values over all thresholds of the functions of FAR and FRR of scripts."""
+    """Return the best values, over all thresholds, of functions that scripts have added."""
     if not ADDED:
         return ()
     return tuple(x for x in ADDED.values() if x.of_rates is not None and x.threshold)
@@ -980,7 +980,7 @@ _SUPPORT = (
 def described(table: Mapping[str, Variable], name: str) -> Variable:
     """Return the description of a variable, a dimension or a measure.
 
-    Also of what stands beside a variable: its limits, its support, the score after a threshold.
+    The variable may be one that stands beside another: its limits, its support, the next score.
     """
     if variable := table.get(name) or COORDINATES.get(name) or ADDED.get(name):
         return variable

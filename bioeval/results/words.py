@@ -1,4 +1,4 @@
-"""Numbers as text, and the comparisons that a result leaves out, in words."""
+"""Numbers as text, and the left-out comparisons of a result in words."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def method_in_words(name: str) -> str:
 
 
 def excluded_in_words(by_system: Mapping[str, Mapping[Any, Any]]) -> str:
-    """Return in words the comparisons left out by metadata; empty without such comparisons.
+    """Return in words which comparisons are left out by metadata; empty if none are.
 
     `by_system` has the attributes of the results of each system. The words name the systems if
     systems leave out different comparisons.

@@ -1,8 +1,9 @@
 """Limits of FAR and FRR along their curves, and of rates whose threshold is chosen on the data.
 
-The threshold is chosen anew without each person. Where few people err, the spread of these values
-says little: then a rate takes its own limits at the threshold, and its values where the rate that
-chose the threshold is at its limits; the two distances add up as squares.
+The threshold is chosen anew without each person, and the spread of the resulting rates gives their
+limits. If few people err, the spread tells little. Then the squares of two distances are added:
+from a rate to its limits at the threshold, and from a rate to its values where the rate that chose
+the threshold is at its limits.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ from bioeval.stats.limits import (
     student,
 )
 
-# Up to this number of distinct scores, all scores are places of the curves; of more, a selection.
-_MOST = 512
+# Up to this number of distinct scores, all scores are points of the curves; of more, a selection.
+_MOST_POINTS = 512
 
-# Up to this number of scores, scores are sorted; of more, the cells of the counts are used.
-_FEW = 1 << 16
+# Up to this number of scores, scores are sorted; of more, cells of counted scores are used.
+_FEW_SCORES = 1 << 16
 
-# Growth of the number of false accepts from one threshold to the next, at most about this.
-_FACTOR = 1.2
+# The number of false accepts grows by about this factor at most from one threshold to the next.
+_GROWTH = 1.2
 
-# Proportions rejected, for thresholds at which nearly all attempts are accepted.
+# Proportions of rejected attempts, for thresholds that accept nearly all attempts.
 _REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
 
 # The number of first thresholds that differ by a single false accept.
-_SINGLE = 10
+_SINGLE_STEPS = 10
 
 
 def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
@@ -52,7 +53,7 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
     """
     genuine = np.unique(verified.attempts.genuine.astype(np.float64))
     total = verified.attempts.impostors
-    if total <= _FEW and len(genuine) <= _FEW:
+    if total <= _FEW_SCORES and len(genuine) <= _FEW_SCORES:
         every_score = verified.attempts
         if not every_score.listed:
             finite = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verified.use.fused)
@@ -61,26 +62,26 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
         edges, bounds = runs(every_score.impostor.keys)
         accepted = bounds[1:]
         distinct = np.union1d(genuine, edges)
-        if len(distinct) <= _MOST:
+        if len(distinct) <= _MOST_POINTS:
             return distinct, True
     else:
         impostors = verified.attempts.even_counts
         edges = impostors.cells.edges
         accepted = impostors.negative_infinite + np.cumsum(impostors.counts)
     if len(edges):  # else no impostor score is finite
-        around = verified.points.equal_error.eer * total
-        level = _levels(total)
-        if around > 0:
-            level = np.append(level, around * np.geomspace(0.5, 2.0, 33))
-        edges = edges[np.minimum(np.searchsorted(accepted, level), len(edges) - 1)]
+        accepts_at_eer = verified.points.equal_error.eer * total
+        accepts = _levels(total)
+        if accepts_at_eer > 0:
+            accepts = np.append(accepts, accepts_at_eer * np.geomspace(0.5, 2.0, 33))
+        edges = edges[np.minimum(np.searchsorted(accepted, accepts), len(edges) - 1)]
     distinct = np.unique(edges)
     return distinct[np.isfinite(distinct)], False
 
 
 def _levels(total: int) -> np.ndarray:
-    steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE) / np.log(_FACTOR))))
-    ratios = _SINGLE * _FACTOR ** np.arange(steps)
-    by_ones = np.arange(1, _SINGLE)
+    steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE_STEPS) / np.log(_GROWTH))))
+    ratios = _SINGLE_STEPS * _GROWTH ** np.arange(steps)
+    by_ones = np.arange(1, _SINGLE_STEPS)
     nearly_all = total * (1 - _REJECTED)
     return np.concatenate([by_ones, ratios[ratios < total], nearly_all, [total]])
 
@@ -88,14 +89,14 @@ def _levels(total: int) -> np.ndarray:
 def grid_of(distances: np.ndarray) -> np.ndarray:
     """Return increasing distances along a curve: all finite distances, or a selection of many.
 
-    The selection has the outermost at either end, then steps by a constant factor of the number
-    beyond.
+    The selection has the outermost distances at both ends; further inside, the number of distances
+    beyond each grows by a constant factor.
     """
     ordered = np.sort(distances[np.isfinite(distances)])
-    if len(np.unique(ordered)) > _MOST:
-        level = np.ceil(_levels(len(ordered))).astype(np.int64)
-        level = level[level <= len(ordered)]
-        ordered = ordered[np.append(level - 1, len(ordered) - level)]
+    if len(np.unique(ordered)) > _MOST_POINTS:
+        numbers_beyond = np.ceil(_levels(len(ordered))).astype(np.int64)
+        numbers_beyond = numbers_beyond[numbers_beyond <= len(ordered)]
+        ordered = ordered[np.append(numbers_beyond - 1, len(ordered) - numbers_beyond)]
     return np.unique(ordered)
 
 
@@ -116,7 +117,7 @@ class CurveLimits:
     def at_equal_error(self, columns: np.ndarray) -> Limits:
         """Return the limits of the EER, or of the EER on the hull, `columns` (1 + people,).
 
-        Where few people err, the limits are where the limits of FAR cross the limits of FRR.
+        If few people err, the limits are the points where the limits of FAR and of FRR cross.
         """
         rates = self.curve.far[:, 0], self.curve.frr[:, 0]
         if np.isnan(columns[0]) or not len(rates[0]):
@@ -136,34 +137,34 @@ class CurveLimits:
     ) -> Limits:
         """Return the limits of a rate at targets of the other rate, (targets, 1 + people).
 
-        The targets are `of` the FAR or the FRR; `rates` are FAR and FRR, (1 + people,) each, at the
-        threshold of every target on the data.
+        The targets are `of` FAR or of FRR; `rates` are, for each target, FAR and FRR (1 + people,)
+        at the threshold that the data choose for the target.
         """
         values = columns[:, 0]
         curve = self.curve
         shape = (len(self.curve.far), len(columns))
-        of_data = [np.broadcast_to(x[:, :1], shape) for x in (curve.far, curve.frr)]
-        data = ErrorColumns(of_data[0], of_data[1], curve.failed)
+        data_rates = [np.broadcast_to(x[:, :1], shape) for x in (curve.far, curve.frr)]
+        data = ErrorColumns(data_rates[0], data_rates[1], curve.failed)
         far, frr = np.array(rates).reshape(-1, 2, columns.shape[1]).swapaxes(0, 1)
         if of == "far":
             errors = frr
             curve_limits = self.frr
             rate_at = data.frr_at_far
-            ends = self.far.limits_at(far[:, 0])
+            target_limits = self.far.limits_at(far[:, 0])
         else:
             errors = far
             curve_limits = self.far
             rate_at = data.far_at_frr
-            ends = self.frr.limits_at(frr[:, 0])
-        fixed = curve_limits.limits_at(values)
+            target_limits = self.frr.limits_at(frr[:, 0])
+        limits_at_threshold = curve_limits.limits_at(values)
         low, high = student(columns, self.confidence)
         is_moved_by_many = moved_by_many(errors) & np.isfinite(low) & np.isfinite(high)
-        strict, loose = (rate_at(end, self.every_score) - values for end in ends)
-        moved = np.zeros(len(values)), np.minimum(loose, 0.0), np.maximum(strict, 0.0)
-        below, above = limits_of_sum((values, *fixed), moved, least=0.0)
+        strict, loose = (rate_at(end, self.every_score) - values for end in target_limits)
+        shift = np.zeros(len(values)), np.minimum(loose, 0.0), np.maximum(strict, 0.0)
+        below, above = limits_of_sum((values, *limits_at_threshold), shift, least=0.0)
         low = np.where(is_moved_by_many, np.minimum(low, values), below)
         high = np.where(is_moved_by_many, np.maximum(high, values), np.minimum(above, 1.0))
-        unknown = np.isnan(fixed[0])
+        unknown = np.isnan(limits_at_threshold[0])
         return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
 
 
@@ -175,24 +176,24 @@ def open_at_targets(
     rate: str,
     **about: str,
 ) -> tuple[Limits, list[Message]]:
-    """Return limits (targets, ...) of a rate at FAR targets, open where support is missing.
+    """Return limits (targets, ...) of a rate at FAR targets, open if data do not support a target.
 
-    There may be no threshold in the data that has this FAR in the population. `trials` is the
-    number of independent impostor trials. The message names the `rate`, and its further arguments
-    are `about`.
+    There may be no threshold in the data that has this FAR in the population. The `end` of the
+    limits becomes 0 or 1. `trials` is the number of independent impostor trials. The message names
+    the `rate`; its further arguments are `about`.
     """
     low, high = limits
     is_defined = ~np.isnan(low)
-    enough = [x > 0 and RuleOf(3).supports(x, trials) for x in targets.tolist()]
-    further = tuple(range(1, low.ndim))
-    unlimited = is_defined & ~np.expand_dims(np.array(enough, dtype=bool), further)
+    is_supported = [x > 0 and RuleOf(3).supports(x, trials) for x in targets.tolist()]
+    other_axes = tuple(range(1, low.ndim))
+    is_unlimited = is_defined & ~np.expand_dims(np.array(is_supported, dtype=bool), other_axes)
     if end == "lower":
-        low = np.where(unlimited, 0.0, low)
+        low = np.where(is_unlimited, 0.0, low)
     else:
-        high = np.where(unlimited, 1.0, high)
-    unsupported = targets[unlimited.any(axis=further)].tolist()
+        high = np.where(is_unlimited, 1.0, high)
+    unsupported = targets[is_unlimited.any(axis=other_axes)].tolist()
     limit = 0 if end == "lower" else 1
     if not unsupported:
         return (low, high), []
-    of_rate = {"end": end, "rate": rate, "limit": limit}
-    return (low, high), [Message("limit-not-supported", **of_rate, **about, targets=unsupported)]
+    arguments = {"end": end, "rate": rate, "limit": limit}
+    return (low, high), [Message("limit-not-supported", **arguments, **about, targets=unsupported)]

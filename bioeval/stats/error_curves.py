@@ -1,10 +1,8 @@
-"""FAR and FRR along thresholds for weights of people, and the measures that follow.
+"""FAR and FRR along thresholds at weights of people, and measures of these curves.
 
-A :class:`CurveMeasure` defines a number of verification on the data, its value for other weights of
-people, and whose errors count. Intervals and comparisons read the definition here: a new measure is
-an entry of :data:`MEASURES`, with its limits among the variables
-(:mod:`bioeval.results.variables`). The best value of a function of FAR and FRR needs no entry:
-:func:`bioeval.scalar` adds such functions.
+Intervals and comparisons use the definition of a measure here: a new measure is an entry of
+:data:`MEASURES`, with its limits among the variables (:mod:`bioeval.results.variables`). The best
+value of a function of FAR and FRR needs no entry: :func:`bioeval.scalar` adds such functions.
 """
 
 from __future__ import annotations
@@ -27,9 +25,10 @@ AttemptClass = Literal["genuine", "impostor"]
 
 @dataclass(frozen=True, eq=False)
 class ErrorColumns:
-    """FAR and FRR at increasing distances, (thresholds, columns): the first column is the data.
+    """FAR and FRR at increasing distances, (thresholds, columns).
 
-    Further columns are without each person (jackknife), or of replicates (bootstrap).
+    The first column has the rates of the data; the others have the rates without each person
+    (jackknife), or the rates of replicates (bootstrap).
     """
 
     far: np.ndarray  # (thresholds, columns)
@@ -45,7 +44,7 @@ class ErrorColumns:
         failed: bool,
         untied: np.ndarray | None = None,
     ) -> ErrorColumns:
-        """Return the rates of accepted impostor and genuine attempts; the last row is of all."""
+        """Return the rates from accepted impostor and genuine attempts; the last row has all."""
         frr = ratio(genuine_accepted[-1] - genuine_accepted[:-1], genuine_accepted[-1])
         return cls(ratio(accepted[:-1], accepted[-1]), frr, failed, untied)
 
@@ -58,12 +57,12 @@ class ErrorColumns:
         failed: bool,
         untied: np.ndarray | None = None,
     ) -> ErrorColumns:
-        """Return the rates at weights of people, from sums of impostor attempts at the weights."""
+        """Return the rates at weights of people; `forms` are sums of weighted impostor attempts."""
         counts = by_subject(*genuine, thresholds, len(forms.weights))
         genuine_accepted = np.cumsum(linear_forms(counts, forms.weights), axis=0)
         return cls.of_counts(np.cumsum(forms.totals, axis=0), genuine_accepted, failed, untied)
 
-    def of_rows(self, rows: np.ndarray) -> ErrorColumns:
+    def at_rows(self, rows: np.ndarray) -> ErrorColumns:
         """Return the rates at the thresholds of `rows`."""
         if len(rows) == len(self.far):
             return self
@@ -73,31 +72,32 @@ class ErrorColumns:
     def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR and FRR at a row, or at a row for each column, (columns,).
 
-        Row -1 is reject-all, and the row after the last one accept-all; where some attempts
-        failed nothing accepts all, and it is the last one again.
+        Row -1 is reject-all, and the row after the last is accept-all, or the last row again if
+        attempts failed: then nothing accepts all.
         """
-        far, frr = self._points  # a row more at each end
-        place = (row + 1) * far.shape[1] + np.arange(far.shape[1])  # index in the flattened tables
-        return far.take(place), frr.take(place)
+        far, frr = self._with_ends  # a further row at each end
+        cell = (row + 1) * far.shape[1] + np.arange(far.shape[1])  # index in the flattened tables
+        return far.take(cell), frr.take(cell)
 
     @cached_property
-    def _points(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._ended(self.failed)
+    def _with_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._with_end_rows(self.failed)
 
     @property
     def _number(self) -> int:
         return len(self.far)
 
-    def _last(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the last row of each column with FAR and FRR `inside`, as in all rows before.
+    def _last_row(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the last row of each column at which `inside` is true of FAR and FRR.
 
-        Bisection of all columns at once; row -1 is inside, the row after the last is not.
+        It is true at row -1 and up to the row sought, and false behind. All columns are bisected at
+        once.
         """
-        number = self._number
+        rows = self._number
         columns = self.far.shape[1]
         low = np.full(columns, -1)
-        high = np.full(columns, number)
-        for _ in range(number.bit_length()):
+        high = np.full(columns, rows)
+        for _ in range(rows.bit_length()):
             middle = (low + high) // 2
             is_inside = inside(*self.at_row(middle))
             low = np.where(is_inside, middle, low)
@@ -107,18 +107,18 @@ class ErrorColumns:
     def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR and FRR from strict to loose, with reject-all and accept-all.
 
-        Where some attempts failed nothing accepts all: the last point is there twice.
+        If attempts failed, nothing accepts all: the last point is repeated instead.
         """
-        return self._points
+        return self._with_ends
 
-    def _ended(self, failed: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _with_end_rows(self, failed: bool) -> tuple[np.ndarray, np.ndarray]:
         far, frr = self.far, self.frr
         nothing = np.zeros((1, far.shape[1]))
         units = np.ones((1, far.shape[1]))
         ends = (far[-1:], frr[-1:]) if failed and len(far) else (units, nothing)
         return np.concatenate([nothing, far, ends[0]]), np.concatenate([units, frr, ends[1]])
 
-    def _known(self, rates: np.ndarray) -> np.ndarray:
+    def _where_defined(self, rates: np.ndarray) -> np.ndarray:
         """Return the rates of columns, (columns,); NaN without attempts of both classes."""
         unknown = np.isnan(self.far[:1]) | np.isnan(self.frr[:1])
         return np.where(unknown.any(axis=0), np.nan, rates)
@@ -128,23 +128,21 @@ class ErrorColumns:
 
         See :func:`bioeval.counting.points.equal_error_between`.
         """
-        # The curves cross between the last row with FAR < FRR and the next one, both linear there.
-        before = self._last(lambda far, frr: far < frr)
+        # The curves cross between the last row with FAR < FRR and the next row, and are linear.
+        before = self._last_row(lambda far, frr: far < frr)
         far, frr = self.at_row(before)
         next_far, next_frr = self.at_row(before + 1)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = (frr - far) / ((next_far - far) - (next_frr - frr))
             crossing = far + share * (next_far - far)
-        return self._known(np.where(next_far >= next_frr, crossing, np.nan))
+        return self._where_defined(np.where(next_far >= next_frr, crossing, np.nan))
 
     def frr_at_far(self, target: float | np.ndarray, exact: bool) -> np.ndarray:
         """Return the smallest FRR with FAR at most the target, which may differ between columns.
 
-        Unless the thresholds are all the distinct scores (`exact`), FRR is interpolated
-        there.
+        If the thresholds are not all the distinct scores (not `exact`), FRR is interpolated.
         """
-        # The point beyond all scores is not attained.
-        last = self._last(lambda far, frr: far <= target)
+        last = self._last_row(lambda far, frr: far <= target)
         far, frr = self.at_row(last)
         if not exact:
             next_far, next_frr = self.at_row(last + 1)
@@ -152,12 +150,12 @@ class ErrorColumns:
             with np.errstate(invalid="ignore", divide="ignore"):
                 share = np.where(width > 0, (target - far) / width, 0.0)
             frr = frr + np.clip(share, 0.0, 1.0) * (next_frr - frr)
-        return self._known(frr)
+        return self._where_defined(frr)
 
     def far_at_frr(self, target: float | np.ndarray, exact: bool) -> np.ndarray:
         """Return the smallest FAR with FRR at most the target, which may differ between columns.
 
-        The two errors change places where the points are taken from loose to strict.
+        It is :meth:`frr_at_far` with the two errors exchanged, and points from loose to strict.
         """
         far = ErrorColumns(self.frr[::-1], self.far[::-1]).frr_at_far(target, exact)
         if self.failed and len(self.far):
@@ -168,12 +166,12 @@ class ErrorColumns:
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule.
 
-        At an untied genuine score the ROC is vertical, however far below it the row before is.
+        At an untied genuine score the ROC is vertical, whatever the row before.
         """
         # Accept-all is a point even if attempts failed: failures are beyond all scores.
-        far, frr = self._ended(False) if self.failed else self._points
-        # (thresholds + 1, columns), in place: a strip between two points has the height 1 less
-        # their mean FAR, and as its width the genuine attempts between the points.
+        far, frr = self._with_end_rows(False) if self.failed else self._with_ends
+        # (thresholds + 1, columns), in place: strips between two points, of height 1 less their
+        # mean FAR; the width is the proportion of genuine attempts between them.
         area = far[1:] + far[:-1]
         if self.untied is not None:
             area[:-1][self.untied] = 2 * far[1:-1][self.untied]
@@ -201,20 +199,20 @@ class ErrorsByRow(ErrorColumns):
         number = len(self.far_row)
         columns = self.far.shape[1]
         row = np.broadcast_to(row, columns)
-        place = np.clip(row, 0, max(number - 1, 0))
+        cell = np.clip(row, 0, max(number - 1, 0))
         is_strict = row < 0
         is_loose = (row == number) & (not self.failed or not number)
         rates = []
         for rate, rows, strict in ((self.far, self.far_row, 0.0), (self.frr, self.frr_row, 1.0)):
-            at_place = rate.take(rows[place] * columns + np.arange(columns)) if number else strict
+            at_place = rate.take(rows[cell] * columns + np.arange(columns)) if number else strict
             rates.append(np.where(is_strict, strict, np.where(is_loose, 1 - strict, at_place)))
         return rates[0], rates[1]
 
 
-def moved_to(
+def corrected_to(
     value: np.ndarray | float, columns: np.ndarray, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> np.ndarray:
-    """Return columns (..., columns) less the error of interpolation: the first becomes `value`."""
+    """Return columns less the error of interpolation, by which the first differs from `value`."""
     value = np.asarray(value)
     columns = np.clip(columns + (value[..., None] - columns[..., :1]), *bounds)
     columns[..., 0] = value
@@ -223,18 +221,18 @@ def moved_to(
 
 @dataclass(frozen=True, kw_only=True)
 class CurveMeasure:
-    """A measure of verification: its value in columns, and the errors and targets behind it."""
+    """A measure of verification, with its value in each column of a curve."""
 
     scalar: Variable
-    #: The value in each column of a curve, at a target or None; the last argument says whether the
-    #: thresholds are all scores.
+    #: Returns the value in each column of a curve, at a target or None; the last argument says
+    #: whether the thresholds are all scores.
     in_columns: Callable[[ErrorColumns, Any, bool], np.ndarray]
-    #: The name of the threshold of each value; by default the variable's, empty where a measure is
-    #: over all thresholds.
+    #: The variable with the threshold of each value, by default the threshold of `scalar`; empty
+    #: for a measure over all thresholds.
     threshold: str = ""
-    #: The classes whose rate of errors the value is; none of a cost or an area.
+    #: The classes whose error rate the value is; none for a cost or an area.
     rate_of: tuple[AttemptClass, ...] = ()
-    #: The targets that the values are at: FAR, FRR or a cost, with its prior.
+    #: The rate, or the prior of the cost, at whose targets the values are.
     of_target: Literal["", "far", "frr", "prior"] = ""
     #: Whether the measure needs the counts of every impostor score, as areas and least costs do.
     every_score: bool = False
@@ -250,20 +248,20 @@ class CurveMeasure:
         return self.scalar.name
 
     def own_thresholds(self, points: VerificationPoints) -> np.ndarray:
-        """Return the threshold of each value; none of a measure over all thresholds."""
+        """Return the threshold of each value; none for a measure over all thresholds."""
         if not self.threshold:
             return np.empty(0)
         return np.atleast_1d(points.values.get(self.threshold, np.nan))
 
     def targets(self, points: VerificationPoints) -> Any:
-        """Return FAR or FRR targets, or rows of costs; a single None for a single number."""
-        asked_for = points.wanted
-        of_rates = {
-            "far": asked_for.targets,
-            "frr": asked_for.frr_targets,
-            "prior": asked_for.costs,
+        """Return FAR or FRR targets, or rows of costs; [None] for a measure without targets."""
+        wanted = points.wanted
+        targets_by_kind = {
+            "far": wanted.targets,
+            "frr": wanted.frr_targets,
+            "prior": wanted.costs,
         }
-        return of_rates.get(self.of_target, [None])
+        return targets_by_kind.get(self.of_target, [None])
 
     def numbers(self, points: VerificationPoints) -> list[float]:
         """Return the target of each value, or the prior of its cost; NaN without a target."""
@@ -271,7 +269,7 @@ class CurveMeasure:
         return (targets if targets.ndim == 1 else targets[:, 0]).tolist()
 
     def is_defined(self, points: VerificationPoints) -> bool:
-        """Whether operating points have it."""
+        """Whether the operating points include the measure."""
         if self.every_score and not points.wanted.every_score:
             return False
         # FRR at no FAR target is an empty variable; other measures without a target are left out.
@@ -281,8 +279,8 @@ class CurveMeasure:
 def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarray:
     """Return the least normalised cost in each column; `cost` is (p, c_miss, c_fa).
 
-    The cost is ``p c_miss FRR + (1 - p) c_fa FAR``, over the cost of the better trivial decision
-    (Martin 2000, *Digital Signal Processing* 10).
+    The cost is ``p c_miss FRR + (1 - p) c_fa FAR``, divided by the cost of the better trivial
+    decision (Martin 2000, *Digital Signal Processing* 10).
     """
     prior, miss, accept = cost
     far, frr = curve.with_ends()
@@ -294,11 +292,11 @@ def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarra
 
 def _hull_errors(curve: ErrorColumns, target: None, exact: bool) -> np.ndarray:
     far, frr = curve.with_ends()
-    defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
+    is_defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
     rates = np.full(far.shape[1], np.nan)
-    if not defined.all():
-        far, frr = far[:, defined], frr[:, defined]
-    rates[defined] = hull_equal_errors(*(np.ascontiguousarray(x.T) for x in (far, frr)))
+    if not is_defined.all():
+        far, frr = far[:, is_defined], frr[:, is_defined]
+    rates[is_defined] = hull_equal_errors(*(np.ascontiguousarray(x.T) for x in (far, frr)))
     return rates
 
 
@@ -308,7 +306,7 @@ EER = CurveMeasure(
     rate_of=("genuine", "impostor"),
 )
 
-#: All but the best values of functions of FAR and FRR, in the order of tables.
+#: The measures in the order of tables, without best values of functions of FAR and FRR.
 MEASURES = (
     EER,
     CurveMeasure(

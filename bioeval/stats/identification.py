@@ -1,10 +1,10 @@
 """Confidence intervals of identification: for new people, or other probes in the same gallery.
 
-For new people each person is probe and gallery at once. Every person is left out in turn, on both
-sides, and the rate of the other people, in a gallery of one person less, is known from one pass
-over the scores. In a gallery of other templates only the people who search are left out. Where
-people are drawn again, people who search are drawn, for this gallery: copies of a person in the
-gallery would find each other.
+If each person is both probe and gallery, intervals are for new people: every person is left out in
+turn, on both sides. The rates of the other people, in a gallery of one person less, follow from one
+pass over the scores. If the gallery has other templates, only the people who search are left out.
+Only people who search are drawn again, for the same gallery: copies of a person in the gallery
+would find each other.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from bioeval.protocol.choices import ImpostorProbes, Ties
 from bioeval.results.support import independent_trials, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
-from bioeval.stats.error_curves import ErrorColumns, ErrorsByRow, moved_to
+from bioeval.stats.error_curves import ErrorColumns, ErrorsByRow, corrected_to
 from bioeval.stats.limits import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.people import by_subject, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, kish, without_each
 
-#: With fewer people, the people who are left are no gallery.
+#: The fewest people: without one of them, the others must be a gallery.
 FEWEST = 3
 
-#: The most rates by distance and person, or replicate, in memory: about 4,000 searches of 1,000
-#: people.
+#: The most rates, by distance and person or replicate, that are in memory: enough for about 4,000
+#: searches of 1,000 people.
 MOST_CELLS = 1 << 23
 
 
 class Hits(NamedTuple):
-    """Hits, or attempts; all arrays are (hits,)."""
+    """Hits, or impostor attempts; all arrays are (hits,)."""
 
-    person: np.ndarray  # number of the person who searches
+    person: np.ndarray  # index of the person who searches
     distance: np.ndarray  # NaN: no threshold accepts the hit
     rank: np.ndarray
     weight: np.ndarray  # a fraction of a hit under expected ties; negative for a gained hit
@@ -55,9 +55,9 @@ class Hits(NamedTuple):
         self, along: Literal["distance", "rank"], grid: np.ndarray, people: int
     ) -> np.ndarray:
         """Return the hits of each person up to points of an increasing grid, (points, people)."""
-        return np.cumsum(self.of_each(along, grid, people), axis=0)
+        return np.cumsum(self.between_points(along, grid, people), axis=0)
 
-    def of_each(
+    def between_points(
         self, along: Literal["distance", "rank"], grid: np.ndarray, people: int
     ) -> np.ndarray:
         """Return the hits of each person between points of an increasing grid, (points, people)."""
@@ -65,7 +65,7 @@ class Hits(NamedTuple):
         return by_subject(place, self.person, grid, people, self.weight)[:-1]
 
 
-class Attempted(NamedTuple):
+class AttemptsOfPeople(NamedTuple):
     """Attempts of one class by the people who search, and the attempts missing without each person.
 
     The smallest effective number, `fewest_units`, counts disjoint pairs in searches of new people:
@@ -89,7 +89,7 @@ class Attempted(NamedTuple):
         rank: int | None = None,
         weights: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return the rate of hits up to each point, (points, 1 + people), or at weights."""
+        """Return the rate of hits up to each point: (points, 1 + people), or (points, weights)."""
         hits = self.hits
         losses = self.losses
         if rank is not None:
@@ -97,7 +97,9 @@ class Attempted(NamedTuple):
             losses = losses.up_to_rank(rank)
         if weights is not None:
             # (points, columns): hits of people drawn again, between points and then up to them.
-            drawn = linear_forms(hits.of_each(along, grid, len(self.attempts_of_each)), weights)
+            drawn = linear_forms(
+                hits.between_points(along, grid, len(self.attempts_of_each)), weights
+            )
             np.cumsum(drawn, axis=0, out=drawn)
             rates = ratio(drawn, linear_forms(self.attempts_of_each[None], weights))
         else:
@@ -115,7 +117,7 @@ class Attempted(NamedTuple):
     def by_row(
         self, grid: np.ndarray, rank: int | None, weights: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rate of hits at weights, with a row for each distinct value along the grid.
+        """Return the rates of hits at weights, (rows, columns), and the row of each grid point.
 
         The grid has all distances. The rates are (rows, columns); the second array has the row of
         each point of the grid.
@@ -135,8 +137,8 @@ class Attempted(NamedTuple):
             sums[1:] *= weight[:, None]
         np.cumsum(sums, axis=0, out=sums)
         # Points of the grid with equal numbers of hits share a row.
-        number = distance.searchsorted(grid, side="right")
-        rows, row = np.unique(number, return_inverse=True)
+        hits_up_to = distance.searchsorted(grid, side="right")
+        rows, row = np.unique(hits_up_to, return_inverse=True)
         rates = ratio(sums if len(rows) == len(sums) else sums[rows], attempts)
         if not is_exact:
             rates = np.where(rates > 1 - 1e-12, np.minimum(rates, 1.0), rates)
@@ -147,9 +149,9 @@ class Attempted(NamedTuple):
 class SearchingPeople:
     """The people who search, and the groups in which they are left out.
 
-    - `person` (int64 (m,)): the person of each probe
-    - `no_person` (bool (people,)): who is no person, and always stays
-    - `both_sides`: whether a person leaves the gallery, too
+    - `person` (int64 (m,)): the index of each probe's person
+    - `no_person` (bool (people,)): whether the index is no person, who is never left out
+    - `both_sides`: whether a person is left out of the gallery, too
     """
 
     person: np.ndarray
@@ -167,7 +169,7 @@ class SearchingPeople:
         probes: np.ndarray,
         moved: Hits | None = None,
         impossible_without: np.ndarray | None = None,
-    ) -> Attempted:
+    ) -> AttemptsOfPeople:
         """Return the attempts of probes.
 
         Leaving out a person removes the person's own attempts. On both sides, attempts of other
@@ -193,7 +195,7 @@ class SearchingPeople:
         independent = 0.0
         if self.number >= fewest:
             independent = kish(attempts_of_each[~self.no_person])
-        return Attempted(
+        return AttemptsOfPeople(
             hits,
             attempts_of_each,
             losses=Hits(*(x[is_of_person] for x in losses)),
@@ -234,8 +236,8 @@ class SearchColumns:
     """Rates of identification in columns: of all people, then without each person or resampled."""
 
     options: IntervalMethod
-    genuine: Attempted
-    impostor: Attempted
+    genuine: AttemptsOfPeople
+    impostor: AttemptsOfPeople
     people: int  # number of people who can be left out
     new_people: bool  # whether a person leaves the gallery, too
     has_failed: bool  # whether the comparison of a search failed, so that its distance is NaN
@@ -305,10 +307,7 @@ class SearchColumns:
 
     @cached_property
     def grid(self) -> np.ndarray:
-        """Increasing finite distances along the curves: all, or a selection where people are many.
-
-        The distances depend on the scores alone.
-        """
+        """Increasing finite distances along the curves: all, or a selection if people are many."""
         distances = self.genuine.hits.distance, self.impostor.hits.distance
         grid = np.unique(np.concatenate(distances))
         columns = len(self.genuine.attempts_lost) if self.weights is None else self.weights.shape[1]
@@ -344,7 +343,7 @@ class SearchColumns:
         return self._rate_curve(self.impostor, self._far)
 
     def _rate_curve(
-        self, attempts: Attempted, columns: np.ndarray, rates: np.ndarray | None = None
+        self, attempts: AttemptsOfPeople, columns: np.ndarray, rates: np.ndarray | None = None
     ) -> RateCurve:
         if self.weights is not None:
             return RateCurve.from_replicates(
@@ -366,7 +365,7 @@ class SearchColumns:
         )
 
     def hits_of_each(self, rank: int, far: float | None = None) -> np.ndarray:
-        """Return the hits of each person up to a rank, (people,).
+        """Return the number of hits of each person up to a rank, (people,).
 
         With a `far`, hits count up to the loosest threshold that has at most this FAR.
         """
@@ -374,13 +373,13 @@ class SearchColumns:
         if far is not None:
             nearest = np.sort(self.impostor.hits.distance)
             fars = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
-            end = np.append(nearest, np.nan)[(fars <= far).sum()]  # the first that is too loose
+            end = np.append(nearest, np.nan)[(fars <= far).sum()]  # the first threshold too loose
             is_accepted = ~np.isnan(hits.distance) if np.isnan(end) else hits.distance < end
             hits = Hits(*(x[is_accepted] for x in hits))
         return np.bincount(hits.person, hits.weight, minlength=len(self.genuine.attempts_of_each))
 
     def cms(self, ranks: np.ndarray) -> np.ndarray:
-        """Return CMS at increasing ranks, (ranks, columns); NaN at ranks that are not known."""
+        """Return CMS at increasing ranks, (ranks, columns); NaN at ranks whose CMS is unknown."""
         rates = self.genuine.columns("rank", ranks.astype(np.float64), weights=self.weights)
         return np.where((ranks <= self.highest_rank)[:, None], rates, np.nan)
 
@@ -424,7 +423,7 @@ class SearchColumns:
             "dir_at_far": self.at_targets(curve, targets, dataset["dir_at_far"].values)[1],
         }
         if rank == 1 and len(self.grid):
-            eers = moved_to(float(dataset["eer"]), curve.curve.equal_error())
+            eers = corrected_to(float(dataset["eer"]), curve.curve.equal_error())
             limits["eer"] = curve.at_equal_error(eers)
         return limits
 
@@ -434,45 +433,45 @@ class SearchColumns:
         missed = 1 - dataset["dir"].values
         of_missed = self._rate_curve(self.genuine, errors.frr, missed)
         targets = dataset["far_target"].values
-        detected = self._detected(errors, targets, dataset["dir_at_far"].values)
+        detected = self._dir_at_targets(errors, targets, dataset["dir_at_far"].values)
         confidence = self.options.confidence
         limits = {
             "dir": _complement(of_missed.limits_at(missed)),
             "dir_at_far": percentile(detected, confidence, self.genuine.units),
         }
         if rank == 1 and len(self.grid):
-            eers = moved_to(float(dataset["eer"]), errors.equal_error())
+            eers = corrected_to(float(dataset["eer"]), errors.equal_error())
             units = min(self.genuine.units, self.impostor.units)
             far = dataset["far"].values
             limits["eer"] = percentile(eers, confidence, units)
             limits["far"] = self._rate_curve(self.impostor, errors.far, far).limits_at(far)
         return limits
 
-    def _detected(
+    def _dir_at_targets(
         self, errors: ErrorColumns, targets: np.ndarray, values: np.ndarray
     ) -> np.ndarray:
-        """Return DIR at FAR targets in columns, whose values are given.
+        """Return DIR at FAR targets, (targets, columns), with a threshold chosen in each column.
 
-        Thresholds are chosen anew in each column.
+        `values` (targets,) are the exact values of the first column.
         """
         missed = [errors.frr_at_far(float(x), self._every_score) for x in targets]
-        return moved_to(values, 1 - np.reshape(missed, (len(targets), errors.far.shape[1])))
+        return corrected_to(values, 1 - np.reshape(missed, (len(targets), errors.far.shape[1])))
 
     def at_targets(
         self, curve: CurveLimits, targets: np.ndarray, values: np.ndarray
     ) -> tuple[np.ndarray, Limits]:
-        """Return DIR at FAR targets in columns, whose values are given, and its limits.
+        """Return DIR at FAR targets, (targets, columns), and its limits.
 
-        Thresholds are chosen anew in each column.
+        `values` (targets,) are the exact values of the first column.
         """
         rates = curve.curve
-        columns = self._detected(rates, targets, values)
+        columns = self._dir_at_targets(rates, targets, values)
         rows = (rates.far[:, :1] <= targets).sum(axis=0) - 1
         limits = curve.at_targets("far", 1 - columns, [*map(rates.at_row, rows)])
         return columns, _complement(limits)
 
     def messages(self, ranks: int) -> list[Message]:
-        """Return messages of intervals not given, or not reliable."""
+        """Return messages on intervals that are missing or not reliable."""
         if self.new_people and self.people < FEWEST:
             reason = f"{counted(self.people, 'subjects')}, and at least {FEWEST} are needed"
             return [Message("no-interval", of="rates for new people", why=reason)]
@@ -513,10 +512,10 @@ def _moved_impostors(
 
 
 def _moved_hits(searches: Searches, left_out: LeftOut, ties: Ties) -> Hits:
-    """Return hits that move when another subject leaves the gallery, by the subject left out.
+    """Return hits whose rank changes if another subject is left out, by this subject's index.
 
-    A hit is missing at its rank among all subjects; its better rank without the subject is a gain,
-    of negative weight.
+    A hit is lost at its rank among all subjects, and gained at its better rank without the subject,
+    with negative weight.
     """
     probe = left_out.probe
     subject = left_out.subject
@@ -530,7 +529,7 @@ def _moved_hits(searches: Searches, left_out: LeftOut, ties: Ties) -> Hits:
     for sign, (closer, tied, before) in ((1.0, counts), (-1.0, counts_without)):
         index, rank, weight = place_weights(closer, tied, before, searches.mates_tied[probe], ties)
         mate = searches.mate[probe[index]]
-        is_found = ~np.isnan(mate)  # a mate that failed is at no rank
+        is_found = ~np.isnan(mate)  # a mate that failed has no rank
         hits = (subject[index], mate, rank, sign * weight)
         moved.append(tuple(x[is_found] for x in hits))
     return Hits(*map(np.append, *moved))
@@ -545,8 +544,8 @@ def closed_set_intervals(
 ) -> xr.Dataset:
     """Return a result of closed-set identification with confidence intervals.
 
-    `subjects` is the subject of each probe; None for methods that do not need it. With `left_out`,
-    intervals by subject are for new people; otherwise the gallery is fixed.
+    `subjects` has the subject of each probe, or is None for methods that do not use it. With
+    `left_out`, intervals by subject are for new people; otherwise the gallery is fixed.
     """
     count = dataset.sizes["rank"]
     options = _of_population(options, left_out)
@@ -572,8 +571,8 @@ def open_set_intervals(
 ) -> xr.Dataset:
     """Return a result of open-set identification with confidence intervals.
 
-    Intervals by subject over ranks are at :data:`RANKS`, and NaN at other ranks. `subjects` and
-    `left_out` are as for :func:`closed_set_intervals`.
+    Intervals by subject over ranks are computed at :data:`RANKS`, and NaN at other ranks.
+    `subjects` and `left_out` are as for :func:`closed_set_intervals`.
     """
     options = _of_population(options, left_out)
     if options.by_subject:

@@ -1,8 +1,9 @@
 """Limits of independent attempts: binomial intervals, and the rules of 3 and of 30.
 
-Attempts that share a subject are dependent. For all-against-all comparisons these intervals are far
-too narrow (``docs/uncertainty.md``). At an effective number of attempts, which follows from how a
-rate varies between people (:mod:`bioeval.stats.limits`), the exact ones hold for dependent ones.
+Attempts that share a subject are dependent: for all-against-all comparisons, these intervals are
+far too narrow (``docs/uncertainty.md``). With an effective number of attempts, which follows from
+how a rate varies between people (:mod:`bioeval.stats.limits`), exact intervals hold for dependent
+attempts, too.
 """
 
 from __future__ import annotations
@@ -119,10 +120,10 @@ def clopper_pearson(
 def exact_limits(
     errors: np.ndarray, correct: np.ndarray, miss: np.ndarray | float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of Clopper and Pearson, which miss rates with probability `miss`.
+    """Return the limits of Clopper and Pearson, each of which misses with probability `miss`.
 
-    Numbers of errors and of other attempts need not be whole. The lower limit is 0 without an
-    error, and the upper one 1 where all attempts are errors.
+    Numbers of errors and of correct attempts need not be whole. The lower limit is 0 without an
+    error, and the upper limit is 1 if all attempts are errors.
     """
     return _beta_quantile(errors, correct + 1, miss), _beta_quantile(errors + 1, correct, 1 - miss)
 
@@ -225,7 +226,7 @@ def rule_of_30(rate: Any) -> np.ndarray:
         return RuleOf(30) / expected_rate
 
 
-_MOST = 1e100  # counts, beyond which squares overflow
+_MOST = 1e100  # the largest count: squares of larger counts overflow
 
 
 def _checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:

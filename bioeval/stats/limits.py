@@ -1,13 +1,13 @@
-"""Limits of a measure from its values without each person: one method for all, without a seed.
+"""Limits of a measure from its values without each person (the jackknife).
 
-``columns`` are a value and its values without each person, ``(..., 1 + people)``: a person leaves
-all sides, and thresholds that the measure chooses are chosen anew.
+``columns`` are a value and its values without each person, ``(..., 1 + people)``: a person is left
+out on all sides, and thresholds that a measure chooses are chosen anew.
 
-Rates at a threshold have the exact limits of the effective number of attempts (Korn and Graubard
-1998), which serve without any error, too; other measures have Student's limits on the logit scale
-(Efron and Tibshirani 1993, An introduction to the bootstrap, chapter 11). The variance is that of
-the jackknife (Tukey 1958), known with as many degrees of freedom as it has people who matter
-(Satterthwaite 1946).
+Rates at a threshold have the exact limits of an effective number of attempts (Korn and Graubard
+1998), also if there is no error. Other measures have Student's limits on the logit scale (Efron and
+Tibshirani 1993, An introduction to the bootstrap, chapter 11). The variance is the jackknife's
+(Tukey 1958); its degrees of freedom follow from the number of people who matter (Satterthwaite
+1946).
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ from bioeval.stats.independent import exact_limits, zero_error_bound
 #: Lower and upper confidence limits.
 Limits = tuple[np.ndarray, np.ndarray]
 
-#: People, or disjoint pairs of them, from whose errors on these show how uncertain a rate is: as
-#: many as a sign test of two systems needs. Of 3 to 10 it is the smallest number with which limits
-#: hold from 20 people on, with unequal numbers of templates, too. Degrees of freedom do not tell:
-#: two false accepts of two pairs among 20 people have nearly as many as there can be.
-LEAST = 6.0
+#: The fewest people, or disjoint pairs of people, who must err so that their errors show how
+#: uncertain a rate is: as many as a sign test of two systems needs. Among 3 to 10, it is the
+#: smallest number with which limits hold from 20 people on, also with unequal numbers of templates.
+#: Degrees of freedom cannot tell: two false accepts of two pairs among 20 people have nearly the
+#: largest possible number.
+LEAST_ERRING = 6.0
 
-#: People that the upper limit of FAR and FRR counts twice: with none, guarantees that do not hold
-#: were shown in up to 12 % of simulated data sets, with two in up to 8 %.
+#: The number of people whom the upper limits of FAR and FRR count twice. With none, up to 12 % of
+#: simulated data sets showed guarantees that do not hold; with two, up to 8 %.
 DOUBLED = 2
 
-# Degrees of freedom from which enough people move a rate whose threshold is chosen on the data:
-# five who err alike have ten.
-_MOVING = 10.0
+# The degrees of freedom from which on enough people move a rate whose threshold is chosen on the
+# data: five people who err alike have ten.
+_MOVING_FREEDOM = 10.0
 
-# Variances below it are rounding.
+# Smaller variances are rounding.
 _NOTHING = 1e-20
 
 # Far below one error in any countable number of attempts.
@@ -63,7 +64,7 @@ def jackknife(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         squares *= squares
         total = squares.sum(axis=-1)
         fourth = np.einsum("...i,...i", squares, squares)
-        # Where all differ alike the divisor is 0, or rounding.
+        # If all differ alike, the divisor is 0 up to rounding.
         freedom = 2 * total**2 / np.maximum(fourth - total**2 / people, 0.0)
     freedom = np.where(total > _NOTHING, freedom, np.where(np.isnan(total), np.nan, 0.0))
     return (people - 1) / people * total, np.clip(freedom, 0, people - 1)
@@ -72,7 +73,7 @@ def jackknife(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def exact(rate: np.ndarray, trials: np.ndarray | float, miss: np.ndarray | float) -> Limits:
     """Return the limits of Clopper and Pearson (1934), each missing with probability `miss`.
 
-    The number of trials need not be whole. Limits are NaN where the rate is, or without a trial.
+    The number of trials need not be whole. Limits are NaN if the rate is NaN, or without a trial.
     """
     rate = np.clip(rate, 0.0, 1.0)
     trials = np.asarray(trials, dtype=np.float64)
@@ -82,23 +83,25 @@ def exact(rate: np.ndarray, trials: np.ndarray | float, miss: np.ndarray | float
     return np.where(rate <= ROUNDING, 0.0, low), np.where(rate >= 1 - ROUNDING, 1.0, high)
 
 
-def _erring(columns: np.ndarray, sides: int) -> np.ndarray:
-    """Return the effective number of units that err (Kish 1965): units with equal errors.
+def _erring_units(columns: np.ndarray, sides: int) -> np.ndarray:
+    """Return the effective number (Kish 1965) of units that err, as if all had equal errors.
 
-    An attempt belongs to as many people as it has `sides`. Person ``a`` has part in the share
-    ``e_a = 1 - (1 - sides / n) x_a / x`` of all errors, with ``x_a`` the rate without this person
-    of ``n``. The number is ``(sum e)^2 / sum e^2 / sides``.
+    An attempt has one or two people (`sides`). With ``x_a`` the rate without person ``a`` of ``n``,
+    this person takes part in the share ``e_a = 1 - (1 - sides / n) x_a / x`` of all errors. The
+    number is ``(sum e)^2 / sum e^2 / sides``.
     """
     share = sides / (columns.shape[-1] - 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        errors_of = 1 - (1 - share) * columns[..., 1:] / columns[..., :1]  # (..., people)
-        errors_of = np.clip(np.where(columns[..., :1] > ROUNDING, errors_of, 0.0), 0.0, None)
-        number = errors_of.sum(axis=-1) ** 2 / (errors_of**2).sum(axis=-1) / sides
+        errors_of_person = 1 - (1 - share) * columns[..., 1:] / columns[..., :1]  # (..., people)
+        errors_of_person = np.clip(
+            np.where(columns[..., :1] > ROUNDING, errors_of_person, 0.0), 0.0, None
+        )
+        number = errors_of_person.sum(axis=-1) ** 2 / (errors_of_person**2).sum(axis=-1) / sides
     return np.where(np.isnan(number), 0.0, number)
 
 
-def enough(columns: np.ndarray, sides: int) -> np.ndarray:
-    """Return whether enough people err to show how uncertain a rate is, and enough do not.
+def enough_err(columns: np.ndarray, sides: int) -> np.ndarray:
+    """Return whether enough people err, and enough do not, to show how uncertain a rate is.
 
     With few people, half of the independent units are enough. A rate that is 0 or 1 without a
     person is uncertain without a limit.
@@ -106,56 +109,57 @@ def enough(columns: np.ndarray, sides: int) -> np.ndarray:
     people = columns.shape[-1] - 1
     if people < 2:
         return np.zeros(columns.shape[:-1], dtype=bool)
-    number = np.minimum(_erring(columns, sides), _erring(1 - columns, sides))
+    number = np.minimum(_erring_units(columns, sides), _erring_units(1 - columns, sides))
     is_uncertain = ((columns > ROUNDING) & (columns < 1 - ROUNDING)).all(axis=-1)
-    # Six people who err alike are six, whatever the order in which sums are rounded.
-    return is_uncertain & (number >= min(LEAST, people / sides / 2) - 1e-9)
+    # The margin is for rounding: six people who err alike are enough.
+    return is_uncertain & (number >= min(LEAST_ERRING, people / sides / 2) - 1e-9)
 
 
 def moved_by_many(columns: np.ndarray) -> np.ndarray:
-    """Return whether enough people move rates, (..., 1 + people), for thresholds chosen anew.
+    """Return whether enough people move rates (..., 1 + people) whose threshold is chosen anew.
 
-    Fewer people than for :func:`enough` do: everyone moves a threshold, so that limits hold with
-    fewer.
+    Fewer people are needed than for :func:`enough_err`, since everyone moves a threshold.
     """
     freedom = jackknife(columns)[1]
     people = columns.shape[-1] - 1
     with np.errstate(invalid="ignore"):
-        return freedom >= min(_MOVING, 0.4 * max(people - 1, 1))
+        return freedom >= min(_MOVING_FREEDOM, 0.4 * max(people - 1, 1))
 
 
-def _narrower(freedom: np.ndarray | float, miss: float) -> np.ndarray:
+def _student_share(freedom: np.ndarray | float, miss: float) -> np.ndarray:
     """Return ``(z / t)^2`` of the normal and Student's quantiles: the share of attempts left."""
     level = min(miss, 0.5 - 1e-6)  # both quantiles are 0 at 0.5
     student = scipy.special.stdtrit(np.maximum(freedom, 1), level)
     return (scipy.special.ndtri(level) / student) ** 2
 
 
-def _trials(columns: np.ndarray, miss: float, sides: int) -> tuple[np.ndarray, ...]:
-    """Return effective attempts by the variance of the jackknife, and where they are known.
+def _effective_trials(columns: np.ndarray, miss: float, sides: int) -> tuple[np.ndarray, ...]:
+    """Return effective numbers of attempts by the variance of the jackknife, and where known.
 
-    That is ``p (1 - p) / v (z / t)^2`` (Korn and Graubard 1998, *Survey Methodology* 24): with
-    Student's quantile ``t`` limits are wider where few people matter. First returned is the smaller
-    of two numbers: by the variance of rates, and by the variance of logits, which is larger where
-    the rate would be much smaller without one person; then the number by the variance of rates.
-    Both are known where enough people err.
+    The number is ``p (1 - p) / v (z / t)^2`` (Korn and Graubard 1998, *Survey Methodology* 24):
+    with Student's quantile ``t`` limits are wider if few people matter. It is known where enough
+    people err. The first number is the smaller of two: by the variance of rates, and by the
+    variance of logits, which is larger if the rate would be much smaller without one person. The
+    second number is by the variance of rates alone.
     """
     rate = columns[..., 0]
-    is_known = enough(columns, sides)
+    is_known = enough_err(columns, sides)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance, freedom = jackknife(columns)
         is_known &= variance > _NOTHING
-        alone = rate * (1 - rate) / np.where(variance > _NOTHING, variance, np.nan)
+        trials_without_student = rate * (1 - rate) / np.where(variance > _NOTHING, variance, np.nan)
         trials = np.full(rate.shape, np.nan)
         of_rates = np.full(rate.shape, np.nan)
-        of_rates[is_known] = alone[is_known] * _narrower(freedom[is_known], miss)
+        of_rates[is_known] = trials_without_student[is_known] * _student_share(
+            freedom[is_known], miss
+        )
         variance, freedom = jackknife(scipy.special.logit(np.clip(columns[is_known], 0.0, 1.0)))
-        of_logits = _narrower(freedom, miss) / (rate * (1 - rate))[is_known] / variance
+        of_logits = _student_share(freedom, miss) / (rate * (1 - rate))[is_known] / variance
         trials[is_known] = np.fmin(of_rates[is_known], of_logits)
     return trials, of_rates, is_known
 
 
-def effective(
+def effective_attempts(
     columns: np.ndarray,
     attempts: float,
     units: float,
@@ -165,29 +169,28 @@ def effective(
 ) -> np.ndarray:
     """Return the effective number of attempts along a curve, from columns in order of their rates.
 
-    That is ``n / d (z / t)^2`` of `n` attempts with the design effect ``d = n v / (p (1 - p))`` of
-    the variance `v`. Where too few people err to show `v`, it is estimated once: it is that of the
-    nearest rate at which enough do (a generalised variance function: Wolter 2007, Introduction to
-    variance estimation, chapter 7). So all rates that are smaller than these have one number, and
-    their limits rise with them. Where none has enough it is the number of independent `units`,
-    people or disjoint pairs of them, which is also the smallest; where enough do the smallest is
-    the `least` number, if it is another one.
+    It is ``n / d (z / t)^2`` for `n` attempts with the design effect ``d = n v / (p (1 - p))`` of
+    the variance `v`. Where too few people err to show `v`, the number is taken from the nearest
+    rate at which enough err (a generalised variance function: Wolter 2007, Introduction to variance
+    estimation, chapter 7): smaller rates share a number, so that their limits rise with the rates.
+    The number is at least the number of independent `units`, people or disjoint pairs of people,
+    which it is if enough err nowhere. Where enough err, it is at least `least`, if given.
     """
-    trials, by_rates, is_known = _trials(columns, miss, sides)
+    trials, by_rates, is_known = _effective_trials(columns, miss, sides)
     fewest = np.where(is_known, units if least is None else least, units)
     if is_known.any():
-        # Beyond the first and last known rate, their number; linear between known rates.
+        # Linear between known rates; constant before the first and after the last.
         nearest = np.interp(columns[:, 0], columns[is_known, 0], by_rates[is_known])
         trials = np.where(is_known, trials, nearest)
     return np.clip(np.where(np.isnan(trials), 0.0, trials), np.fmin(fewest, attempts), attempts)
 
 
-def doubled(columns: np.ndarray, sides: int) -> np.ndarray:
-    """Return rates, (..., 1 + people), with the people counted twice who raise each most.
+def with_doubled_people(columns: np.ndarray, sides: int) -> np.ndarray:
+    """Return rates in which the :data:`DOUBLED` people who raise them most are counted twice.
 
-    :data:`DOUBLED` people are counted twice. Without person `a`, who takes part in the share
-    ``sides / n`` of the attempts, ``d_a`` is missing from the rate of `n` people. Counted twice,
-    ``d_a`` is added, times the share that is left without the person over that with both.
+    `columns` are (..., 1 + people). Leaving out person `a` of `n`, who takes part in the share
+    ``sides / n`` of the attempts, lowers the rate by ``d_a``. Counting the person twice adds
+    ``d_a``, times the share of attempts left without the person, over the share with the copies.
     """
     rate = columns[..., 0]
     without_person = columns[..., 1:]
@@ -202,16 +205,16 @@ def doubled(columns: np.ndarray, sides: int) -> np.ndarray:
 
 
 class RateCurve(NamedTuple):
-    """The limits of a rate along its curve, from reject-all to accept-all or the other way.
+    """The limits of a rate along its curve, as a function of the rate.
 
-    The limits are a function of the rate alone, and rise with the rate: no two contradict each
-    other, and none depends on the thresholds that a result has. All arrays are (points,).
+    The limits rise with the rate, so that no two contradict each other, and do not depend on the
+    thresholds of a result. All arrays are (points,).
     """
 
     rate: np.ndarray  # increasing, from 0 to 1
     low: np.ndarray
     high: np.ndarray
-    trials: np.ndarray = np.empty(0)  # effective number of attempts; empty where unknown
+    trials: np.ndarray = np.empty(0)  # effective number of attempts; empty if unknown
     raised: np.ndarray = np.empty(0)  # rate with people counted twice, for `high`; or empty
 
     @classmethod
@@ -227,25 +230,25 @@ class RateCurve(NamedTuple):
         raised: bool = False,
         one_sided: bool = False,
     ) -> RateCurve:
-        """Return the limits of a rate in columns (places, 1 + people), at increasing rates.
+        """Return the limits of a rate along `columns`, (thresholds, 1 + people).
 
-        The rate is of so many `attempts`, of which so many `units` are independent, or where enough
-        err at `least` so many. An attempt is of one person, or of two: `sides`. The upper limit
-        belongs to the rate, or to the `raised` rate in which two people count twice. The confidence
-        belongs to both limits together, or to each limit where limits are `one_sided`.
+        `attempts`, `units` and `least` are numbers of attempts, as for :func:`effective_attempts`.
+        An attempt has one or two people (`sides`). If `raised`, the upper limit is the limit of the
+        rate in which two people count twice. The confidence is of both limits together or, if
+        `one_sided`, of each limit.
         """
-        columns = _with_ends(columns)
+        columns = _distinct_with_ends(columns)
         miss = 1 - confidence if one_sided else (1 - confidence) / 2
-        trials = effective(columns, attempts, units, miss, sides, least)
+        trials = effective_attempts(columns, attempts, units, miss, sides, least)
         if columns.shape[-1] < 3 or not units:
             trials = np.zeros(len(columns))
         rate = columns[:, 0]
-        upper = np.maximum.accumulate(doubled(columns, sides)) if raised else rate
-        # Without an error, or with errors only, only one side can miss: the rule of 3 on units.
+        upper = np.maximum.accumulate(with_doubled_people(columns, sides)) if raised else rate
+        # If there is no error, or nothing else, only one limit can miss: the rule of 3 on units.
         at_end = (trials <= units) & ((rate <= 0) | (rate >= 1)) & (not one_sided)
         level = np.where(at_end, 2 * miss, miss)
         low, high = exact(rate, trials, level)[0], exact(upper, trials, level)[1]
-        return cls(rate, *rising(low, high), trials, upper)
+        return cls(rate, *made_rising(low, high), trials, upper)
 
     @classmethod
     def from_replicates(
@@ -255,15 +258,15 @@ class RateCurve(NamedTuple):
         confidence: float,
         rates: np.ndarray | None = None,
     ) -> RateCurve:
-        """Return the percentiles of a rate in columns (places, 1 + replicates).
+        """Return the percentiles of a rate along `columns`, (thresholds, 1 + replicates).
 
-        A rate of exactly 0 or 1 has the one-sided bound of `units`: replicates have no error there.
-        With `rates`, the curve is computed around these rates alone, with the same limits.
+        A rate of exactly 0 or 1 has the one-sided bound of `units`, since no replicate differs. If
+        `rates` are given, the curve is computed only around these rates, with the same limits.
         """
-        columns = _with_ends(columns, rates)
+        columns = _distinct_with_ends(columns, rates)
         low, high = percentile(columns, confidence)
         bound = float(zero_error_bound(units, confidence)) if units else np.nan
-        # At exactly 0 and 1 the bound; right beside them the percentiles of the ends of the curve.
+        # The bound holds at exactly 0 and 1; right beside them, percentiles at the curve's ends.
         rate = np.concatenate([[0.0], columns[:, 0], [1.0]])
         rate[1] = np.nextafter(0.0, 1.0)
         rate[-2] = np.nextafter(1.0, 0.0)
@@ -275,19 +278,19 @@ class RateCurve(NamedTuple):
         return cls(rate, is_known * low, is_known * high)
 
     def limits_at(self, rate: np.ndarray) -> Limits:
-        """Return the limits of rates, linear between points of the curve; NaN of NaN."""
+        """Return the limits of rates, linear between points of the curve; NaN for NaN."""
         return np.interp(rate, self.rate, self.low), np.interp(rate, self.rate, self.high)
 
     def largest_rate(self, limit: float) -> float:
-        """Return the largest rate whose upper limit is at most `limit`; NaN if no rate's is."""
-        place = int(np.searchsorted(self.high, limit, side="right"))
-        if not place or not np.isfinite(self.high[:1]).all():
+        """Return the largest rate whose upper limit is at most `limit`; NaN if there is none."""
+        next_point = int(np.searchsorted(self.high, limit, side="right"))
+        if not next_point or not np.isfinite(self.high[:1]).all():
             return np.nan
-        if place == len(self.rate):
+        if next_point == len(self.rate):
             return float(self.rate[-1])
-        # Linear between the last point whose upper limit is within `limit`, and the next one.
-        (first, last) = self.rate[place - 1 : place + 1]
-        (low, high) = self.high[place - 1 : place + 1]
+        # Linear between the last point whose upper limit is within `limit`, and the next point.
+        (first, last) = self.rate[next_point - 1 : next_point + 1]
+        (low, high) = self.high[next_point - 1 : next_point + 1]
         return float(first + (last - first) * (limit - low) / (high - low))
 
     def complement(self) -> RateCurve:
@@ -295,26 +298,26 @@ class RateCurve(NamedTuple):
         return RateCurve(1 - self.rate[::-1], 1 - self.high[::-1], 1 - self.low[::-1])
 
 
-def _with_ends(columns: np.ndarray, rates: np.ndarray | None = None) -> np.ndarray:
-    """Return the places with distinct rates in increasing order, with the rates 0 and 1.
+def _distinct_with_ends(columns: np.ndarray, rates: np.ndarray | None = None) -> np.ndarray:
+    """Return the columns at distinct rates, increasing, with the rates 0 and 1 at the ends.
 
-    With `rates`, only the places around these rates are returned in between.
+    If `rates` are given, only columns around these rates are returned in between.
     """
-    rate, place = np.unique(columns[:, 0], return_index=True)
+    rate, index = np.unique(columns[:, 0], return_index=True)
     is_inside = (rate > 0) & (rate < 1)
     if rates is not None:
-        upto = np.searchsorted(rate, rates, side="right")  # the last one up to each, from 1
-        after = np.searchsorted(rate, rates) + 1  # the first one that is not below
+        upto = np.searchsorted(rate, rates, side="right")  # the last rate up to each, from 1
+        after = np.searchsorted(rate, rates) + 1  # the first rate not below each, from 1
         is_near = np.zeros(len(rate) + 2, dtype=bool)  # index 0 and the last: no distinct rate
         is_near[upto] = is_near[after] = True
         is_inside &= is_near[1:-1]
     none = np.zeros((1, columns.shape[1]))
     every = np.ones((1, columns.shape[1]))
-    return np.concatenate([none, columns[place[is_inside]], every])
+    return np.concatenate([none, columns[index[is_inside]], every])
 
 
-def rising(low: np.ndarray, high: np.ndarray) -> Limits:
-    """Return limits that rise along increasing rates: the lower ones lowered, the upper raised."""
+def made_rising(low: np.ndarray, high: np.ndarray) -> Limits:
+    """Return limits that rise along increasing rates: low limits are lowered, high ones raised."""
     return np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
 
 
@@ -327,14 +330,14 @@ def limits_of_rate(
 ) -> Limits:
     """Return the limits of rates that have no curve, (..., 1 + people).
 
-    Where too few people err, limits are the exact limits of `units` independent trials. An attempt
-    is of one person, or of two: `sides`.
+    Where too few people err, they are the exact limits of `units` independent trials. An attempt
+    has one or two people (`sides`).
     """
     miss = (1 - confidence) / 2
     rate = columns[..., 0]
     attempts = np.asarray(attempts, dtype=np.float64)
     units = np.asarray(units, dtype=np.float64)
-    trials, _, is_known = _trials(columns, miss, sides)
+    trials, _, is_known = _effective_trials(columns, miss, sides)
     trials = np.clip(np.where(is_known, trials, units), np.fmin(units, attempts), attempts)
     one_sided = ~is_known & ((rate <= ROUNDING) | (rate >= 1 - ROUNDING))
     return exact(rate, np.where(units > 0, trials, 0.0), np.where(one_sided, 2 * miss, miss))
@@ -346,22 +349,22 @@ def student(
     units: np.ndarray | float = np.inf,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Limits:
-    """Return Student's limits, ``value -+ t se``: of values between finite bounds as logits.
+    """Return Student's limits, ``value -+ t se``, on the logit scale if the bounds are finite.
 
-    The limits are no wider than the exact limits of `units` independent trials, and are their
-    one-sided bound where the value is at a bound, or the same without each person.
+    The limits are no wider than the exact limits of `units` independent trials. If the value is at
+    a bound, or is the same without each person, they are the one-sided bound of these trials.
     """
     value = columns[..., 0]
     finite = np.isfinite(bounds).all()
     scaled = (columns - bounds[0]) / (bounds[1] - bounds[0]) if finite else columns
     with np.errstate(invalid="ignore", divide="ignore"):
-        moved = scipy.special.logit(scaled) if finite else scaled
-        variance, freedom = jackknife(moved)
+        logits = scipy.special.logit(scaled) if finite else scaled
+        variance, freedom = jackknife(logits)
         half = scipy.special.stdtrit(np.maximum(freedom, 1), 0.5 + confidence / 2) * np.sqrt(
             variance
         )
-        low = moved[..., 0] - half
-        high = moved[..., 0] + half
+        low = logits[..., 0] - half
+        high = logits[..., 0] + half
     if not finite:
         unknown = ~(variance > _NOTHING * np.maximum(1, value**2))
         ends = np.fmax(low, bounds[0]), np.fmin(high, bounds[1])
@@ -381,22 +384,24 @@ def student(
     return bounds[0] + width * low, bounds[0] + width * high
 
 
-def chosen_anew(columns: np.ndarray, few: Limits, confidence: float) -> Limits:
+def chosen_anew(columns: np.ndarray, fallback: Limits, confidence: float) -> Limits:
     """Return the limits of rates whose threshold is chosen anew in each column.
 
-    Every person moves the threshold: the degrees of freedom are all people less one. Where few
-    people move the threshold, the limits are `few`. Limits include the value.
+    Every person moves the threshold: the degrees of freedom are the number of people less one. If
+    few people move the threshold, the limits are `fallback`. Limits include the value.
     """
     miss = (1 - confidence) / 2
     value = columns[..., 0]
     people = columns.shape[-1] - 1
     variance, _ = jackknife(columns)
     with np.errstate(invalid="ignore", divide="ignore"):
-        alone = value * (1 - value) / np.where(variance > _NOTHING, variance, np.nan)
+        trials = value * (1 - value) / np.where(variance > _NOTHING, variance, np.nan)
         is_known = (value > 0) & (value < 1) & moved_by_many(columns)
-        is_known &= ~np.isnan(few[0])
-    low, high = exact(value, np.where(is_known, alone * _narrower(people - 1, miss), 0.0), miss)
-    low, high = np.where(is_known, low, few[0]), np.where(is_known, high, few[1])
+        is_known &= ~np.isnan(fallback[0])
+    low, high = exact(
+        value, np.where(is_known, trials * _student_share(people - 1, miss), 0.0), miss
+    )
+    low, high = np.where(is_known, low, fallback[0]), np.where(is_known, high, fallback[1])
     return np.minimum(low, value), np.maximum(high, value)
 
 
@@ -406,9 +411,8 @@ def limits_of_sum(
 ) -> Limits:
     """Return the limits of a sum of independent parts, each part a value with limits.
 
-    The distances of limits add up as squares (Zou and Donner 2008, Statistics in Medicine 27,
-    1693-1702). NaN where the limits of a part are; no limit is below the `least` value of the
-    sum.
+    The squares of the distances of limits are added (Zou and Donner 2008, Statistics in Medicine
+    27, 1693-1702). Limits are NaN if a part's are; none is below `least`, the least possible sum.
     """
     value = below = above = np.zeros(())
     for part, low, high in parts:
@@ -418,7 +422,7 @@ def limits_of_sum(
 
 
 def limits_of_cost(rates: Mapping[Any, Any], of_frr: Any, of_far: Any) -> Limits:
-    """Return the limits of a cost with weights of FRR and FAR, from the limits of the rates."""
+    """Return the limits of a weighted sum of FRR and FAR, from the rates and their limits."""
     frr, far = (
         [weight * np.asarray(rates[f"{rate}{end}"]) for end in ("", "_low", "_high")]
         for rate, weight in (("frr", of_frr), ("far", of_far))
@@ -429,7 +433,7 @@ def limits_of_cost(rates: Mapping[Any, Any], of_frr: Any, of_far: Any) -> Limits
 def percentile(
     columns: np.ndarray, confidence: float, units: np.ndarray | float | None = None
 ) -> Limits:
-    """Return the percentiles of replicates, (..., 1 + replicates); a replicate that is NaN is none.
+    """Return the percentiles of replicates, (..., 1 + replicates), without NaN.
 
     With independent `units`, a rate of exactly 0 or 1 has a one-sided bound: data without errors
     have no replicate with one. Limits are NaN without replicates, or where the value is.
@@ -446,21 +450,18 @@ def percentile(
 
 
 def quantiles(drawn: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Return quantiles over the last axis, (levels, ...), linear between order statistics.
-
-    NaN is left out.
-    """
+    """Return quantiles over the last axis, (levels, ...), linear between values, without NaN."""
     ordered = np.sort(drawn, axis=-1)  # NaN last
     last = np.maximum((~np.isnan(ordered)).sum(axis=-1) - 1, 0)
-    place = np.multiply.outer(np.clip(levels, 0, 1), last)
-    below = np.floor(place).astype(np.int64)
+    position = np.multiply.outer(np.clip(levels, 0, 1), last)
+    below = np.floor(position).astype(np.int64)
     above = np.minimum(below + 1, last)
     # (levels, ...): the order statistics on both sides of each quantile.
     first, second = (
         np.moveaxis(np.take_along_axis(ordered, np.moveaxis(x, 0, -1), axis=-1), -1, 0)
         for x in (below, above)
     )
-    return first + (place - below) * (second - first)
+    return first + (position - below) * (second - first)
 
 
 def open_limits(
@@ -470,9 +471,9 @@ def open_limits(
     units: np.ndarray | float,
     confidence: float,
 ) -> Limits:
-    """Replace the limits of a rate of exactly 0 or 1 by the one-sided bound of independent units.
+    """Return limits, in which rates of exactly 0 or 1 have the one-sided bound of the units.
 
-    Without a unit the limits are NaN.
+    Without a unit, the limits are NaN.
     """
     bound = zero_error_bound(units, confidence)
     # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.

@@ -1,4 +1,4 @@
-"""Options of confidence intervals: their method, the weights of subjects, and their limits."""
+"""The method of confidence intervals, the weights of people that it uses, and its attributes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bioeval.stats.limits import Limits, RateCurve
 
-#: Methods that need the subjects, who are left out in turn, or drawn with replacement.
+#: Methods that leave out people in turn, or draw people with replacement.
 PeopleName = Literal["people", "subject-bootstrap"]
 BY_PEOPLE: tuple[PeopleName, ...] = get_args(PeopleName)
 PEOPLE, BOOTSTRAP = BY_PEOPLE
@@ -29,11 +29,11 @@ PEOPLE, BOOTSTRAP = BY_PEOPLE
 IntervalName = Literal[PeopleName, "wilson", "clopper-pearson"]
 METHODS: tuple[IntervalName, ...] = get_args(IntervalName)
 
-# With fewer subjects, intervals by subject are clearly too narrow.
+# With fewer people, intervals by people are clearly too narrow.
 _FEW = 20
 
 
-# Weights that are kept between tasks.
+# The most weights that are kept between tasks.
 _KEPT = 1 << 22
 
 
@@ -77,7 +77,7 @@ class IntervalMethod:
     confidence: float = CONFIDENCE
     replicates: int = REPLICATES
     random_state: RandomState = 0
-    #: The population of the intervals, unless new people (or attempts) of the same kind.
+    #: The population of the intervals; empty: new people, or new attempts.
     about: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
@@ -108,18 +108,18 @@ class IntervalMethod:
 
     @property
     def for_new_people(self) -> IntervalMethod:
-        """The same confidence level, for new people that are not in the data."""
+        """The method with this confidence for new people, who are not in the data."""
         return self._with(method=PEOPLE, about="new people")
 
     @property
     def for_this_gallery(self) -> IntervalMethod:
-        """The same intervals, for a fixed gallery."""
+        """The same method for a fixed gallery."""
         return self._with(about="this gallery")
 
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of subjects in the data and in each replicate, (subjects, columns).
 
-        All tasks of an evaluation have the same weights, which are drawn once.
+        They are drawn once for all tasks of an evaluation.
         """
         from bioeval.stats.weights import resampled
 
@@ -146,7 +146,7 @@ class IntervalMethod:
         *,
         raised: bool = False,
     ) -> RateCurve:
-        """Return the limits of a rate along its curve, from columns of this method's weights.
+        """Return the limits of a rate along its curve, from columns by this method.
 
         The arguments are explained in :meth:`bioeval.stats.limits.RateCurve.from_columns`.
         """
@@ -178,7 +178,7 @@ class IntervalMethod:
         table: Mapping[str, Variable],
         remarks: Sequence[Message],
     ) -> xr.Dataset:
-        """Return a dataset with limits of variables, which `table` describes, and warnings."""
+        """Return a dataset with limits of its variables, which `table` describes, and messages."""
         import xarray as xr
 
         variables: dict[str, Any] = {}
@@ -187,16 +187,15 @@ class IntervalMethod:
             for end, values in zip(("low", "high"), limits_of_name, strict=True):
                 key = f"{name}_{end}"
                 limits = np.asarray(values, dtype=np.float64)
-                # xarray does not inspect a variable that is made already; else dask would be
-                # loaded.
+                # For a finished variable, xarray does not load dask.
                 attrs = described(table, key).attrs
                 variables[key] = xr.Variable(dims, limits, attrs, fastpath=True)
-        out = dataset.assign(variables)
-        out.attrs = {**dataset.attrs, **self.attrs(), **message_attrs(remarks, dataset.attrs)}
-        return out
+        result = dataset.assign(variables)
+        result.attrs = {**dataset.attrs, **self.attrs(), **message_attrs(remarks, dataset.attrs)}
+        return result
 
     def few_people(self, people: int) -> list[Message]:
-        """Return a message where too few subjects make intervals by subject unreliable."""
+        """Return a message if people are too few for reliable intervals by people."""
         if people >= _FEW:
             return []
         about = {"subjects": people, "method": self.method}
@@ -204,7 +203,7 @@ class IntervalMethod:
         return [Message("interval-of-few-subjects", **about, fault=fault)]
 
     def groups(self, people: int) -> list[Message]:
-        """Return a message where groups of people, and not each person, are left out in turn."""
+        """Return a message if groups of people are left out in turn, in place of each person."""
         from bioeval.stats.weights import GROUPS
 
         if self.resamples or people <= GROUPS:
@@ -212,7 +211,7 @@ class IntervalMethod:
         return [Message("left-out-in-groups", subjects=people, groups=GROUPS)]
 
     def attrs(self) -> dict[str, str | int | float]:
-        """Return the attributes of a result that has these intervals."""
+        """Return the attributes of a result with these intervals."""
         unit = "attempts"
         about = "new attempts"
         if self.by_subject:
@@ -237,7 +236,7 @@ def interval_of(
 
 
 def required_interval(interval: object, among: Sequence[str]) -> IntervalMethod:
-    """Return the method of an argument `interval`; refuse methods that are not `among` these."""
+    """Return the method of an argument `interval`, which must be `among` some methods."""
     if isinstance(interval, IntervalMethod):
         require_choice("interval", interval.method, among)
         return interval
@@ -246,5 +245,5 @@ def required_interval(interval: object, among: Sequence[str]) -> IntervalMethod:
 
 
 def trials_of(subjects: int) -> int:
-    """Return the sample size in subjects: 0 of a single subject, who cannot be resampled."""
+    """Return the sample size in subjects: 0 for a single subject, who cannot be resampled."""
     return subjects if subjects > 1 else 0

@@ -1,6 +1,6 @@
 """The table of people: attempts, and accepted attempts, of each person against each other.
 
-Every number by people, of any study, is a sum of it.
+The numbers by people of all studies are sums over this table.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from bioeval.scores.people import require_people
 from bioeval.scores.requirements import require_all_scores
 from bioeval.stats.weights import groups_of_people, without_each
 
-# Columns of weights that are weighed at once, at most.
+# The most columns of weights in a tile.
 _TILE = 256
 
-# Up to so many products are computed without a loop that may have to be compiled.
+# Up to this number of products, no loop is used that may have to be compiled.
 _FEW_PRODUCTS = 1 << 27
 
-# The columns of a tile are a multiple of the lanes of an instruction.
+# The number of columns in a tile is a multiple of the lanes of an instruction.
 _LANES = 32
 
-# With fewer than one nonzero cell in this many, a sparse product is faster than a dense one, whose
+# If fewer than one cell in this number is not 0, a sparse product is faster than a dense one, whose
 # threads wait for each other.
 _SPARSE = 10
 
-# Values of the curves without some people, which stay near the processor.
+# The most values of curves without some people, which fit into the cache.
 _CURVES_AT_ONCE = 1 << 19
 
-# Values of a temporary array.
+# The most values of a temporary array.
 VALUES_AT_ONCE = 1 << 22
 
 
@@ -74,7 +74,8 @@ class PeopleCounts:
     genuine_attempts: np.ndarray
     genuine_accepted: np.ndarray
     _counted: CountPeople
-    _rows: np.ndarray  # (t,): place of each threshold among the counted, sorted ones; -1 of NaN
+    # (t,): index of each threshold among the counted, sorted ones; -1 for NaN.
+    _row_of_threshold: np.ndarray
 
     @property
     def listed(self) -> bool:
@@ -83,7 +84,7 @@ class PeopleCounts:
 
     @property
     def sizes(self) -> np.ndarray:
-        """Probes of each person, and its templates, or claims, in the gallery; not of pairs."""
+        """The probes, and the gallery templates or claims, of each person; 0 for listed pairs."""
         return self._counted.sizes
 
     @cached_property
@@ -97,31 +98,31 @@ class PeopleCounts:
 
     @cached_property
     def claimed(self) -> np.ndarray:
-        """The person claimed of each pair."""
+        """The claimed person of each pair."""
         return (self._pairs[0] % len(self.people)).astype(np.int32)
 
     @property
     def impostor_attempts(self) -> np.ndarray:
-        """The attempts of each pair."""
+        """The number of impostor attempts of each pair."""
         return self._pairs[1]
 
     @cached_property
     def impostor_accepted(self) -> np.ndarray:
-        """The attempts of each pair that each threshold accepts."""
+        """The number of impostor attempts of each pair that each threshold accepts."""
         counted = self._counted
         (pairs, _) = self._pairs
         layers = len(counted.thresholds)
-        needed = 8 * len(pairs) * (layers + len(self._rows))
+        needed = 8 * len(pairs) * (layers + len(self._row_of_threshold))
         require_memory(needed, f"a table of {len(pairs):,} pairs", "expected fewer thresholds")
-        # Entries in the layers of thresholds; cumulative sums over layers are accepted attempts.
+        # Sums over the layers up to a threshold are the attempts that it accepts.
         is_accepted = counted.layer < layers
-        place = pairs.searchsorted((counted.probe * counted.people + counted.claimed)[is_accepted])
+        index = pairs.searchsorted((counted.probe * counted.people + counted.claimed)[is_accepted])
         accepted = np.zeros((layers, len(pairs)), dtype=np.int64)
-        accepted[counted.layer[is_accepted], place] = counted.number[is_accepted]
-        return _at_thresholds(accepted.cumsum(axis=0), self._rows)
+        accepted[counted.layer[is_accepted], index] = counted.number[is_accepted]
+        return _at_thresholds(accepted.cumsum(axis=0), self._row_of_threshold)
 
     def table(self, counts: np.ndarray) -> np.ndarray:
-        """Return counts of the pairs as a square: ``[person of the probe, person claimed]``."""
+        """Return counts of the pairs as a square: ``[person of the probe, claimed person]``."""
         people = len(self.people)
         require_memory(8 * people**2, f"a table of {people:,} people", "expected fewer people")
         square = np.zeros((people, people), dtype=counts.dtype)
@@ -131,19 +132,19 @@ class PeopleCounts:
     def of_groups(
         self, of_probe: np.ndarray, of_claimed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return accepted impostor attempts (t, g, h), and all of them (g, h), by group.
+        """Return the accepted impostor attempts (t, g, h), and all impostor attempts (g, h).
 
-        `of_probe` and `of_claimed` are the group of each person as a probe, and as the person
-        claimed, numbered from 0.
+        `of_probe` and `of_claimed` (people,) are the groups of people as probes and as claimed
+        people, from 0.
         """
         accepted, attempts = self._counted.of_groups(of_probe, of_claimed)
-        return _at_thresholds(accepted, self._rows), attempts
+        return _at_thresholds(accepted, self._row_of_threshold), attempts
 
 
-def _at_thresholds(counts: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the rows of counts, (t, ...); 0 where the row is -1: NaN accepts nothing."""
-    at_thresholds = np.zeros((len(rows), *counts.shape[1:]), dtype=np.int64)
-    at_thresholds[rows >= 0] = counts[rows[rows >= 0]]
+def _at_thresholds(counts: np.ndarray, row_of_threshold: np.ndarray) -> np.ndarray:
+    """Return the rows of counts, (t, ...), and 0 for row -1, a threshold that is NaN."""
+    at_thresholds = np.zeros((len(row_of_threshold), *counts.shape[1:]), dtype=np.int64)
+    at_thresholds[row_of_threshold >= 0] = counts[row_of_threshold[row_of_threshold >= 0]]
     return at_thresholds
 
 
@@ -207,10 +208,10 @@ def people_counts(
     require_values(scores, "a table of people")
     fused = Use(templates, fusion).of_kind(scores.kind).fused
     distances = -user_thresholds if scores.kind in LARGER_IS_CLOSER else user_thresholds
-    # Thresholds are counted once each, in increasing order; `rows` is where each of them is.
-    increasing, place = np.unique(distances[~np.isnan(distances)], return_inverse=True)
-    rows = np.full(len(distances), -1)
-    rows[~np.isnan(distances)] = place.reshape(-1)
+    # Each threshold is counted once, in increasing order.
+    increasing, index = np.unique(distances[~np.isnan(distances)], return_inverse=True)
+    row_of_threshold = np.full(len(distances), -1)
+    row_of_threshold[~np.isnan(distances)] = index.reshape(-1)
     (counted,) = reduce(scores, CountPeople(increasing, fused))
     genuine = counted.genuine, counted.genuine_person
     # (t + 1, people): the last row has all genuine attempts.
@@ -220,9 +221,9 @@ def people_counts(
         counted.no_person,
         user_thresholds,
         accepted[-1],
-        _at_thresholds(accepted, rows),
+        _at_thresholds(accepted, row_of_threshold),
         counted,
-        rows,
+        row_of_threshold,
     )
 
 
@@ -232,11 +233,10 @@ def people_counts(
 class QuadraticForms:
     """Sums of ``w_a w_b`` over the attempts between ``a`` and ``b``, for each column of weights.
 
-    `weights` are whole numbers, float32 of shape (subjects, columns). `totals`, float64 of
-    shape (layers, columns), has separate counts, such as those between consecutive thresholds.
-    `of_layer` (counted layers,) gives the layer of `totals` for each counted layer; None: the
-    same. If attempts are the same in both directions (`both_ways`), one direction is weighed
-    and doubled.
+    `weights` are whole numbers, float32 (subjects, columns). `totals`, float64 (layers, columns),
+    has a sum for each layer, such as the attempts between two thresholds. `of_layer` (counted
+    layers,) gives the layer of `totals` for each counted layer; None: the same. If attempts are the
+    same in both directions (`both_ways`), one direction is weighed and doubled.
     """
 
     def __init__(
@@ -256,7 +256,7 @@ class QuadraticForms:
         self._totals = np.zeros((tiles, self.layers, width))
         self._sums = np.zeros((tiles, width), dtype=np.uint16)
         self._products = 0  # products of attempts and columns added so far
-        self._alone = False  # whether other threads have work of their own
+        self._on_one_thread = False  # whether other threads have work of their own
 
     @property
     def totals(self) -> np.ndarray:
@@ -271,7 +271,7 @@ class QuadraticForms:
         empty._totals = np.zeros_like(self._totals)
         empty._sums = np.zeros_like(self._sums)
         empty._products = 0
-        empty._alone = True
+        empty._on_one_thread = True
         return empty
 
     def merge(self, other: QuadraticForms) -> None:
@@ -291,7 +291,7 @@ class QuadraticForms:
         by_layer = tuple(map(np.empty_like, entries))
         sort: Callable[..., None] = sort_by_layer
         weigh: Callable[..., None] = weigh_pairs
-        if self._alone:
+        if self._on_one_thread:
             sort = sort_by_layer.on_one_thread
             weigh = weigh_pairs.on_one_thread
         sort(pairs.probe_people, pairs.starts, self.layers, entries, by_layer)
@@ -306,19 +306,19 @@ class QuadraticForms:
         )
 
     def _add_few(self, pairs: PairCounts, layer: np.ndarray) -> None:
-        """Add attempts by a sparse matrix product, for which nothing is compiled."""
+        """Add attempts by a sparse product, for which nothing is compiled."""
         columns = self.weights.shape[1]
         subjects = len(self.weights)
         probe, claimed = pairs.probe_person, pairs.claimed_person
         # The product of two weights is computed once for both directions of a pair.
         key = np.minimum(probe, claimed).astype(np.int64) * subjects + np.maximum(probe, claimed)
-        distinct, number = np.unique(key, return_inverse=True)
+        distinct, pair = np.unique(key, return_inverse=True)
         # Whole numbers below 2^24 are exact in float32.
         exact = float(pairs.count.sum()) * self._largest**2 < 1 << 24
         dtype = np.float32 if exact else np.float64
         # (layers, distinct pairs) @ (distinct pairs, columns)
         counts = scipy.sparse.csr_array(
-            (pairs.count.astype(dtype), (layer, number)), shape=(self.layers, len(distinct))
+            (pairs.count.astype(dtype), (layer, pair)), shape=(self.layers, len(distinct))
         )
         probe, claimed = np.divmod(distinct, subjects)
         width = self._tiles.shape[2]
@@ -330,7 +330,7 @@ class QuadraticForms:
 
 
 def _padded_tiles(columns: np.ndarray) -> np.ndarray:
-    """Return an array of shape (rows, columns) as tiles of columns, the last padded with 0."""
+    """Return an array (rows, columns) as tiles of columns; the last tile is padded with 0."""
     rows, number = columns.shape
     tiles = max(1, -(-number // _TILE))
     width = -(-number // (tiles * _LANES)) * _LANES
@@ -340,20 +340,20 @@ def _padded_tiles(columns: np.ndarray) -> np.ndarray:
 
 
 def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return ``sum_a counts[t, a] w_a`` for every column of weights, shape (layers, columns).
+    """Return ``sum_a counts[t, a] w_a`` for each column of weights, (layers, columns).
 
-    `counts` has the shape (layers, subjects), `weights` (subjects, columns).
+    `counts` is (layers, subjects), `weights` (subjects, columns).
     """
-    out = np.empty((len(counts), weights.shape[1]))
+    forms = np.empty((len(counts), weights.shape[1]))
     matrix = counts.astype(np.float64)
     # Sums of whole numbers are exact in any order.
     if np.count_nonzero(matrix) * _SPARSE < matrix.size and (matrix == np.floor(matrix)).all():
         matrix = scipy.sparse.csr_array(matrix)
     step = max(1, VALUES_AT_ONCE // max(len(weights), 1))
     for low in range(0, weights.shape[1], step):
-        part = slice(low, low + step)
-        out[:, part] = matrix @ weights[:, part].astype(np.float64)
-    return out
+        columns = slice(low, low + step)
+        forms[:, columns] = matrix @ weights[:, columns].astype(np.float64)
+    return forms
 
 
 def bilinear_forms(
@@ -364,14 +364,14 @@ def bilinear_forms(
     `left` and `right` are the subjects of the counts, which may be fractions.
     """
     subjects = len(weights)
-    # (subjects, subjects); w' T w for each column w, some columns at a time.
+    # w' T w for each column w, with T (subjects, subjects), for some columns at a time.
     table = scipy.sparse.csr_array((counts, (left, right)), shape=(subjects, subjects))
-    out = np.empty(weights.shape[1])
+    forms = np.empty(weights.shape[1])
     step = max(1, VALUES_AT_ONCE // max(subjects, 1))
     for low in range(0, weights.shape[1], step):
-        part = weights[:, low : low + step].astype(np.float64)
-        out[low : low + step] = ((table @ part) * part).sum(axis=0)
-    return out
+        columns_of_weights = weights[:, low : low + step].astype(np.float64)
+        forms[low : low + step] = ((table @ columns_of_weights) * columns_of_weights).sum(axis=0)
+    return forms
 
 
 def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
@@ -384,19 +384,19 @@ def by_subject(
     values: np.ndarray,
     subjects: np.ndarray,
     thresholds: np.ndarray,
-    number: int,
+    number_of_subjects: int,
     weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the number of values of each subject between consecutive increasing thresholds.
 
     Row ``i`` of the result, of shape (t + 1, number), is above ``thresholds[i - 1]`` and not above
-    ``thresholds[i]``; `number` is the number of subjects.
+    ``thresholds[i]``; `number_of_subjects` is the number of subjects.
     """
     layer = np.searchsorted(thresholds, values)
     # A cell of the flat result for each value.
-    size = (len(thresholds) + 1) * number
-    counts = np.bincount(layer * number + subjects, weights, minlength=size)
-    return counts.reshape(len(thresholds) + 1, number)
+    size = (len(thresholds) + 1) * number_of_subjects
+    counts = np.bincount(layer * number_of_subjects + subjects, weights, minlength=size)
+    return counts.reshape(len(thresholds) + 1, number_of_subjects)
 
 
 class AttemptsMade:
@@ -421,10 +421,10 @@ class AttemptsMade:
 
 
 class AttemptsOfEach(AttemptsMade):
-    """A consumer of impostor counts: the attempts of each person, on whichever side, by layer.
+    """A consumer of impostor counts: the attempts of each person, on either side, by layer.
 
-    `group` is the number of each subject, or of the group of people with which the subject is left
-    out; templates of no person, such as distractors, are never left out, and have the number
+    `group` has the index of each subject, or of the group of people with which the subject is left
+    out. Templates of no person, such as distractors, are never left out, and have the index
     `groups`.
     """
 
@@ -432,7 +432,7 @@ class AttemptsOfEach(AttemptsMade):
         super().__init__(len(no_person))
         self.group, self.groups = groups_of_people(no_person)
         self._all = np.zeros(layers, dtype=np.int64)  # attempts in each layer
-        #: Attempts in which each group takes part; the last column is of no person.
+        #: Attempts in which each group takes part; the last column is for no person.
         self._each = np.zeros((layers, self.groups + 1), dtype=np.int64)
 
     def fresh(self) -> Self:
@@ -452,21 +452,21 @@ class AttemptsOfEach(AttemptsMade):
         is_other_group = probe != claimed
         np.add.at(self._all, pairs.layer, pairs.count)
         np.add.at(self._each, (pairs.layer, probe), pairs.count)
-        # An attempt within a group leaves with the group once.
-        place = pairs.layer[is_other_group], claimed[is_other_group]
-        np.add.at(self._each, place, pairs.count[is_other_group])
+        # An attempt within a group is counted once.
+        index = pairs.layer[is_other_group], claimed[is_other_group]
+        np.add.at(self._each, index, pairs.count[is_other_group])
 
     def accepts_of_each(self, layer: int) -> np.ndarray:
-        """Return the attempts of each group up to a layer, none of layer -1."""
+        """Return the attempts of each group up to a layer; none for layer -1."""
         return self._each[: layer + 1, :-1].sum(axis=0)
 
     def curves(
         self, genuine: tuple[np.ndarray, np.ndarray], thresholds: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield accepted impostor and `genuine` attempts by layer, of some groups at a time.
+        """Yield accepted impostor and genuine attempts, for some groups at a time.
 
-        Both are (layers, 1 + groups), up to each layer: of all attempts, and without each group.
-        `genuine` has distances and subjects.
+        Both are (layers, 1 + groups), up to each layer: all attempts, and without each group.
+        `genuine` are distances and subjects.
         """
         values, people = genuine
         layer = np.searchsorted(thresholds, values)
@@ -475,12 +475,14 @@ class AttemptsOfEach(AttemptsMade):
         genuine_by_layer = np.bincount(layer, minlength=layers)
         step = max(1, _CURVES_AT_ONCE // layers)
         for low in range(0, max(self.groups, 1), step):
-            number = min(low + step, self.groups) - low
-            is_in_groups = (group >= low) & (group < low + number)
-            cell = layer[is_in_groups] * number + group[is_in_groups] - low
-            # Both (layers, number): attempts that leave with each of these groups.
-            genuine_of_group = np.bincount(cell, minlength=layers * number).reshape(layers, number)
-            impostor_of_group = self._each[:, low : low + number]
+            groups_at_once = min(low + step, self.groups) - low
+            is_in_groups = (group >= low) & (group < low + groups_at_once)
+            cell = layer[is_in_groups] * groups_at_once + group[is_in_groups] - low
+            # Both (layers, groups at once): attempts in which each of these groups takes part.
+            genuine_of_group = np.bincount(cell, minlength=layers * groups_at_once).reshape(
+                layers, groups_at_once
+            )
+            impostor_of_group = self._each[:, low : low + groups_at_once]
             yield (
                 np.cumsum(without_each(impostor_of_group, self._all), axis=0),
                 np.cumsum(without_each(genuine_of_group, genuine_by_layer), axis=0),

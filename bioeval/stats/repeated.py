@@ -1,4 +1,4 @@
-"""The mean over folds, with the interval of Nadeau and Bengio, and its words."""
+"""The mean over folds, with the interval of Nadeau and Bengio."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ import scipy
 
 from bioeval.stats.limits import jackknife, quantiles
 
-#: Subjects that must be decided differently for a difference to be declared: with five, the most
-#: extreme outcome of a two-sided sign test has a probability of 2 / 2^5 = 6.25 %.
+#: The fewest people whom two systems must decide differently for a significant difference: with
+#: five, the most extreme outcome of a two-sided sign test has a probability of 2 / 2^5 = 6.25 %.
 LEAST_DISCORDANT = 6
 
 # Errors of a difference below this share of the two values are rounding errors.
@@ -47,12 +47,12 @@ _MOST_VALUES = 1 << 22
 
 
 def least_discordant(confidence: float) -> int:
-    """Return the number of discordant subjects that significance needs."""
+    """Return the fewest people who must be decided differently for significance."""
     return max(LEAST_DISCORDANT, math.ceil(1 - math.log2(1 - confidence)))
 
 
 def discordant(own: Sequence[np.ndarray], shared: Sequence[np.ndarray]) -> np.ndarray:
-    """Return how many people, at least, each two systems decide differently, int64 (k, k).
+    """Return how many people, at least, each two of k systems decide differently, int64 (k, k).
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Differences:
     Attributes
     ----------
     difference, low, high, p : float64 arrays, shape (k, k)
-        NaN where they are not defined. The limits hold for all pairs together, and `p` is adjusted
+        NaN where they are undefined. The limits hold for all pairs together, and `p` is adjusted
         for the number of pairs.
     larger : int64 array, shape (k, k)
         1 where the row's value is shown to be the larger one, -1 where the column's value is, and
@@ -244,10 +244,10 @@ def _drawn_errors(
     both, in up to 4.5 %. Replicates that are NaN are left out; errors from fewer than two are NaN.
     """
     is_defined = ~np.isnan(drawn)
-    number = is_defined.sum(axis=1)
-    mean = np.where(is_defined, drawn, 0.0).sum(axis=1) / np.maximum(number, 1)
+    replicates = is_defined.sum(axis=1)
+    mean = np.where(is_defined, drawn, 0.0).sum(axis=1) / np.maximum(replicates, 1)
     squares = np.where(is_defined, (drawn - mean[:, None]) ** 2, 0.0).sum(axis=1)
-    spread = np.where(number > 1, np.sqrt(squares / np.maximum(number - 1, 1)), np.nan)
+    spread = np.where(replicates > 1, np.sqrt(squares / np.maximum(replicates - 1, 1)), np.nan)
     miss = min((1 - confidence) / 2, 0.25)
     # NaN where all replicates are equal: the error is then the deviation, 0.
     normal = np.where(spread > 0, -scipy.special.ndtri(miss), np.nan)
@@ -277,19 +277,19 @@ def letter_sets(differ: np.ndarray, order: Sequence[int]) -> list[tuple[int, ...
     and absorption); then redundant sets are removed [3]_. `differ` is symmetric, and `order` has
     the systems that are in sets; sets are sorted by the places of their members in `order`.
     """
-    place = {system: i for i, system in enumerate(order)}
+    position = {system: i for i, system in enumerate(order)}
     sets = [frozenset(order)] if len(order) else []
     for i, j in itertools.combinations(order, 2):
         if not differ[i, j]:
             continue
-        split = [x for x in sets if i in x and j in x]
+        joint_sets = [x for x in sets if i in x and j in x]
         remaining = [x for x in sets if not (i in x and j in x)]
-        for part in itertools.chain.from_iterable((x - {i}, x - {j}) for x in split):
+        for part in itertools.chain.from_iterable((x - {i}, x - {j}) for x in joint_sets):
             if not any(part <= x for x in remaining):
                 remaining = [x for x in remaining if not x < part]
                 remaining.append(part)
         sets = remaining
-    sets = sorted(sets, key=lambda x: sorted(place[i] for i in x))
+    sets = sorted(sets, key=lambda x: sorted(position[i] for i in x))
     for candidate in sorted(sets, key=len):
         other_sets = [x for x in sets if x is not candidate]
         if other_sets and all(
@@ -297,7 +297,7 @@ def letter_sets(differ: np.ndarray, order: Sequence[int]) -> list[tuple[int, ...
             for i, j in itertools.combinations_with_replacement(candidate, 2)
         ):
             sets = other_sets
-    return [tuple(sorted(x, key=place.__getitem__)) for x in sets]
+    return [tuple(sorted(x, key=position.__getitem__)) for x in sets]
 
 
 def _names(number: int) -> list[str]:

@@ -22,8 +22,8 @@ from bioeval.stats.error_curves import (
     AttemptClass,
     CurveMeasure,
     ErrorColumns,
+    corrected_to,
     curve_measures,
-    moved_to,
 )
 from bioeval.stats.genuine_rows import GenuineRows
 from bioeval.stats.limits import Limits, RateCurve, percentile, student
@@ -41,8 +41,8 @@ from bioeval.stats.weights import groups_of_people, kish, without_each
 if TYPE_CHECKING:
     import xarray as xr
 
-#: The most numbers of attempts by threshold and person in memory, and by threshold and replicate:
-#: about 8,000 genuine scores of a thousand people, and 2,000 of 2,000 replicates.
+#: The most numbers of attempts in memory, by threshold and person, and by threshold and replicate:
+#: enough for about 8,000 genuine scores of a thousand people, and 2,000 of 2,000 replicates.
 MOST_CELLS = 1 << 23
 MOST_DRAWN = 1 << 22
 
@@ -52,7 +52,7 @@ def verification_intervals(
     verified: Verified,
     options: IntervalMethod,
 ) -> xr.Dataset:
-    """Return a result of verification with confidence intervals; `verified` has its points."""
+    """Return a result of verification with confidence intervals; `verified` has its counts."""
     subjects = None
     if not options.by_subject:
         limits, remarks = _independent(dataset, options)
@@ -107,24 +107,23 @@ def _independent(
 class VerificationColumns:
     """Verification without each person, or with people drawn again, or both.
 
-    The first column of all is the data. Thresholds that a measure chooses are chosen anew.
+    The first of all columns has the data. Thresholds that a measure chooses are chosen anew.
     """
 
     verified: Verified
     people: People
     options: IntervalMethod
     thresholds: np.ndarray  # increasing distances
-    usual: np.ndarray  # thresholds that depend on the scores alone
+    usual: np.ndarray  # thresholds that depend on the scores alone, not on measures
     every_score: bool  # whether the thresholds are all the distinct scores
-    genuine_rows: GenuineRows | None  # None where they are
-    counted_at: np.ndarray  # the thresholds, with those of the genuine rows
-    genuine: tuple[np.ndarray, np.ndarray]  # distances and subjects
-    made: AttemptsMade  # impostor attempts of each person, or those of each group by `counted_at`
-    #: FAR and FRR at the thresholds: without each person, and in each replicate.
-    without: ErrorColumns = field(init=False)
-    drawn: ErrorColumns | None = None
-    #: Measures (..., 1 + people), and (..., 1 + replicates).
-    values: dict[str, np.ndarray] = field(default_factory=dict)
+    genuine_rows: GenuineRows | None  # None if the thresholds are all scores
+    counted_at: np.ndarray  # the thresholds, and the thresholds of the genuine rows
+    genuine: tuple[np.ndarray, np.ndarray]  # distances and subjects of genuine attempts
+    made: AttemptsMade  # impostor attempts of each person; of each group, by `counted_at`
+    without: ErrorColumns = field(init=False)  # FAR and FRR without each person
+    drawn: ErrorColumns | None = None  # FAR and FRR in each replicate
+    values: dict[str, np.ndarray] = field(default_factory=dict)  # measures (..., 1 + people)
+    #: Measures (..., 1 + replicates).
     drawn_values: dict[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
@@ -137,36 +136,37 @@ class VerificationColumns:
         *,
         drawn: bool | None = None,
     ) -> VerificationColumns:
-        """Count the attempts of each person, and take some measures or all.
+        """Count the attempts of each person, and compute some measures or all.
 
-        People are left out unless the method resamples them; they are `drawn` again where it does,
-        unless it is said. Where there are more distinct scores than thresholds, points are
-        interpolated linearly between two thresholds, and every column is corrected by the
+        People are left out in turn, unless the method resamples them. People are `drawn` again; by
+        default, if the method resamples them. If there are more distinct scores than thresholds,
+        points are interpolated linearly between two thresholds, and each column is corrected by the
         interpolation error of the data themselves. `verified` has its operating points.
         """
-        # Measures, and the thresholds that are counted.
+        # Choose measures, and thresholds at which attempts are counted.
         points = verified.points
         measures = measures or curve_measures()
-        # The limit of the EER bounds that of the AUC.
+        # The limit of the EER bounds the limit of the AUC.
         measures = [x for x in dict.fromkeys((EER, *measures)) if x.is_defined(points)]
-        usual, every_score = thresholds_of(verified)
+        score_thresholds, every_score = thresholds_of(verified)
         people = verified.people
-        thresholds = usual
-        counted_at = usual
+        thresholds = score_thresholds
+        counted_at = score_thresholds
         _, groups = groups_of_people(people.no_person)
         genuine_rows = None
         if not every_score:
-            of_measures = [x.own_thresholds(points) for x in measures]
+            thresholds_of_measures = [x.own_thresholds(points) for x in measures]
             thresholds = with_finite(
-                usual, np.concatenate([_marked_thresholds(verified), *of_measures])
+                score_thresholds,
+                np.concatenate([_marked_thresholds(verified), *thresholds_of_measures]),
             )
-            # As many rows for any measures, so that no value depends on the others.
+            # The number of rows is the same for all measures, so that no value depends on others.
             genuine_rows = GenuineRows.from_attempts(
-                verified, MOST_CELLS // (groups + 1) - len(usual)
+                verified, MOST_CELLS // (groups + 1) - len(score_thresholds)
             )
             counted_at = np.union1d(thresholds, genuine_rows.thresholds)
 
-        # Impostor attempts of each person, and of each replicate where people are drawn.
+        # Count impostor attempts of each person and, if people are drawn, of each replicate.
         forms = None
         drawn_at = counted_at
         if options.resamples if drawn is None else drawn:
@@ -184,13 +184,13 @@ class VerificationColumns:
         sinks = [attempts_made] if forms is None else [attempts_made, forms]
         distances, owners, failed = count_layers(verified, counted_at, *sinks)
 
-        # Measures without each person, and of each replicate.
+        # Compute measures without each person, and of each replicate.
         columns = cls(
             verified,
             people,
             options,
             thresholds,
-            usual,
+            score_thresholds,
             every_score,
             genuine_rows,
             counted_at,
@@ -204,7 +204,7 @@ class VerificationColumns:
             curve = ErrorColumns.weighted(forms, columns.genuine, drawn_at, failed, untied)
             needed = [x for x in measures if options.resamples or x.scalar.quantile]
             columns.drawn_values = columns._measured(needed, curve, drawn_at)
-            columns.drawn = curve.of_rows(drawn_at.searchsorted(thresholds))
+            columns.drawn = curve.at_rows(drawn_at.searchsorted(thresholds))
         return columns
 
     @property
@@ -214,7 +214,7 @@ class VerificationColumns:
         return self.made
 
     def _untied(self, thresholds: np.ndarray) -> np.ndarray | None:
-        """Return flags of genuine scores that no impostor score equals; None if unknown."""
+        """Return which thresholds are genuine scores that no impostor score equals; or None."""
         rows = self.genuine_rows
         return None if rows is None else np.isin(thresholds, rows.untied)
 
@@ -227,10 +227,10 @@ class VerificationColumns:
         for accepted, genuine_accepted in self.persons.curves(self.genuine, thresholds):
             curve = ErrorColumns.of_counts(accepted, genuine_accepted, failed, untied)
             parts.append(self._measured(measures, curve, thresholds))
-            curves.append(curve.of_rows(rows))
+            curves.append(curve.at_rows(rows))
 
         def joined(columns: Sequence[np.ndarray]) -> np.ndarray:
-            """Return the columns of all parts; the first column of every part is the data."""
+            """Return the columns of all parts, each of which begins with the column of the data."""
             further = [x[..., 1:] for x in columns[1:]]
             return np.concatenate([columns[0], *further], axis=-1)
 
@@ -241,11 +241,11 @@ class VerificationColumns:
     def _measured(
         self, measures: Sequence[CurveMeasure], curve: ErrorColumns, at: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Return measures in each column of a curve at thresholds; NaN where undefined on the data.
+        """Return measures in each column of a curve at thresholds; NaN if undefined on the data.
 
-        A measure is taken from all genuine scores or, where there are too many, from the `usual`
-        thresholds, a selection of genuine scores and its own thresholds alone, so that its value
-        does not depend on other measures.
+        A measure uses all genuine scores or, if these are too many, the `usual` thresholds, a
+        selection of genuine scores and the measure's own thresholds: its value does not depend on
+        other measures.
         """
         points = self.verified.points
         rows = self.genuine_rows
@@ -260,34 +260,31 @@ class VerificationColumns:
             targets = measure.targets(points)
             at_targets = np.empty((len(targets), curve.far.shape[1]))
             for i, target in enumerate(targets):
-                part = curve
+                errors = curve
                 if not exact:
                     thresholds = with_finite(shared, chosen[i : i + 1])
-                    part = curve.of_rows(np.searchsorted(at, thresholds))
-                at_targets[i] = measure.in_columns(part, target, exact)
+                    errors = curve.at_rows(np.searchsorted(at, thresholds))
+                at_targets[i] = measure.in_columns(errors, target, exact)
             columns = at_targets if measure.of_target else at_targets[0]
-            on_the_data = points.values.get(measure.name, np.nan)
-            values[measure.name] = moved_to(on_the_data, columns, measure.scalar.bounds)
+            value = points.values.get(measure.name, np.nan)
+            values[measure.name] = corrected_to(value, columns, measure.scalar.bounds)
         return values
 
     # -- units
 
     @property
     def subjects(self) -> int:
-        """The number of subjects with genuine attempts; 0 of a single subject."""
+        """The number of subjects with genuine attempts; 0 for a single subject."""
         return trials_of(self.people.count(self.genuine[1]))
 
     @cached_property
     def _units(self) -> dict[AttemptClass, float]:
-        """Independent units of each class: as if people had equal numbers of attempts.
-
-        The units of impostor attempts are disjoint pairs of people.
-        """
+        """The effective number of independent people, or of disjoint pairs, of each class."""
         people = ~self.people.no_person
         genuine_attempts = np.bincount(self.genuine[1], minlength=len(people))
         probing, claimed = self.made.made[:, people]
         sides = kish(probing), kish(claimed), kish(probing + claimed) / 2
-        compared = self.verified.compared  # None where nobody is a person
+        compared = self.verified.compared  # None if no template is of a person
         disjoint = 0 if compared is None else compared.disjoint
         pairs = min(disjoint, *(x for x in sides if x), np.inf)
         return {"genuine": kish(genuine_attempts[people]), "impostor": pairs}
@@ -296,10 +293,10 @@ class VerificationColumns:
 
     @cached_property
     def curve(self) -> CurveLimits:
-        """FAR and FRR at the thresholds that depend on the scores alone, with their limits."""
+        """FAR and FRR at the `usual` thresholds, with their limits."""
         curve = self.drawn if self.options.resamples else self.without
         assert curve is not None
-        usual = curve.of_rows(np.searchsorted(self.thresholds, self.usual))
+        usual = curve.at_rows(np.searchsorted(self.thresholds, self.usual))
         far, frr = self._rate_curves(usual.far, self.options.rate_curve)
         return CurveLimits(usual, self.every_score, far, frr, self.options.confidence)
 
@@ -350,7 +347,7 @@ class VerificationColumns:
         for measure in curve_measures():
             if measure.name in values:
                 limits[measure.name] = self._limits_of(measure)
-        if "auc" in limits:  # a curve with the EER e has an AUC of (1 - e)^2 at least
+        if "auc" in limits:  # a curve with the EER e has at least an AUC of (1 - e)^2
             low, high = limits["auc"]
             limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
         remarks: list[Message] = []
@@ -366,9 +363,9 @@ class VerificationColumns:
         return limits, remarks
 
     def _limits_of(self, measure: CurveMeasure) -> Limits:
-        of_class = self._units
+        units_of_classes = self._units
         confidence = self.options.confidence
-        units = min(of_class[x] for x in measure.rate_of or of_class)
+        units = min(units_of_classes[x] for x in measure.rate_of or units_of_classes)
         if self.options.resamples:
             values = measure.scalar.scaled(self.drawn_values[measure.name])
             low, high = percentile(values, confidence, units)
@@ -384,15 +381,15 @@ class VerificationColumns:
 
     # -- at a threshold
 
-    def place_of(self, threshold: float) -> int:
-        """Return the place of the last of :attr:`thresholds` up to a threshold; -1 rejects all."""
+    def row_of(self, threshold: float) -> int:
+        """Return the index of the last of :attr:`thresholds` up to a threshold; -1 rejects all."""
         if np.isnan(threshold):
             return -1
         return int(np.searchsorted(self.thresholds, threshold, side="right")) - 1
 
     def at_threshold(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR and FRR at a threshold, an internal distance, in columns (1 + people,)."""
-        return self.without.at_row(self.place_of(threshold))
+        return self.without.at_row(self.row_of(threshold))
 
     def errors_of_each(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the false rejects and the false accepts of each person at a threshold.
@@ -410,16 +407,16 @@ class VerificationColumns:
         return rejects, self.persons.accepts_of_each(layer)
 
     def placements_of_each(self) -> np.ndarray:
-        """Return the sums, by person, of the numbers of impostor attempts below genuine scores."""
+        """Return, for each person, the pairs of a genuine score and an impostor score below it."""
         distances, people = self.genuine
-        distances = np.where(np.isnan(distances), np.inf, distances)  # a failure is after all
+        distances = np.where(np.isnan(distances), np.inf, distances)  # failures come last
         below = np.asarray(self.verified.attempts.false_accepts(distances), dtype=np.float64)
         groups = self.persons.groups
         return np.bincount(self.persons.group[people], below, minlength=groups + 1)[:groups]
 
 
 def copies_of(verified: Verified) -> int:
-    """Return how often each comparison was counted: twice in a symmetric matrix."""
+    """Return how often each comparison is counted: twice in a symmetric matrix."""
     return 2 if verified.points.symmetric else 1
 
 
@@ -437,7 +434,7 @@ def _has_equal_mirrored_scores(verified: Verified) -> bool:
 
 
 def with_finite(thresholds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return increasing thresholds, with the finite numbers of `wanted`."""
+    """Return increasing thresholds, and the finite numbers among `wanted`."""
     return np.union1d(thresholds, wanted[np.isfinite(wanted)])
 
 
@@ -445,5 +442,7 @@ def _marked_thresholds(verified: Verified) -> np.ndarray:
     given_thresholds = (
         verified.curve[0] if verified.requested_thresholds is not None else np.empty(0)
     )
-    chosen = verified.points.thresholds("threshold_at_far", "threshold_at_frr", "eer_threshold")
-    return np.append(chosen, given_thresholds if len(given_thresholds) <= 64 else [])
+    thresholds_of_points = verified.points.thresholds(
+        "threshold_at_far", "threshold_at_frr", "eer_threshold"
+    )
+    return np.append(thresholds_of_points, given_thresholds if len(given_thresholds) <= 64 else [])

@@ -1,12 +1,11 @@
 """Weights of people: the data themselves, the data without each person, and people drawn again.
 
-Every limit is computed from a measure at several weights of people. The first column is the data,
-where everyone weighs 1. In the other columns one person weighs 0 on all sides (the jackknife:
-Quenouille 1956, Tukey 1958), or people are drawn with replacement, and weigh as often as they were
-drawn (the subsets bootstrap: Bolle, Ratha and Pankanti 2004): a genuine attempt of ``a`` counts
-``w_a`` times, and an impostor attempt of ``a`` and ``b`` ``w_a w_b`` times. Copies of a person are
-not compared with each other. Drawn weights and counts are integers, whose sums are exact in any
-order.
+Every limit is computed from a measure at several weights of people. In the first column, the data,
+everyone has weight 1. In the other columns one person has weight 0 (the jackknife: Quenouille 1956,
+Tukey 1958), or people are drawn with replacement, and their weight is how often they were drawn
+(the subsets bootstrap: Bolle, Ratha and Pankanti 2004). A genuine attempt of ``a`` counts ``w_a``
+times, and an impostor attempt of ``a`` and ``b`` ``w_a w_b`` times. Copies of a person are not
+compared with each other. Drawn weights and counts are integers, whose sums are exact in any order.
 """
 
 from __future__ import annotations
@@ -27,25 +26,25 @@ def groups_of(people: int) -> np.ndarray:
 def groups_of_people(no_person: np.ndarray) -> tuple[np.ndarray, int]:
     """Return the group with which each subject is left out, and the number of groups.
 
-    Templates of no person, such as distractors, are never left out: their number is the number of
+    Templates of no person, such as distractors, are never left out: their group is the number of
     groups.
     """
     group = groups_of(int((~no_person).sum()))
     groups = int(group.max(initial=-1)) + 1
-    of_each = np.full(len(no_person), groups)
-    of_each[~no_person] = group
-    return of_each, groups
+    group_of_subject = np.full(len(no_person), groups)
+    group_of_subject[~no_person] = group
+    return group_of_subject, groups
 
 
-def without_each(each: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
+def without_each(sums_of_person: np.ndarray, total: np.ndarray | None = None) -> np.ndarray:
     """Return sums, and the sums without each person, (..., 1 + people).
 
-    `each` (..., people) leaves with each person. The `total` is the sum of `each`, unless attempts
-    leave with two people, or with nobody.
+    `sums_of_person` (..., people) is missing without each person. `total` is their sum by default;
+    it is another number if attempts have two people, or none.
     """
     if total is None:
-        total = each.sum(axis=-1)
-    return np.concatenate([total[..., None], total[..., None] - each], axis=-1)
+        total = sums_of_person.sum(axis=-1)
+    return np.concatenate([total[..., None], total[..., None] - sums_of_person], axis=-1)
 
 
 def resampled(
@@ -55,18 +54,19 @@ def resampled(
 
     Subjects who are no person, such as all distractors, are not drawn: their weight is 1.
     """
-    drawn = np.ones(subjects, dtype=bool) if no_person is None else ~no_person
-    people = int(drawn.sum())
+    is_drawn = np.ones(subjects, dtype=bool) if no_person is None else ~no_person
+    people = int(is_drawn.sum())
     weights = np.ones((subjects, 1 + (replicates if people > 1 else 0)), dtype=np.float32)
     if weights.shape[1] > 1:
-        weights[drawn, 1:] = Stream(seed, 0).resampled(people, replicates)
+        weights[is_drawn, 1:] = Stream(seed, 0).resampled(people, replicates)
     return weights
 
 
 def kish(attempts: np.ndarray) -> float:
-    """Return the number of equally active people that these people are worth (Kish 1965).
+    """Return the effective number of people (Kish 1965), from the attempts of each.
 
-    That is ``(sum n)^2 / sum n^2``, and 0 without an attempt.
+    It is ``(sum n)^2 / sum n^2``, the number of people if all make equally many attempts, and 0
+    without an attempt.
     """
     attempts = np.asarray(attempts, dtype=np.float64)
     squares = float((attempts**2).sum())

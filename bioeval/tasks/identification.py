@@ -96,7 +96,7 @@ class SearchCounted:
         if isinstance(task, OpenSet):
             return open_set_dataset(
                 self.searches,
-                given=self.curve,
+                thresholds=self.curve,
                 max_rank=task.max_rank,
                 ties=task.ties,
                 impostors=task.impostors,

@@ -15,7 +15,7 @@ from bioeval.counting.thresholds import to_internal
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import ErrorColumns
-from bioeval.stats.limits import Limits, RateCurve, limits_of_sum, rising
+from bioeval.stats.limits import Limits, RateCurve, limits_of_sum, made_rising
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.people import by_subject, ratio
 from bioeval.stats.weights import groups_of, kish, without_each
@@ -96,7 +96,7 @@ class AcceptedAttempts:
         # taken as exact, and of a deviation by each kind, which is estimated as 0.
         deviations = [(0.0, x.low - rate, x.high - rate) for x in curves]
         low, high = limits_of_sum((rate, rate, rate), *deviations, least=0.0)
-        return RateCurve(rate, *rising(low, np.minimum(high, 1.0)))
+        return RateCurve(rate, *made_rising(low, np.minimum(high, 1.0)))
 
 
 def class_limits(

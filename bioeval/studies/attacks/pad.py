@@ -347,7 +347,7 @@ def _beyond_scores(
 ) -> list[Message]:
     rates = data.rates(np.array([distance]))
     far, frr = float(rates["apcer"][0, -2]), float(rates["bpcer"][0])  # the pooled APCER
-    return beyond_scores(float(to_user(distance, kind)), far, frr, given=given)
+    return beyond_scores(float(to_user(distance, kind)), far, frr, is_given=given)
 
 
 def _eer_and_bpcer_at_apcer(data: Presentations, targets: np.ndarray, kind: Kind) -> Variables:

@@ -68,16 +68,16 @@ class Searched(OpenSetPoints):
     def attempts(self) -> Attempts:
         """Return the attempts at rank 1; any threshold rejects a mate at another rank."""
         mate = np.full(self.genuine, np.nan)
-        first = self.mate[self.ranks == 1]
+        first = self.mate_distance[self.ranks == 1]
         mate[: len(first)] = first
-        return Attempts.with_failures(mate, self.other)
+        return Attempts.with_failures(mate, self.impostor_distances)
 
     def detected(self, threshold: float, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers of mates accepted exactly at each rank, and up to each rank.
 
         `threshold` is a distance; NaN accepts none.
         """
-        accepted = self.ranks[self.mate <= threshold]
+        accepted = self.ranks[self.mate_distance <= threshold]
         return (
             (accepted == ranks[:, None]).sum(axis=1),
             (accepted <= ranks[:, None]).sum(axis=1),

@@ -507,7 +507,7 @@ def _count_searches(
         "subjects": searching,
         "unenrolled_people": unenrolled,
     }
-    mates_at_rank_1 = np.where(all_searches.ranks == 1, all_searches.mate, np.inf)
+    mates_at_rank_1 = np.where(all_searches.ranks == 1, all_searches.mate_distance, np.inf)
     return _Counted(
         fold_dataset(stacked(folds), plan, about, options),
         chosen,
