@@ -124,8 +124,6 @@ def compare(
         - ``_rank_low``, ``_rank_high``: the ranks that the system may have, at one confidence for
           all systems together
         - ``_letters``: systems that share a letter do not differ significantly
-        - ``_supported``: 0 where the pairs of people, or the impostor attempts, are too few for the
-          FAR target, or the people for the FRR target (rule of 3); then there are no limits
 
         Over ``system`` and ``other_system``:
 
@@ -137,8 +135,10 @@ def compare(
         - ``_discordant``: people on whom the systems decide differently, each at its own threshold.
           With fewer than six such people there are no limits, and ``_separated`` is 0.
 
-        Where a measure was not asked for, as at the rank or target of another measure, all of these
-        are NaN.
+        ``_supported``, over the targets alone, is 0 where the pairs of people, or the impostor
+        attempts, are too few for the FAR target, or the people for the FRR target (rule of 3); then
+        there are no limits. Where a measure was not asked for, as at the rank or target of another
+        measure, all of these are NaN.
 
     Raises
     ------

@@ -84,31 +84,50 @@ def by_group(
     Returns
     -------
     xarray.Dataset
-        Over ``group``, sorted, and ``"all"``, all groups together: ``subjects genuine_attempts frr
-        fr``; over ``group`` (of the probe) and ``claimed_group``: ``impostor_attempts far fa``. FAR
-        within a group is where both are the group; ``"all"`` as ``claimed_group`` is any subject,
-        and FAR of all attempts is where both are ``"all"``. Labels are texts, and
-        ``.drop_sel(group="all")`` leaves the totals out. Scalars ``threshold``, and of FAR within
-        groups and FRR: ``fdr`` (1: all groups alike), ``garbe`` (0: all alike), ``far_max_over_min
-        far_max_over_geomean frr_max_over_min frr_max_over_geomean`` (NaN where a rate is 0).
-        ``few_subjects frr_flagged far_flagged`` are 1 where there are fewer than 30 subjects, or
-        fewer than 30 errors are expected at the rate of all groups (``expected_fr expected_fa``):
-        too little to rank groups by.
+        Over ``group``, sorted, and ``"all"``, all groups together:
 
-        With an interval, ``_low`` and ``_high`` of each, NaN of all groups together, whose limits
-        :func:`verification` has. Those of the measures are their smallest and largest values while
-        all rates keep within ``frr_simultaneous_low`` ... ``far_simultaneous_high``, limits that
-        hold for all groups together. ``frr_groups_p far_groups_p``: p-values by permutation, that
-        people of all groups have one distribution. Over ``group, other_group``, of FRR and of FAR
-        within groups (``far_``): ``frr_difference``, the group minus the other one, with limits
-        that hold for all pairs together, and ``frr_separated``; over ``group`` ``frr_letters``.
-        Groups of fewer than 30 subjects have no part in any of these.
+        - ``subjects``, ``genuine_attempts``, ``frr``, ``fr``
+        - ``expected_fr``: false rejects expected at the rate of all groups
+        - ``few_subjects``: 1 where there are fewer than 30 subjects
+        - ``frr_flagged``: 1 where there are fewer than 30 subjects, or fewer than 30 false rejects
+          are expected: too little to rank groups by
+
+        Over ``group`` (of the probe) and ``claimed_group``:
+
+        - ``impostor_attempts``, ``far``, ``fa``: FAR within a group is where both are the group;
+          ``"all"`` as ``claimed_group`` is any subject, and FAR of all attempts is where both are
+          ``"all"``
+        - ``expected_fa`` and ``far_flagged``, in the same way
+
+        Scalars:
+
+        - ``threshold``
+        - ``fdr`` (1: all groups alike) and ``garbe`` (0: all alike), from FAR within groups and FRR
+        - ``far_max_over_min``, ``far_max_over_geomean``, ``frr_max_over_min``,
+          ``frr_max_over_geomean``: NaN where a rate is 0
+
+        Labels are texts, and ``.drop_sel(group="all")`` leaves the totals out.
+
+        With an interval, ``_low`` and ``_high`` of each, NaN for all groups together, whose limits
+        :func:`verification` has. The limits of the measures are their smallest and largest values
+        while all rates keep within their simultaneous limits. Groups of fewer than 30 subjects have
+        no part in any of these:
+
+        - ``frr_simultaneous_low`` ... ``far_simultaneous_high``: limits that hold for all groups
+          together
+        - ``frr_groups_p``, ``far_groups_p``: p-values by permutation, that people of all groups
+          have one distribution
+        - ``frr_difference`` over ``group, other_group``: the group minus the other group, with
+          limits that hold for all pairs together; likewise ``far_`` for FAR within groups
+        - ``frr_separated`` over ``group, other_group``, and ``frr_letters`` over ``group``;
+          likewise ``far_``
 
         Groups of attempts have no ``claimed_group`` and no measures of inequality:
-        ``impostor_attempts far fa`` are over ``group``, and ``subjects`` are those with a probe of
-        the group. With an interval, the differences are those of each person's attempts in two
-        groups, as the systems of :func:`bioeval.compare` are compared: ``frr_p_value far_p_value``
-        are adjusted for the number of pairs (Holm 1979), and ``separated`` follows from them.
+        ``impostor_attempts``, ``far`` and ``fa`` are over ``group``, and ``subjects`` are the
+        subjects with a probe of the group. With an interval, the differences compare each person's
+        attempts in two groups, as :func:`bioeval.compare` compares systems: ``frr_p_value`` and
+        ``far_p_value`` are adjusted for the number of pairs (Holm 1979), and ``separated`` follows
+        from them.
 
     Raises
     ------

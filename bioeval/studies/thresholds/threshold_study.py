@@ -191,29 +191,38 @@ def study_threshold(
 
     Returns
     -------
-    xarray.DataTree
-        The root has ``threshold``, chosen on all data, and the numbers of ``genuine_attempts
-        impostor_attempts`` there. What the data support: ``subjects pairs_of_people impostor_pairs
-        disjoint_pairs``, of open set ``unenrolled_people``.
+    xarray.DataTree The root has:
 
-        ``needs``, of a FAR or FRR target, is what it needs over ``rule`` (the rules of 3 and 30, as
-        numbers): ``subjects_needed``, of FAR also ``impostors_needed``, and ``impostors_missing``,
-        those that are still missing.
+        - ``threshold``, chosen on all data
+        - ``genuine_attempts`` and ``impostor_attempts`` there
+        - ``subjects``, ``pairs_of_people``, ``impostor_pairs``, ``disjoint_pairs``, and for open
+          set ``unenrolled_people``: the independent units that the data have
 
-        ``rates`` has ``far frr hter`` over ``part``, with ``_low`` and ``_high``. At ``"all"`` they
-        are those of all data at this threshold, and optimistic; the limits are those for other
-        subjects of the same population at this very threshold (NaN where the subjects are not
-        known). At ``"test"`` they are expected with new subjects: the means over the test parts of
-        the folds, with their intervals over folds; ``_sd`` and ``_pooled`` are beside them.
+        ``needs`` has what a FAR or FRR target needs over ``rule``, the rules of 3 and 30, as
+        numbers:
+
+        - ``subjects_needed``
+        - ``impostors_needed`` and ``impostors_missing``, for a FAR target
+
+        ``rates`` has ``far``, ``frr`` and ``hter`` over ``part``, with ``_low`` and ``_high``:
+
+        - ``"all"``: the rates of all data at this threshold, which are optimistic. Their limits
+          hold for other subjects of the same population at this very threshold; NaN where the
+          subjects are not known.
+        - ``"test"``: the rates expected with new subjects, as means over the test parts of the
+          folds, with their intervals over folds, ``_sd`` and ``_pooled``
 
         ``folds`` is the dataset of :func:`cross_evaluate`; :func:`aggregate` over ``("repeat",
         "fold")`` has its means, standard deviations and pooled rates.
 
-        With `assure`: ``assured_threshold``, NaN where no threshold is guaranteed (:func:`messages`
-        says why); there ``assured_far`` (of open set a mean over people who are not enrolled) with
-        its upper limit ``assured_far_high``, ``assured_far_attempts``, ``assured_frr frr_price
-        assured_people``; and ``people_estimated``, about how many people a guarantee of the target
-        needs, by a strict threshold with the FAR ``people_far``.
+        With `assure`, the root also has:
+
+        - ``assured_threshold``: NaN where no threshold is guaranteed (:func:`messages` says why)
+        - ``assured_far``, with its upper limit ``assured_far_high``: the FAR there, for open set a
+          mean over people who are not enrolled
+        - ``assured_far_attempts``, ``assured_frr``, ``frr_price``, ``assured_people``
+        - ``people_estimated``: about how many people a guarantee of the target needs, by a strict
+          threshold with the FAR ``people_far``
 
     Raises
     ------
