@@ -7,6 +7,7 @@ embeddings are another file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -125,23 +126,29 @@ def _read_matrix(
 ) -> Scores:
     """Read an array whose labels are elsewhere: embeddings if arguments say so, else scores.
 
-    Columns of embeddings that are `named` are features, whatever they hold.
+    If the columns are `named`, the first column of embeddings is a feature in any case.
     """
+    values = _require_matrix(path, values)
+    if is_matrix(arguments.peek("gallery")) or "metric" in arguments or "average" in arguments:
+        return _read_embeddings(path, values, arguments, as_read, named)
+    sides = labels_of_matrix(path, arguments, *values.shape)
+    kind = arguments.take("kind")
+    scores = Scores(
+        values,
+        kind=kind or "distance",
+        nan=arguments.take("nan", "raise"),
+        name=path.stem,
+        names=arguments.names,
+        **sides,
+    )
+    return scores._with(reading=() if kind else (KIND_ASSUMED,))
+
+
+def _read_embeddings(
+    path: Path, values: Any, arguments: Arguments, as_read: bool, named: bool
+) -> Scores:
     gallery = arguments.peek("gallery")
     gallery = gallery if is_matrix(gallery) else None
-    if gallery is None and "metric" not in arguments and "average" not in arguments:
-        row_count, column_count = _require_matrix(path, values).shape
-        sides = labels_of_matrix(path, arguments, row_count, column_count)
-        kind = arguments.take("kind")
-        nan = arguments.take("nan", "raise")
-        sides |= {
-            "kind": kind or "distance",
-            "nan": nan,
-            "name": path.stem,
-            "names": arguments.names,
-        }
-        scores = Scores(values, **sides)
-        return scores._with(reading=() if kind else (KIND_ASSUMED,))
     options: dict[str, Any] = {
         "metric": arguments.take("metric", "cosine"),
         "nan": arguments.take("nan", "raise"),
@@ -151,7 +158,7 @@ def _read_matrix(
         "as_read": as_read,
         "named": named,
     }
-    probe_features = as_embeddings(_require_matrix(path, values)[:], str(path))
+    probe_features = as_embeddings(values[:], str(path))
     probe_count, feature_count = probe_features.shape
     label_file = arguments.take("labels")
     if gallery is None:
@@ -182,16 +189,20 @@ def _read_matrix(
 
 
 def _features_of(
-    path: Path, values: np.ndarray, templates: TemplateTable, *, by_image: bool
+    path: Path, values: np.ndarray, templates: TemplateTable, average: Sequence[str]
 ) -> np.ndarray:
-    """Return the features of the images, or of the templates, that a table names."""
+    """Return the features of templates that a table names.
+
+    With `average`, each row of `values` is an image of the table, and a template has the mean of
+    its images.
+    """
     features = as_embeddings(values, str(path))
     subjects = templates.columns.get("subject")
     if subjects is not None and len(subjects) == len(features):
         require_features(features, subjects, str(path))
     images = len(templates.columns["template"])
     number = len(templates.names)
-    if len(features) != (images if by_image else number):
+    if len(features) != (images if average else number):
         raise fault(
             path,
             f"has {len(features):,} rows, and {templates.path} names {images:,} images of "
@@ -199,7 +210,14 @@ def _features_of(
             "expected a row for each template, or, with `average` as template,media, for "
             "each image",
         )
-    return features
+    if not average:
+        return features
+    if average[0] != "template":
+        raise DataError(
+            f'`average="{average[0]}"`: the pairs are of templates; expected "template" '
+            "first, as in template,media"
+        )
+    return average_embeddings(features, templates.columns, average, "template")[0]
 
 
 def _refuse_same_template(path: Path, is_same: np.ndarray) -> None:
@@ -225,7 +243,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> 
         )
     templates = read_templates(arguments.take("labels"))
     average = arguments.take("average", ())
-    features = _features_of(path, values, templates, by_image=bool(average))
+    features = _features_of(path, values, templates, average)
     listed = read_comparisons(arguments.take("trials"), arguments)
     enrolled, probe, _ = look_up(listed, templates.names)
     genuine = listed.genuine
@@ -237,13 +255,6 @@ def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> 
             "expected 1 or 0 after the two templates, or `labels` with subject_id",
         )
     _refuse_same_template(listed.path, enrolled == probe)
-    if average:
-        if average[0] != "template":
-            raise DataError(
-                f'`average="{average[0]}"`: the pairs are of templates; expected "template" '
-                "first, as in template,media"
-            )
-        features, _, _ = average_embeddings(features, templates.columns, average, "template")
     metric = arguments.take("metric", "cosine")
     subjects = None
     notes: tuple[Message, ...] = ()
