@@ -27,7 +27,8 @@ from bioeval.scores.stored import StoredRows
 
 # The most bytes that deflate packs into one byte.
 _MOST_INFLATED = 1032
-# Up to this size HDF5 arrays may be larger than their stored bytes can be: they may be fill values.
+# Arrays up to this size are accepted whatever they store, since unwritten HDF5 chunks read as the
+# fill value.
 _MOST_FILLED = 1 << 20
 # The most bytes of the header of a .npy array.
 _MOST_HEADER = 1 << 16
@@ -35,6 +36,8 @@ _MOST_HEADER = 1 << 16
 _DESCRIPTION_BYTES = 4096
 # The most characters of a line of text, of which a damaged file may claim any number.
 _MOST_CHARACTERS = 1 << 16
+# The codec of UTF-16 text in each order of bytes, which is written as numpy does.
+_UTF16 = {"<": "utf-16-le", ">": "utf-16-be"}
 
 
 @dataclass(frozen=True)
@@ -214,7 +217,7 @@ def open_hdf5(path: Path) -> dict[str, Lazy]:
 
 
 def _hdf5_array(path: Path, name: str, link: Any, file: Any) -> Lazy | None:
-    """Return the array of an HDF5 file that has a name; None if the name is of a group of arrays.
+    """Return the array of an HDF5 file that is called `name`; None for a plain group.
 
     Arrays that MATLAB wrote have the attribute ``MATLAB_class``, and reversed dimensions.
     """
@@ -238,7 +241,7 @@ def _hdf5_array(path: Path, name: str, link: Any, file: Any) -> Lazy | None:
     is_text = bool(h5py.check_string_dtype(item.dtype))
     if item.is_virtual or item.external:
         return _refused(path, name, "has its values in other files; copy them into this file")
-    if matlab_class in _NO_ARRAYS or not is_text and item.dtype.kind not in "biuf":
+    if matlab_class in _NO_ARRAYS or (not is_text and item.dtype.kind not in "biuf"):
         return _refused(path, name, _no_array(matlab_class or "struct"), item.shape[::-1])
     if item.attrs.get("MATLAB_empty", 0):
         return Lazy((0, 0), item.dtype, lambda: np.empty((0, 0), item.dtype))
@@ -248,34 +251,51 @@ def _hdf5_array(path: Path, name: str, link: Any, file: Any) -> Lazy | None:
             f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores "
             f"{stored_bytes:,}"
         )
-    shape = item.shape[::-1] if matlab_class else item.shape
-    dtype = item.dtype
     if matlab_class == "char":
-        shape, dtype = shape[:1], np.dtype(f"U{min(prod(shape[1:]), _MOST_CHARACTERS)}")
+        array = _matlab_characters(item)
     elif is_text:
-        dtype = np.dtype("U1")
-    elif matlab_class == "logical":
-        dtype = np.dtype(bool)
+        array = Lazy(item.shape, np.dtype("U1"), lambda: _strings(item))
+    elif matlab_class:
+        array = _matlab_numbers(item, np.dtype(bool) if matlab_class == "logical" else item.dtype)
+    else:
+        array = Lazy(item.shape, item.dtype, lambda: np.asarray(item[...]))
+    rows = None if matlab_class else lambda: StoredRows(item, f"{path}: the array {name!r}")
 
     def read() -> np.ndarray:
-        if 0 in shape:
-            return np.empty(shape, dtype)
+        if 0 in array.shape:
+            return np.empty(array.shape, array.dtype)
         with guarded(path, f"the array {name!r}"):
-            if is_text and not matlab_class:
-                return require_unicode(np.asarray(item.asstr("utf-8")[()]).astype(str))
-            array = np.asarray(item[...])
-            array = array.T if matlab_class else array
-            if matlab_class == "char":
-                return _rows_of_text(np.ascontiguousarray(array, dtype="<u2"), "<")
-            return array.astype(bool) if matlab_class == "logical" else array
+            return array.read()
 
-    rows = None if matlab_class else lambda: StoredRows(item, f"{path}: the array {name!r}")
-    return Lazy(shape, dtype, read, rows)
+    return Lazy(array.shape, array.dtype, read, rows)
+
+
+def _matlab_characters(item: Any) -> Lazy:
+    """Return a matrix of UTF-16 code units as one text for each row of the matrix."""
+    shape = item.shape[::-1]
+    dtype = np.dtype(f"U{min(prod(shape[1:]), _MOST_CHARACTERS)}")
+
+    def read() -> np.ndarray:
+        units = np.ascontiguousarray(np.asarray(item[...]).T, dtype="<u2")
+        return _rows_of_text(units, "<")
+
+    return Lazy(shape[:1], dtype, read)
+
+
+def _matlab_numbers(item: Any, dtype: np.dtype) -> Lazy:
+    def read() -> np.ndarray:
+        return np.asarray(item[...]).T.astype(dtype, copy=False)
+
+    return Lazy(item.shape[::-1], dtype, read)
+
+
+def _strings(item: Any) -> np.ndarray:
+    return require_unicode(np.asarray(item.asstr("utf-8")[()]).astype(str))
 
 
 def _rows_of_text(units: np.ndarray, order: str) -> np.ndarray:
     """Return rows of UTF-16 code units, uint16 (rows, width), as text, str (rows,)."""
-    codec = "utf-16-le" if order == "<" else "utf-16-be"
+    codec = _UTF16[order]
     return np.array([row.tobytes().decode(codec).rstrip(" \x00") for row in units], dtype=str)
 
 
@@ -428,8 +448,7 @@ def _code_units(raw: bytes, stored_type: int, order: str, rows: int) -> np.ndarr
     if stored_type not in _CHARACTERS:
         raise ValueError(f"characters stored as type {stored_type}")
     if _CHARACTERS[stored_type] == "utf-8":
-        codec = "utf-16-le" if order == "<" else "utf-16-be"
-        units = np.frombuffer(raw.decode("utf-8").encode(codec), f"{order}u2")
+        units = np.frombuffer(raw.decode("utf-8").encode(_UTF16[order]), f"{order}u2")
     else:
         units = np.frombuffer(raw, order + _CHARACTERS[stored_type])
     return np.ascontiguousarray(units.astype(f"{order}u2").reshape(rows, -1, order="F"))
