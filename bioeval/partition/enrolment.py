@@ -40,8 +40,8 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         may be enrolled, rounded to the nearest and at least 1 (and, without `enrol`, leaving at
         least one probe). None enrols all that `enrol` lets.
     by : str or sequence of str
-        What the number is of: each subject, or with ``by=("subject", "camera")`` each combination
-        of a subject with a value of this metadata column; one that has fewer templates enrols all.
+        Unit of the number: each subject, or with ``by=("subject", "camera")`` each combination of a
+        subject with a value of this metadata column; one that has fewer templates enrols all.
     quality : str, optional
         A metadata column: the templates with the **largest** values are enrolled, the earlier
         one of two equals. Otherwise the choice is random.
@@ -51,9 +51,9 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
         probes; those that might have been enrolled and are not are left out, since probes of
         the enrolling session would flatter the system.
     too_few : {"raise", "enrol", "probe", "drop"}
-        What becomes of a subject that cannot have both its gallery templates and a probe: an
-        error; all its templates are enrolled (and it never probes); all of them probe (and it
-        is not enrolled); or all are left out.
+        Treatment of a subject that cannot have both its gallery templates and a probe: an error;
+        all its templates are enrolled (and it never probes); all of them probe (and it is not
+        enrolled); or all are left out.
     n_probe : int, optional
         At most this number of templates of each enrolled subject probe, drawn at random from those
         that are not enrolled; the others are left out. None: all of them probe.
@@ -164,7 +164,7 @@ class EnrolledSplit(Splitter[ProbesGallery]):
     unenrolled : float or int
         The proportion of subjects in (0, 1) that are not enrolled, rounded up, or their number.
     enrolled : float or int, optional
-        In place of `unenrolled`: the subjects that are enrolled, a number or a proportion, rounded
+        The subjects that are enrolled, in place of `unenrolled`: a number or a proportion, rounded
         down, of those with templates enough. All others are not enrolled, those with too few
         templates included (or, with ``too_few="drop"``, left out).
     n_repeats : int

@@ -78,9 +78,9 @@ class Experiment(Division[ExperimentParts]):
         number: all their templates probe (PN). The same proportion is left unenrolled where the
         threshold is chosen. None or 0: all are enrolled (PG).
     too_few : {"raise", "enrol", "probe", "drop"}
-        What becomes of a subject with too few templates, as for :class:`ProbeGallerySplit`.
+        Treatment of a subject with too few templates, as for :class:`ProbeGallerySplit`.
     enrolled : float, int or None
-        In place of `unenrolled`: the test subjects that are enrolled, their number or the
+        The test subjects that are enrolled, in place of `unenrolled`: their number or the
         proportion of those with templates enough, as for :class:`EnrolledSplit`. The same
         proportion is enrolled where the threshold is chosen.
     probe_templates : int or None

@@ -156,7 +156,7 @@ def save_all(
     tree : DataTree, Dataset, or mapping of str to either
         A result of :func:`bioeval.evaluate` or of a single task.
     scores : Scores, mapping of str to Scores, or None
-        For the plots of the scores themselves; None leaves them out.
+        Scores for the plots of the scores themselves; None leaves these plots out.
     directory : path
         Created if it does not exist.
     formats : sequence of {"png", "pdf", "svg"}

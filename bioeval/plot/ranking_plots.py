@@ -48,7 +48,8 @@ def ranking(
     ax : matplotlib Axes, optional
         Axes whose place is divided into two. Default: the axes of a new figure.
     measure : str, optional
-        As it was asked for, such as ``"frr_at_far=0.01"``; by default the first.
+        Name of the measure as it was asked for, such as ``"frr_at_far=0.01"``; by default the
+        first.
     **style
         Properties of the points; ``name`` is written in the title.
     """

@@ -214,7 +214,7 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
         a result of :func:`bioeval.cross_evaluate` with `far_targets`, a thin line joins the GAR of
         each fold at these targets, and a bold line their means; at a single target they are dots.
     ax : matplotlib Axes, optional
-        Where to draw. Default: the axes of a new figure.
+        Axes to draw on; by default, the axes of a new figure.
     log : bool
         Whether the FAR axis is logarithmic. It then ends at one of the impostor attempts: the GAR
         attained at FAR 0 is drawn from there on, and the FAR below is shaded.

@@ -102,7 +102,7 @@ def ranked_lists(
     Parameters
     ----------
     scores : Scores
-        At most 30 queries against a gallery; the nearest 40 entries of each are drawn.
+        Scores of at most 30 queries against a gallery; the nearest 40 entries of each are drawn.
     ax, **style
         As for :func:`bioeval.plot.roc`; properties are of the boxes.
     thresholds : increasing sequence of float

@@ -74,7 +74,7 @@ def worst_pairs(
     results : Dataset, DataTree, or mapping of str to either
         The result of :func:`bioeval.worst_pairs`.
     ax : matplotlib Axes, optional
-        Where to draw. Default: the axes of a new figure.
+        Axes to draw on; by default, the axes of a new figure.
     pairs : int
         Pairs of each kind, at most.
     images : str, optional

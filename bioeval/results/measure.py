@@ -39,14 +39,14 @@ class Measure:
         ``function(scores)``, a number; it is called with all scores and with those without each
         group of people.
     label : str, optional
-        In tables; `name` by default.
+        Label in tables; `name` by default.
     larger_is_better : bool
     percent : bool
         Whether it is a proportion from 0 to 1 that tables show in per cent.
     decimals : int
-        In tables, unless in per cent.
+        Number of decimals in tables, unless in per cent.
     meaning : str, optional
-        What it is, in words.
+        Meaning of the measure in words.
     of_prior : bool
         Whether the function takes the prior of a genuine attempt beside the scores.
 
@@ -123,20 +123,20 @@ def scalar(
     name : str
         Name of the variable; a second call with this name replaces the measure of the first.
     meaning : str
-        What it is, in words, with its denominator.
+        Meaning of the measure in words, with its denominator.
     of_rates : callable, optional
         ``of_rates(far, frr)``, of read-only arrays of one shape in [0, 1]. It returns an array of
         this shape. It must increase with FAR, or decrease, or stay, for all FRR, and so with FRR:
         its best value is looked for at the corners of the ROC.
     quotient : pair of sequences of str, optional
-        In place of `of_rates`: the counts above and those below, each summed, of ``ga fr fa gr``
-        (attempts accepted and rejected), ``genuine_attempts`` and ``impostor_attempts``.
+        The counts above and the counts below, each summed, in place of `of_rates`, from ``ga fr fa
+        gr`` (attempts accepted and rejected), ``genuine_attempts`` and ``impostor_attempts``.
     label : str, optional
-        In tables; `name` by default.
+        Label in tables; `name` by default.
     percent : bool
         Whether tables show it in per cent; else with `decimals`.
     decimals : int
-        In tables, unless in per cent.
+        Number of decimals in tables, unless in per cent.
     bounds : pair of float
         Its smallest and its largest possible value; infinite if there is none.
     larger_is_better : bool

@@ -119,7 +119,7 @@ def parse_names(
         The data set of the names. ``"vehicleid"`` takes the lines of its lists, an image and a
         vehicle.
     where : str, optional
-        What to call the list in messages.
+        Name of the list in messages.
 
     Returns
     -------

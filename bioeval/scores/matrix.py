@@ -69,13 +69,14 @@ class Scores(ScoreViews):
         for :func:`bioeval.calibration`. ``"order"``: each row holds only the order of its distances
         (1 = nearest); ranks are right, thresholds across rows are refused.
     nan : {"raise", "reject", "exclude"}
-        What a NaN, a comparison that failed, means: an error; an attempt that no threshold
-        accepts; or no attempt at all.
+        Meaning of NaN, a comparison that failed: an error; an attempt that no threshold accepts; or
+        no attempt at all.
     mask : array_like of bool or int, shape (m, n), optional
-        True where a cell is an attempt, the contrary of the mask of NumPy's masked arrays; or
-        for each cell 0 (ignore), 1 (impostor) or 2 (genuine). Without labels, these numbers alone
-        decide what is genuine, and a square matrix is all-against-all where its whole diagonal is
-        ignored and there is no `gallery_meta`; with labels a mask may only leave cells out.
+        Mask that is True where a cell is an attempt, the contrary of the mask of NumPy's masked
+        arrays; or for each cell 0 (ignore), 1 (impostor) or 2 (genuine). Without labels, these
+        numbers alone decide what is genuine, and a square matrix is all-against-all where its whole
+        diagonal is ignored and there is no `gallery_meta`; with labels a mask may only leave cells
+        out.
     probe_meta, gallery_meta : mapping of str to sequence, optional
         Columns such as ``camera``, ``session`` or ``group``, one value a template. In
         all-against-all, `probe_meta` serves both sides.
@@ -196,7 +197,8 @@ class Scores(ScoreViews):
         labels : sequence, shape (m,)
             The subject of each probe.
         gallery : array_like, shape (n, f), optional
-            If left out, all probes are compared with each other (all-against-all).
+            Features of the gallery. Without it, all probes are compared with each other
+            (all-against-all).
         gallery_labels : sequence, shape (n,), optional
         metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"} or callable
             Distances: ``cosine`` is ``1 - cos``; ``l2``, ``l1`` and ``linf`` may be called
@@ -207,7 +209,7 @@ class Scores(ScoreViews):
             Kind of the scores that a callable returns, and needed with it: whether smaller or
             larger ones are closer. The named metrics give distances.
         dtype : {"float64", "float32"}
-            In which distances are computed; float32 is about twice as fast.
+            Type in which distances are computed; float32 is about twice as fast.
         nan, mask, probe_meta, gallery_meta, name, exclude, distractor_ids, names
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
         average : sequence of str
@@ -306,8 +308,8 @@ class Scores(ScoreViews):
             again with the same score counts once, and comparisons of a template with itself are
             left out, which results say; :func:`compare` and :func:`fuse` align systems by them.
         keep : {"self", "repeated"}, or several of them
-            What to count nevertheless: comparisons of a template with itself, and pairs as often
-            as they are listed.
+            Comparisons that are counted nevertheless: comparisons of a template with itself, and
+            pairs as often as they are listed.
         unordered : bool
             Count a-b and b-a as one attempt, which both orders then have the same score for. By
             default they are two, as in a matrix.
@@ -406,7 +408,7 @@ class Scores(ScoreViews):
         distances : array_like, shape (q, k), optional
             The scores of the entries, in the order of the list.
         kind : {"distance", "similarity", "llr"}
-            What `distances` are: ``"similarity"`` for inner products.
+            Kind of `distances`: ``"similarity"`` for inner products.
         probe_meta, gallery_meta, name, distractor_ids
             As for :class:`Scores`.
         leave_out_query : bool, optional

@@ -83,7 +83,7 @@ def clopper_pearson(
     confidence : float
         Confidence level, two-sided or one-sided.
     side : {"both", "lower", "upper"}
-        For a one-sided bound the other limit is 0 or 1.
+        Side of the interval; for a one-sided bound the other limit is 0 or 1.
 
     Returns
     -------

@@ -160,9 +160,9 @@ def people_counts(
     Parameters
     ----------
     scores : Scores
-        With the subjects of all attempts: a matrix with labels, or pairs that name people.
+        Scores with the subjects of all attempts: a matrix with labels, or pairs that name people.
     thresholds : sequence of float, shape (t,)
-        In the units of the scores, in any order. NaN accepts nothing.
+        Thresholds in the units of the scores, in any order. NaN accepts nothing.
     templates, fusion : str
         An attempt is of single templates, or of all of a person; see :func:`bioeval.verification`.
 

@@ -66,7 +66,7 @@ def nadeau_bengio(
     test_size, train_size : float
         Sizes of the two parts of a fold, in subjects (in pairs where the folds are of pairs).
     confidence : float
-        In (0, 1).
+        Confidence in (0, 1).
 
     Returns
     -------

@@ -200,7 +200,7 @@ def open_set(
         or both. ``"auto"``: the unenrolled if there is any, else leave-subject-out. All-against-all
         is always leave-subject-out.
     far_targets : sequence of float
-        For each, the largest DIR with FAR at most the target, at every rank.
+        FAR targets: for each, the largest DIR with FAR at most the target, at every rank.
     gallery : {"all", "single"}
         ``"all"``: all templates are enrolled. ``"single"``: one template of each subject, drawn
         uniformly for each probe anew; rates are the exact means over all such galleries.
@@ -295,8 +295,8 @@ def closed_set(
     rank_unit, fusion, ties
         As for :func:`open_set`.
     unmated : {"auto", "raise", "skip"}
-        What to do with probes without a usable mate. ``"auto"`` leaves them out and counts them
-        in all-against-all, and is an error with probes against a gallery.
+        Treatment of probes without a usable mate. ``"auto"`` leaves them out and counts them in
+        all-against-all, and is an error with probes against a gallery.
     gallery, interval
         As for :func:`open_set`.
 

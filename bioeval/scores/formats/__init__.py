@@ -67,12 +67,12 @@ def load(
         otherwise. Or a list of pairs in LFW's form (``pairs.txt``), whose names are the labels, and
         whose numbers the metadata ``image_number``.
     kind : {"distance", "similarity", "llr", "order"}, optional
-        What the scores are: what the file says, else distance; of a text that does not say it,
-        required.
+        Kind of the scores; by default, as the file says, else distance. A text that does not say it
+        needs the kind.
     metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"}, optional
         How to compare embeddings: what the file says, else cosine.
     nan : {"raise", "reject", "exclude"}, optional
-        What a comparison that failed means: what the file says, else raise.
+        Meaning of a comparison that failed; by default, as the file says, else raise.
     failed : float, optional
         The score that stands for a comparison that failed in a list, such as -1; a blank score does
         in any case. See `nan`.
@@ -102,7 +102,7 @@ def load(
         "y", "camera": "cam"}``; metadata of one side are ``probe_camera`` or ``gallery_camera``.
         ``indices`` are top-K lists: gallery entries of each query, nearest first.
     lists : mapping, optional
-        What lists alone need: ``as``, ``unordered``, ``keep``, ``missing_pairs``; of top-K lists
+        Options of lists alone: ``as``, ``unordered``, ``keep``, ``missing_pairs``; of top-K lists
         ``first_index`` and ``leave_out_query``. The values are:
 
         - ``as``: ``"matrix"`` reads pairs with names as a matrix, with the probes as rows; pairs

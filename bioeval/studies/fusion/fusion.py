@@ -88,7 +88,7 @@ class SystemFusion(ScoreTransformer):
         min)``, ``"z"`` ``(s - mean) / sd``, ``"tanh"`` ``0.5 (tanh(0.01 (s - mean) / sd) + 1)``,
         over the finite scores of all training attempts.
     weights : mapping of str to float, optional
-        For ``"weighted"``: one per system, 0 or more.
+        Weights for ``"weighted"``, one per system, 0 or more.
 
     Attributes
     ----------

@@ -147,13 +147,13 @@ def repeat(
     curves : bool
         Whether the tree has what is over thresholds, and all ranks, too.
     thresholds : float or increasing array of float, optional
-        With `curves`, the thresholds that all of them share. None: about 1,000 from the smallest to
-        the largest score of the whole matrix.
+        Thresholds that all results share, with `curves`. None: about 1,000 from the smallest to the
+        largest score of the whole matrix.
     n_thresholds : int, optional
-        With `curves`, the number of these in place of about 1,000.
+        Number of thresholds in place of about 1,000, with `curves`.
     max_rank : int, optional
-        With `curves`, the number of ranks; None: 50, or as many as there are gallery templates.
-        Beyond the list of a small gallery, a curve keeps its last value.
+        Number of ranks, with `curves`; None: 50, or as many as there are gallery templates. Beyond
+        the list of a small gallery, a curve keeps its last value.
 
     Returns
     -------

@@ -99,7 +99,7 @@ def gom(
         Card with [gom] or [reid], which defines the gallery of each query. Such as
         ``gom-market1501``; of ``[reid]`` only removal, junk and ties are used.
     ties : {"stable", "pessimistic", "optimistic"}
-        In place of the card's.
+        Treatment of ties in place of the card's.
     max_rank : int, optional
         Number of ranks of CMC and DIR. None: the card's, or 10.
     interval

@@ -106,10 +106,10 @@ def reid(
         distractors match any query; as queries they are left out of all means, counted in
         ``left_out``, and named in a warning.
     cmc : {"first-match", "allshots", "single-gallery-shot", "identity-dedup"}
-        What a CMC counts.
+        The entries that a CMC counts.
     thresholds : float or increasing array of float, optional
-        In the units of the scores: also return precision, recall and F1 of the entries that each
-        query retrieves within each threshold, on the list of average precision.
+        Thresholds in the units of the scores: also return precision, recall and F1 of the entries
+        that each query retrieves within each threshold, on the list of average precision.
     interval
         As for :func:`verification`: intervals of all means over the queries. All queries of an
         identity are left out together; the gallery is fixed. ``"wilson"`` and
