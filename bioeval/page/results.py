@@ -41,10 +41,10 @@ class Document(NamedTuple):
 class _Fingerprint(NamedTuple):
     """The fingerprint of the scores behind a result of a system."""
 
-    title: str  # of the result
+    title: str  # title of the result
     system: str
     fingerprint: str
-    attrs: Mapping[Any, Any]  # of the result; empty if it states no exclusions
+    attrs: Mapping[Any, Any]  # attributes of the result; empty if it states no exclusions
 
 
 @dataclass(frozen=True)

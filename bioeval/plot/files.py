@@ -110,7 +110,7 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
 
 def rendered(figure: Figure, kind: ImageFormat, dpi: float = 150) -> bytes:
     """Return a figure as the bytes of a file; the same figure gives the same bytes."""
-    drawn = io.BytesIO()  # if a disk is full, matplotlib does not close a file
+    drawn = io.BytesIO()  # matplotlib does not close a file if a disk is full
     with _settings():
         figure.savefig(drawn, format=kind, dpi=dpi, metadata=_UNDATED[kind])
     return drawn.getvalue()

@@ -97,7 +97,7 @@ def _notes_on_left_out(
     mask: np.ndarray, rule: str, codes: np.ndarray, comparisons: int, other_orders: int
 ) -> list[Message]:
     """Return messages on comparisons that the rule leaves out, and on pairs that are missing."""
-    templates = np.bincount(codes)  # of each subject
+    templates = np.bincount(codes)  # number of templates of each subject
     expected = {Mask.GENUINE: int((templates * (templates - 1)).sum()) // 2}
     impostors = len(codes) if rule == "unordered" else int(np.count_nonzero(templates))
     expected[Mask.IMPOSTOR] = impostors * (impostors - 1) // 2

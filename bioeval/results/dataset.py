@@ -41,7 +41,7 @@ class Scalars(NamedTuple):
     """Numbers of a task: single ones, or over FAR targets, costs or ranks."""
 
     variables: Variables
-    labels: dict[str, np.ndarray]  # of the dimensions
+    labels: dict[str, np.ndarray]  # labels of the dimensions
     table: Mapping[str, Variable]  # the descriptions of the variables
 
     @classmethod

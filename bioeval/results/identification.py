@@ -273,7 +273,7 @@ class OpenSetPoints:
             row[first_threshold] * ranks + rank - 1, weights, minlength=rows * ranks
         )
         table = added.reshape(rows, ranks)
-        np.cumsum(table, axis=0, out=table)  # in place: the table may be large
+        np.cumsum(table, axis=0, out=table)  # the table may be large: sums replace it
         return table, np.diff(np.flatnonzero(starts_row))
 
 

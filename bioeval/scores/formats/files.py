@@ -162,7 +162,7 @@ class _TextBytes(io.RawIOBase):
         self._path = path
         self._stored = stored
         self._size = path.stat().st_size
-        self._line_bytes = 0  # of the last line so far
+        self._line_bytes = 0  # bytes of the last line so far
         self._bytes_left = MOST_TEXT if bounded else None
         self._ends_in_return = False  # whether the last bytes end in a carriage return
 

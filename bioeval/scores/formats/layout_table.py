@@ -25,7 +25,7 @@ class Row:
 
     pattern: str  # a regular expression for signatures, whose groups are roles
     example: str  # a line of such a list
-    meaning: str = ""  # of the columns; empty: a variant of the row before
+    meaning: str = ""  # meaning of the columns; empty: a variant of the row before
     source: str = ""  # programs and data sets that have the layout
 
 

@@ -122,7 +122,7 @@ class ListedSide:
     """The templates of one side of a list."""
 
     codes: np.ndarray  # int64 (pairs,): the template of each pair
-    names: list[str]  # of the templates
+    names: list[str]  # names of the templates
     subjects: np.ndarray | None  # (templates,)
     meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # each (templates,)
 

@@ -225,7 +225,7 @@ def _kind_of_text(path: Path, arguments: Arguments) -> str:
         )
     if description := foreign(head_of(path)):
         raise fault(path, description)
-    if not is_list and numbers >= 3:  # with fewer numbers, a list is more likely
+    if not is_list and numbers >= 3:  # fewer numbers are more likely a list
         raise fault(
             path,
             "begins with a line of numbers, as a matrix does",

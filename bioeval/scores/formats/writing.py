@@ -39,7 +39,7 @@ class Written:
     """A format in which scores are written."""
 
     what: str  # the content of a file, in words
-    endings: tuple[str, ...]  # of names of files
+    endings: tuple[str, ...]  # endings of names of files
     write: Callable[[Scores, Path], None]
     losses: Callable[[Scores], list[str]]  # sentences on what a file cannot hold
     holds_arrays: bool = False  # whether a file may hold any scores and embeddings

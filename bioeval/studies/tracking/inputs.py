@@ -252,7 +252,7 @@ class SequenceSource:
     value: Any
     role: str  # how errors name it
     length: int | None = None  # number of frames, if a file states it
-    length_from: str = ""  # where the length is stated, in words
+    length_from: str = ""  # place where the length is stated, in words
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ class Pair:
     truth: BoxRows
     result: BoxRows
     frames: int | None  # number of frames of each camera, if known
-    frames_from: str  # where the number is stated, in words
+    frames_from: str  # place where the number is stated, in words
 
 
 def are_trackers(truth: Any, result: Any) -> bool:

@@ -65,7 +65,7 @@ class Scene:
     camera: np.ndarray  # int64: index of the camera of each frame with rows
     cameras: int
     frames: int  # number of frames, with and without rows
-    frames_from: str  # where the number is stated, in words
+    frames_from: str  # place where the number is stated, in words
     notes: list[Message]  # remarks on the data
 
 

@@ -189,7 +189,8 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
         probe_row, probe_meta = tries
         values["try"] = probe_row
     sides = (("probe", probe_meta, probe_row), ("gallery", scores.gallery_meta, column))
-    names_without_slash = without_slashes([*scores.probe_meta, *scores.gallery_meta])  # for netCDF
+    # Names of variables in netCDF have no slash.
+    names_without_slash = without_slashes([*scores.probe_meta, *scores.gallery_meta])
     for side, meta, index in sides:
         for name, data in meta.items():
             key = f"{side}_meta_{names_without_slash[name]}"
