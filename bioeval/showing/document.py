@@ -17,7 +17,7 @@ from bioeval.showing.cells import Label
 from bioeval.showing.header import header_of, joined_texts, rules_of
 from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
-from bioeval.showing.nodes import OVER, Node, distinct_nodes, value_of
+from bioeval.showing.nodes import OVER, Node, distinct_nodes
 from bioeval.showing.notes import notes_of
 from bioeval.showing.rows import Row, rows_of
 from bioeval.showing.sentences import ANSWERS
@@ -271,12 +271,13 @@ def _support(dataset: xr.Dataset) -> list[Text]:
 
 def _least_far(dataset: xr.Dataset) -> Iterator[Text]:
     """Yield the note that no false accept among the data does not show a FAR of 0."""
-    subjects, attempts = (value_of(dataset, x) for x in ("subjects", "impostor_attempts"))
-    if attempts and subjects and subjects > 1:
+    counts = (dataset.variables.get(x) for x in ("subjects", "impostor_attempts"))  # loads no dask
+    subjects, attempts = (0 if x is None or x.dims else int(x.values) for x in counts)
+    if attempts and subjects > 1:
         yield say(
             "no {false accept} in these data does not mean {far} 0 in use: {people:count people} "
             "can show no {far} below {least:rate} (rule of 3)",
-            people=int(subjects),
+            people=subjects,
             least=min(1.0, RuleOf(3) / min(attempts, subjects * (subjects - 1) / 2)),
         )
 
