@@ -399,7 +399,7 @@ class SearchColumns:
         by_rank = {x: np.full((2, *dataset[x].shape), np.nan) for x in ("dir", "dir_at_far")}
         further: dict[str, Limits] = {}
         for rank in {*RANKS} & {*dataset["rank"].values[: self.highest_rank].tolist()}:
-            limits = limits_at(rank, dataset.isel(rank=rank - 1))
+            limits = limits_at(rank, dataset)
             for name, array in by_rank.items():
                 array[:, :, rank - 1] = limits.pop(name)
             further |= limits
@@ -414,13 +414,15 @@ class SearchColumns:
     def _jackknife_limits(self, rank: int, dataset: xr.Dataset) -> dict[str, Limits]:
         """Return the limits of DIR along the curve and at FAR targets; at rank 1 also of the EER.
 
-        `dataset` has the result at the rank.
+        `dataset` has the result at all ranks.
         """
         curve = self.curve(rank)
         targets = dataset["far_target"].values
         limits = {
-            "dir": _complement(curve.frr.limits_at(1 - dataset["dir"].values)),
-            "dir_at_far": self.at_targets(curve, targets, dataset["dir_at_far"].values)[1],
+            "dir": _complement(curve.frr.limits_at(1 - dataset["dir"].values[:, rank - 1])),
+            "dir_at_far": self.at_targets(
+                curve, targets, dataset["dir_at_far"].values[:, rank - 1]
+            )[1],
         }
         if rank == 1 and len(self.grid):
             eers = corrected_to(float(dataset["eer"]), curve.curve.equal_error())
@@ -430,10 +432,10 @@ class SearchColumns:
     def _replicate_limits(self, rank: int, dataset: xr.Dataset) -> dict[str, Limits]:
         """Return the limits of :meth:`_jackknife_limits` by replicates; at rank 1 also of FAR."""
         errors = self._errors(rank)
-        missed = 1 - dataset["dir"].values
+        missed = 1 - dataset["dir"].values[:, rank - 1]
         of_missed = self._rate_curve(self.genuine, errors.frr, missed)
         targets = dataset["far_target"].values
-        detected = self._dir_at_targets(errors, targets, dataset["dir_at_far"].values)
+        detected = self._dir_at_targets(errors, targets, dataset["dir_at_far"].values[:, rank - 1])
         confidence = self.options.confidence
         limits = {
             "dir": _complement(of_missed.limits_at(missed)),
