@@ -81,7 +81,7 @@ _READING = option_group(
     ),
     option(
         "--lists KEY=VALUE",
-        "What lists alone need: as, unordered, keep, missing_pairs; of top-K lists first_index "
+        "Options of lists alone: as, unordered, keep, missing_pairs; of top-K lists first_index "
         "and leave_out_query.",
         ENTRIES,
         multiple=True,
@@ -90,19 +90,19 @@ _READING = option_group(
     option("--header YES|NO", "Whether the first line of a text is no data.", click.BOOL),
     option(
         "--kind",
-        "What the scores are: what the file says, else distance; of a text that does not say it, "
-        "required.",
+        "Kind of the scores; by default, as the file says, else distance. A text that does not "
+        "say it needs the kind.",
         KINDS,
     ),
     option(
         "--nan",
-        "What a comparison that failed means: what the file says, else raise.",
+        "Meaning of a comparison that failed; by default, as the file says, else raise.",
         ["raise", "reject", "exclude"],
     ),
     option(
         "--failed X",
-        "Of lists, the score that stands for a comparison that failed, as -1; a blank score does "
-        "in any case.",
+        "The score that stands for a comparison that failed in a list, such as -1; a blank score "
+        "does in any case.",
         FAILED,
     ),
     option("--metric M", "How to compare embeddings: what the file says, else cosine."),

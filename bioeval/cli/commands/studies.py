@@ -179,7 +179,7 @@ def _refused(name: str) -> Callable[[F], F]:
 )
 @option(
     "--impostors",
-    "Whose searches are non-mated.",
+    "The probes whose searches are non-mated.",
     ["auto", "unenrolled", "leave-subject-out", "both"],
     "auto",
 )

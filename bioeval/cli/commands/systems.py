@@ -306,7 +306,7 @@ def calibration_command(
     required=True,
     multiple=True,
 )
-@option("--top N", "Of method as: number of closest cohort scores of each template.", int)
+@option("--top N", "Number of closest cohort scores of each template, for method as.", int)
 @option("--save FILE", "Write the normalised scores (.npz, .txt, .csv).", name="save_to")
 @option(
     "--min-dcf P,P",

@@ -254,8 +254,8 @@ class Calibrator(ScoreTransformer):
         each class is added at each end before pooling (Laplace's rule of succession), so that
         every ratio is finite.
     prior : float
-        Probability of a genuine attempt for which logistic calibration is best; ``"pav"`` does not
-        depend on it.
+        Prior for which logistic calibration is best. It is the probability of a genuine attempt;
+        ``"pav"`` does not depend on it.
 
     Attributes
     ----------

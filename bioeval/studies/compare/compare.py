@@ -105,8 +105,8 @@ def compare(
         Intervals of each value by itself, and of all differences of a measure together; the method
         has the number and the seed of the replicates, where people are drawn again.
     adjust : {"none", "holm"}
-        Adjust the tests for the number of measures, by Holm's method, and with them ``_separated``,
-        ranks and letters.
+        Adjust the tests for the number of measures, by Holm's method. The adjustment also changes
+        ``_separated``, ranks and letters.
     protocol : str, path or Protocol, optional
         Card of re-identification by which to compare. It has a ``[reid]`` section, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.
