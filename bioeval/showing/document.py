@@ -14,7 +14,7 @@ from bioeval.results.support import RuleOf
 from bioeval.scores.kind_check import KIND_DOUBTS
 from bioeval.showing.blocks import Block, Detail, Legend, Messages, Paragraph, Section
 from bioeval.showing.cells import Label
-from bioeval.showing.header import header_of, joined_texts, rules_of
+from bioeval.showing.header import header_of, joined_texts, rules_of, use_of_threshold
 from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
 from bioeval.showing.nodes import OVER, Node, distinct_nodes
@@ -32,6 +32,9 @@ SUPPORT = ("target-not-supported", "target-uncertain")
 
 #: A message that stands above the table of its task, whose numbers mislead without it.
 _CAUTION = "galleries-of-different-sizes"
+
+#: Answers that name a threshold; a sentence says for which attempts it is.
+_WITH_THRESHOLD = {"threshold-accepts", "install-threshold"}
 
 #: Messages that are not repeated below the tables, which have notes or marks for them.
 _SHOWN_BY_TABLES = (*SUPPORT, _CAUTION, "limit-not-supported")
@@ -98,6 +101,9 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
     for answer in messages.answers:
         of_some = say("{about:names}: {answer}", about=answer.about, answer=answer)
         blocks.append(Paragraph(of_some if answer.about else answer, "answer"))
+    chosen = [x for x in nodes if _WITH_THRESHOLD & {m.code for m in messages_of(x.dataset.attrs)}]
+    uses = {x.name_of_system(): [use_of_threshold(x.dataset.attrs)] for x in chosen}
+    blocks += (Paragraph(text, "answer") for text in joined_texts(uses))
     blocks += sections
     if detail != "brief":
         blocks.append(Legend(_explained(tasks)))

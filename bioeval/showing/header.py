@@ -332,6 +332,25 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     return f"the score of a subject is {words.get(method, of_all)}"
 
 
+def use_of_threshold(attrs: Attributes) -> Text:
+    """Return which attempts a chosen threshold is for, and why not for others."""
+    if "rank_unit" in attrs:
+        return "The threshold is for searches of this gallery: another gallery needs another one."
+    if "use" in attrs:
+        text = (
+            "The threshold is for claims of this kind: {use}. Other numbers of templates or tries "
+            "need another threshold."
+        )
+        return say(text, use=str(attrs["use"]))
+    is_list = attrs["layout"] == "pairs"
+    attempt = "as in the list of pairs" if is_list else "one template against one"
+    text = (
+        "The threshold is for single comparisons ({attempt}). Where the best of several "
+        "comparisons decides, {far} is higher: choose another threshold for such attempts."
+    )
+    return say(text, attempt=attempt)
+
+
 def _size_of_gallery(attrs: Attributes) -> str:
     """Return the size of the gallery in words; impostors may search one subject fewer."""
     genuine = attrs["genuine_gallery_subjects"]

@@ -49,9 +49,10 @@ no-threshold-promised: No threshold can be guaranteed to meet the target: {why}.
     these data is {people_far:rate}.]
 nothing-to-install: No threshold can be recommended: {why}.
 threshold-accepts: {status}: accept where the {scores} {sign} {threshold:threshold}.[ It is
-    provisional, because {why}.][ On {people}, expect {far} {far_new:rate} ({far_low:rate} to
-    {far_high:rate}) and {frr} {frr_new:rate} ({frr_low:rate} to {frr_high:rate}).][ {far} of at
-    most {target:rate} is not guaranteed.]
+    provisional, because {why}.][ On {people}, expect {far} {far_new:rate} (confidence interval
+    {far_low:rate} to {far_high:rate}) and {frr} {frr_new:rate} ({frr_low:rate} to
+    {frr_high:rate}).][ In use, {far} may be above the target of {target:rate}: to be safer, choose
+    a lower target or test more people.]
 threshold-accepts-nothing: {status}: accept nothing.
 promise-kept: Shown: the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is at most
     {promise:rate}; with {confidence:rate} confidence, it is at most {high:rate}.
