@@ -95,7 +95,10 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
     texts_above: list[Text] = []
     sections = [_section(task, several, texts_above) for task in tasks]
     notes = [*notes_of([row for task in tasks for row in task.rows], sections)]
-    if nodes[0].result_type in ("verification", "open-set"):
+    with_thresholds = {"verification", "open-set"}
+    if sum(x.is_defined and x.nodes[0].result_type in with_thresholds for x in tasks) > 1:
+        notes.append("Each threshold is for its own task: do not use it for another task.")
+    if nodes[0].result_type in with_thresholds:
         notes.append("be.study_threshold (bioeval threshold) chooses a threshold for use.")
     blocks = [*messages.alarms, header_of(nodes, verbose=detail != "brief")]
     for answer in messages.answers:
