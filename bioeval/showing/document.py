@@ -275,6 +275,9 @@ def _support(dataset: xr.Dataset) -> list[Text]:
     notes: list[Text] = list(by_parts.pop((), ()))
     for parts, messages in by_parts.items():
         notes.append(say("{parts:names}: {messages:messages}", parts=parts, messages=messages))
+    if by_parts and "fold" in dataset.dims:
+        larger = "larger test parts" if "experiment" in dataset.attrs else "fewer, larger folds"
+        notes.append(f"use {larger} or test more people")
     return notes
 
 

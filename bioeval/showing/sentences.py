@@ -346,8 +346,8 @@ one-part!: there is only one {unit}: no interval and no standard deviation; divi
 pairs-across-parts: each division into folds leaves {pairs:count pairs} of subjects in different
     parts untested, and tests {tested:count}; fewer folds test more
 galleries-of-different-sizes: training and test have galleries of different sizes, and a search of a
-    smaller gallery is easier: compare their rates neither with each other nor with the rates of all
-    data
+    smaller gallery is easier: the rates are not comparable with each other, with the rates of an
+    evaluation without folds, or with the rates of any larger gallery
 subjects-in-both-parts!: up to {subjects:count subjects} of a test part are in its training part,
     too (in {parts:count} of {number:count} {unit}s): the rates are not those of new people. Divide
     by subject, as SubjectKFold does

@@ -299,7 +299,6 @@ def _messages(
     # Targets that the test parts are too small for, infinite costs, and ties.
     if options.far_targets is not None and options.task != "closed_set":
         people = None if about.people is None else int(values["subjects"][:, 1].min())
-        remedy = "fewer folds have" if unit == "fold" else "a larger test part has"
         genuine_attempts, impostor_attempts = (int(x.min()) for x in attempts.values())
         messages = support_of_parts(
             options.far_targets,
@@ -310,8 +309,7 @@ def _messages(
             searched=options.task == "open_set",
         )
         for message in messages:
-            where = f"the smallest test part ({remedy} more people)"
-            yield message.concerning(options.in_words, where)
+            yield message.concerning(options.in_words, "the smallest test part")
     if infinite := int(np.isinf(values.get("cllr", np.zeros(1))).sum()):
         yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
     if "tied" in values and (tied := int(values["tied"].sum())):
