@@ -252,7 +252,7 @@ def _cell(row: Row) -> Text:
     if row.statistic != "separated":
         return row.cell
     better = row.system if row.value > 0 else row.other_system
-    return Label(better) if row.value else "not shown"
+    return Label(better) if row.value else "undecided"
 
 
 def _pairs(rows: Sequence[Row], id: str) -> Table:
