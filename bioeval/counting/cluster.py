@@ -26,7 +26,7 @@ from bioeval.base.progress import report_rows
 from bioeval.base.threads import at_most
 from bioeval.base.version import __version__
 from bioeval.counting.parts import Parts, RowParts, TileParts, show_blocks
-from bioeval.counting.squares import Squares
+from bioeval.counting.tiled_scores import TiledScores
 from bioeval.scores.blocks import Mates
 
 R = TypeVar("R")
@@ -47,7 +47,7 @@ class Workers:
         self.parts = parts
         self.scores_at_workers = None
         if isinstance(parts, TileParts):
-            value: tuple[Any, ...] = parts.scores, parts.squares.source, parts.squares.fused
+            value: tuple[Any, ...] = parts.scores, parts.tiled.source, parts.tiled.fused
             self.sent = Sent(value, _tiles)
         else:
             self.sent = Sent((parts.scores, parts.step, parts.grouped), _rows)
@@ -155,7 +155,7 @@ class Sent:
 
 
 def _tiles(scores: Any, source: Any, fused: bool) -> TileParts:
-    return TileParts(Squares(scores, source, fused=fused))
+    return TileParts(TiledScores(scores, source, fused=fused))
 
 
 def _rows(scores: Any, step: int, grouped: bool) -> RowParts:

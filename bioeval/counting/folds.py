@@ -185,7 +185,7 @@ class FoldAttempts(Reducer):
         if {"eer", "far"}.isdisjoint(rule.name for rule in self.rules):
             self.counter.kept_cells[:] = False
         shape = divisions, self.folds, self.folds
-        self.sides = 1 + (isinstance(parts, TileParts) and parts.squares.symmetric)
+        self.sides = 1 + (isinstance(parts, TileParts) and parts.tiled.symmetric)
         #: Impostor scores by the folds of probe and gallery, and by cell; and failed attempts.
         self.tables = np.zeros((*shape, len(self.counter.kept_cells)), dtype=np.int64)
         self.failed = np.zeros(shape, dtype=np.int64)

@@ -37,7 +37,7 @@ from bioeval.scores.rows import (
 )
 
 if TYPE_CHECKING:
-    from bioeval.counting.squares import Squares
+    from bioeval.counting.tiled_scores import TiledScores
 
 #: Counts a block; used by one thread.
 Add = Callable[[Block], None]
@@ -325,37 +325,37 @@ class TileParts(Parts):
 
     few = False
 
-    def __init__(self, squares: Squares):
-        self.squares = squares
-        self.scores = squares.scores
-        self.dtype = squares.source.dtype
+    def __init__(self, tiled: TiledScores):
+        self.tiled = tiled
+        self.scores = tiled.scores
+        self.dtype = tiled.source.dtype
 
     @property
     def size(self) -> int:
-        return math.prod(self.squares.shape) // (1 + self.squares.symmetric)
+        return math.prod(self.tiled.shape) // (1 + self.tiled.symmetric)
 
     @cached_property
     def mates(self) -> Mates:
-        return Mates(*self.squares.mates(), self.scores.shape[0])
+        return Mates(*self.tiled.mates(), self.scores.shape[0])
 
     def sample(self) -> list[Block]:
         """Return tiles from all over the product; most are kept for the next visit."""
-        squares = self.squares
-        tiles = len(squares.rows) * len(squares.columns)
+        tiled = self.tiled
+        tiles = len(tiled.rows) * len(tiled.columns)
         # The sample grows with very many tiles: points are then expected among fewer scores.
         times = max(1, tiles // (SAMPLE_PROPORTION * SAMPLE_TILES))
-        sampled_tiles = squares.spread(min(times * SAMPLE_TILES, tiles))
+        sampled_tiles = tiled.spread(min(times * SAMPLE_TILES, tiles))
         blocks: dict[int, list[Block]] = {}
 
-        def take() -> Callable[..., None]:
+        def make_visitor() -> Callable[..., None]:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
                 if turn < SAMPLE_TILES:
-                    squares.kept.setdefault((i, j), tile.copy())
+                    tiled.kept.setdefault((i, j), tile.copy())
                 blocks[turn] = self.blocks(i, j, tile.copy())
 
             return visit
 
-        squares.visit(sampled_tiles, take, again=True)
+        tiled.for_each_tile(sampled_tiles, make_visitor, keep=True)
         return [block for k in sorted(blocks) for block in blocks[k]]
 
     def first(self) -> Block:
@@ -363,13 +363,13 @@ class TileParts(Parts):
 
     def parts(self, number: int) -> list[range]:
         """Return bands of tiles in about `number` parts."""
-        return self.squares.bands(number)
+        return self.tiled.bands(number)
 
     def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
-        squares = self.squares
-        bands = range(len(squares.rows)) if part is None else part
+        tiled = self.tiled
+        bands = range(len(tiled.rows)) if part is None else part
 
-        def taken() -> Callable[..., None]:
+        def make_visitor() -> Callable[..., None]:
             add = take()
 
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
@@ -378,19 +378,20 @@ class TileParts(Parts):
 
             return visit
 
-        squares.visit(squares.tiles_of(bands), taken, progress=True)
+        tiled.for_each_tile(tiled.tiles_of(bands), make_visitor, progress=True)
 
     def blocks(self, i: int, j: int, values: np.ndarray) -> list[Block]:
         """Return a tile as a block, with NaN in place of mates.
 
         There is a second block, the mirror image, if the image does not leave out the same pairs.
         """
-        squares = self.squares
+        tiled = self.tiled
         lines = self._lines
-        squares.without_mates(i, j, values)
-        row, column = squares.row[squares.rows[i]], squares.column[squares.columns[j]]
-        is_mirrored = squares.symmetric and i != j
-        number = len(squares.columns)
+        tiled.without_mates(i, j, values)
+        row = tiled.row_at_position[tiled.rows[i]]
+        column = tiled.column_at_position[tiled.columns[j]]
+        is_mirrored = tiled.symmetric and i != j
+        number = len(tiled.columns)
         if not self.scores.exclusions.of_all:
             mirrored = lines[i] if is_mirrored else None
             return [
@@ -408,7 +409,7 @@ class TileParts(Parts):
 
     @cached_property
     def _lines(self) -> list[BlockLines]:
-        columns = self.squares.columns
+        columns = self.tiled.columns
         people = self.scores.gallery_order.subjects
         lines = []
         for j, layers in enumerate(columns.layers):
@@ -542,11 +543,11 @@ def parts_of(scores: Scores, *, nearest: bool, grouped: bool = True) -> Parts:
     if scores.layout == "top-k":
         return ListParts(scores)
     if nearest and not has_few(scores):
-        from bioeval.counting.squares import Squares
+        from bioeval.counting.tiled_scores import TiledScores
 
-        squares = Squares.from_scores(scores, fused=grouped)
-        if squares is not None:
-            return TileParts(squares)
+        tiled = TiledScores.from_scores(scores, fused=grouped)
+        if tiled is not None:
+            return TileParts(tiled)
     return RowParts(scores, grouped=grouped)
 
 

@@ -113,50 +113,53 @@ def sides_of_matrix(
         sides = _square_sides(probe.labels, gallery.meta, probe_count, gallery_count)
     else:
         sides = _two_sides(probe.labels, gallery.labels, probe_count, gallery_count)
-    columns = as_meta(probe.meta, probe_count, "probe_meta")
-    enrolled = (
-        None if gallery.meta is None else as_meta(gallery.meta, gallery_count, "gallery_meta")
-    )
-    square = sides["probe_ids"] is sides["gallery_ids"]
-    sides |= {"_probe_meta": columns, "_gallery_meta": columns if square else enrolled or {}}
-    sides |= _names_of_sides(sides, template_names, names)
+    is_square = sides["probe_ids"] is sides["gallery_ids"]
+    probe_meta = as_meta(probe.meta, probe_count, "probe_meta")
+    gallery_meta = {}
+    if gallery.meta is not None:
+        gallery_meta = as_meta(gallery.meta, gallery_count, "gallery_meta")
+    sides["_probe_meta"] = probe_meta
+    sides["_gallery_meta"] = probe_meta if is_square else gallery_meta
+    sides |= _names_of_sides(sides, template_names, names, is_square=is_square)
     sides["remarks"] = tuple(probe.order.remarks | gallery.order.remarks | dict.fromkeys(remarks))
     if probe.labels is not None:
         codes = sides["_codes"].apart(no_person, sides["probe_ids"], sides["gallery_ids"])
-        checked = None if mask is None else as_mask(mask, shape, codes)
-        sides |= {"_codes": codes, "mask": checked}
+        sides["_codes"] = codes
+        sides["mask"] = None if mask is None else as_mask(mask, shape, codes)
     return sides
 
 
 def _given_sides(
     values: Any, labels: tuple[Any, Any], mask: Any, metas: tuple[Any, Any], names: Any
 ) -> tuple[GivenSide, GivenSide]:
-    """Return the labels, metadata and order of the probes and of the gallery, as they were given.
+    """Return labels, metadata and order of the probes and of the gallery, as they were given."""
+    labels, values = _labels_and_names(values, labels, mask, metas, names)
+    probe_labels, gallery_labels = labels
+    probe_order = order_of_side(values, 0, probe_labels, names, 0)
+    probe = GivenSide(probe_labels, metas[0], probe_order, ARGUMENTS[0])
+    labels_of_columns = probe_labels if gallery_labels is None else gallery_labels
+    gallery_order = order_of_side(values, 1, labels_of_columns, names, 1)
+    gallery = GivenSide(gallery_labels, metas[1], gallery_order, ARGUMENTS[1])
+    if probe_labels is not None and gallery_labels is None and metas[1] is None:
+        gallery.take_from_rows(probe, names)
+    return probe, gallery
+
+
+def _labels_and_names(
+    values: Any, labels: tuple[Any, Any], mask: Any, metas: tuple[Any, Any], names: Any
+) -> tuple[tuple[Any, Any], Any]:
+    """Return the labels of both sides, and the table that names templates; None for no names.
 
     Without labels, the index and the columns of a table are labels, and do not name templates.
     """
-    table = names_of_table(values) if labels[1] is mask is None else None
-    if table is not None and not (
-        labels[0] is None or are_subjects(index_names(values), labels[0])
-    ):
-        table = None
-    if table is not None:
-        labels = labels_of_table(*table, labels[1], has_names=_have_names(metas, names))
-    indexed = None if table is not None else values
-    probe, gallery = (
-        GivenSide(
-            labels[side],
-            metas[side],
-            order_of_side(
-                indexed, side, labels[side if labels[side] is not None else 0], names, side
-            ),
-            ARGUMENTS[side],
-        )
-        for side in (0, 1)
-    )
-    if labels[0] is not None and labels[1] is metas[1] is None:
-        gallery.take_from_rows(probe, names)
-    return probe, gallery
+    if labels[1] is not None or mask is not None:
+        return labels, values
+    table = names_of_table(values)
+    if table is None:
+        return labels, values
+    if labels[0] is not None and not are_subjects(index_names(values), labels[0]):
+        return labels, values
+    return labels_of_table(*table, has_names=_have_names(metas, names)), None
 
 
 def order_of_side(values: Any, axis: int, labels: Any, names: Any, side: int) -> RowOrder:
@@ -174,14 +177,14 @@ def _have_names(metas: tuple[Any, Any], names: Any) -> bool:
 
 
 def labels_of_table(
-    rows: np.ndarray, columns: np.ndarray, gallery_labels: Any, has_names: bool
-) -> tuple[Any, Any]:
-    """Return the index and the columns of a table as labels of both sides.
+    rows: np.ndarray, columns: np.ndarray, *, has_names: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the index and the columns of a table as labels; no labels of the gallery if equal.
 
     Raise where both hold the same labels in another order, unless metadata name the templates.
     """
-    if gallery_labels is not None or np.array_equal(rows, columns):
-        return rows, gallery_labels
+    if np.array_equal(rows, columns):
+        return rows, None
     if not has_names and Counter(rows.tolist()) == Counter(columns.tolist()):
         raise DataError(
             "the rows and the columns of the table have the same labels in another order: it is "
@@ -193,15 +196,21 @@ def labels_of_table(
 
 
 def _names_of_sides(
-    sides: Attributes, template_names: tuple[pd.Index | None, pd.Index | None], names: Any
+    sides: Attributes,
+    template_names: tuple[pd.Index | None, pd.Index | None],
+    names: Any,
+    *,
+    is_square: bool,
 ) -> Attributes:
     """Return the names of both sides, and the identities of probes by their names.
 
-    Names are dropped if they are the labels of the templates, or merely count them.
+    If the scores are square, both sides are the same templates. Names are dropped if they are the
+    labels of the templates, or merely count them.
     """
     labelled = sides.get("_labelled", True)
-    square = sides["probe_ids"] is sides["gallery_ids"]
-    probe, gallery = (template_names[0],) * 2 if square else template_names
+    probe, gallery = template_names
+    if is_square:
+        gallery = probe
     labels = (sides["probe_labels"], sides["gallery_labels"]) if labelled else (None, None)
     if are_no_names((probe, gallery), labels):
         probe = gallery = None
@@ -214,7 +223,7 @@ def _names_of_sides(
             )
         require_each_once(names_of_side, noun)
     names_found: Attributes = {"_probe_names": probe, "_gallery_names": gallery}
-    if square:
+    if is_square:
         return names_found
     if probe is None or gallery is None:
         if names is not None:
@@ -285,18 +294,19 @@ def _subjects_of_mask(
     if gallery_labels is not None:
         raise DataError("`gallery_labels` is given without `labels`; expected both")
     mask = as_mask(mask, (probe_count, gallery_count), None)
-    square = one_set and probe_count == gallery_count and not mask.diagonal().any()
-    probe, gallery, consistent = subjects_of_mask(mask, square)
+    is_square = one_set and probe_count == gallery_count and not mask.diagonal().any()
+    probe, gallery, is_consistent = subjects_of_mask(mask, is_square)
     gallery_ids = np.arange(gallery_count, dtype=np.int64)
+    probe_ids = gallery_ids
+    if not is_square:
+        probe_ids = np.arange(gallery_count, gallery_count + probe_count, dtype=np.int64)
     return {
         "mask": mask,
         "_labelled": False,
-        "_mask_is_consistent": consistent,
+        "_mask_is_consistent": is_consistent,
         "probe_labels": probe,
         "gallery_labels": gallery,
-        "probe_ids": gallery_ids
-        if square
-        else np.arange(gallery_count, gallery_count + probe_count, dtype=np.int64),
+        "probe_ids": probe_ids,
         "gallery_ids": gallery_ids,
         "_codes": Codes(probe, gallery),
     }
@@ -348,7 +358,8 @@ def searched_lists(
         "_gallery_meta": as_meta(entries.meta, entry_count, "gallery_meta"),
         "_codes": codes,
     }
-    attributes |= _names_of_sides(attributes, (queries.order.names, entries.order.names), "auto")
+    template_names = queries.order.names, entries.order.names
+    attributes |= _names_of_sides(attributes, template_names, "auto", is_square=False)
     named = None
     if attributes["_probe_names"] is not None and attributes["_gallery_names"] is not None:
         named = np.where(attributes["probe_ids"] < entry_count, attributes["probe_ids"], -1)

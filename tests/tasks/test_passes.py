@@ -67,7 +67,7 @@ def test_no_more_passes_than_needed(name, people, monkeypatch):
         return tile_of(self, i, j, buffer)
 
     monkeypatch.setattr("bioeval.scores.blocks.LISTED", 0)
-    monkeypatch.setattr("bioeval.counting.squares.LARGEST", {4: 16, 8: 16})
+    monkeypatch.setattr("bioeval.counting.tiled_scores.LARGEST", {4: 16, 8: 16})
     crowd = be.simulate_embeddings(people, 4, random_state=1)
     systems = [
         streaming(crowd.embeddings, crowd.labels, metric=metric) for metric in ("l2", "cosine")

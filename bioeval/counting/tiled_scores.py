@@ -26,8 +26,8 @@ from bioeval.scores.people import knows_people
 # The most bytes of tiles that are kept for the next visit.
 MOST_KEPT = 64 << 20
 
-#: Takes a tile: the number of the visit, the tile's band of rows, its columns, and its scores.
-Visit = Callable[[int, int, int, np.ndarray], None]
+#: Receives a tile: its turn in the sequence of tiles, its `i` and `j`, and its scores.
+Visitor = Callable[[int, int, int, np.ndarray], None]
 
 
 def source_of_tiles(scores: Any) -> EmbeddingSource | None:
@@ -54,37 +54,45 @@ def begin_tiles(scores: Any) -> bool:
     return scores.streams or scores.cells.source.begin_count()
 
 
-class Squares:
+class TiledScores:
     """The tiles of scores that are computed from embeddings, and the mates of their probes.
 
-    The layout of the tiles is the same in all passes.
+    The layout of the tiles is the same in all passes. There are four kinds of indices:
+
+    - a row or a column of the scores
+    - a position: its place in the order in which the tiles have the rows, or the columns
+    - a band: a run of positions of rows, `rows[i]`, or of columns, `columns[j]`
+    - a tile ``(i, j)``: band `i` of the rows, and band `j` of the columns
     """
 
     def __init__(self, scores: Scores, source: EmbeddingSource, *, fused: bool):
-        self.scores, self.source, self.fused = scores, source, fused
+        self.scores = scores
+        self.source = source
+        self.fused = fused
         gallery = scores.gallery_order
         self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
         largest = LARGEST[source.dtype.itemsize]
         columns = TemplateTiles.of_subjects(gallery.starts, largest, *([] if fused else [1]))
-        #: The column, and the row, of the scores at each position of the tiles.
-        self.column = gallery.columns[0][columns.order]
-        rows = columns
-        self.row = self.column
+        self.columns = columns
+        self.column_at_position = gallery.columns[0][columns.order]
+        self.rows = columns
+        self.row_at_position = self.column_at_position
         if not self.symmetric:
-            rows = TemplateTiles.of_probes(gallery.probe_group, largest)
-            self.row = rows.order
-        self.rows, self.columns = rows, columns
-        self.shape = len(self.row), len(self.column)
-        #: The position of the probe itself among the columns, -1 for none.
-        position_in_tiles = np.empty(len(self.column), dtype=np.int64)
-        position_in_tiles[columns.order] = np.arange(len(self.column))
-        position = gallery.probe_position[self.row]
-        self.itself = np.where(position >= 0, position_in_tiles[position], -1)
+            self.rows = TemplateTiles.of_probes(gallery.probe_group, largest)
+            self.row_at_position = self.rows.order
+        self.shape = len(self.row_at_position), len(self.column_at_position)
+        # The position of each column, by the column's place in the gallery.
+        position_in_tiles = np.empty(self.shape[1], dtype=np.int64)
+        position_in_tiles[columns.order] = np.arange(self.shape[1])
+        place_in_gallery = gallery.probe_position[self.row_at_position]
+        #: For each position of a row, the position of the same template among the columns; -1 if
+        #: the gallery lacks it.
+        self.own_position = np.where(place_in_gallery >= 0, position_in_tiles[place_in_gallery], -1)
         #: Tiles that were computed and not yet counted.
         self.kept: dict[tuple[int, int], np.ndarray] = {}
 
     @classmethod
-    def from_scores(cls, scores: Scores, *, fused: bool = True) -> Squares | None:
+    def from_scores(cls, scores: Scores, *, fused: bool = True) -> TiledScores | None:
         """Return the tiles of scores; None if they cannot be counted by tiles.
 
         If templates of a subject are `fused`, they are laid out in layers.
@@ -105,45 +113,46 @@ class Squares:
 
     @cached_property
     def tiles(self) -> EmbeddingTiles:
+        """The tiles by rows of the embeddings, in place of rows and columns of the scores."""
         scores = self.scores
         rows = TemplateTiles(
-            composed(scores.cells.rows, self.row),
+            composed(scores.cells.rows, self.row_at_position),
             self.rows.starts,
             self.rows.subjects,
             self.rows.layers,
         )
         columns = TemplateTiles(
-            composed(scores.cells.columns, self.column),
+            composed(scores.cells.columns, self.column_at_position),
             self.columns.starts,
             self.columns.subjects,
             self.columns.layers,
         )
         return EmbeddingTiles(self.source, rows, columns, self.symmetric)
 
-    def visit(
+    def for_each_tile(
         self,
         tiles: Sequence[tuple[int, int]],
-        take: Callable[[], Visit],
+        make_visitor: Callable[[], Visitor],
         *,
         progress: bool = False,
-        again: bool = False,
+        keep: bool = False,
     ) -> None:
-        """Show tiles to functions that `take` makes for threads.
+        """Hand each tile to a visitor; `make_visitor` is called once in each thread.
 
-        Tiles are computed, or taken from the kept tiles, which stay for the next visit if `again`.
+        Tiles are computed, or taken from the kept tiles, which stay for the next pass with `keep`.
         """
         caller = threading.get_ident()
-        kept_tile = self.kept.get if again else self.kept.pop
+        kept_tile = self.kept.get if keep else self.kept.pop
 
         def compute(turns: Iterator[int]) -> None:
             buffer = np.empty(self.tiles.size, dtype=self.source.dtype)
-            visit = take()
+            visit = make_visitor()
             for turn in turns:
                 i, j = tiles[turn]
                 tile = kept_tile((i, j), None)
                 visit(turn, i, j, self.tiles.compute(i, j, buffer) if tile is None else tile)
                 if progress and threading.get_ident() == caller:
-                    report_rows(len(self.row) * turn // len(tiles), self.scores.shape[0])
+                    report_rows(self.shape[0] * turn // len(tiles), self.scores.shape[0])
 
         if tiles:
             _ = self.tiles  # cached before threads use it
@@ -206,46 +215,44 @@ class Squares:
 
     def mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rows, columns and distances of the genuine attempts, in order."""
+        tiles_with_mates = self._tiles_with_mates()
         mates: list[tuple[np.ndarray, ...]] = []
 
-        def take() -> Visit:
-            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
-                rows = self.rows[i]
-                columns = self.columns[j]
-                self.complete(i, j, tile)
-                row_in_tile, column_in_tile = self._same_subject(i, j)
-                row, column = self.row[rows][row_in_tile], self.column[columns][column_in_tile]
-                is_attempt = self.itself[rows][row_in_tile] != columns.start + column_in_tile
-                is_attempt &= ~excluded(self.scores, row, column) & ~np.isnan(
-                    tile[row_in_tile, column_in_tile]
-                )
-                mates.append(
-                    (
-                        row[is_attempt],
-                        column[is_attempt],
-                        tile[row_in_tile[is_attempt], column_in_tile[is_attempt]],
-                    )
-                )
-                # Tiles with mates are kept if they are few.
-                if len(tiles_with_mates) * tile.nbytes <= MOST_KEPT:
-                    self.kept[i, j] = tile.copy()
+        def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
+            self.complete(i, j, tile)
+            mates.append(self._mates_in_tile(i, j, tile))
+            # Tiles with mates are kept if they are few.
+            if len(tiles_with_mates) * tile.nbytes <= MOST_KEPT:
+                self.kept[i, j] = tile.copy()
 
-            return visit
-
-        tiles_with_mates = [(i, i) for i in range(len(self.rows))]
-        if not self.symmetric:
-            tiles_with_mates = [
-                (i, j)
-                for i in range(len(self.rows))
-                for j in range(len(self.columns))
-                if self.may_hold_mates(i, j)
-            ]
-        self.visit(tiles_with_mates, take)
+        self.for_each_tile(tiles_with_mates, lambda: visit)
         nothing = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.source.dtype)
         row, column, distance = map(np.concatenate, zip(nothing, *mates, strict=True))
         order = np.lexsort((column, row))
         return row[order], column[order], distance[order]
 
+    def _tiles_with_mates(self) -> list[tuple[int, int]]:
+        if self.symmetric:
+            return [(i, i) for i in range(len(self.rows))]
+        tiles = itertools.product(range(len(self.rows)), range(len(self.columns)))
+        return [(i, j) for i, j in tiles if self.may_hold_mates(i, j)]
+
+    def _mates_in_tile(
+        self, i: int, j: int, tile: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return rows, columns and distances of the genuine attempts in a tile."""
+        rows = self.rows[i]
+        columns = self.columns[j]
+        row_in_tile, column_in_tile = self._same_subject(i, j)
+        row = self.row_at_position[rows][row_in_tile]
+        column = self.column_at_position[columns][column_in_tile]
+        distance = tile[row_in_tile, column_in_tile]
+        is_attempt = self.own_position[rows][row_in_tile] != columns.start + column_in_tile
+        is_attempt &= ~excluded(self.scores, row, column) & ~np.isnan(distance)
+        return row[is_attempt], column[is_attempt], distance[is_attempt]
+
     def _same_subject(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        rows, columns = self.rows.subjects[self.rows[i]], self.columns.subjects[self.columns[j]]
+        """Return the rows and columns within a tile where both templates are of one subject."""
+        rows = self.rows.subjects[self.rows[i]]
+        columns = self.columns.subjects[self.columns[j]]
         return np.divmod(np.flatnonzero(rows[:, None] == columns), len(columns))
