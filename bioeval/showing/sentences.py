@@ -97,8 +97,10 @@ most-errors: At the threshold {threshold:threshold}, the highest {frr} of a subj
     ({share:rate} of all {false rejects}).[ The highest {far} of a subject's probes is
     {far_rate:rate}: {far_subjects:names}, with {far_errors:count} of {far_attempts:count impostor
     attempts} accepted ({far_share:rate} of all {false accepts}).]
-animals-tested: Animals that exist, by permutation tests corrected for their number (Holm, 5 %):
-    {animals:names}[; not significant: {others:names}].
+animals-tested: Significant differences between subjects: {animals:names} (permutation tests at 5 %,
+    corrected for their number by Holm's method).[ Undecided: {others:names}; subjects may differ
+    although no difference is found.] Goats are hard to recognize, wolves are easily accepted as
+    other people, and other people are easily accepted as lambs.
 """)
 )
 

@@ -35,7 +35,8 @@ ZOO = {
     "animal": Variable(
         "animal of the zoo of Yager and Dunstone (2010)",
         label="animal",
-        title="Animals by the means of a subject's genuine and impostor scores, not by errors",
+        title="Animals by the means of a subject's genuine and impostor scores, not by errors; "
+        "where p is large, their number is as expected by chance",
         labels={
             "dove": "dove: both means best",
             "worm": "worm: both means worst",
@@ -45,7 +46,8 @@ ZOO = {
     ),
     "subject": replace(
         COORDINATES["subject"],
-        title="Errors of single subjects, and rates without all attempts of the subject",
+        title="Errors of single subjects; rate without: rate of the attempts without the subject "
+        "(no reason to leave people out)",
     ),
     "error": Variable(
         "kind of error: fr, false rejects of a subject; fa_as_probe, false accepts of its probes "
@@ -175,7 +177,9 @@ ZOO = {
         label="correlation",
     ),
     "p": Variable(
-        "one-sided p-value by permutation: subjects differ, the animals exist", "p", label="p"
+        "one-sided p-value by permutation: subjects differ, the animals exist",
+        "p",
+        label="p, uncorrected",
     ),
     "kruskal_p": Variable(
         "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
