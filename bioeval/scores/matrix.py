@@ -9,14 +9,13 @@ square matrix and in any selection.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.kinds import KINDS, Kind, NanPolicy
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import (
-    as_values,
-)
+from bioeval.scores.arrays import as_values
 from bioeval.scores.cells import Cells
 from bioeval.scores.excluded import as_exclusions
 from bioeval.scores.joining import RowOrder
@@ -54,12 +53,8 @@ class Scores(ScoreViews):
         change in it afterwards changes the scores. Labels and metadata are copies that cannot be
         changed. zarr and h5py arrays are read in blocks of rows.
     labels : sequence, shape (m,)
-        The subject of each row, any hashable values that define when two of them are equal; an
-        array or tensor of no dimension is the value that it holds, here and in metadata. May be
-        left out where `mask` is given, and where `values` is a DataFrame of pandas with labels as
-        its index and columns. Labels, metadata and a mask are joined with `values` by the names of
-        the templates where both have them, in any order: an index of pandas, the coordinate of an
-        xarray dimension, or a column of names; else they are taken in order, which results say.
+        The subject of each row: any hashable values. Optional with `mask`, or if `values` is a
+        pandas DataFrame with labels as index and columns.
     gallery_labels : sequence, shape (n,), optional
         The subject of each gallery template. If left out, the same templates are on both
         sides (all-against-all): the matrix must be square, and its diagonal is never read.
@@ -72,11 +67,14 @@ class Scores(ScoreViews):
         Meaning of NaN, a comparison that failed: an error; an attempt that no threshold accepts; or
         no attempt at all.
     mask : array_like of bool or int, shape (m, n), optional
-        Mask that is True where a cell is an attempt, the contrary of the mask of NumPy's masked
-        arrays; or for each cell 0 (ignore), 1 (impostor) or 2 (genuine). Without labels, these
-        numbers alone decide what is genuine, and a square matrix is all-against-all where its whole
-        diagonal is ignored and there is no `gallery_meta`; with labels a mask may only leave cells
-        out.
+        Cells that are attempts:
+
+        - bool: True where a cell is an attempt (masked arrays of NumPy have the opposite)
+        - int: 0 (ignore), 1 (impostor) or 2 (genuine)
+
+        With labels, a mask may only leave cells out. Without labels, the numbers decide which cells
+        are genuine. A square matrix is then all-against-all if its whole diagonal is ignored and
+        there is no `gallery_meta`.
     probe_meta, gallery_meta : mapping of str to sequence, optional
         Columns such as ``camera``, ``session`` or ``group``, one value a template. In
         all-against-all, `probe_meta` serves both sides.
@@ -89,18 +87,19 @@ class Scores(ScoreViews):
         probe from camera 3 and the gallery template from camera 2. With ``all:`` in front, as
         ``"all:camera=3/2"``, all such pairs and not mates alone.
     distractor_ids : sequence of int or str, optional
-        Labels of templates of no known person, numbers or texts in any case; an empty one says that
-        all labels are names. By default -1, ``nan``, ``null``, ``none``, ``n/a``, ``unknown``,
-        ``unidentified`` and ``new_individual``. A missing label (None, NaN, empty) is of no person
-        in any case. In every task these are impostors to every person (strangers as probes,
-        distractors in the gallery), two of them make no attempt, and they are no subjects;
-        results say how many they are. Divisions never split them: they are in the gallery of every
-        part, and no probes of any.
+        Labels of templates of no known person: numbers, or texts in any case. By default -1,
+        ``nan``, ``null``, ``none``, ``n/a``, ``unknown``, ``unidentified`` and ``new_individual``;
+        with an empty sequence, each label is a subject. A missing label (None, NaN, empty) is
+        always of no person. See Notes.
     names : {"auto", None}, str, sequence, or tuple of two sequences
-        The names of the templates: equal names on both sides are one template. ``"auto"``: the
-        index of `values`, else a column of metadata such as ``name``, ``template`` or ``file``;
-        a string is the column, None says that no column names templates. A sequence is of both
-        sides of all-against-all, a tuple of the probes and of the gallery.
+        The names of the templates: equal names on both sides are one template.
+
+        - ``"auto"``: the index of `values`, else a column of metadata such as ``name``,
+          ``template`` or ``file``
+        - None: no column has names
+        - another string: the column of metadata that has names
+        - a sequence: names of both sides of all-against-all
+        - a tuple of two sequences: names of the probes, and of the gallery
 
     Attributes
     ----------
@@ -124,9 +123,24 @@ class Scores(ScoreViews):
 
     Notes
     -----
-    Definitions: ``docs/definitions.md``, "Input". Scores do not change: :meth:`replace`,
-    :meth:`with_values`, :meth:`with_mask` and :meth:`select` make new ones, and setting an
-    attribute raises :class:`AttributeError`. An array of values stays the one that was given.
+    Definitions: ``docs/definitions.md``, "Input".
+
+    Scores do not change: :meth:`replace`, :meth:`with_values`, :meth:`with_mask` and :meth:`select`
+    make new ones, and setting an attribute raises :class:`AttributeError`. An array of values stays
+    the one that was given.
+
+    Labels, metadata and a mask are joined with `values` by the names of the templates, in any
+    order, if both have names: an index of pandas, the coordinate of an xarray dimension, or a
+    column of names. Otherwise they are taken in order, and results say so.
+
+    Two labels are the same subject if they are equal. An array or tensor of no dimension, as a
+    label or in metadata, is the value that it holds.
+
+    Templates of no known person
+
+    - are impostors to every person in every task: strangers as probes, distractors in the gallery;
+    - make no attempt with each other, and are no subjects; results say how many they are;
+    - are never split by divisions: they are in the gallery of every part, and never its probes.
     """
 
     def __init__(
@@ -192,8 +206,8 @@ class Scores(ScoreViews):
         ----------
         probe : array_like, shape (m, f)
             One embedding a row: an array of any library, a table, or a list of batches. A first
-            column that counts the rows, or has one value for each person while no other column
-            has, is refused; in a table whose columns have names, it is a feature.
+            column that looks like an index or a label is refused: it counts the rows, or it alone
+            has one value for each person. Name the columns of a table to keep it.
         labels : sequence, shape (m,)
             The subject of each probe.
         gallery : array_like, shape (n, f), optional
@@ -303,20 +317,21 @@ class Scores(ScoreViews):
         pair_folds : array_like, shape (p,), optional
             The fold of each pair, where the publisher of a list gives it.
         pair_templates : array_like, shape (p, 2), optional
-            The names of the templates of both sides of each pair, else the columns `template` or
-            `name` of `meta`. With them a pair that is listed
-            again with the same score counts once, and comparisons of a template with itself are
-            left out, which results say; :func:`compare` and :func:`fuse` align systems by them.
+            The names of the templates of both sides of each pair; by default the column `template`
+            or `name` of `meta`. With names, a pair that is listed again with the same score counts
+            once, and comparisons of a template with itself are left out; results say so.
+            :func:`compare` and :func:`fuse` align systems by names.
         keep : {"self", "repeated"}, or several of them
             Comparisons that are counted nevertheless: comparisons of a template with itself, and
             pairs as often as they are listed.
         unordered : bool
-            Count a-b and b-a as one attempt, which both orders then have the same score for. By
-            default they are two, as in a matrix.
+            Count a-b and b-a as one attempt: both orders must have the same score. By default they
+            are two attempts, as in a matrix.
         meta : mapping of str to array_like, shape (p, 2), optional
             Metadata columns of both templates of each pair, as for :func:`by_group`.
         distractor_ids : sequence of int or str, optional
-            As for :class:`Scores`: who is no subject. What is an attempt, `genuine` decides.
+            As for :class:`Scores`: templates of no known person are no subjects. Whether a pair is
+            genuine is still decided by `genuine`.
 
         Returns
         -------
@@ -352,8 +367,9 @@ class Scores(ScoreViews):
         )
         require_choice("kind", kind, KINDS)
         ids = as_ids(distractor_ids)
-        where = lambda rows: places("pair", rows)  # noqa: E731
-        listed, attempt, notes = listed.attempts(rules, kind, where, ids_of_no_person(ids))
+        places_of_pairs = partial(places, "pair")
+        no_person = ids_of_no_person(ids)
+        listed, attempt, notes = listed.attempts(rules, kind, places_of_pairs, no_person)
         remarks = [*order.remarks, *notes]
         trials = cls._of_pairs(listed, kind=kind, nan=nan, name=name, remarks=remarks)
         if order.names is not None:
@@ -396,8 +412,8 @@ class Scores(ScoreViews):
         Parameters
         ----------
         indices : array_like of int, shape (q, k)
-            Columns of the gallery, from 0, nearest first, none of them twice in a row: what FAISS
-            and ``torch.topk`` return second, hnswlib and ScaNN first. -1, wherever in a row, is a
+            Columns of the gallery, from 0, nearest first, none of them twice in a row. FAISS and
+            ``torch.topk`` return them second, hnswlib and ScaNN first. -1, wherever in a row, is a
             place for which nothing was found.
         labels : sequence, shape (q,)
             The identity of each query.
