@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from typing import NamedTuple
 
 from bioeval.base.errors import singular
 from bioeval.showing.cells import Count, Probability, Quantity, Rate, Score, Threshold
@@ -78,7 +79,8 @@ def _within(decimals: int, most: int) -> int:
 def decimals_between(rate: float, others: Sequence[float], least: int = 2) -> int:
     """Return the decimals in per cent of a rate that a sentence compares with other rates.
 
-    As few from `least` on as leave the rate above, or below, each rate that it is above, or below.
+    They are the fewest, at least `least`, with which the rounded rate is still above the rates that
+    the rate is above, and below the rates that it is below.
     """
     for decimals in range(least, _MOST_DECIMALS):
         rounded = round(100 * rate, decimals)
@@ -129,44 +131,57 @@ def printed(cell: Quantity, decimals: int | None = None) -> Printed:
             return Printed(f"{cell.value:.2g}", mark=mark)
         case Count():
             unit = cell.noun and (singular(cell.noun) if cell.value == 1 else cell.noun)
-            form, full = ",.0f", 0.0
+            form = _Form(",.0f")
         case Rate():
-            unit, full = "pp" if cell.difference else "%", 100.0
-            form = f".{decimals_of_rate(cell) if decimals is None else decimals}f"
+            unit = "pp" if cell.difference else "%"
+            form = _Form.fixed(decimals_of_rate(cell) if decimals is None else decimals, scale=100)
+        case _ if cell.digits is None:
+            unit = ""
+            form = _Form.fixed(cell.decimals)
         case _:
-            unit, full = "", float(cell.digits is None)
-            form = f".{cell.decimals}f" if cell.digits is None else f".{cell.digits}g"
-            if cell.digits is not None and 10**cell.digits - 0.5 <= abs(cell.value) < 1e15:
-                form = ",.0f"  # all digits of a large number
-    number = _decimal(cell, form, full)
+            unit = ""
+            has_all_digits = 10**cell.digits - 0.5 <= abs(cell.value) < 1e15
+            form = _Form(",.0f" if has_all_digits else f".{cell.digits}g")
+    number = _decimal(cell, form)
     return replace(number, unit=unit, mark=mark)
 
 
-def _decimal(cell: Quantity, form: str, full: float) -> Printed:
-    """Return a number in a form, written as 0 or 1 only if the number is exactly 0 or 1.
+class _Form(NamedTuple):
+    """How a number is written."""
 
-    `full` is 1 in the unit of the text, 100 in per cent. With `full` of 0, a number may be
-    rounded to 0 or 1.
-    """
-    scale = full or 1.0
+    format: str  # format specification of Python, without a sign
+    scale: float = 1.0  # 100: in per cent
+    decimals: int | None = None  # None: a number may be rounded to 0 or 1
 
+    @classmethod
+    def fixed(cls, decimals: int, scale: float = 1.0) -> _Form:
+        """Return a form with so many decimals, which has 0 and 1 only if they are exact."""
+        return cls(f".{decimals}f", scale, decimals)
+
+
+def _decimal(cell: Quantity, form: _Form) -> Printed:
     def text_of(x: float) -> str:
         sign = "+" if cell.difference and x else ""
-        text = f"{scale * x:{sign}z{form}}"
-        return text if x != cell.value or float(text.replace(",", "")) else text.lstrip("+")
+        text = f"{form.scale * x:{sign}z{form.format}}"
+        # A value that is rounded to 0 has no sign; limits keep theirs.
+        is_zero = x == cell.value and not float(text.replace(",", ""))
+        return text.lstrip("+") if is_zero else text
 
     def text_of_limit(x: float) -> str:
         # The limit of a ratio between small numbers may be huge, and its decimals say nothing.
-        return f"{x:,.0f}" if full == 1 and abs(x) >= 100 > abs(cell.value) else text_of(x)
+        is_ratio = form.decimals is not None and form.scale == 1
+        is_huge = is_ratio and abs(x) >= 100 > abs(cell.value)
+        return f"{x:,.0f}" if is_huge else text_of(x)
 
-    text, limits = text_of(cell.value), _limits(cell, text_of_limit)
-    if not full or cell.difference:
+    text = text_of(cell.value)
+    limits = _limits(cell, text_of_limit)
+    if form.decimals is None or cell.difference:
         return Printed(text, limits=limits)
-    least = 10.0 ** -int(form[1:-1])
+    smallest = 10.0**-form.decimals
     if float(text) == 0 < cell.value:
-        return Printed(f"{least:{form}}", limits=limits, before="<")
-    if float(text) == full and _order(cell.value, 1.0) < 0:
-        return Printed(f"{full - least:{form}}", limits=limits, before=">")
+        return Printed(f"{smallest:{form.format}}", limits=limits, before="<")
+    if float(text) == form.scale and _order(cell.value, 1.0) < 0:
+        return Printed(f"{form.scale - smallest:{form.format}}", limits=limits, before=">")
     return Printed(text, limits=limits)
 
 
