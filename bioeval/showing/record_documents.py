@@ -31,16 +31,10 @@ from bioeval.showing.sizes import sides_in_words
 from bioeval.showing.tables import tables_of
 from bioeval.showing.text import Enumeration, Text, say
 
-#: The measures of each task that a card may have, and the dimension that they are over.
-MEASURES_OF_CARDS = {
-    "verification": {"eer": "", "frr_at_far": "far_target", "auc": ""},
-    "open_set": {"dir_at_far": "far_target"},
-    "closed_set": {"cms": "rank"},
-    "reid": {"mean_ap": "", "mean_inp": "", "cmc": "rank", "queries": ""},
-}
-
+#: Titles of the tables of worst pairs, by the kind of comparison.
 _PAIRS = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
 
+#: Headings of the tables of worst pairs.
 _HEADINGS = ("score", "row", "column", "try", "probe image", "probe", "gallery image", "gallery")
 
 
@@ -69,28 +63,33 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
     """Return the pairs of a kind, the worst first."""
     rows: list[list[Text | None]] = []
     for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
-        row: list[Text | None] = [cell_of(ds, "score", {"pair": i})]
-        places = (ds[name].item(i) if name in ds else None for name in ("row", "column", "try"))
-        row += [None if place is None else Count(place) for place in places]
+        cells: dict[str, Text | None] = {"score": cell_of(ds, "score", {"pair": i})}
+        for place in ("row", "column", "try"):
+            cells[place] = Count(ds[place].item(i)) if place in ds else None
         for side in ("probe", "gallery"):
-            meta = {k: ds[name].values[i] for k, name in meta_columns(ds, side).items()}
-            label: Text = Label(ds[f"{side}_label"].values[i])
-            meta = {name: x for name, x in meta.items() if x != ""}  # what is known
-            texts = [say("{name:name} {value:name}", name=k, value=x) for k, x in meta.items()]
-            if texts:
-                label = say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))
-            # An image may be named in each column of the metadata.
-            row += [Picture({name: str(x) for name, x in meta.items()}, ""), label]
-        rows.append(row)
+            cells[f"{side} image"], cells[side] = _template_cells(ds, side, i)
+        rows.append([cells[heading] for heading in _HEADINGS])
     if not rows:
         return Paragraph(f"There is no {comparison} pair.")
     columns = [Column(name, name) for name in _HEADINGS]
     return Table(f"{comparison}_pairs", columns, rows, title=_PAIRS[comparison])
 
 
+def _template_cells(ds: xr.Dataset, side: str, pair: int) -> tuple[Picture, Text]:
+    """Return the picture of a template of a pair, and its label with its metadata."""
+    values = {name: ds[x].values[pair] for name, x in meta_columns(ds, side).items()}
+    meta = {name: value for name, value in values.items() if value != ""}
+    # Any column of the metadata may hold the name of an image.
+    picture = Picture({name: str(value) for name, value in meta.items()}, "")
+    label = Label(ds[f"{side}_label"].values[pair])
+    if not meta:
+        return picture, label
+    texts = [say("{name:name} {value:name}", name=x, value=value) for x, value in meta.items()]
+    return picture, say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))
+
+
 #: Probes that are listed, those with the worst ranks.
 _LISTED = 20
-
 
 #: Columns of ranks: the heading, and what a value is.
 _RANKS: Mapping[str, tuple[str, Callable[[Any], Text]]] = {
@@ -118,6 +117,15 @@ def ranks_section(ds: xr.Dataset, _: Detail) -> Section:
     return Section("ranks", "Ranks of the best mates", blocks, task="identification")
 
 
+#: The measures of each task that a card may have, and the dimension that they are over.
+MEASURES_OF_CARDS = {
+    "verification": {"eer": "", "frr_at_far": "far_target", "auc": ""},
+    "open_set": {"dir_at_far": "far_target"},
+    "closed_set": {"cms": "rank"},
+    "reid": {"mean_ap": "", "mean_inp": "", "cmc": "rank", "queries": ""},
+}
+
+#: Titles of the tables of conventions.
 _TASKS = {
     "verification": "Verification",
     "open_set": "Open-set identification",
@@ -136,8 +144,8 @@ def conventions_section(ds: xr.Dataset, detail: Detail) -> Section:
         of_task = [row for row in rows if row.measure in measures]
         shown = [row for row in of_task if detail == "all" or row.supported is not False]
         tables = [replace(x, title=_TASKS[task]) for x in tables_of(shown, task)]
-        rates_of = "verification" if task == "verification" else "identification"
-        blocks.append(Section(task, "", tables, task=rates_of))
+        task_of_words = "verification" if task == "verification" else "identification"
+        blocks.append(Section(task, "", tables, task=task_of_words))
     for why in dict.fromkeys(filter(None, ds["why_not"].values.tolist())):
         cards = ", ".join(ds["card"].values[ds["why_not"].values == why])
         text = say("Not evaluated: {cards:name} ({why:name}).", cards=cards, why=why)
