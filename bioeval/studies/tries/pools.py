@@ -47,30 +47,18 @@ class Pools:
         person_of_visit = np.zeros(int(visit.max(initial=-1)) + 1, dtype=np.int64)
         person_of_visit[visit] = codes.probe
         probing, person_of_probe = np.unique(codes.probe, return_inverse=True)
-        person_of_probe = person_of_probe.reshape(-1)
         bytes_needed = claims_of_probe * (16 * len(probing) + len(person_of_visit))
         require_memory(
             bytes_needed,
             f"the tries of {probes:,} probes at {claims_of_probe:,} claims",
             "select fewer probes",
         )
-        # (people, claims): tries and rejected tries; (visits, claims): whether a visit claims.
-        number_of_tries, rejected = np.zeros((2, len(probing), claims_of_probe), dtype=np.int64)
-        is_claimed = np.zeros((len(person_of_visit), claims_of_probe), dtype=bool)
         limit = float(among_distances(tries, threshold))
-        columns = tries.gallery_order.columns[0]
-        with threads_for(tries):
-            for block in blocks_of(tries):
-                rows = np.arange(probes)[block.probes]
-                is_try = np.empty(block.values.shape, dtype=bool)
-                is_try[:, columns] = ~np.isnan(block.values)
-                accepted = np.empty_like(is_try)
-                accepted[:, columns] = is_accepted(block.values, limit)
-                np.add.at(number_of_tries, person_of_probe[rows], is_try)
-                np.add.at(rejected, person_of_probe[rows], is_try & ~accepted)
-                np.logical_or.at(is_claimed, visit[rows], is_try)
+        number_of_tries, rejected, visit_has_try = _count_tries(
+            tries, person_of_probe.reshape(-1), visit, limit
+        )
         claims = np.zeros_like(number_of_tries)
-        np.add.at(claims, np.searchsorted(probing, person_of_visit), is_claimed)
+        np.add.at(claims, np.searchsorted(probing, person_of_visit), visit_has_try)
         number_of_tries[codes.no_person[probing]] = 0
         row, column = np.nonzero(number_of_tries)
         return cls(
@@ -112,6 +100,34 @@ class Pools:
         )
 
 
+def _count_tries(
+    tries: Scores, person: np.ndarray, visit: np.ndarray, threshold: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the numbers of tries and of rejected tries, and whether a visit has a try at a claim.
+
+    Their shapes are (people, claims) and (visits, claims). `person` and `visit` have the row of
+    each probe in them, (probes,).
+    """
+    probes, claims = tries.shape
+    people = int(person.max(initial=-1)) + 1
+    visits = int(visit.max(initial=-1)) + 1
+    number_of_tries = np.zeros((people, claims), dtype=np.int64)
+    rejected = np.zeros((people, claims), dtype=np.int64)
+    visit_has_try = np.zeros((visits, claims), dtype=bool)
+    columns = tries.gallery_order.columns[0]
+    with threads_for(tries):
+        for block in blocks_of(tries):
+            rows = np.arange(probes)[block.probes]
+            is_try = np.empty(block.values.shape, dtype=bool)
+            is_try[:, columns] = ~np.isnan(block.values)
+            accepted = np.empty_like(is_try)
+            accepted[:, columns] = is_accepted(block.values, threshold)
+            np.add.at(number_of_tries, person[rows], is_try)
+            np.add.at(rejected, person[rows], is_try & ~accepted)
+            np.logical_or.at(visit_has_try, visit[rows], is_try)
+    return number_of_tries, rejected, visit_has_try
+
+
 @dataclass(frozen=True, eq=False)
 class Rate:
     """A rate of k tries: the mean over claims of the value of their pair; arrays are (pairs,)."""
@@ -143,7 +159,8 @@ class Rate:
     def judged(self, confidence: float) -> Judged | None:
         """Return the limits of the rate; None with fewer people than `FEWEST`.
 
-        If the same people try and are claimed, a person is left out on both sides.
+        A person is left out wherever they try or are claimed. If no person does both, or there are
+        genuine claims alone, only people who try are left out.
         """
         is_impostor = self.probing != self.claimed
         is_one_side = not is_impostor.any() or self.fixed_gallery
@@ -151,20 +168,27 @@ class Rate:
         people, person = np.unique(np.concatenate(sides), return_inverse=True)
         if len(people) < FEWEST:
             return None
-        # The sum of values and the number of claims that are left out with each person.
-        person, times = person.reshape(-1), len(sides)
-        sums = np.bincount(person, np.tile(self.claims * self.value, times))
-        claims_of_person = np.bincount(person, np.tile(self.claims, times))
         independent, units = len(people), self.attempts
         if not is_one_side:
             independent = disjoint_among(self.probing, self.claimed, self.people)
             units = distinct_pairs(self.probing, self.claimed, self.people).shape[1]
-        columns = ratio(
-            without_each(sums, np.array(self.claims @ self.value)),
-            without_each(claims_of_person, np.array(float(self.attempts))),
-        )
-        columns = np.clip(np.where(np.isnan(columns), self.mean, columns), 0.0, 1.0)
+        columns = self._without_each(person.reshape(-1), len(sides))
         limits = RateCurve.from_columns(
-            columns[None], units, independent, confidence, times, raised=True, one_sided=True
+            columns[None], units, independent, confidence, len(sides), raised=True, one_sided=True
         )
         return Judged(limits, confidence, len(people), 0 if is_one_side else units)
+
+    def _without_each(self, person: np.ndarray, sides: int) -> np.ndarray:
+        """Return the rate, and the rate without each person, (1 + people,).
+
+        `person` is the position of a person in the result for each pair, side after side,
+        (sides * pairs,): all claims of a pair leave with the person of either side.
+        """
+        sums = np.bincount(person, np.tile(self.claims * self.value, sides))
+        claims = np.bincount(person, np.tile(self.claims, sides))
+        rates = ratio(
+            without_each(sums, np.array(self.claims @ self.value)),
+            without_each(claims, np.array(float(self.attempts))),
+        )
+        # Without a person who is in every pair no claim is left, and the rate is as with them.
+        return np.clip(np.where(np.isnan(rates), self.mean, rates), 0.0, 1.0)
