@@ -59,7 +59,10 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
         text = "At thresholds chosen on the same test part (optimistic): {labels}."
         yield say(text, labels=_labels_of(chosen_on_test))
     if any(x.flagged for x in cells):
-        yield "*: too few to rank groups: under 30 subjects, or 30 independent errors expected."
+        yield (
+            "*: do not rank groups by this rate: fewer than 30 subjects, or fewer than 30 "
+            "independent errors expected."
+        )
     for noun in lettered:
         yield (
             f"{noun} that share a letter in a column are not significantly different; letters "
@@ -125,6 +128,10 @@ def _intervals(rows: Sequence[Row]) -> Iterator[Text]:
         is_one_sided = any(row.value in (0, 1) and not math.isnan(row.low) for row in rows)
         end = " Where a value is 0 or 100 %, the interval is one-sided." if is_one_sided else ""
         yield say("In square brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
+    datasets = {row.node.name: row.node.dataset for row in rows}.values()
+    for name, text in _FURTHER_INTERVALS.items():
+        limits = dict.fromkeys(str(x.attrs[name]) for x in datasets if name in x.attrs)
+        yield from (say(text, limits=x) for x in limits)
 
 
 #: Further attributes of intervals, with the words before their text.
@@ -133,8 +140,12 @@ _OF_INTERVALS = {
     "interval_threshold": "",
     "interval_of_test": "new people: ",
     "interval_of_largest": "of the largest over species: ",
-    "interval_of_inequality": "FDR, GARBE and ratios of rates: ",
-    "interval_of_differences": "differences: ",
+}
+
+#: Attributes of further intervals, each with a note of its own.
+_FURTHER_INTERVALS = {
+    "interval_of_inequality": "In square brackets after FDR, GARBE and ratios of rates: {limits}.",
+    "interval_of_differences": "In square brackets after differences: {limits}.",
 }
 
 #: The populations of intervals in words, if the name of the population is no clear text.

@@ -23,7 +23,10 @@ from bioeval.scores.joining import refuse_other_orders
 from bioeval.scores.labels import LEAST_INEXACT
 
 #: The remark on scores whose kind is stated by neither the file nor an argument.
-KIND_ASSUMED = "taken as distances: the file does not state the kind of its scores"
+KIND_ASSUMED = (
+    "taken as distances: the file does not state the kind of its scores. If they are similarities, "
+    "all results are wrong: give kind = similarity"
+)
 
 #: Names of a matrix of distances in programs for re-identification.
 DISTMAT = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")

@@ -414,8 +414,8 @@ def group_intervals(
         variables = _variables_of_comparison(compared_rates, p_values, options.confidence)
     result = with_limits_of_groups(dataset, options, limits, variables, remarks)
     return result.assign_attrs(
-        interval_of_inequality="all values within limits of the rates that hold for all groups "
-        "together, by the jackknife over people of each group"
+        interval_of_inequality="values possible while the rates of all groups are within their "
+        "joint limits, by the jackknife over people of each group"
     )
 
 

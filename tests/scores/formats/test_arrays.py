@@ -295,7 +295,10 @@ def test_a_kind_that_nothing_declares_is_said(tmp_path):
     np.savez(tmp_path / "declared.npz", **matrix, kind="distance")
     np.savez(tmp_path / "named.npz", distance=D, labels=WHO)
     np.savez(tmp_path / "pairs.npz", scores=[1.0, 2, 3], genuine=[0, 0, 1])
-    said = ("taken as distances: the file does not state the kind of its scores",)
+    said = (
+        "taken as distances: the file does not state the kind of its scores. If they are "
+        "similarities, all results are wrong: give kind = similarity",
+    )
     for name, options, expected in (
         ("x.npy", labels_option, said), ("x.npy", {**labels_option, "kind": "similarity"}, ()),
         ("x.npz", {}, said),
