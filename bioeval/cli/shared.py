@@ -67,8 +67,9 @@ _READING = option_group(
     ),
     option(
         "--trials FILE",
-        "A text with the trials of a list of scores: the names of both sides, and whether the "
-        "pair is genuine; a list of names alone lists the genuine pairs.",
+        "A text file that says which pairs of a list of scores are trials. Each line has the names "
+        "of both sides, and whether the pair is genuine; a list of names alone lists the genuine "
+        "pairs.",
     ),
     option(
         "--columns ROLE=NAME",

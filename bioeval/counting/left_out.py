@@ -8,12 +8,12 @@ import numpy as np
 
 from bioeval.counting.identification import Searches
 from bioeval.protocol.choices import Ties
-from bioeval.scores.blocks import Mates
+from bioeval.scores.blocks import Block, Mates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import blocks_of
 
-# The most pairs of a probe and a subject with candidates before the probe's best mate; ranks with
-# more pairs are left out.
+# A pair is a probe and a subject that has candidates before the probe's best mate. Ranks are listed
+# from the first on while they have no more pairs than this.
 MOST_PAIRS = 1 << 22
 
 
@@ -102,38 +102,43 @@ def _ranks_in_memory(searches: Searches, ties: Ties, largest: int, groups: int) 
 def _count(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> dict[str, np.ndarray]:
     """Return arrays of :class:`LeftOut` by name; subjects are indices into the gallery's."""
     names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
-    starts = scores.gallery_order.starts
     arrays_of_blocks = []
-    for block_of_rows in blocks_of(scores, reported=False):
-        row, column, distance = block_of_rows.genuine()
-        first_row = block_of_rows.order
-        rows = len(block_of_rows.probes)
-        mates = Mates(row - first_row, column, distance, rows, rejected=block_of_rows.rejected)
-        block = block_of_rows.impostors()
-        position = block.candidates[None]  # (1, columns): place of each candidate in the gallery
-        groups = starts  # (subjects + 1,): where the columns of each subject begin
-        if fusion is not None:
-            position = _first_nearest(block.values, starts, block.candidates)
-            block = block.by_person(fusion)
-            groups = np.arange(len(starts))
-        values = block.values
-        probes = block.probes
-        best = mates.fused(fusion or "best")
-        closer, tied, before = _up_to_mates(values, position, groups, best, mates.place)
-        nearest, second = _nearest_groups(values, groups)
-        certain, possible = _before_mate(ties, closer, tied, before)
-        # (probes, subjects): the best rank that the probe may have without the subject.
+    for block in blocks_of(scores, reported=False):
+        nearest, second, counts = _count_block(block, scores.gallery_order.starts, fusion)
+        certain, possible = _before_mate(ties, *counts)
+        # (probes, subjects): the best rank that the probe may have without the subject, for which
+        # only candidates count that are certainly before the mate. A subject may change the rank
+        # as soon as one of its candidates is possibly before the mate.
         rank = 1 + certain.sum(axis=1, dtype=np.int64)[:, None] - certain
         in_reach = np.nonzero((possible > 0) & (rank <= ranks))
-        probe = probes[in_reach[0]].astype(np.int32)
+        probe = block.probes[in_reach[0]].astype(np.int32)
         subject = in_reach[1].astype(np.int32)
-        arrays_of_blocks.append(
-            (nearest, second, probe, subject, *(x[in_reach] for x in (closer, tied, before)))
-        )
+        arrays_of_blocks.append((nearest, second, probe, subject, *(x[in_reach] for x in counts)))
     return {
         name: np.concatenate(x)
         for name, x in zip(names, zip(*arrays_of_blocks, strict=True), strict=True)
     }
+
+
+def _count_block(
+    rows: Block, starts: np.ndarray, fusion: str | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return each probe's nearest group and second distance, and counts as :func:`_up_to_mates`.
+
+    A group is the templates of a subject, whose columns begin at `starts` (subjects + 1,).
+    """
+    row, column, distance = rows.genuine()
+    mates = Mates(row - rows.order, column, distance, len(rows.probes), rejected=rows.rejected)
+    block = rows.impostors()
+    position = block.candidates[None]  # (1, columns): place of each candidate in the gallery
+    groups = starts
+    if fusion is not None:
+        position = _first_nearest(block.values, starts, block.candidates)
+        block = block.by_person(fusion)
+        groups = np.arange(len(starts))  # a column for each subject
+    best = mates.fused(fusion or "best")
+    counts = _up_to_mates(block.values, position, groups, best, mates.place)
+    return *_nearest_groups(block.values, groups), counts
 
 
 def _up_to_mates(

@@ -21,9 +21,11 @@ from bioeval.scores.arrays import scored
 PartTemplates = tuple[np.ndarray, np.ndarray]
 
 
-#: The most cells of parts that are counted together. Since each part has room for all attempts of
-#: the matrix, a part counts as at least a 64th of the matrix.
+#: The most cells of parts that are counted together.
 CELLS_TOGETHER = 1 << 21
+
+#: A part is never counted as smaller than the matrix divided by this number, because memory for all
+#: attempts of the matrix is reserved for it.
 SMALLEST_SHARE = 64
 
 
@@ -70,7 +72,10 @@ class PeopleOfParts(NamedTuple):
 
 
 class MaskedParts:
-    """Some parts of a sorted matrix.
+    """Some parts of a sorted matrix: their people, attempts, claims and searches.
+
+    All parts are counted in one pass over the sorted cells of the matrix, without sorting again:
+    a cell is an attempt of a part if its row and its column are in the part.
 
     - `rows`, `columns` (int8 (parts, m), (parts, n)): 1 for templates in the part
     """
@@ -147,17 +152,16 @@ class MaskedParts:
             claimed = self.enrolled[:, self.matrix.claimed] > 0
             return self._picked(whole, claimed.astype(np.int8))
         if fusion == "best":
-            return self._nearest(self.matrix.templates, farthest=False)
+            return self._at_one_template(self.matrix.templates, farthest=False)
         if fusion == "worst":
-            return self._nearest(self.matrix.templates, farthest=True)
+            return self._at_one_template(self.matrix.templates, farthest=True)
         return self._fused(fusion)
 
     def _picked(self, classes: SortedClasses, columns: np.ndarray) -> AttemptsOfParts:
         """Return the attempts of each part; `columns` is the mask of targets, (parts, targets)."""
         sides = []
         for cells in classes[:2]:
-            keys, numbers = self._pick(cells, columns, cells.code, len(classes.distances))
-            sides.append((keys, numbers))
+            sides.append(self._pick(cells, columns, cells.code, len(classes.distances)))
         return self._of_keys(sides, classes.distances)
 
     def _pick(
@@ -195,34 +199,38 @@ class MaskedParts:
             failures.append(missed)
         return AttemptsOfParts(*scores, *failures)
 
-    def _nearest(self, classes: SortedClasses, *, farthest: bool) -> AttemptsOfParts:
+    def _at_one_template(self, classes: SortedClasses, *, farthest: bool) -> AttemptsOfParts:
         """Return claims at the nearest, or `farthest`, of the claimed person's templates.
 
         It is the first attempt of each claim in a list from near to far, or from far to near.
         """
-        from bioeval.kernels.partitions import first_of_claims
-
-        matrix = self.matrix
         sides = []
         step = len(classes.distances)
         for cells in classes[:2]:
-            from_near = cells.backwards() if farthest else cells
-            positions = np.arange(len(from_near.row), dtype=np.int32)
-            first_positions, numbers = self._pick(from_near, self.columns, positions, 0)
-            # (k,): the claim of each attempt is the pair of its probe and the claimed person.
-            claimed = matrix.claimed.searchsorted(matrix.gallery).astype(np.int32)
-            claim = from_near.row * np.int32(len(matrix.claimed)) + claimed[from_near.target]
-            last_part_of_claim = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
-            first_of_claim = np.empty(len(first_positions) + 1, np.int64)
-            claims_of_part = np.empty_like(numbers)
-            first_of_claims(
-                first_positions, numbers, claim, last_part_of_claim, first_of_claim, claims_of_part
-            )
-            # The key of the first attempt of each claim, part after part.
-            keys = np.repeat(np.arange(len(self)) * step, claims_of_part)
-            keys += from_near.code[first_of_claim[: len(keys)]]
+            in_order = cells.backwards() if farthest else cells
+            first, claims_of_part = self._first_of_each_claim(in_order)
+            keys = np.repeat(np.arange(len(self)) * step, claims_of_part) + in_order.code[first]
             sides.append((np.sort(keys) if farthest else keys, claims_of_part))
         return self._of_keys(sides, classes.distances)
+
+    def _first_of_each_claim(self, cells: SortedCells) -> tuple[np.ndarray, np.ndarray]:
+        """Return the position of the first cell of each claim, part after part, int64 (k,).
+
+        The second array, (parts,), has the number of claims of each part.
+        """
+        from bioeval.kernels.partitions import first_of_claims
+
+        matrix = self.matrix
+        positions = np.arange(len(cells.row), dtype=np.int32)
+        picked, numbers = self._pick(cells, self.columns, positions, 0)  # step 0: bare positions
+        # (cells,): the claim of each cell is the pair of its probe and the claimed person.
+        claimed = matrix.claimed.searchsorted(matrix.gallery).astype(np.int32)
+        claim = cells.row * np.int32(len(matrix.claimed)) + claimed[cells.target]
+        last_part_of_claim = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
+        first_of_claim = np.empty(len(picked) + 1, np.int64)
+        claims_of_part = np.empty_like(numbers)
+        first_of_claims(picked, numbers, claim, last_part_of_claim, first_of_claim, claims_of_part)
+        return first_of_claim[: claims_of_part.sum()], claims_of_part
 
     def _fused(self, fusion: str) -> AttemptsOfParts:
         """Return claims fused by any other rule, computed anew for each part."""

@@ -11,14 +11,15 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 
-# Type checkers know K up to 9; a larger one is right as well.
+# Type checkers know K up to 9; a larger K works too.
 _Plain = Literal["best", "mean", "worst", "median", "min", "max"]
 _Kth = Literal["kth:1", "kth:2", "kth:3", "kth:4", "kth:5", "kth:6", "kth:7", "kth:8", "kth:9"]
 
 #: Rules that fuse the scores of a subject's templates.
 FusionRule = Literal[_Plain, _Kth]
 
-#: The rules in words. Only the first five fuse distances.
+#: The rules in words. `min` and `max` become `best` or `worst` by the kind of the scores (see
+#: :func:`by_closeness`) before distances are fused.
 FUSIONS = {
     "best": "the closest of the subject's templates decides: the smallest distance, the largest "
     "similarity",
@@ -28,7 +29,7 @@ FUSIONS = {
     "similarity",
     "median": "the median over the subject's templates",
     "kth:K": "the K-th closest of the subject's templates decides; a subject with fewer than K "
-    "usable templates is not an attempt, and such attempts are counted and said",
+    "usable templates is not an attempt, and results say how many there are",
     "min": "the smallest score of the subject's templates decides: of distances the best, of "
     "similarities the worst",
     "max": "the largest score of the subject's templates decides: of distances the worst, of "

@@ -44,28 +44,39 @@ def load(
     Parameters
     ----------
     path
-        ``.npz``, HDF5, ``.mat``: scores, a list of pairs, embeddings or top-K lists, with labels
-        and metadata. ``.npy``: a matrix of scores, memory-mapped, with labels beside it in
-        ``x.labels.csv``, or in ``x.probe.csv`` and ``x.gallery.csv``; with `metric`, or embeddings
-        as `gallery`: embeddings, one per row. Text, also compressed, Parquet, or a DataFrame of
-        pandas: a list of pairs with a score on each line, or a matrix. Two files: genuine scores
-        and impostor scores. See ``docs/formats.md``.
+        One of these (see ``docs/formats.md``):
+
+        - ``.npz``, HDF5, ``.mat``: scores, a list of pairs, embeddings or top-K lists, with labels
+          and metadata
+        - ``.npy``: a matrix of scores, memory-mapped, with labels beside it in ``x.labels.csv``, or
+          in ``x.probe.csv`` and ``x.gallery.csv``
+        - ``.npy`` with `metric`, or with embeddings as `gallery`: embeddings, one per row
+        - text, also compressed, Parquet, or a DataFrame of pandas: a list of pairs with a score on
+          each line, or a matrix
+        - a pair of paths: genuine scores, then impostor scores
     labels
-        Subjects of the rows, and of the columns where there is no `gallery`. A ``.npy`` array, or a
-        CSV file with a column ``label`` (or ``subject``, ``identity``, ``person``, ``pid``, ``id``,
-        ``subject_id``) and any further columns as metadata; or one column without a header. Labels
-        from CSV are text: ``007`` stays ``007``. With `names_of`, a list of images. With a list
-        that has names, or with `trials`, a table of the templates.
+        Subjects of the rows, and of the columns where there is no `gallery`. One of:
+
+        - a ``.npy`` array
+        - a CSV file with a column ``label`` (or ``subject``, ``identity``, ``person``, ``pid``,
+          ``id``, ``subject_id``) and any further columns as metadata
+        - a CSV file of one column without a header
+        - with `names_of`: a list of images
+        - with `trials`, or with a list that has names: a table of the templates
+
+        Labels from CSV are text: ``007`` stays ``007``.
     gallery
         Subjects of the columns, in the same way; or, of a ``.npy`` file of embeddings, the
         embeddings of the gallery, with their labels beside them in ``x.labels.csv``.
     trials
-        A text with the trials of a list of scores: the names of both sides, and whether the pair is
-        genuine; a list of names alone lists the genuine pairs. They are looked up in any order of
-        lines and names; of a file of arrays by its metadata ``name``.
-        The first name of a trial is that of the enrolled template, unless its column is called
-        otherwise. Or a list of pairs in LFW's form (``pairs.txt``), whose names are the labels, and
-        whose numbers the metadata ``image_number``.
+        A text file that says which pairs of a list of scores are trials. Each line has the names of
+        both sides, and whether the pair is genuine; a list of names alone lists the genuine pairs.
+        The enrolled template is named first, unless the columns are called otherwise. Scores are
+        found by the names, in any order of the lines and of the two names; a file of arrays has the
+        names as metadata ``name``.
+
+        A list of pairs in LFW's form (``pairs.txt``) is read, too: its names are the labels, and
+        its numbers are the metadata ``image_number``.
     kind : {"distance", "similarity", "llr", "order"}, optional
         Kind of the scores; by default, as the file says, else distance. A text that does not say it
         needs the kind.
@@ -117,8 +128,8 @@ def load(
         - ``leave_out_query``: whether queries that are gallery entries themselves are left out of
           their own lists; see :meth:`Scores.from_top_k`.
     header : bool, optional
-        Whether the first line of a text is no data. Asked for where it numbers the columns, as
-        pandas writes above columns without names (``0,1``).
+        Whether the first line of a text is no data. Needed only if the first line is ``0,1,...``,
+        as pandas writes above columns without names.
     format : str, optional
         The format of the file, as ``"npz"``, where it is not what its content shows:
         ``bioeval convert --list`` has all.
@@ -143,7 +154,7 @@ def load(
     >>> roles = {"embeddings": "dlib128", "labels": "subject"}
     >>> scores = be.load("faces.npz", columns=roles, metric="l2")  # doctest: +SKIP
     """
-    arguments = dict(locals())
+    arguments = dict(locals())  # all arguments by name: this must be the first statement
     return read_with(arguments.pop("path"), **arguments)
 
 
