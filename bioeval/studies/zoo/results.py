@@ -23,12 +23,28 @@ ERRORS = ("fr", "fa_as_probe", "fa_as_claimed")
 #: The animals whose existence is tested.
 TESTED = ("goat", "wolf", "lamb")
 
-#: They exist if their p-value, corrected for the number of tests, is at most this.
+#: Animals exist if their p-value, corrected for the number of tests, is at most this.
 LEVEL = 0.05
 
+#: Names of the tested animals in messages.
 _TESTED_ANIMALS = ("goats", "wolves", "lambs")
 
+#: Each animal, and whether it is best or worst by its genuine and by its impostor mean.
+ANIMALS = {
+    "dove": ("best", "best"),
+    "worm": ("worst", "worst"),
+    "chameleon": ("best", "worst"),
+    "phantom": ("worst", "best"),
+}
+
+NO_ANIMAL = "none"
+
+#: Number of subjects that are named for each kind of error, and for each animal.
+NAMED = 3
+
+#: Dimensions of a value of each subject, for each kind of error.
 _EACH = ("error", "subject")
+
 _BY_CHANCE = "if the two means were independent"
 
 ZOO = {
@@ -171,8 +187,8 @@ ZOO = {
         f"probability of as many or fewer, {_BY_CHANCE}", "p", label="p of this many or fewer"
     ),
     "correlation": Variable(
-        "correlation over subjects of their mean scores in two halves without a template (of "
-        "wolves and lambs, nor an opponent) in common; of goats that of ranks",
+        "correlation over subjects of their mean scores in two halves that share no template; of "
+        "wolves and lambs, the halves share no opponent either; of goats, correlation of ranks",
         "1",
         label="correlation",
     ),
@@ -189,19 +205,6 @@ ZOO = {
         detail="verbose",
     ),
 }
-
-#: Each animal, and whether it is best or worst by its genuine and by its impostor mean.
-ANIMALS = {
-    "dove": ("best", "best"),
-    "worm": ("worst", "worst"),
-    "chameleon": ("best", "worst"),
-    "phantom": ("worst", "best"),
-}
-
-NO_ANIMAL = "none"
-
-#: Number of subjects that are named for each kind of error, and for each animal.
-NAMED = 3
 
 
 def highest_rates(errors: np.ndarray, rates: np.ndarray, number: int) -> list[int]:
@@ -221,13 +224,23 @@ def answers_of_zoo(ds: xr.Dataset) -> Iterator[Message]:
         accepts = {f"far_{name}": x for name, x in of_accepts.items()}
         yield Message("most-errors", **of_rejects, **accepts, **threshold_with_next(ds))
     p_values = dict(zip(_TESTED_ANIMALS, ds["p"].values.tolist(), strict=True))
-    tested = sorted((x for x in p_values if p_values[x] == p_values[x]), key=p_values.__getitem__)
-    number = 0  # animals that exist, by Holm's steps
-    while number < len(tested) and p_values[tested[number]] * (len(tested) - number) <= LEVEL:
-        number += 1
-    if tested:
-        others = {"others": tested[number:]} if tested[number:] else {}
-        yield Message("animals-tested", animals=tested[:number] or ["none"], **others)
+    existing, others = _existing(p_values)
+    if existing or others:
+        not_found = {"others": others} if others else {}
+        yield Message("animals-tested", animals=existing or ["none"], **not_found)
+
+
+def _existing(p_values: dict[str, float]) -> tuple[list[str], list[str]]:
+    """Return the animals that exist by Holm's step-down method, and the others that were tested.
+
+    Both lists are in order of the p-values; NaN is no test.
+    """
+    tested = [animal for animal, p in p_values.items() if not math.isnan(p)]
+    tested.sort(key=p_values.__getitem__)
+    for i, animal in enumerate(tested):
+        if p_values[animal] * (len(tested) - i) > LEVEL:
+            return tested[:i], tested[i:]
+    return tested, []
 
 
 def _highest(ds: xr.Dataset, error: str) -> dict[str, Any]:
