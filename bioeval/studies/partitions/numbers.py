@@ -42,31 +42,36 @@ def numbers_of_parts(
     """Return the numbers of every task in each part of the scores, ``partition`` first.
 
     `selections` has the arguments of :meth:`Scores.select` for each part. Variables and their other
-    dimensions are the same as in a single evaluation. Without `curves`, they are at the ranks that
-    the card reports; with `curves`, they are over the thresholds and the ranks of the options. The
-    prior and the costs of ``cost`` have no ``partition``. If a part lacks a variable, or a label of
-    a dimension, its values are NaN; such counts are float64.
+    dimensions are the same as in a single evaluation:
 
-    Many parts of a matrix are masks of attempts that are sorted once; other parts are selected one
-    by one.
+    - without `curves`: at the ranks that the card reports
+    - with `curves`: over the thresholds and the ranks of the options
+    - the prior and the costs of ``cost``: without ``partition``
+    - a variable, or a label of a dimension, that a part lacks: NaN; counts are then float64
     """
     with rows_reported():
         tell = reporter()
     provenance = Provenance.from_scores(scores)
-    by_node: dict[str, Scalars] | None = None
+
+    def tasks_of_part(selection: tuple[Any, ...]) -> CardTasks:
+        return tasks_of(scores.select(*selection), protocol, options, provenance)
+
+    # Many parts of a matrix are masks of attempts that are sorted once.
     if not curves and may_be_masks(scores, selections):
         # An error is raised again below, by the part itself, with its number.
         with contextlib.suppress(BioevalError):
-            tasks = tasks_of(scores.select(*selections[0]), protocol, options, provenance)
-            by_node = numbers_by_masks(tasks, scores, selections, tell)
-    if by_node is not None:
-        return NumbersOfParts(by_node, [tasks.card])
+            tasks = tasks_of_part(selections[0])
+            by_masks = numbers_by_masks(tasks, scores, selections, tell)
+            if by_masks is not None:
+                return NumbersOfParts(by_masks, [tasks.card])
+
+    # Other parts are selected one by one.
     stacks: dict[str, Stack] = {}
     cards: list[Protocol] = []
     with rows_reported_to(None):
         for part, selection in enumerate(selections):
             try:
-                tasks = tasks_of(scores.select(*selection), protocol, options, provenance)
+                tasks = tasks_of_part(selection)
                 numbers_of_part = _numbers_of_part(tasks, curves=curves)
             except BioevalError as error:
                 raise error.preceded_by(f"partition {part}: ") from error
