@@ -25,8 +25,8 @@ _GAP = 2
 #: Blanks before a table, a list, or a remark.
 _INDENT = 2
 
-#: The narrowest widths, in letters, to which a column of texts may be broken: in a narrow terminal,
-#: and in one of four times the second width. Numbers are never broken.
+#: A column of texts is never broken to fewer letters than a quarter of the width of the terminal,
+#: or, if the quarter is outside of these limits, than the nearer limit. Numbers are never broken.
 _NARROWEST_TEXTS = (12, 24)
 
 #: Options of a console of rich that prints text as it is, without a search for marks.
@@ -201,8 +201,8 @@ def _narrowest_width_of(column: GridColumn, width: int) -> int:
     """Return the width of a column whose heading and texts are broken as far as they may be."""
     width_of_texts = max(map(cell_len, column.texts), default=0)
     if not column.is_numeric:
-        least, usual = _NARROWEST_TEXTS
-        width_of_texts = min(width_of_texts, max(least, min(usual, width // 4)))
+        least, most = _NARROWEST_TEXTS
+        width_of_texts = min(width_of_texts, max(least, min(most, width // 4)))
     return max([width_of_texts, *map(cell_len, column.heading.split())])
 
 
@@ -216,14 +216,22 @@ def _widths(columns: Sequence[GridColumn], width: int) -> list[int]:
         max(map(cell_len, (*column.heading.split(), *column.texts))) for column in columns
     ]
     narrowest = [_narrowest_width_of(column, width) for column in columns]
-    for limits in (with_broken_headings, narrowest):
-        while _width_of_table(widths) > width and widths != limits:
-            breakable = [
-                current if current > limit else 0
-                for current, limit in zip(widths, limits, strict=True)
-            ]
-            widths[breakable.index(max(breakable))] -= 1
-    return widths
+    return _shrunk(_shrunk(widths, with_broken_headings, width), narrowest, width)
+
+
+def _shrunk(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
+    """Return widths from which letters are taken, each from the widest, until a table fits a width.
+
+    No column gets narrower than its `least` width.
+    """
+    shrunk = list(widths)
+    while _width_of_table(shrunk) > width:
+        breakable = [i for i, limit in enumerate(least) if shrunk[i] > limit]
+        if not breakable:
+            break
+        widest = max(breakable, key=shrunk.__getitem__)
+        shrunk[widest] -= 1
+    return shrunk
 
 
 def _table(columns: Sequence[GridColumn], has_headings: bool, widths: Sequence[int]) -> RichTable:
