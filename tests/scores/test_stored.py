@@ -21,14 +21,21 @@ import bioeval as be
 
 
 class Chunked:
-    """An array in chunks, as of zarr, that notes which rows are read."""
+    """An array in chunks, as of zarr, that notes which rows are read.
+
+    Reading a cell of `broken`, (row, column), raises.
+    """
 
     __module__ = "zarr.test"
 
     def __init__(self, values, rows, columns=None, broken=()):
-        self.values, self.shape, self.dtype = values, values.shape, values.dtype
+        self.values = values
+        self.shape = values.shape
+        self.dtype = values.dtype
         self.chunks = (rows, columns or values.shape[1])
-        self.reads, self.broken, self.store_path = [], broken, "x.zarr: 'scores'"
+        self.broken = broken
+        self.reads = []  # first row and end of each read
+        self.store_path = "x.zarr: 'scores'"
 
     def __getitem__(self, key):
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
@@ -90,10 +97,13 @@ def test_a_chunk_that_cannot_be_read_is_named():
 @pytest.mark.parametrize("library", ["h5py", "zarr"])
 def test_results_are_those_of_the_array_on_any_number_of_threads(tmp_path, library):
     distances, labels = matrix(600)
-    # Not the labels alone: scores near chance have a doubt, whose AUC is of a sample of chunks.
+    # Rows and columns are shuffled along with the labels: shuffled labels alone would give scores
+    # near chance, and a message whose AUC is estimated from a sample of chunks.
     order = np.random.default_rng(1).permutation(600)
-    distances, shuffled = distances[np.ix_(order, order)], labels[order]
-    expected, before = be.evaluate(be.Scores(distances, shuffled)), numba.get_num_threads()
+    distances = distances[np.ix_(order, order)]
+    shuffled = labels[order]
+    expected = be.evaluate(be.Scores(distances, shuffled))
+    before = numba.get_num_threads()
     if library == "h5py":
         values = in_hdf5(tmp_path / "x.h5", distances, chunks=(70, 90), compression="gzip")
     else:
@@ -153,7 +163,8 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
     assert enough.eer == be.verification(be.Scores(distances, labels)).eer
 
 
-#: Bytes that an evaluation takes at its peak, beyond those of one of a few templates before it.
+#: Program that prints the peak bytes of an evaluation of many templates, beyond the bytes that are
+#: in use after an evaluation of a few.
 PEAK = """
 import re
 import sys
