@@ -37,7 +37,7 @@ def _counts(text: str) -> int | tuple[int, int] | list[int]:
 
 
 def _entries(text: str) -> tuple[tuple[str, str | None], ...]:
-    """Return the entries of a mapping; a key alone stands for itself, and ``name=`` for None."""
+    """Return (key, value) of each entry; a value left out is the key, and ``name=`` is None."""
     entries: list[tuple[str, str | None]] = []
     for entry in re.split(r",(?=\w+=)", text):
         key, equals, value = entry.partition("=")
@@ -75,7 +75,6 @@ def _error_rate(text: str, name: str = "FAR") -> float:
 
 
 def _error_rates(name: str) -> Value:
-    """Return the type of an option with FARs or FRRs; `name` is ``"FAR"`` or ``"FRR"``."""
     return Value(
         "x",
         lambda text: tuple(_error_rate(each, name) for each in text.split(",")),
@@ -84,7 +83,7 @@ def _error_rates(name: str) -> Value:
 
 
 def _target(text: str) -> str:
-    """Return a rule as it is, with the warning about its FAR or FRR."""
+    """Return a rule unchanged, after a warning about a doubtful FAR or FRR."""
     name, _, rate = text.partition("=")
     name = name.strip().upper()
     if name in ("FAR", "FRR"):
@@ -94,7 +93,7 @@ def _target(text: str) -> str:
 
 
 def _of_rates(text: str) -> str:
-    """Return a rule as it is, with a warning about a number that may be meant as a FAR."""
+    """Return a rule unchanged, after a warning about a threshold that may be meant as a FAR."""
     with contextlib.suppress(ValueError):
         if 0 < _number(text) <= 0.1:
             note(f"bioeval: warning: {text} is taken as a threshold; for a FAR write far={text}")

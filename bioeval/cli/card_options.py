@@ -162,7 +162,7 @@ def resolve(protocol: str, scores: Scores, card_options: Mapping[str, Any]) -> s
 
 
 def _changed(card: Protocol, name: str, value: Any) -> Protocol:
-    """Return the card with the value of an option; refuse it where nothing would use it."""
+    """Return the card with an option's value; raise UsageError where the option has no effect."""
     if name == "target":
         return _with_rule(card, value)
     if name == "unenrolled" and card.partition is not None:
@@ -189,7 +189,6 @@ def _changed(card: Protocol, name: str, value: Any) -> Protocol:
 
 
 def _sections_using(card: Protocol, name: str) -> dict[str, Any]:
-    """Return the sections of the card that use an option, by name; refuse the option if none do."""
     field, sections = _FIELDS[name]
     using = {x: card.section(x) for x in sections if _uses(card, x, field)}
     if not using:
@@ -205,7 +204,6 @@ def _word_of(name: str) -> str:
 
 
 def _uses(card: Protocol, section_name: str, field: str) -> bool:
-    """Whether a section of the card has the field of an option, and uses it."""
     if section_name == "report":
         return card.verification is not None
     section = getattr(card, section_name)

@@ -75,7 +75,6 @@ class Command(click.Command):
 
     @functools.cached_property
     def _options(self) -> dict[str | None, str]:
-        """The longest form of each option by its argument."""
         return {x.name: max(x.opts, key=len) for x in self.params if isinstance(x, click.Option)}
 
     def _option_of(self, match: re.Match[str]) -> str:

@@ -91,7 +91,7 @@ def _imported(name: str) -> Command:
 
 
 def _hint_for(word: str) -> str:
-    """Return a hint for a user who gives a file or a task as the command; empty for others."""
+    """Return a hint if a file or a task stands where a command belongs; else an empty text."""
     from pathlib import Path
 
     if word.replace("-", "_") in ("verification", "open_set", "closed_set", "reid"):

@@ -73,7 +73,7 @@ def main(args: Sequence[str] | None = None, *, command: click.Command | None = N
 
 @contextlib.contextmanager
 def _escaped() -> Iterator[None]:
-    """Escape characters that the encoding of the output lacks, as on Windows that of a pipe."""
+    """Escape characters that the output's encoding lacks, such as a pipe's on Windows."""
     out: Any = sys.stdout
     strict = getattr(out, "errors", "") == "strict" and hasattr(out, "reconfigure")
     if strict:
@@ -142,7 +142,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
 
 
 def _os_error(error: OSError) -> int:
-    """Report an error of the operating system; a broken pipe silently."""
+    """Return the exit status of an error of the operating system, reported if no broken pipe."""
     import traceback
 
     from bioeval.cli.console import give_up_stdout

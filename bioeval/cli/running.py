@@ -327,14 +327,12 @@ class Run:
             self._write_page_of(results, tree is results, extras)
 
     def _origin(self) -> dict[str, Any]:
-        """Return the first fields of the JSON document: the version, and the files read."""
         origin: dict[str, Any] = {"bioeval": __version__, "file": next(iter(self.files), "")}
         if len(self.files) > 1:
             origin["inputs"] = self.files
         return origin
 
     def _write_page_of(self, results: Any, is_one_result: bool, extras: Extras) -> None:
-        """Write the page of a result, or of several by name, with a name for a single result."""
         from bioeval.showing.nodes import nodes_of
 
         name = extras.name or Path(next(iter(self.files), "")).stem

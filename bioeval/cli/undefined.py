@@ -66,7 +66,6 @@ def _is_rate(about: Mapping[Any, Any]) -> bool:
 def _refuse(
     systems: Iterable[Scores], protocol: str | Protocol, results: Iterable[xr.Dataset]
 ) -> NoReturn:
-    """Raise :class:`NoResultError` with the reason; see :func:`require_defined`."""
     from bioeval.base.messages import messages_of
     from bioeval.showing.messages import sentence_about
     from bioeval.studies.check.check_data import why_undefined

@@ -151,8 +151,6 @@ def _json(data: Any) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the content security policy: no network, and only the page's style and script."""
-
     def digest(text: str) -> str:
         raw = hashlib.sha256(text.encode("utf-8")).digest()
         return f"'sha256-{base64.b64encode(raw).decode('ascii')}'"

@@ -82,7 +82,6 @@ class PageFigures:
         return figures
 
     def _alone(self, data: Mapping[str, Any]) -> Any:
-        """Return results by system, or the result of a single system."""
         return data if self.is_of_several else next(iter(data.values()))
 
     def _files(self) -> Iterator[PlotFile]:

@@ -36,7 +36,7 @@ def with_shared_next(results: PageResults) -> PageResults:
 
 
 def _shared(results: PageResults, system: str) -> dict[float, float]:
-    """Return the next score of each threshold of a system, NaN of all others."""
+    """Return the next score of each threshold of a system; NaN for any other threshold."""
     chosen, without_next, of_curves = set[float](), set[float](), dict[float, float]()
     nodes = [x for x in results.nodes if x.system == system]
     nearest = max if any(accepts_larger(x.dataset) for x in nodes) else min
@@ -79,7 +79,6 @@ def _thresholds_of_document(result: Any) -> Iterator[tuple[bool, float, float]]:
 
 
 def _with_next(dataset: xr.Dataset, shared: dict[float, float]) -> xr.Dataset:
-    """Return a dataset with these next scores of its thresholds."""
     next_of = np.vectorize(lambda threshold: shared[float(threshold)], otypes=[np.float64])
     after = {
         f"{name}{NEXT}": (variable.dims, next_of(variable.values))

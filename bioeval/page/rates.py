@@ -37,7 +37,7 @@ def rates_table(control: Moving, is_of_several: bool, lines: PageLines) -> dict[
 
 
 def _text_of(cell: Quantity | None, lines: PageLines) -> str:
-    """Return a number in a table; its interval may stand in the next line."""
+    """Return a number as text whose only line break is before its interval."""
     text = "" if cell is None else lines.number(printed(cell).text)
     return text.replace(" %", "\u00a0%").replace(", ", ",\u00a0")
 

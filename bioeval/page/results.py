@@ -143,7 +143,6 @@ def doubts_of_systems(nodes: list[Node]) -> list[Text]:
 
 
 def _named_results(results: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield single results with their names, out of lists and mappings to any depth."""
     if isinstance(results, xr.Dataset | xr.DataTree | Shown):
         yield name, results
     elif isinstance(results, list | tuple):
@@ -209,7 +208,7 @@ def _refuse_other_data(results: PageResults) -> None:
 
 
 def _fingerprints(results: PageResults) -> Iterator[_Fingerprint]:
-    """Yield the fingerprints of results that have one.
+    """Yield the fingerprints of all results.
 
     Comparisons, which have a fingerprint of each system, come last.
     """

@@ -63,7 +63,7 @@ class PageDocument:
             self.sections.append({"title": lines.write(title), "text": text})
 
     def _rest(self, section: Section, lines: Lines) -> Iterator[Block]:
-        """Yield the blocks of a section without answers, messages and earlier notes."""
+        """Collect answers and messages of a section; yield other blocks without earlier notes."""
         lines = lines.section_lines(section)
         for block in section.blocks:
             match block:
@@ -85,7 +85,6 @@ class PageDocument:
                     yield block
 
     def _new(self, parts: Iterable[_Part]) -> list[_Part]:
-        """Return the notes or facts that no earlier section has, and note them as said."""
         new = [x for x in parts if repr(x) not in self._said]
         self._said |= {repr(x) for x in new}
         return new
@@ -113,7 +112,6 @@ def _of_documents(results: PageResults) -> Iterator[tuple[Text, Section]]:
 
 
 def _of_system(systems: Sequence[str], system: str, title: Text) -> Text:
-    """Return a title, with the name of the system if there are several systems."""
     if len(systems) == 1 or system not in systems:
         return title
     return say("{title}: {system}", title=title, system=Label(system))

@@ -88,7 +88,7 @@ def _thinned(path: str) -> str:
 
 
 def _lines(points: np.ndarray) -> str:
-    """Return lines through points; of a run on a horizontal or vertical line its ends alone."""
+    """Return lines through points; a horizontal or vertical run keeps only its ends."""
     moved = np.append(True, (np.diff(points, axis=0) != 0).any(axis=1))
     points = points[moved]
     if len(points) > 2:

@@ -244,7 +244,7 @@ def _curves(nodes: Sequence[Node]) -> list[RatesByThreshold]:
 
 
 def _first_curves(curves: Iterable[RatesByThreshold]) -> dict[str, RatesByThreshold]:
-    """Return the curve of each system whose threshold its other curves follow."""
+    """Return, by system, the curve whose threshold the system's other curves follow."""
     by_system: dict[str, list[RatesByThreshold]] = {}
     for curve in curves:
         by_system.setdefault(curve.system, []).append(curve)
@@ -269,7 +269,7 @@ def _points(leader: RatesByThreshold, opening: float) -> tuple[list[int], int]:
 def _stated_thresholds(
     first_curves: Mapping[str, RatesByThreshold], nodes: Sequence[Node], given: float | None
 ) -> dict[str, Stated]:
-    """Return the threshold stated for each system; a system without a single one is left out."""
+    """Return the stated threshold by system, without systems that have no single threshold."""
     stated = {system: _stated(curve, nodes, given) for system, curve in first_curves.items()}
     return {system: x for system, x in stated.items() if x is not None}
 

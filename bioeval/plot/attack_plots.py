@@ -96,7 +96,7 @@ def _species(system: System) -> list[System]:
 
 
 def _threshold_to_mark(ds: xr.Dataset) -> tuple[float, str]:
-    """Return the used threshold, or else the threshold of the EER, and its name; or NaN."""
+    """Return the used threshold, else the EER threshold, and its name; NaN without a threshold."""
     if "threshold_used" in ds:
         return float(ds["threshold_used"]), f"threshold {_printed(ds, 'threshold_used')}"
     threshold = float(ds.get("eer_threshold", np.nan))

@@ -97,7 +97,6 @@ def tippett(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
 def _draw_over_priors(
     name: str, error: str, data: Any, ax: Any, style: Any, *, title: str, y_label: str
 ) -> Curves:
-    """Draw the plot `name`: the actual and the minimum error against the prior."""
     labels = {error: "actual", f"min_{error}": "minimum"}
     curves = curves_of(data, name, "prior_log_odds", labels, alike=False)
     plot = Curves(name, curves, ax, style, marked=False)

@@ -111,7 +111,7 @@ class Display:
         plot_style.empty(self.ax_, self.why_empty)
 
     def of_system(self, title: Text) -> str:
-        """Return a title with the name of the system, if there is only one."""
+        """Return a title that ends with the name of the only system."""
         (system,) = self.systems
         name = self.name or system.group or as_plot_text(system.text_of("system"))
         return joined(plot_style.sentence(self.write(title)), name, by=": ")

@@ -401,7 +401,6 @@ def _limits_of_axes(
 def _supported_operating_points(
     dataset: xr.Dataset, variables: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[float, float]]:
-    """Yield (x, y) of the operating points whose targets the data support."""
     if "fold_frr" in dataset:  # every point of the curves of folds is an operating point
         yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
     for x_name, y_name in variables:

@@ -42,7 +42,7 @@ class System:
         return str(self.dataset.attrs.get(attribute, ""))
 
     def colour(self, number: int, shade: int = 0) -> RGB:
-        """Return the colour of a number, unless the plot has one for the system."""
+        """Return the plot's colour for the system, or else the colour of a number."""
         return Style.colour(number, shade, (self.name, self.group))
 
 
@@ -64,7 +64,7 @@ def pick(data: Any, plot: str, single: bool = False, relabel: bool = True) -> li
 
 
 def labelled(systems: list[System]) -> list[System]:
-    """Return systems renamed by the plot's ``labels``, and check the names in its ``colors``."""
+    """Return systems renamed by the plot's ``labels``, and check the names in ``colors``."""
     groups = list(dict.fromkeys(system.group or system.name for system in systems))
     names = [*dict.fromkeys([*groups, *(system.name for system in systems)])]
     labels = labels_of(names, groups, [system.name for system in systems])

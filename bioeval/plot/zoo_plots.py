@@ -143,7 +143,7 @@ def _towards(right: bool, up: bool) -> dict[str, str]:
 
 
 def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:
-    """Return the values between the `best` best values and the others, and likewise the worst."""
+    """Return the midpoints that separate the `best` best and the `best` worst values, or NaN."""
     if not best:
         return np.nan, np.nan
     ordered = np.append(-better * np.sort(-better * values), np.nan)  # from best to worst

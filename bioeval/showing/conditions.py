@@ -57,7 +57,7 @@ class Condition:
         return cls(text, Measure.parse(measure), sign, rate_in(limit.strip()))
 
     def reasons(self, frame: pd.DataFrame) -> Iterator[str]:
-        """Yield why results fail by the condition; what cannot be told fails, too.
+        """Yield why results fail by the condition; an undefined or unsupported number fails, too.
 
         The condition is about the means of folds and partitions. Raise :class:`DataError` where no
         row of the frame has the number.
@@ -96,7 +96,7 @@ class Condition:
         return rows[rows["task"] == first_tasks.transform("first")], column
 
     def _at_places(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows of the dimensions' values; of parts the test, of folds the means."""
+        """Return the rows at the named places; by default, of test parts and means over folds."""
         for dim, label in self.measure.places.items():
             rows = _of_label(rows, dim, label)
         if "statistic" not in self.measure.places:
@@ -108,7 +108,7 @@ class Condition:
         return rows
 
     def _at_point(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows at what is held; of several ranks the first unless one is named."""
+        """Return the rows at the named point; without a named rank, at the smallest rank."""
         points = rows["point"]
         if "rank" in rows and "rank" not in self.measure.places:
             is_at_rank = points.isna() & rows["rank"].notna()

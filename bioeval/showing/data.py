@@ -47,7 +47,7 @@ class ShownData:
         return pd.DataFrame([empty | row for row in self._shown._numbers()])
 
     def document(self) -> dict[str, Any]:
-        """Return what one JSON document has."""
+        """Return the entries of one JSON document."""
         messages = [message_as_data(x) for x in self._shown.messages]
         return {**self._shown._document(), "messages": messages}
 
@@ -69,7 +69,7 @@ class ResultData:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The frame of all numbers; those over folds and partitions also have their statistics."""
+        """The frame of all numbers, and of statistics over folds and partitions."""
         frame = frame_of([*self._numbers, *_statistics(self._numbers)])
         frame.attrs = self._attributes
         return frame
@@ -132,7 +132,7 @@ def _statistics(nodes: list[Node]) -> Iterator[Node]:
 
 
 def _curves(dataset: xr.Dataset, dim: str) -> Iterator[tuple[str, xr.DataArray]]:
-    """Yield the variables over a dimension; one over more has a column for each place of these."""
+    """Yield a column over a dimension for each place of a variable's other dimensions."""
     for name, values in dataset.data_vars.items():
         if dim not in values.dims:
             continue
@@ -150,7 +150,7 @@ def _curves(dataset: xr.Dataset, dim: str) -> Iterator[tuple[str, xr.DataArray]]
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame; what is missing is None.
+    """Return the rows of a frame; missing values are None.
 
     A row of a number has no empty columns but its value.
     """

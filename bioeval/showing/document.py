@@ -50,13 +50,11 @@ class _Task:
 
     @property
     def rates_of(self) -> str:
-        """The task by whose names its rates are written; see :func:`rates_are_of`."""
         dataset = self.nodes[0].dataset
         return rates_are_of(dataset.attrs, searches=task_of(dataset) == "identification")
 
     @property
     def title(self) -> str:
-        """The title, with a capital letter."""
         return _capitalised(self.nodes[0].title)
 
     def texts(self, texts_of: Callable[[xr.Dataset], Iterable[Text]]) -> list[Text]:
@@ -205,7 +203,7 @@ def _rows(node: Node, *, data: bool = False) -> Iterator[Row]:
 
 
 def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
-    """Return the tables of a task; texts of the sections above are left out, and new ones added."""
+    """Return the tables of a task; omit the texts in `texts_above`, and add new texts there."""
     node = task.nodes[0]
     id = node.task.replace("/", "_")
     title: Text = task.title
@@ -264,7 +262,6 @@ def _explained(tasks: Sequence[_Task]) -> list[tuple[Text, Text]]:
 
 
 def _support(dataset: xr.Dataset) -> list[Text]:
-    """Return notes on the targets that the data, or some parts of them, do not support."""
     by_parts: dict[tuple[str, ...], list[Message]] = {}
     for message in messages_of(dataset.attrs):
         about = message.arguments
@@ -282,7 +279,6 @@ def _support(dataset: xr.Dataset) -> list[Text]:
 
 
 def _least_far(dataset: xr.Dataset) -> Iterator[Text]:
-    """Yield the note that no false accept among the data does not show a FAR of 0."""
     counts = (dataset.variables.get(x) for x in ("subjects", "impostor_attempts"))  # loads no dask
     subjects, attempts = (0 if x is None or x.dims else int(x.values) for x in counts)
     if attempts and subjects > 1:

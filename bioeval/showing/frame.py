@@ -38,7 +38,7 @@ _TEXTS = ("task", "measure", "statistic", "at", "unit", "text")
 
 
 def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
-    """Return all numbers of a result as one long data frame, with a row for each.
+    """Return all numbers of a result as a long data frame with a row for each number.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def frame_of(nodes: Iterable[Node], curves: bool = False) -> pd.DataFrame:
 
 
 def _column(name: str, parts: Sequence[Any], sizes: Sequence[int]) -> Any:
-    """Return parts of a column, one behind the other, missing where a part is None.
+    """Join the parts of a column; a part of None becomes missing values.
 
     Labels of a dimension are Int64 if all are whole numbers, else floats or texts.
     """
@@ -166,7 +166,7 @@ def _column(name: str, parts: Sequence[Any], sizes: Sequence[int]) -> Any:
 
 
 def records_of(nodes: Sequence[Node]) -> pd.DataFrame:
-    """Return the records of results, with the system of each, as a frame with a row for each."""
+    """Return the records of results, and their systems, as a frame with a row for each record."""
     import pandas as pd
 
     frames = []
@@ -202,6 +202,6 @@ def attributes_of(nodes: Iterable[Node]) -> dict[str, Any]:
 
 
 def message_as_data(message: Message) -> dict[str, Any]:
-    """Return the code of a message, what it is about, its arguments, and its sentence."""
+    """Return the code, the subject, the arguments and the sentence of a message."""
     (plain,) = json.loads(as_json([message]))
     return plain | {"sentence": Lines().message(message)}

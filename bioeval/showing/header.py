@@ -87,7 +87,7 @@ def scores_in_words(kind: str, protocol: str = "") -> Text:
 
 
 def rules_of(dataset: xr.Dataset) -> list[Text]:
-    """Return the parts, the gallery and the rules of a task in words; empty ones among them."""
+    """Return the parts, the gallery and the rules of a task in words; a text may be empty."""
     attrs = dataset.attrs
     rules = [*parts_in_words(dataset), candidates_in_words(attrs)]
     return [*rules, *(_in_words(name, wording, attrs) for name, wording in _RULES.items())]
@@ -123,7 +123,6 @@ def _in_words(attribute: str, wording: Wording, attrs: Attributes) -> Text:
 
 
 def _systems_of(dataset: xr.Dataset) -> list[str]:
-    """Return the systems of a dataset: labels of its dimension, or the one of its attributes."""
     if "system" in dataset.dims and "system" in dataset.variables:
         return list(map(str, dataset.variables["system"].values.tolist()))
     return [str(dataset.attrs.get("system", ""))]
@@ -152,7 +151,6 @@ def _threshold(attrs: Attributes) -> Text:
 
 
 def _classes(attrs: Attributes) -> Text:
-    """Return the classes of the ground truth that are evaluated, and the classes that are not."""
     evaluated, ignored = str(attrs["classes_evaluated"]), str(attrs["classes_ignored"])
     text = f"{evaluated or 'none'} evaluated" + (f"; {ignored} ignored" if ignored else "")
     if {evaluated, ignored} <= {"", "without class"}:
@@ -333,7 +331,7 @@ def fusion_in_words(fusion: str, kind: str) -> str:
 
 
 def use_of_threshold(attrs: Attributes) -> Text:
-    """Return which attempts a chosen threshold is for, and why not for others."""
+    """Return which attempts a chosen threshold is for, and why not for other attempts."""
     if "rank_unit" in attrs:
         return "The threshold is for searches of this gallery: another gallery needs another one."
     if "use" in attrs:
@@ -367,7 +365,6 @@ def _size_of_gallery(attrs: Attributes) -> str:
 
 
 def _removed_entries(attrs: Attributes) -> str:
-    """Return in words which entries a convention leaves out: of the CMC, and of other measures."""
     removed = _ENTRIES_LEFT_OUT[attrs["removes"]]
     for_ap = _ENTRIES_LEFT_OUT[attrs.get("removes_for_ap", attrs["removes"])]
     if removed != for_ap:

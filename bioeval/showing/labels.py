@@ -86,7 +86,7 @@ def cell_of_point(at: str, point: Any) -> Text:
 
 
 def _also(row: Row) -> str:
-    """Return another name in use: at a rank, of rank 1; of several, the name with 1 / target."""
+    """Return another name in use, at rank 1 only; of several names, the name with 1 / target."""
     if row.places.get("rank", 1) != 1:
         return ""
     names = str(row.about.get("also", "")).split()

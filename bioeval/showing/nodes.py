@@ -34,7 +34,7 @@ class Node(NamedTuple):
 
     @property
     def name(self) -> str:
-        """System, condition and task, without those that are empty."""
+        """System, condition and task, joined by slashes; empty parts are left out."""
         return "/".join(filter(None, (self.system, self.condition, self.task)))
 
     def name_of_system(self, label: Any = "") -> str:

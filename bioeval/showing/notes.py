@@ -112,7 +112,6 @@ def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
 
 
 def _intervals(rows: Sequence[Row]) -> Iterator[Text]:
-    """Yield the methods of the intervals of results, with their tasks where they differ."""
     tasks_of: dict[str, tuple[Text, dict[str, None]]] = {}
     for dataset in {row.node.name: row.node.dataset for row in rows}.values():
         if "interval_method" in dataset.attrs:

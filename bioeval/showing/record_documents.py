@@ -39,7 +39,7 @@ _HEADINGS = ("score", "row", "column", "try", "probe image", "probe", "gallery i
 
 
 def worst_pairs_section(ds: xr.Dataset, _: Detail) -> Section:
-    """Return what is said of the worst pairs."""
+    """Return the section about the worst pairs."""
     listed = {
         "each pair once": "each pair of templates is listed once, in its worse direction",
         "each comparison": "each comparison is listed",
@@ -60,7 +60,6 @@ def worst_pairs_section(ds: xr.Dataset, _: Detail) -> Section:
 
 
 def _pairs(ds: xr.Dataset, comparison: str) -> Block:
-    """Return the pairs of a kind, the worst first."""
     rows: list[list[Text | None]] = []
     for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
         cells: dict[str, Text | None] = {"score": cell_of(ds, "score", {"pair": i})}

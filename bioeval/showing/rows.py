@@ -88,7 +88,6 @@ class NumbersOfDataset:
         return self._rows_with_numbers(block, dims)
 
     def _values(self, name: str, dims: _Dims, places: Block) -> Block:
-        """Return the columns of numbers: unit, value, limits, threshold, attempts, flags."""
         about = self._variables[name].attrs
         threshold = self.thresholds.get(name, "")
         columns = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
@@ -132,7 +131,6 @@ class NumbersOfDataset:
         return {k: x[is_kept] if isinstance(x, np.ndarray) else x for k, x in block.items()}
 
     def _is_over(self, name: str, dims: _Dims) -> bool:
-        """Whether there is a variable whose dimensions are among `dims`."""
         return name in self._dims and {*self._dims[name]} <= {*dims}
 
     def _places(self, dims: _Dims) -> Block:
@@ -154,7 +152,7 @@ class NumbersOfDataset:
         return columns
 
     def _over(self, name: str, dims: _Dims) -> np.ndarray:
-        """Return the values of a variable at all places of `dims`, which include its dimensions."""
+        """Return a variable's values at all places of `dims` (including its dimensions), flat."""
         values = self._variables[name].values
         own_dims = self._dims[name]
         for axis, dim in enumerate(own_dims):
@@ -173,7 +171,7 @@ class NumbersOfDataset:
 
 
 def _shown_places(dataset: xr.Dataset, dims: Mapping[str, _Dims]) -> dict[str, np.ndarray]:
-    """Return the places that are shown, of each dimension of which not all places are shown."""
+    """Return the indices of the shown places, for each dimension with hidden places."""
     shown = {dim: np.empty(0, dtype=np.intp) for dim in CURVES if dim in dataset.sizes}
     labels_of: dict[str, list[Any]] = {"rank": report_ranks(dataset)}
     labels_of["threshold"] = asked_thresholds(dataset)
@@ -261,7 +259,7 @@ class Row:
 
     @property
     def threshold_cell(self) -> Quantity | None:
-        """The threshold of the number; None without one, or if the threshold is its point."""
+        """The threshold of the number; None without a threshold, or if the point is a threshold."""
         if math.isnan(self.threshold) or self.at == "threshold" or not self.is_defined:
             return None
         return cell_of_number(self.threshold, self.about_threshold, next=self.next)
@@ -294,7 +292,6 @@ def rows_of(node: Node, *, data: bool = False) -> Iterator[Row]:
 
 
 def _places_and_fields(block: Block) -> Iterator[tuple[dict[str, Any], tuple[Any, ...]]]:
-    """Yield the labels of each row of a block by dimension, and its fields."""
     size = len(block["value"])
     columns = {
         name: values.tolist() if isinstance(values, np.ndarray) else [values] * size

@@ -111,7 +111,7 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
 
 
 def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
-    """Return the table of a result as Markdown; arguments are those of :func:`to_latex`.
+    """Return the table of a result as Markdown, with the arguments of :func:`to_latex`.
 
     Parameters
     ----------
@@ -136,7 +136,6 @@ def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
 
 
 def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
-    """Return the supported numbers of results, of `measures` with one row for each system."""
     names = require_list("measures", measures)
     for name in names:
         if not isinstance(name, str):
@@ -158,7 +157,7 @@ def document_of(
     *,
     detail: Detail = "all",
 ) -> TerminalDocument:
-    """Return what is said of any result, or of several by name, as a document that rich can print.
+    """Return any result, or several results by name, as a document that rich can print.
 
     The terms are those of the results unless a `vocabulary` is given; `words` returns a text with
     arguments as a surface has them; `lines` stand below. Raise :class:`DataError` for anything
@@ -176,7 +175,7 @@ def document_of(
 
 
 def sections_of(nodes: Sequence[Node], detail: Detail) -> list[Section]:
-    """Return a document of all numbers, and one of each result that is records."""
+    """Return a section of all numbers, and a section for each result of records."""
     records = [x for x in nodes if x.result_type in OF_RECORDS]
     numbers = [x for x in nodes if x.result_type not in OF_RECORDS]
     sections = [section_of(numbers, detail)] if numbers else []

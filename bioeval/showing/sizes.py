@@ -52,7 +52,7 @@ def candidates_in_words(attrs: Mapping[Any, Any]) -> str:
 
 
 def sample_size(dataset: xr.Dataset) -> Text:
-    """Return the attempts and subjects of a result in words; of folds, those of all test parts."""
+    """Return the attempts and subjects of a result in words; over folds, sums of test parts."""
     counts = {x: n for x in _COUNTED if (n := _total(dataset, x)) is not None}
     people = {role: _total(dataset, f"{role}subjects") for role in ("", "genuine_", "impostor_")}
     if "queries" in counts:
@@ -79,7 +79,6 @@ def sample_size(dataset: xr.Dataset) -> Text:
 
 
 def _tracks(dataset: xr.Dataset) -> str:
-    """Return the numbers of targets, of identities and of their boxes; empty without them."""
     counts = [_total(dataset, x) for x in ("targets", "truth_boxes", "identities", "result_boxes")]
     if None in counts:
         return ""
@@ -100,7 +99,7 @@ def lacking(dataset: xr.Dataset) -> list[str]:
 
 
 def _total(dataset: xr.Dataset, name: str) -> int | None:
-    """Return a count, of folds the sum; None if there is none, or one of each group or so."""
+    """Return a count, summed over folds; None if the count is missing or cannot be summed."""
     variable = dataset.variables.get(name)
     if variable is None or not variable.dims:
         return None if variable is None else int(variable.values)
@@ -145,7 +144,7 @@ def parts_in_words(dataset: xr.Dataset) -> Iterator[Text]:
 
 
 def _range_of(dataset: xr.Dataset, name: str) -> Text | None:
-    """Return the smallest and the largest of a number of each partition; None without one."""
+    """Return the range of a number over partitions; None if missing or always 0."""
     numbers = dataset.variables.get(name)
     if numbers is None or not np.nanmax(numbers.values):
         return None

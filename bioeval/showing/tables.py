@@ -86,7 +86,7 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
 
 
 def _rows_by_dims(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
-    """Return rows by the dimensions of their table; none for numbers that a list has."""
+    """Return rows by the dimensions of their table, which are () for numbers in a list."""
     by_places: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         dims = tuple(x for x in row.places if x not in ("rank", "part"))
@@ -101,7 +101,7 @@ def _rows_by_dims(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
 
 
 def _is_mirrored(row: Row, systems: Sequence[str]) -> bool:
-    """Whether a number is of two systems, or two labels, against their order in the results."""
+    """Whether a pair of systems or labels is in reverse of their order in the results."""
     if row.other_system and systems.index(row.system) > systems.index(row.other_system):
         return True
     for other in row.places:
@@ -154,12 +154,11 @@ class _Cells:
         self._cells.setdefault(row, {})[column] = cell
 
     def values(self, column: Hashable, other: Hashable) -> list[float]:
-        """Return the numbers of a column in the rows of another column."""
+        """Return a column's numbers in the rows of another column; NaN for a missing number."""
         cells = (x.get(column) for x in self._cells.values() if other in x)
         return [cell.value if isinstance(cell, Quantity) else math.nan for cell in cells]
 
     def table(self, id: str, heads: Sequence[Column], title: str = "") -> Table:
-        """Return the table of the rows and columns that have names."""
         rows = []
         for row, names in self.names.items():
             rows.append([*names, *map(self._cells.get(row, {}).get, self.columns)])
@@ -374,7 +373,6 @@ def _has_thresholds(rows: Sequence[Row], places: Sequence[_Place]) -> bool:
 
 
 def _heading_in_grid(row: Row, point: str, several_systems: bool) -> Text:
-    """Return the label of a measure, behind its system, part and statistic as far as needed."""
     prefixes: list[Text] = [Label(row.system)] if several_systems else []
     prefixes += [_label_of_part(row)] if "part" in row.places else []
     measure = row.node.dataset.variables.get(row.measure)
@@ -391,7 +389,6 @@ def _heading_in_grid(row: Row, point: str, several_systems: bool) -> Text:
 def _heading_of_some(
     dim: str, worst: str, places: Iterable[_Place], shown: Iterable[_Place]
 ) -> Text:
-    """Return the heading of a dimension with the number of its places, and of the places shown."""
     sizes_of_groups = Counter(place[:-1] for place in places)
     up_to = "up to " if len({*sizes_of_groups.values()}) > 1 else ""
     each = " each" if len(sizes_of_groups) > 1 else ""
@@ -426,7 +423,7 @@ def _shown_places(
 
 
 def _places_of_texts(rows: Sequence[Row], id: str, dim: str) -> Iterator[Table]:
-    """Yield a table of each measure with a row for each text, and the places that have it."""
+    """Yield a table for each measure: a row for each text, with its places."""
     by_measure: dict[str, dict[Any, list[Any]]] = {}
     for row in rows:
         by_measure.setdefault(row.measure, {}).setdefault(row.text, []).append(row.places[dim])

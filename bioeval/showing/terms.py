@@ -149,7 +149,7 @@ _OF_SEARCHES = "unenrolled_people"
 
 
 def in_terms(results: Results, words: str) -> Results:
-    """Return results whose tables and plots use one of the `VOCABULARIES`, such as ``"iso"``."""
+    """Return results whose tables and plots use a vocabulary of `VOCABULARIES`, e.g. ``"iso"``."""
     if words == "lecture":
         return results
     if hasattr(results, "map_over_datasets"):

@@ -132,7 +132,6 @@ def _typed(value: Any, form: str) -> Text:
 
 
 def _range(numbers: Sequence[int], _: str) -> Text:
-    """Return some numbers; of more than four, the least and the largest."""
     if len(numbers) <= 4:
         return Enumeration([Count(x) for x in numbers])
     return say("{least} to {most}", least=min(numbers), most=max(numbers))

@@ -35,7 +35,6 @@ class Lines:
         return self._of_task(section.task) if section.task else self
 
     def _of_task(self, task: str) -> Lines:
-        """Return the writer of lines whose rates are of a task."""
         if task == self.task:
             return self
         lines = copy(self)  # `rates` is shared: terms of all tasks are collected in one place

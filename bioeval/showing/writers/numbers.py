@@ -90,7 +90,6 @@ def decimals_between(rate: float, others: Sequence[float], least: int = 2) -> in
 
 
 def _order(a: float, b: float) -> int:
-    """Return 1 if `a` is above `b`, -1 if below, 0 if the numbers are equal or nearly so."""
     return 0 if math.isclose(a, b, rel_tol=1e-12) else int(a > b) - int(a < b)
 
 

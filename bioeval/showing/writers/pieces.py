@@ -85,7 +85,6 @@ def pieces_of(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
 
 
 def _terms_in_other_vocabulary(section: Section, words: Lines) -> str:
-    """Return the terms of a section in the words of the other vocabulary."""
     # The lines know the terms of a section only after they have written it: it is written once
     # here, and the pieces are not used.
     lines = Lines(words.vocabulary, words.task)
@@ -96,7 +95,6 @@ def _terms_in_other_vocabulary(section: Section, words: Lines) -> str:
 def _pieces(
     section: Section, cells: Lines, words: Lines, other_terms: str, level: int
 ) -> Iterator[Piece]:
-    """Yield the pieces of a section; `other_terms` is the text of a `Vocabulary`."""
     cells, words = cells.section_lines(section), words.section_lines(section)
     if title := words.write(section.title):
         yield Line(title, "title", level)
@@ -153,7 +151,7 @@ def _messages(block: Messages, words: Lines) -> Iterator[Piece]:
 
 
 def grid_of(table: Table, lines: Lines) -> Grid:
-    """Return the columns of a table that are not empty, each with its numbers rounded together."""
+    """Return the non-empty columns of a table; numbers of a column are rounded together."""
     columns: list[GridColumn] = []
     name_columns = 0
     for i, column in enumerate(table.columns):

@@ -57,7 +57,6 @@ class _TerminalLines(Lines):
         return without_controls(text)
 
     def write(self, text: Text | None, rates: Sequence[float] = ()) -> str:
-        """Return a text in the words of the surface."""
         written = super().write(text, rates)
         return self._words(written) if "`" in written else written
 
@@ -107,7 +106,7 @@ class TerminalDocument:
         return as_markdown(self.section, self._vocabulary)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield what rich prints of each piece, with blank lines between those that need one."""
+        """Yield the renderables of all pieces, with blank lines between pieces that stand apart."""
         lines = _TerminalLines(self._vocabulary, self.section.task, self._words)
         above: Piece | None = None
         for piece in pieces_of(self.section, lines, lines):
@@ -119,7 +118,6 @@ class TerminalDocument:
 
 
 def _stands_apart(piece: Piece, above: Piece) -> bool:
-    """Whether there is a blank line between two pieces."""
     match piece:
         case Line(role="remark") | Points():
             return False
@@ -133,7 +131,7 @@ def _stands_apart(piece: Piece, above: Piece) -> bool:
 
 
 def _printed(piece: Piece, width: int) -> Iterator[tuple[RenderableType, int]]:
-    """Yield what rich prints of a piece, and its width: `width`, or more for numbers of a table."""
+    """Yield renderables of a piece with their widths: `width`, or more for a wide table."""
     match piece:
         case Line(role="remark"):
             yield _indented(RichText(piece.text, "dim")), width
@@ -165,7 +163,7 @@ def _pairs(pairs: Sequence[tuple[str, str]], gap: int) -> RichTable:
 
 
 def _parts(grid: Grid, width: int) -> list[list[GridColumn]]:
-    """Return the columns of a grid as parts that fit a width, each with the names of the rows."""
+    """Return the columns in parts that fit a width, each part behind the names of the rows."""
     names = grid.columns[: grid.name_columns]
     columns = grid.columns[grid.name_columns :]
     parts: list[list[GridColumn]] = [[]]
@@ -198,7 +196,6 @@ def _width_of_table(widths: Sequence[int]) -> int:
 
 
 def _narrowest_width_of(column: GridColumn, width: int) -> int:
-    """Return the width of a column whose heading and texts are broken as far as they may be."""
     width_of_texts = max(map(cell_len, column.texts), default=0)
     if not column.is_numeric:
         least, most = _NARROWEST_TEXTS
