@@ -100,7 +100,7 @@ def number_in(text: str) -> float:
 
 
 def rate_in(text: str) -> float:
-    """Return the rate in a text, ``0.001``, ``0.1%`` or ``1/1000``; raise ValueError for others."""
+    """Return the rate in a text like ``0.001``, ``0.1%`` or ``1/1000``, else raise ValueError."""
     number, percent, after_percent = text.strip().partition("%")
     if percent and not after_percent:
         if number_in(number):

@@ -47,7 +47,7 @@ class Message:
         return Message(self.code, (*names, *self.about), **self.arguments)
 
     def renamed(self, names: Mapping[str, str]) -> Message:
-        """Return the message with its `option` renamed as a public function names it in `names`."""
+        """Return the message with the `option` under its public name in `names`."""
         if "option" not in self.arguments:
             return self
         option = errors.renamed(self.arguments["option"], names)
@@ -119,7 +119,7 @@ def joined_messages(by_name: Mapping[str, Iterable[Message]]) -> list[Message]:
 def message_attrs(
     messages: Iterable[Message], attrs: Mapping[Any, Any] | None = None
 ) -> dict[str, str]:
-    """Return the attribute of a result with the messages in its `attrs`, then `messages`.
+    """Return the attribute of a result with the messages in `attrs`, then `messages`.
 
     Equal messages occur once.
     """

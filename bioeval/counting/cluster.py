@@ -137,7 +137,7 @@ class Sent:
 
     @cached_property
     def received(self) -> Any:
-        """The object, as it is made by the worker."""
+        """The object, made from the pickled arguments on the worker."""
         try:
             version, arguments, make = cloudpickle.loads(self.pickled, buffers=self.buffers)
         # Libraries raise these where there is no file.

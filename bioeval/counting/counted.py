@@ -123,7 +123,7 @@ class ThreadCounts:
         self._join_equal_scores()
 
     def keep(self, scores: np.ndarray, weight: int) -> None:
-        """Keep scores, each of which stands for `weight` attempts."""
+        """Keep scores; every score stands for `weight` attempts."""
         if len(scores):
             self.kept.append((scores.copy(), np.broadcast_to(weight, len(scores))))
             self.kept_number += len(scores)
@@ -139,7 +139,7 @@ class ThreadCounts:
 def distinct_scores(
     parts: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct scores of all parts, increasing, and the number of attempts of each."""
+    """Return the distinct scores of all parts, increasing, and their numbers of attempts."""
     if not parts:
         return np.empty(0), np.empty(0, dtype=np.int64)
     scores = np.concatenate([x for x, _ in parts])

@@ -236,7 +236,6 @@ class FoldAttempts(Reducer):
     def _keep(
         self, values: np.ndarray, block: Block, folds: Folds, row: np.ndarray, column: np.ndarray
     ) -> None:
-        """Keep the scores of a block at rows and columns, with the folds of both templates."""
         if block.transposed:
             row, column = column, row
         sides = folds[0][:, row], folds[1][:, column]
@@ -245,7 +244,6 @@ class FoldAttempts(Reducer):
             self.kept.append(ScoresByFold(values, *sides[::-1]))
 
     def _count(self, values: np.ndarray, block: Block, folds: Folds) -> None:
-        """Count the scores of a block by fold and cell, and keep the scores of wanted cells."""
         room = np.empty(values.size + 1, self.dtype)
         places = np.empty((2, len(room)), dtype=np.int32)
         rows, columns = folds[::-1] if block.transposed else folds
@@ -357,7 +355,6 @@ class FoldAttempts(Reducer):
         folds = self.folds
 
         def count(placed: ScoresByFold, *, failures: bool) -> tuple[np.ndarray, np.ndarray]:
-            """Count all attempts, and accepted ones, by the folds of both templates."""
             is_accepted = (
                 scored(placed.distances) if failures else placed.distances
             ) <= rounded_threshold
@@ -412,7 +409,7 @@ class FoldAttempts(Reducer):
         def count_up_to(
             thresholds: np.ndarray, cells: np.ndarray, side: Side = "right"
         ) -> np.ndarray:
-            """Count impostor scores up to thresholds (left: below), which are in these `cells`."""
+            """Count impostor scores up to (left: below) thresholds, which lie in `cells`."""
             in_other_cells = before[cells] - before_kept[kept.searchsorted(cells)]
             return in_other_cells + known_before[known_scores.searchsorted(thresholds, side=side)]
 

@@ -233,7 +233,6 @@ class MaskedParts:
         return first_of_claim[: claims_of_part.sum()], claims_of_part
 
     def _fused(self, fusion: str) -> AttemptsOfParts:
-        """Return claims fused by any other rule, computed anew for each part."""
         matrix = self.matrix
         attempts: tuple[list[np.ndarray], ...] = ([], [])
         failed = np.zeros((2, len(self)), dtype=np.int64)
@@ -349,7 +348,6 @@ class SearchedParts:
     def _sorted_scores(
         self, codes: np.ndarray, probes: np.ndarray
     ) -> tuple[SortedScores, np.ndarray]:
-        """Return the increasing scores of some probes, and the indices of these probes."""
         distances = self.parts.matrix.templates.distances
         index = np.flatnonzero(probes & (codes < len(distances) - self.parts.matrix.rejected))
         keys = self.part[index] * len(distances) + codes[index]  # keys as in SortedScores

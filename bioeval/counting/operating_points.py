@@ -69,7 +69,7 @@ class AttemptsOfParts:
     def of_lists(
         cls, genuine: Sequence[np.ndarray], impostor: Sequence[np.ndarray], *missed: Any
     ) -> Self:
-        """Return the attempts of parts from lists of increasing scores, one for each part."""
+        """Return the attempts of parts, from a list of increasing scores for every part."""
         distances = np.unique(np.concatenate([np.empty(0), *genuine, *impostor]))
         lists = (SortedScores.of_parts(x, distances) for x in (genuine, impostor))
         return cls(*lists, *missed)

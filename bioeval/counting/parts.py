@@ -160,7 +160,7 @@ class RowParts(Parts):
         return self.mates_of(self.mates_in(range(self.scores.shape[0])))
 
     def take_mates(self, mates: Mates) -> None:
-        """Set genuine attempts that were read before, so that they are not read again."""
+        """Set genuine attempts that were read before, to avoid a second reading."""
         self.mates = mates
 
     def mates_in(self, part: range) -> list[Genuine]:
@@ -246,7 +246,6 @@ class RowParts(Parts):
 
     @cached_property
     def _threads_can_read(self) -> bool:
-        """Whether each thread can read the rows that it counts, while they are in its cache."""
         _ = self._genuine_cells  # cached before threads use it
         return self.scores.cells.in_memory and mapped_pages(self.scores) is None
 

@@ -49,7 +49,7 @@ def summed(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _genuine_scores(
     mates: Mates, person: np.ndarray, fusion: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return genuine distances, NaN for failed attempts, and the person of each, both (k,)."""
+    """Return genuine distances (k,), NaN for failed attempts, and their people (k,)."""
     distance = mates.distance
     owner = person[mates.probe]
     if fusion is not None:
@@ -229,7 +229,7 @@ class CountPeople(Reducer):
         return pair, counts
 
     def rows(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield :meth:`pairs` in parts, for some of the people of probes at a time."""
+        """Yield :meth:`pairs` in parts by the person of the probe, to limit memory."""
         people = self.people
         is_deviation = self.layer == len(self.thresholds)
         pair = (self.probe * people + self.claimed)[is_deviation]
@@ -389,7 +389,6 @@ def count_layers(
 def _count_listed(
     verified: Verified, thresholds: np.ndarray, sinks: Sequence[Sink]
 ) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Count listed pairs or claims into sinks, and return what :func:`count_layers` returns."""
     scores = verified.scores
     people = verified.people
     codes = verified.scores.codes

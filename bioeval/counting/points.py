@@ -91,7 +91,7 @@ def check_priors(priors: Any) -> np.ndarray:
 
 
 def is_supported(target: Any, attempts: Any) -> Any:
-    """Return whether a number of impostor attempts, or each of several, supports a FAR target."""
+    """Return whether impostor attempts (a number or an array) are enough for a FAR target."""
     return attempts >= 30 / target
 
 

@@ -37,7 +37,7 @@ class Reducer:
     lists_fewer: ClassVar[bool] = False
 
     def prepare(self, parts: Parts) -> None:
-        """Take what is needed of the scores, their mates, and a sample of their blocks."""
+        """Take the necessary information from the scores, their mates, and a sample of blocks."""
         raise NotImplementedError
 
     def fresh(self) -> Self:

@@ -191,7 +191,7 @@ class CountedScores(SortedScores):
         return np.where(limits == -np.inf, 0, self._counted(limits, 1))
 
     def upto(self, thresholds: Any) -> np.ndarray:
-        """Return the number up to each threshold: a counted one, or any with `count_upto`."""
+        """Return the number up to each threshold; uncounted thresholds need `count_upto`."""
         limits = np.asarray(thresholds, dtype=np.float64)
         counts = self._counted(limits, 2)
         if (counts >= 0).all():

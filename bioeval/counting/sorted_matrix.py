@@ -94,7 +94,7 @@ class SortedClasses(NamedTuple):
 
     @classmethod
     def divide(cls, cells: SortedCells, distances: np.ndarray, mate: np.ndarray) -> SortedClasses:
-        """Divide cells into mates, which `mate` flags, and others."""
+        """Divide cells into genuine attempts, where `mate` is true, and impostor attempts."""
         return cls(cells.select(mate), cells.select(~mate), distances)
 
 

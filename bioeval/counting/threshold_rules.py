@@ -170,7 +170,7 @@ def _exact_text(value: float) -> str:
 
 
 def is_real(value: Any) -> bool:
-    """Return whether a value is a real number; an array without dimensions may be one."""
+    """Return whether a value is a real number, or a zero-dimensional array of a real dtype."""
     if getattr(value, "ndim", None) == 0:
         return require_array("threshold", value).dtype.kind in "iuf"
     return isinstance(value, numbers.Real) and not isinstance(value, bool)

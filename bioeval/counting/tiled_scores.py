@@ -170,7 +170,7 @@ class TiledScores:
         return [range(low, high) for low, high in itertools.pairwise(ends) if low < high]
 
     def spread(self, count: int) -> list[tuple[int, int]]:
-        """Return `count` tiles from all over the scores, off the diagonal if there are others."""
+        """Return `count` tiles from all over the scores, off the diagonal where possible."""
         rows, columns = len(self.rows), len(self.columns)
         count = min(count, rows * columns)
         bands = np.linspace(0, rows - 1, count).astype(int).tolist()
@@ -252,7 +252,6 @@ class TiledScores:
         return row[is_attempt], column[is_attempt], distance[is_attempt]
 
     def _same_subject(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows and columns within a tile where both templates are of one subject."""
         rows = self.rows.subjects[self.rows[i]]
         columns = self.columns.subjects[self.columns[j]]
         return np.divmod(np.flatnonzero(rows[:, None] == columns), len(columns))

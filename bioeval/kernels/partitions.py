@@ -70,7 +70,7 @@ def first_of_claims(positions, attempts_of_part, claim, seen, first_positions, n
 
 @compiled
 def rank_in_parts(mates, others, rows, columns, ranked):
-    """Find the best mate of each probe in each part, and count the others before and beside it.
+    """Find the best mate of each probe in each part, and count the closer and tied `others`.
 
     ::
 

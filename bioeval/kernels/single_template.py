@@ -453,7 +453,7 @@ def cells_within(cells, x):
 
 @called_by_loops
 def chance_within(near, count, usable, steps, out):
-    """Write the chance that a drawn template is within each threshold, from `count` near ones."""
+    """Write the chance that a drawn template is within a threshold, from `count` near templates."""
     thresholds = len(out)
     # Sort the groups of the templates by threshold: `end` is where each threshold's groups end.
     end = np.zeros(thresholds + 1, dtype=np.int64)

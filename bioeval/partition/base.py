@@ -426,7 +426,7 @@ class Division(Parameters, ABC, Generic[Parts]):
         return itertools.chain([first], splits)
 
     def _blocks_of_people(self, samples: SplitInput) -> Iterator[np.ndarray]:
-        """Yield splits of the templates of people; others are in every part but the probes."""
+        """Yield splits of people's templates; other templates are in every part but the probes."""
         people = ~samples.no_person
         if not people.any():
             raise DataError(

@@ -135,7 +135,7 @@ class ClaimSampler(Parameters):
         return DrawnClaims(row[order], labels, is_enrolled[row[order]])
 
     def _genuine(self, scores: Scores, enrolled_probes: np.ndarray, draws: Stream) -> np.ndarray:
-        """Draw the probes that claim their own subject once, among those with a usable mate."""
+        """Draw the probes with a usable mate that claim their own subject once."""
         claims = self.per_probe * len(enrolled_probes)
         number = round(self.genuine * claims)
         able = (

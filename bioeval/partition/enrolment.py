@@ -384,7 +384,6 @@ class Enrolment:
         return may_enrol
 
     def _wanted(self, candidates: np.ndarray) -> np.ndarray:
-        """Return the number of templates to enrol of each unit, from the numbers of candidates."""
         if self._rule.n_gallery is None:
             return np.maximum(candidates, 1)
         size = shuffling.as_size(self._samples.splitter, "n_gallery", self._rule.n_gallery)

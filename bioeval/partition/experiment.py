@@ -223,7 +223,6 @@ class Experiment(Division[ExperimentParts]):
         return self.repeats
 
     def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
-        """Yield the parts of some repeats; threshold and test parts are divided alike."""
         seed = seed_sequence(self.random_state)
         second_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
         draws = EnrolmentDraws.from_seed(seed), EnrolmentDraws.from_seed(second_seed)

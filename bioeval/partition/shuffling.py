@@ -42,13 +42,13 @@ _FLAGS_AT_ONCE = 1 << 18
 
 
 def stream(seed: np.random.SeedSequence, purpose: int, key: int = 0) -> Stream:
-    """Return the random numbers for a purpose, in which repeats follow each other."""
+    """Return the random numbers for a purpose, in the order of the repeats."""
     inner = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, _PARTITION, purpose))
     return Stream(inner, key)
 
 
 def blocks(repeats: int, n: int) -> Iterator[int]:
-    """Yield how many repeats are drawn at once, until all are drawn; each has `n` samples."""
+    """Yield numbers of repeats to draw at once; every repeat has `n` samples."""
     step = max(1, _DRAWN_AT_ONCE // max(n, 1))
     for low in range(0, repeats, step):
         yield min(step, repeats - low)

@@ -68,7 +68,7 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
 
 
 def mark_checked(card: Protocol) -> None:
-    """Mark a card as checked, so that its values are not checked again."""
+    """Mark a card as checked, to avoid a second check of its values."""
     object.__setattr__(card, "_checked", True)
 
 

@@ -37,7 +37,7 @@ def with_exclusions(scores: Scores, protocol: Any) -> Scores:
 
 
 def with_pairs(scores: Scores, rule: str) -> Scores:
-    """Return the scores with a mask that leaves out what a rule of pairs does not compare.
+    """Return the scores with a mask that leaves out all comparisons outside a rule of pairs.
 
     - ``"ordered"`` compares every cell off the diagonal.
     - ``"unordered"`` compares each pair of templates once: the later one is the probe and the
@@ -96,7 +96,6 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
 def _notes_on_left_out(
     mask: np.ndarray, rule: str, codes: np.ndarray, comparisons: int, other_orders: int
 ) -> list[Message]:
-    """Return messages on comparisons that the rule leaves out, and on pairs that are missing."""
     templates = np.bincount(codes)  # number of templates of each subject
     expected = {Mask.GENUINE: int((templates * (templates - 1)).sum()) // 2}
     impostors = len(codes) if rule == "unordered" else int(np.count_nonzero(templates))

@@ -177,7 +177,7 @@ def _common(
 
 
 def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None) -> Scores:
-    """Return the scores of some rows and columns; the same object if these are all."""
+    """Return the scores of the chosen rows and columns; `scores` itself if all are chosen."""
     chosen = [
         None if index is None or np.array_equal(index, np.arange(size)) else index
         for index, size in zip((rows, columns), (scores.shape[0], scores.shape[-1]), strict=True)

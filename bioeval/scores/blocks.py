@@ -245,7 +245,7 @@ class Mates:
         return fused(self.distance[None], self.first, fusion, rejected=self.rejected)[0]
 
     def scores(self, fusion: str | None = None) -> tuple[np.ndarray, int]:
-        """Return the scores of genuine attempts and the number of failed ones.
+        """Return the scores of genuine attempts, and the number of failed attempts.
 
         With `fusion`, an attempt is the claim of a probe of its own person.
         """

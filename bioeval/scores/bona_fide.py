@@ -100,7 +100,7 @@ def _are_attacks(species: np.ndarray | None, length: int) -> np.ndarray:
 
 
 def without_attacks(scores: Scores) -> Scores:
-    """Return scores without attack presentations, with a remark that these are left out.
+    """Return scores without attack presentations, with a remark on the removed presentations.
 
     Raise :class:`DataError` if no bona fide presentation is left.
     """
@@ -128,7 +128,7 @@ def without_attacks(scores: Scores) -> Scores:
 
 
 def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function so that its scores have no attack presentations."""
+    """Decorate a function to remove attack presentations from its scores."""
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> R:

@@ -410,7 +410,7 @@ def _is_constant_by_subject(values: np.ndarray, scores: Scores) -> bool:
 
 
 def described_tries(scores: Scores) -> str:
-    """Return what a try is, in words, in the scores that :func:`tries_of` returns."""
+    """Return the meaning of a try in words, for scores from :func:`tries_of`."""
     return scores.claims or _ClaimRule().in_words(1)
 
 
@@ -461,7 +461,6 @@ def _end_of_visits(own_distance: np.ndarray, attempt: np.ndarray) -> str:
 def _known_column(
     meta: Mapping[str, np.ndarray], column: object, argument: str, noun: str
 ) -> np.ndarray:
-    """Return a metadata column; raise if it is missing, or lacks a value."""
     if not isinstance(column, str) or column not in meta:
         listed = f"there are {', '.join(meta)}" if meta else "there are none"
         raise DataError(
@@ -592,7 +591,6 @@ def _enrolled(scores: Scores, enrol: str, templates: str, fusion: str) -> Scores
 
 
 def _about_enrolled(scores: Scores, enrol: str | None) -> list[Message]:
-    """Return remarks on the order of enrolled templates, and on subjects with fewer templates."""
     if enrol is None:
         return []
     number, column = _parse_enrol(enrol)

@@ -131,7 +131,7 @@ class Codes:
 
     @cached_property
     def in_many_spellings(self) -> list[list[Any]]:
-        """Groups of values that are spellings of a single value; empty if these are few."""
+        """Groups of values that are spellings of a single value; empty if such values are few."""
         if self._people is not None:
             return self.labelled.in_many_spellings
         groups = spellings(self.values)

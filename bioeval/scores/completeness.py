@@ -49,7 +49,7 @@ class Completeness:
 
     @classmethod
     def from_scores(cls, scores: ScoreData) -> Completeness:
-        """Count the comparisons of each probe; scores are read only if some may be missing."""
+        """Count the comparisons of each probe; read scores only if comparisons may be missing."""
         failures = scores.nan == "exclude" and scores.dtype.kind == "f"
         if scores.layout in ("pairs", "top-k") or not (scores.has_mask or failures):
             return COMPLETE

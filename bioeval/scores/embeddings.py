@@ -283,7 +283,6 @@ class EmbeddingSource:
         return self.unscaled(out)
 
     def _block(self, rows: Any, columns: Any = slice(None)) -> np.ndarray:
-        """Return the distances of some rows and columns; no others are computed."""
         metric = self.metric
         if callable(metric):
             probe, gallery = self.embeddings[0][rows], self.embeddings[1][columns]
@@ -536,7 +535,7 @@ def _bhattacharyya_distances(
 
 
 def _distances_of_pairs(probe: Side, gallery: Side, metric: str) -> np.ndarray:
-    """Return the distance of row ``i`` of one side and row ``i`` of the other, float64 (n,)."""
+    """Return the distances between corresponding rows of the two sides, float64 (n,)."""
     probe_vectors = probe.exact * probe.factor[:, None]
     gallery_vectors = gallery.exact * gallery.factor[:, None]
     with np.errstate(over="ignore"):

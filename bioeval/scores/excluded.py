@@ -142,7 +142,7 @@ def claims_of_few_templates(scores: ScoreData) -> tuple[int, int]:
 
 
 def _number_of_claims(scores: ScoreData, claims: np.ndarray) -> tuple[int, int]:
-    """Count the genuine and the impostor claims among some, by identities of both sides, (k, 2)."""
+    """Count genuine and impostor claims, given as identities (k, 2) of probe and gallery."""
     probe, gallery = claims.T
     is_present = np.isin(probe, scores.probe_ids) & np.isin(gallery, scores.gallery_ids)
     subjects = []

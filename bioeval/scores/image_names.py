@@ -176,7 +176,6 @@ def _base(name: str) -> str:
 
 
 def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
-    """Return a column as text or as int64."""
     if key in _TEXT:
         return np.array(texts)
     try:
@@ -186,7 +185,6 @@ def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
 
 
 def _mismatch_in_words(names: list[str], matches: list[Any], pattern: str) -> str:
-    """Return how many names do not match, and of which data set the first may be."""
     row = matches.index(None)
     first = names[row]
     text = (

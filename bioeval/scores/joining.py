@@ -97,7 +97,7 @@ def in_order(
 
 
 def _may_be_names_of(names: pd.Index, own_names: pd.Index) -> bool:
-    """Whether `own_names` may name templates: each stands once, or some are among the names."""
+    """Whether `own_names` may name templates: they are distinct, or some name is in `names`."""
     return first_twice(own_names) is None or bool(as_texts(own_names).isin(as_texts(names)).any())
 
 
@@ -107,14 +107,14 @@ def _refuse_other_order(own_names: pd.Index, noun: str) -> None:
 
 
 def in_place(named: str, unnamed: str) -> Message:
-    """Return the remark that values are taken by place, since one of two inputs has no names."""
+    """Return the remark that values are taken by place, since an input has no names."""
     return Message("taken-in-order", named=named, unnamed=unnamed)
 
 
 def without_names(
     names_a: pd.Index | None, names_b: pd.Index | None, systems: Sequence[str]
 ) -> list[Message]:
-    """Return the remark that two systems are taken by place, if only one has names."""
+    """Return the remark that two systems are taken by place, if only one system has names."""
     if (names_a is None) == (names_b is None):
         return []
     named, unnamed = systems if names_b is None else systems[::-1]
@@ -124,7 +124,7 @@ def without_names(
 
 
 def joined(own_names: Sequence[pd.Index], names: pd.Index, noun: str) -> np.ndarray | None:
-    """Return the row of each of the `names`; None if the rows are in the order of the names.
+    """Return the row of every name in `names`; None if the rows are in the order of the names.
 
     `own_names` are possible names of the rows, of which the first with a common name is used.
     """
@@ -323,7 +323,6 @@ class GivenSide:
         self.meta = {name: column[place] for name, column in metadata.items()}
 
     def _in_order_of_names(self, columns: Mapping[str, Any], names: Any) -> Mapping[str, Any]:
-        """Return the columns in the order of the templates, joined by a column of names."""
         plain_columns = {x: y for x, y in columns.items() if not row_names(y)}
         own_names = [] if names is None else [*names_in_columns(plain_columns).values()]
         if self.order.names is None or not any(

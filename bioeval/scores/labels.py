@@ -304,7 +304,6 @@ def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> No
 
 
 def _examples(values: list) -> dict[Any, Any]:
-    """Return a value of each type that values have, by the type."""
     first = {type(x): x for x in reversed(values) if type(x) is not tuple}
     tuples = [x for x in values if type(x) is tuple]
     return {_comparable_type(x): x for x in map(plain, [*first.values(), *tuples])}
@@ -354,7 +353,7 @@ NO_PERSON += ("nan", "null", "none", "n/a", "unknown", "unidentified", "new_indi
 
 
 def ids_of_no_person(distractor_ids: Sequence[Any] | None) -> tuple[Any, ...]:
-    """Return the labels of no person: the stated ones and "", or without them `NO_PERSON`."""
+    """Return the labels of no person: "" and the stated labels, or by default `NO_PERSON`."""
     return NO_PERSON if distractor_ids is None else ("", *distractor_ids)
 
 
@@ -435,7 +434,7 @@ _ORDER = "order"
 
 
 def with_known_order(array: np.ndarray, original: Any) -> np.ndarray:
-    """Return an array that keeps the order of its `original`, if this is an ordered Categorical."""
+    """Return the array with the order of `original`, if `original` is an ordered Categorical."""
     dtype: Any = getattr(original, "dtype", None)
     if getattr(dtype, "ordered", False) is not True:
         order = known_order(original) if isinstance(original, np.ndarray) else ()
@@ -524,7 +523,7 @@ def names_of_table(table: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def digest_of_values(arrays: Iterable[np.ndarray]) -> str:
-    """Return a short digest of scores, the same for any order of bytes; all NaN are equal."""
+    """Return a short digest of scores, independent of byte order and of the bits of NaN."""
     import xxhash
 
     hashed = xxhash.xxh3_64()

@@ -262,7 +262,6 @@ class ListedTemplates:
             )
 
     def _describe_refused(self, rows: list[np.ndarray], scores: bool = False) -> tuple[int, str]:
-        """Return the number of refused pairs, and examples in words, perhaps with their scores."""
         if not rows:
             return 0, ""
         first, later = np.concatenate(rows, axis=1)
@@ -319,7 +318,7 @@ def require_classes(
     are_people: np.ndarray,
     where: Where,
 ) -> None:
-    """Raise where the class of a pair contradicts its two subjects, if both `are_people`."""
+    """Raise where a class contradicts the two subjects of a pair of people (`are_people`)."""
     wrong = np.flatnonzero(((enrolled == probe) != genuine) & are_people)
     if len(wrong):
         contradict = "contradicts" if len(wrong) == 1 else "contradict"

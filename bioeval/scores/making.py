@@ -132,7 +132,6 @@ def sides_of_matrix(
 def _given_sides(
     values: Any, labels: tuple[Any, Any], mask: Any, metas: tuple[Any, Any], names: Any
 ) -> tuple[GivenSide, GivenSide]:
-    """Return labels, metadata and order of the probes and of the gallery, as they were given."""
     labels, values = _labels_and_names(values, labels, mask, metas, names)
     probe_labels, gallery_labels = labels
     probe_order = order_of_side(values, 0, probe_labels, names, 0)

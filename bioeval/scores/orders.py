@@ -82,7 +82,7 @@ def places_of_values(
 
 
 def days_of(values: np.ndarray) -> np.ndarray | None:
-    """Return the day of each value of a column of dates; None if the column holds others."""
+    """Return the day of each value of a column of dates; None if a value is no date."""
     if values.dtype.kind == "M":
         return values.astype("datetime64[D]")
     objects = values.tolist()

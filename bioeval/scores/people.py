@@ -47,7 +47,7 @@ class ComparedPeople(NamedTuple):
 
     @classmethod
     def from_scores(cls, scores: ScoreData, *, disjoint: bool = False) -> Self | None:
-        """Count the pairs of people with an attempt, and perhaps the `disjoint` ones.
+        """Count the pairs of people with an attempt; with `disjoint`, also the disjoint pairs.
 
         None if the people are unknown.
         """
@@ -171,7 +171,7 @@ class LearntFrom(NamedTuple):
         return cls(scores.fingerprint, frozenset(map(likeness, subjects)))
 
     def people_in(self, judged: ScoreData) -> list[Message]:
-        """Return the message that `judged` are the same scores, or has some of the same people."""
+        """Return a message if `judged` are the same scores, or have some of the same people."""
         judged_set = self.from_scores(judged)
         if self.fingerprint == judged_set.fingerprint:
             return [Message("people-of-both-sets", who="all attempts")]

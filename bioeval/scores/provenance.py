@@ -162,7 +162,7 @@ def counts_same(scores: Scores, column: str) -> bool:
 
 
 def spelling_notes(codes: Codes, column: str) -> list[Message]:
-    """Return the message on values that differ only in spelling, if these are many."""
+    """Return a message if many values differ only in spelling."""
     return look_alike(codes.in_many_spellings, column, len(codes.values))
 
 
@@ -284,7 +284,6 @@ class Provenance:
 
 
 def _sizes(scores: Scores) -> dict[str, Any]:
-    """Return the layout, and the numbers of templates and of people, as fields of `Provenance`."""
     pairs = scores.layout == "pairs"
     enrolled = probing = np.zeros(0, dtype=bool)
     if knows_people(scores):

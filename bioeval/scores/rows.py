@@ -262,7 +262,6 @@ def read_rows(
 
 
 def _by_policy(scores: Scores, values: np.ndarray) -> np.ndarray:
-    """Return distances with failures as the policy for NaN says."""
     if scores.nan == "reject":
         failed = np.isnan(values)
         if failed.any() or (values == np.inf).any():
@@ -288,7 +287,6 @@ def _excluded(scores: Scores, gallery: GalleryOrder, rows: slice | np.ndarray) -
 def _check_mask(
     scores: Scores, order: GalleryOrder, mask: np.ndarray, rows: slice | np.ndarray
 ) -> None:
-    """Raise where a mask states another class than the labels, in some rows."""
     if not scores._labelled:
         return
     codes = scores.codes

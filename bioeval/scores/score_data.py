@@ -344,7 +344,6 @@ class ScoreData:
         return self.lists.gallery_size
 
     def _require_kept(self, column: Any, argument: str, *sides: Mapping[str, Any]) -> None:
-        """Raise where a column was left out of the metadata, since a template had two values."""
         if not isinstance(column, str) or all(column in meta for meta in sides):
             return
         if column in self._columns_left_out:

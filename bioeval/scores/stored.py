@@ -126,7 +126,6 @@ class StoredRows:
 
 
 def _spans(low: int, high: int, size: int) -> list[tuple[int, int]]:
-    """Return the ends of consecutive ranges of `size` numbers from `low` to `high`."""
     return [*pairwise([*range(low, high, size), high])]
 
 

@@ -106,7 +106,6 @@ def is_pair(column: Any) -> bool:
 
 
 def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False) -> Sides:
-    """Return a metadata column of both sides; raise if a side lacks it."""
     sides = (scores.probe_meta, *(() if of_probes else (scores.gallery_meta,)))
     scores._require_kept(name, input_name, *sides)
     if scores.layout == "pairs" and not scores.probe_meta:

@@ -288,7 +288,6 @@ class ArrayFile:
     def _columns_by_prefix(
         self, counts: Sequence[int], plain: bool
     ) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the array of each column of both sides, among the arrays without a role."""
         arrays: tuple[dict[str, str], dict[str, str]] = ({}, {})
         for name in self._candidates(plain):
             side = int(name.startswith("gallery_"))
@@ -331,14 +330,12 @@ class ArrayFile:
         return [x for x in self.arrays if self._is_unused_list(x) or self._is_unused_pair(x)]
 
     def _is_unused_list(self, name: str) -> bool:
-        """Whether an array without a role, and without the prefix of a side, is a list."""
         shape = self.shape(name)
         is_list = prod(shape) == max(shape, default=0) > 1
         names_in_use = RESERVED | self.used | {"fold", PEOPLE_NAMES}
         return is_list and not name.startswith(_PREFIXES) and name not in names_in_use
 
     def _is_unused_pair(self, name: str) -> bool:
-        """Whether an array without a role has a column for each side of a pair."""
         shape = self.shape(name)
         return len(shape) == 2 and shape[1] == 2 and name not in RESERVED | self.used
 
@@ -366,7 +363,6 @@ class ArrayFile:
                     yield _Column(side, "camera", array)
 
     def _named_columns(self) -> Iterator[_Column]:
-        """Yield the columns that ``columns`` names."""
         if self.square and "labels" in self.arguments:
             return  # they are columns of the file of labels
         for name, array in self.arguments.all_meta().items():

@@ -111,7 +111,7 @@ def scores_of_trials(
 
 
 def scores_of_pairs(file: ArrayFile, name: str) -> Scores:
-    """Return the scores in the vector `name`, one for each pair of templates.
+    """Return the scores in the vector `name`, which has a score for each pair of templates.
 
     Whether a pair is genuine is in an array of 0 and 1, or in the list ``trials``, which is then in
     the order of the scores.
@@ -245,7 +245,6 @@ def _named_by_sides(file: ArrayFile, pair_count: int) -> Meta:
 
 
 def _template_names(file: ArrayFile, pair_count: int) -> np.ndarray | CodedSides | None:
-    """Return the names of both templates of each pair; None if the file has none."""
     names = file.read_if_there("template_names")
     codes = _both_sides(file, "template", pair_count)
     if codes is None or names is None:
@@ -263,7 +262,7 @@ def _template_names(file: ArrayFile, pair_count: int) -> np.ndarray | CodedSides
 
 
 def two_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
-    """Return the array of genuine scores and the array of impostor scores; None if not both."""
+    """Return the names of the arrays of genuine and impostor scores; None unless both exist."""
     vectors = {
         re.sub("scores?|[_ -]", "", name.casefold()): name
         for name, array in arrays.items()

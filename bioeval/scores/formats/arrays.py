@@ -282,7 +282,6 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
 def _pairs_of_embeddings(
     file: ArrayFile, embeddings: np.ndarray, metric: Any, labels: Any, meta: Meta, name: str
 ) -> Scores:
-    """Return the scores of listed pairs of templates; no other distances are computed."""
     side = GivenSide(labels, meta, RowOrder(None), ("labels", "probe_meta"))
     side.join(file.arguments.names)
     subjects = as_subjects(side.labels, "labels", len(embeddings))

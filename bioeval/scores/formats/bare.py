@@ -104,7 +104,6 @@ def _vector(path: Path, values: np.ndarray) -> np.ndarray:
 
 
 def _require_matrix(path: Path, values: Any) -> Any:
-    """Return an array of two dimensions; raise with advice where it has one."""
     if values.ndim == 2:
         return values
     hint = ""

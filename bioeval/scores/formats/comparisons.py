@@ -345,7 +345,6 @@ class _PairKeys:
         return np.where(trial < 0, trial_if_exchanged, trial)
 
     def are_exchanged(self, line: np.ndarray) -> np.ndarray:
-        """Return whether each score has its names in another order than the trial on its line."""
         exchanged = self.score_names[0] != self.trial_names[0][line]
         if self.unordered:  # a score has the order of its own names if both orders are listed
             exchanged &= ~self._keys(self.score_names).isin(self._keys(self.trial_names))
@@ -368,7 +367,7 @@ def _names_as_numbers(*tables: list[Words]) -> tuple[list[list[np.ndarray]], int
 def _columns_of_names(
     table: Columns, score_columns: Sequence[int], listed: Comparisons
 ) -> tuple[int, ...]:
-    """Return the column of trials that shares most names with each of the columns of scores."""
+    """Return, for each column of scores, the column of trials with the most names in common."""
     chosen = list[int]()
     for score_column in score_columns:
         column = table.words[score_column]

@@ -70,7 +70,6 @@ def _refused(path: Path, name: str, reason: str, shape: tuple[int, ...] = ()) ->
 
 
 def _require_bytes(shape: tuple[int, ...], dtype: np.dtype, size: int) -> None:
-    """Raise where a header claims a shape of more than the `size` bytes that there can be."""
     needed = prod(shape) * max(1, dtype.itemsize)
     if any(isinstance(n, bool) or n < 0 for n in shape) or needed > size:
         raise ValueError(
@@ -148,7 +147,6 @@ def open_npz(path: Path) -> dict[str, Lazy]:
 
 
 def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
-    """Return how many bytes a member of a zip file can have, whatever its header claims."""
     ratio = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: _MOST_INFLATED}.get(member.compress_type)
     if ratio is None:
         return member.file_size
@@ -177,7 +175,6 @@ _NO_ARRAYS = ("cell", "function_handle", "string")
 
 
 def _no_array(matlab_class: str) -> str:
-    """Return why an array of a class of MATLAB is refused, and what to save instead."""
     advice = _ADVICE.get(matlab_class, "its arrays one by one")
     return (
         f"is a MATLAB {matlab_class}; expected a matrix of numbers or of characters. Save {advice}"
@@ -347,7 +344,6 @@ class _Element(NamedTuple):
     order: str  # order of bytes: "<" or ">"
 
     def read(self, limit: int) -> bytes:
-        """Return the first bytes of the array, at most `limit`, decompressed."""
         with open(self.path, "rb") as file:
             file.seek(self.offset)
             if self.kind == _MATRIX:
@@ -403,7 +399,6 @@ def _description(data: bytes, order: str) -> _Description:
 
 
 def _variable(element: _Element) -> tuple[str, Lazy]:
-    """Return the name of an array, and the array."""
     path = element.path
     order = element.order
     data = element.read(_DESCRIPTION_BYTES)

@@ -127,7 +127,7 @@ def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict
 def _read_csv(
     path: Path, known_names: Sequence[str], numbered: bool = False
 ) -> tuple[str | None, dict[str, np.ndarray]]:
-    """Return the first known column of a CSV file, None without one, and all columns as text.
+    """Return the name of the first known column of a CSV file, or None, and all columns as text.
 
     A single column has a header only if the first cell is a known name, or a name of
     `LABEL_COLUMNS`, or with `numbered` also ``0``; otherwise the column is called ``""``, and is

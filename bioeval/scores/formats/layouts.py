@@ -183,7 +183,7 @@ def matched(head: Head, table: Sequence[Row], arguments: Arguments) -> Layout | 
 
 
 def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
-    """Return what the first line is in a text without names of columns.
+    """Return the meaning of the first line of a text without names of columns.
 
     The first line is no data where its cells after a blank cell number the columns, where its cells
     number the columns above words for classes, or where `header` says so. Raise where it is not
@@ -261,7 +261,6 @@ def with_header(head: Head, arguments: Arguments) -> Layout | None:
 
 
 def _renamed(head: Head, arguments: Arguments) -> dict[str, str]:
-    """Return the words of ``columns`` that are known names, each with the column it stands for."""
     known_names = {name for names in COLUMNS.values() for name in names} | {"template"}
     _require_roles(head, arguments.meta, known_names)
     return {word: name for word, name in arguments.meta.items() if folded(word) in known_names}
@@ -368,7 +367,6 @@ def _no_column(head: Head, name: str, word: str, arguments: Arguments) -> DataEr
 
 
 def _require_roles(head: Head, columns: Mapping[str, str], known_names: Collection[str]) -> None:
-    """Raise where a word of ``columns`` is a misspelt role, and would be taken for metadata."""
     for word, name in columns.items():
         if folded(word) in known_names:
             continue
@@ -384,7 +382,6 @@ def _require_roles(head: Head, columns: Mapping[str, str], known_names: Collecti
 
 
 def _refuse_words(head: Head, roles: Mapping[str, int], renamed: Mapping[str, str]) -> None:
-    """Raise where the column of scores holds words, and another column may hold the scores."""
     names = head.cells[0]
     columns = [[str(x) for x in head.column(i)[1:] if x == x and x] for i in range(len(names))]
     scores = columns[roles["score"]]

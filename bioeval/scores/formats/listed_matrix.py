@@ -105,7 +105,6 @@ def _refuse_other_scores(
     gallery: ListedSide,
     repeated: int,
 ) -> None:
-    """Raise where a repeated pair has several scores, of which one is `written` in the matrix."""
     differs = ~np.isclose(written, values, rtol=0, atol=0, equal_nan=True)
     if differs.any():
         row = int(np.argmax(differs))
@@ -139,7 +138,7 @@ class ListedSide:
 
 
 def _one_set(path: Path, first: ListedSide, second: ListedSide) -> tuple[ListedSide, ListedSide]:
-    """Return the two sides with the templates of both, in which equal names are one template."""
+    """Return the two sides with the templates of both sides; equal names are one template."""
     names, place_of_second = template_names.united(first.names, second.names)
     subjects = None
     if first.subjects is not None and second.subjects is not None:

@@ -65,7 +65,7 @@ def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores
 
 
 def columns_of_words(layout: Layout, arguments: Arguments) -> list[int]:
-    """Return the columns that are read as words: all that have a role but the scores."""
+    """Return the columns to read as words: all columns with a role except the scores."""
     columns = {*map(layout.get, ("genuine", "fold", "species")), *layout.subjects}
     for pair_of_columns in layout.meta.values():
         columns |= {*pair_of_columns}  # None where a side has none
@@ -87,7 +87,6 @@ def score_options(path: Path, layout: Layout, arguments: Arguments) -> dict[str,
 
 
 def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
-    """Raise where a list in bob's layout, whose columns have no names, may be another list."""
     columns = [i for i, column in table.words.items() if all(map(is_truth, column.values))]
     if np.isin(table.numbers[layout.score], (0, 1, -1)).all():
         columns.append(layout.score)
@@ -127,7 +126,6 @@ def both_sides(first: Words, second: Words) -> CodedSides:
 def _scores_alone(
     head: Head, layout: Layout, impostor: Path | None, arguments: Arguments, options: dict[str, Any]
 ) -> Scores:
-    """Return scores without names: of genuine and impostor files, or in the order of trials."""
     path = head.path
     if impostor is None and "trials" in arguments:
         return in_listed_order(path, _only_column(head, layout), arguments, options)
@@ -165,7 +163,6 @@ def _scores_alone(
 
 
 def _only_column(head: Head, layout: Layout) -> np.ndarray:
-    """Return the scores of a text that has no other column."""
     header = layout.skips_line or not is_number(head.cells[0][0])
     names = {layout.score: "score"}
     blanks = layout.may_be_blank
@@ -345,7 +342,6 @@ class Listed:
         )
 
     def _pair_list(self, *, with_folds: bool) -> PairList:
-        """Return the pairs that are kept so far, checked."""
         fold = None
         if with_folds and self.layout.get("fold") is not None:
             words = self.table.words[self.layout.roles["fold"]]
@@ -405,7 +401,6 @@ class Listed:
         return names
 
     def _names(self, option: Any) -> TwoColumns:
-        """Return the columns of names of both sides, which an `option` needs."""
         if len(self.layout.templates) != 2:
             raise fault(
                 self.table.path,
@@ -529,7 +524,6 @@ class Listed:
         return self.table.place_of(int(np.argmax(column.codes == column.values.index(name))))
 
     def _require_agreement(self, listed: TwoColumns, from_names: TwoColumns, option: str) -> None:
-        """Raise where a listed subject differs from the subject that `option` takes from a name."""
         for stated, by_option in zip(listed, from_names, strict=True):
             place = _places_of_words(stated, by_option)
             differs = place[stated.codes] != by_option.codes
@@ -602,7 +596,6 @@ class Listed:
 
 
 def _renamed(names: TwoColumns, value_of: Mapping[str, str]) -> TwoColumns:
-    """Return the columns with the value of each name in place of the name."""
     first, second = (column.renamed([value_of[x] for x in column.values]) for column in names)
     return first, second
 

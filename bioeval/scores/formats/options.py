@@ -105,7 +105,7 @@ class Arguments:
 
     @property
     def names_arrays(self) -> bool:
-        """Whether ``columns`` names an array, so that the file is not in bioeval's own layout."""
+        """Whether ``columns`` names an array, which excludes bioeval's own layout."""
         return any(name.startswith("columns.") for name in self.values)
 
     @property
@@ -114,7 +114,7 @@ class Arguments:
         return any(name in self for name in ("trials", "labels", "subject_from"))
 
     def side_meta(self, side: str) -> dict[str, str]:
-        """Return the columns of metadata of one side: those without the prefix of the other."""
+        """Return the metadata columns of a side: all columns without the other prefix."""
         self._used.add("meta")
         other_prefix = "gallery_" if side == "probe" else "probe_"
         return {
@@ -178,7 +178,6 @@ _EXAMPLES = {
 
 
 def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of ``columns`` or ``lists`` that are not None, after a check of both."""
     value = arguments.get(name)
     if value is None:
         return {}

@@ -190,7 +190,6 @@ def recognise(path: Path, arguments: Arguments) -> str:
 
 
 def _has_names(path: Path) -> bool:
-    """Whether the first line of a text names the columns of a list or of a matrix."""
     with suppress(DataError):  # the text is no such list, or is damaged
         head = with_corner(head_of(path))
         return names_columns(head) or is_wide(head.cells[0], Arguments({}))
@@ -198,7 +197,6 @@ def _has_names(path: Path) -> bool:
 
 
 def _kind_of_text(path: Path, arguments: Arguments) -> str:
-    """Return the format of a text without names of columns: numbers alone, or a list."""
     labels = arguments.peek("labels")
     gallery = arguments.peek("gallery")
     cells = head_of(path).cells[0]

@@ -209,7 +209,7 @@ class Columns:
 
 
 def _lines_of(path: Path, first: int, rows: Set[int]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield each of the `rows`, the number of its line, and its bytes; `first` has row 0."""
+    """Yield the row, line number and bytes of the wanted `rows`; line `first` is row 0."""
     if not rows:
         return
     row = -1
@@ -306,7 +306,6 @@ def _grown(
     words: Collection[int],
     numbers: Collection[int],
 ) -> Columns:
-    """Return the columns that `pieces` of their rows make up."""
     columns = {i: Words() for i in words}
     values = {i: GrowingColumn(np.float64) for i in numbers}
     rows = 0
@@ -338,7 +337,6 @@ def _checked_pieces(
     numbers: Mapping[int, str],
     blanks: Collection[int],
 ) -> Iterator[pd.DataFrame]:
-    """Yield pieces of a text that is read line by line; raise with the line that has a fault."""
     import pandas as pd
 
     rows = rows_of(head.path, head.delimiter, first)
@@ -383,7 +381,6 @@ def _ends_with_newline(path: Path) -> bool:
 
 
 def _require_in_range(head: Head, first: int, values: np.ndarray, column: int, name: str) -> None:
-    """Raise where a number is infinite that was written otherwise, such as 1e400."""
     rows = set(np.flatnonzero(np.isinf(values)).tolist())
     for _, line, raw in _lines_of(head.path, first, rows):
         cells = cells_of(decode(raw, head.path, line).strip(), head.delimiter)
@@ -452,7 +449,6 @@ def _is_name(cell: str) -> bool:
 
 
 def _number(cell: str, source: str, name: str) -> float:
-    """Return the number in a cell; raise with advice where there is none."""
     text = cell.strip()
     hint = ""
     try:

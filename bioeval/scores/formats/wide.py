@@ -72,7 +72,6 @@ def with_corner(head: Head) -> Head:
 
 
 def _is_named_matrix(column_names: list[str], row_names: list[str], rows: list[list[str]]) -> bool:
-    """Whether columns and rows have names, and all other cells are scores or blank."""
     has_columns = len(column_names) > 1 and not any(map(is_number, column_names))
     has_columns = has_columns and HEADER_NAMES.isdisjoint(map(folded, column_names))
     has_names = has_columns and not all(map(is_number, row_names))
@@ -197,7 +196,6 @@ def read_frame(frame: Any, arguments: Arguments) -> Scores:
 
 
 def _of_table(head: Head, rows: int, pieces: Pieces, arguments: Arguments) -> Scores:
-    """Return the scores of a table that is read in pieces: a matrix, or a list of pairs."""
     path = head.path
     names = head.cells[0]
     if not rows:
@@ -271,7 +269,6 @@ def _columns(
 
 
 def _blank_as_missing(cells: Any) -> Any:
-    """Return a column of pandas with missing values in place of blank text."""
     if cells.dtype.kind not in "OSUT":
         return cells
     blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip())
@@ -279,7 +276,6 @@ def _blank_as_missing(cells: Any) -> Any:
 
 
 def _as_floats(cells: Any) -> np.ndarray:
-    """Return a column as floats: float32 where it is float16 or float32, else float64."""
     import pandas as pd
 
     values = pd.to_numeric(cells, errors="coerce")

@@ -156,7 +156,6 @@ def write_arrays(scores: Scores, writer: Any, path: Path) -> None:
 
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
-    """Return the labels, metadata and identities of both sides as arrays, by their names."""
     arrays = {}
     square = _is_square(scores) and scores.layout != "top-k"
     if scores._labelled:
@@ -234,7 +233,7 @@ def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:
 
 
 def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
-    """Yield blocks of lines, each as columns: the attempts of single-template verification.
+    """Yield the attempts of single-template verification in blocks of lines, as columns.
 
     The attempts of a matrix are in the order of rows; side a is enrolled, side b the probe.
     """
