@@ -86,7 +86,7 @@ class Scalars(NamedTuple):
 
     @staticmethod
     def shown_ranks(ranks: Sequence[int], result_ranks: Sequence[int]) -> list[int]:
-        """Return the ranks, by default `RANKS`, that a result has; if none, its first rank."""
+        """Return the ranks of a result among `ranks`, by default `RANKS`, else its first rank."""
         return [rank for rank in ranks or RANKS if rank in result_ranks] or [*result_ranks[:1]]
 
     def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def rate(count: np.ndarray | int, attempts: int) -> np.ndarray:
 
 
 def rates_of(scalars: Iterable[Variable], known: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the rates that are not among the `known` numbers, computed from these.
+    """Compute the rates that are not among the `known` numbers.
 
     A quotient whose counts are not known is left out. Rates without attempts are NaN.
     """

@@ -120,7 +120,7 @@ def support_messages(
     rates: RatesAtTargets,
     people: ComparedPeople | int | None = None,
 ) -> list[Message]:
-    """Return a message for each rule by which the data do not support some of the targets.
+    """Return a message for each rule by which the data do not support all targets.
 
     Let ``n`` be the number of :func:`independent_trials`. A target below ``3 / n`` gets the message
     `target-not-supported`: not even zero errors show such a rate at 95 % (rule of 3). A target
@@ -183,7 +183,7 @@ def _available_and_needed(
     unit_of_attempts: str,
     people: ComparedPeople | int | None,
 ) -> tuple[str, float, list[int]]:
-    """Return what is short: its unit, the available number, and the number for each target.
+    """Return the unit that is short, its available number, and the number for each target.
 
     People are short if as many people could not form the pairs for any of the targets.
     """

@@ -59,7 +59,7 @@ class ResultThresholds:
         return np.unique(thresholds[np.isfinite(thresholds)])
 
     def of_rule(self, rule: Rule) -> float:
-        """Return the threshold that a rule names: a fixed one, of the EER, or of a target."""
+        """Return the threshold of a rule: a given number, or a threshold by EER or target."""
         if rule.name == "fixed":
             return rule.values[0]
         dataset = self.dataset

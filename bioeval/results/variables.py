@@ -920,7 +920,7 @@ NOT_POOLED = (*POINTS_OF_PARTS, "cllr", "min_cllr")
 
 
 def figure(name: str) -> Variable | None:
-    """Return the description of a rate, number or cost that is shown; None for others."""
+    """Return the description of a shown rate, number or cost; None for other variables."""
     variable = ADDED.get(name) or VARIABLES.get(name)
     if variable is None or (variable.decimals is None and variable.units != "proportion"):
         return None

@@ -154,7 +154,6 @@ class _Aggregation:
     interval: IntervalMethod | None
 
     def dataset(self) -> xr.Dataset:
-        """Return the aggregated variables, their limits, coordinates and attributes."""
         interval = self._interval_in_use()
         labels = self._labels()
         variables: dict[Hashable, Any] = {}
@@ -179,11 +178,9 @@ class _Aggregation:
         return xr.Dataset(variables | limits, self._coordinates(labels), attrs)
 
     def _is_limit(self, name: str) -> bool:
-        """Return whether a variable is a limit of another variable of the results."""
         return _ends_as_limit(name) and _without_end(name) in self.results
 
     def _statistics(self, name: str, array: xr.DataArray) -> dict[str, np.ndarray]:
-        """Return statistics over the aggregated dimensions, each with the other dimensions."""
         inner = self._inner(array)
         statistics = _statistics(self._in_front(array), self.levels)
         statistics["pooled"] = np.asarray(self._pooled(name, inner))
@@ -290,7 +287,6 @@ class _Aggregation:
         statistics: dict[str, np.ndarray],
         interval: IntervalMethod,
     ) -> dict[Hashable, xr.Variable]:
-        """Return the lower and the upper limit of the mean, by the name of the variable."""
         inner = self._inner(array)
         values = self._in_front(array)
         number = statistics["number"]

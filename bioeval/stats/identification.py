@@ -486,7 +486,6 @@ class SearchColumns:
 
 
 def _complement(limits: Limits) -> Limits:
-    """Return the limits of one minus a rate."""
     low, high = limits
     return 1 - high, 1 - low
 

@@ -120,7 +120,7 @@ def clopper_pearson(
 def exact_limits(
     errors: np.ndarray, correct: np.ndarray, miss: np.ndarray | float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of Clopper and Pearson, each of which misses with probability `miss`.
+    """Return the limits of Clopper and Pearson; each limit misses with probability `miss`.
 
     Numbers of errors and of correct attempts need not be whole. The lower limit is 0 without an
     error, and the upper limit is 1 if all attempts are errors.

@@ -317,7 +317,7 @@ def _distinct_with_ends(columns: np.ndarray, rates: np.ndarray | None = None) ->
 
 
 def made_rising(low: np.ndarray, high: np.ndarray) -> Limits:
-    """Return limits that rise along increasing rates: low limits are lowered, high ones raised."""
+    """Return limits that rise with the rates: low limits are lowered, high limits are raised."""
     return np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
 
 

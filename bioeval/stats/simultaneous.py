@@ -78,7 +78,7 @@ def discordant(own: Sequence[np.ndarray], shared: Sequence[np.ndarray]) -> np.nd
 
 
 def _differ(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return where numbers differ, or only one of two numbers is NaN.
+    """Return where two numbers differ; a number and NaN differ too.
 
     Everybody differs where one system has numbers and the other system has none.
     """
@@ -196,10 +196,10 @@ class Differences:
         return rank, first, last
 
     def letters(self, order: Sequence[int]) -> list[str]:
-        """Return the letters of each system; systems that share one do not differ significantly.
+        """Return the letters of each system.
 
-        `order` has the systems from the best to the worst, without systems that have no value; the
-        best system has an ``a``.
+        Systems that share a letter do not differ significantly. `order` has the systems from the
+        best to the worst, without systems that have no value; the best system has an ``a``.
         """
         return letters_of(self.larger != 0, order)
 

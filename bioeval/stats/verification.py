@@ -230,7 +230,7 @@ class VerificationColumns:
             curves.append(curve.at_rows(rows))
 
         def joined(columns: Sequence[np.ndarray]) -> np.ndarray:
-            """Return the columns of all parts, each of which begins with the column of the data."""
+            """Return the columns of all parts; the first column, the data, is kept once."""
             further = [x[..., 1:] for x in columns[1:]]
             return np.concatenate([columns[0], *further], axis=-1)
 

@@ -63,10 +63,10 @@ def resampled(
 
 
 def kish(attempts: np.ndarray) -> float:
-    """Return the effective number of people (Kish 1965), from the attempts of each.
+    """Return the effective number of people (Kish 1965), from the attempts of each person.
 
-    It is ``(sum n)^2 / sum n^2``, the number of people if all make equally many attempts, and 0
-    without an attempt.
+    The number is ``(sum n)^2 / sum n^2``: the number of people if all make equally many attempts,
+    and 0 without an attempt.
     """
     attempts = np.asarray(attempts, dtype=np.float64)
     squares = float((attempts**2).sum())

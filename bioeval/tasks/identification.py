@@ -175,7 +175,7 @@ def open_set(
     gallery: EnrolledTemplates = "all",
     interval: IntervalName | IntervalMethod | None = None,
 ) -> xr.Dataset:
-    """Evaluate open-set identification: is the probe's subject enrolled, and which one is it?
+    """Evaluate open-set identification: is the probe's subject enrolled, and which subject is it?
 
     Parameters
     ----------

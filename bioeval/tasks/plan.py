@@ -211,7 +211,7 @@ class CardTasks:
             self._add_thresholds(counted, to_internal(extra_thresholds, self.scores.kind))
 
     def _add_thresholds(self, counted: dict[str, CountedTask], extra: np.ndarray) -> None:
-        """Add the distances `extra` and the operating points of all tasks to the curve of each."""
+        """Add the distances `extra` and the operating points of all tasks to every curve."""
         verified = [*self.verifying.values()]
         distances_of_points = [
             extra,

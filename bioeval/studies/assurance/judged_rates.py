@@ -109,7 +109,6 @@ class JudgedAttempts:
         rates, scores = self.curve.curve, self.verified.scores
 
         def loosest(far: float) -> Operating:
-            """Return the loosest point with at most this FAR, at a score of the attempts."""
             points = PointsWanted(np.array([far]), np.empty((0, 3)), False)
             attempts = verify(scores, wanted=points).attempts
             if attempts.genuine_attempts:
@@ -190,7 +189,6 @@ class SearchesOfOthers:
             return float((~(genuine <= threshold)).mean()) if len(genuine) else math.nan
 
         def loosest(far: float) -> Operating:
-            """Return the loosest point with at most this FAR, at a distance of the searches."""
             # How many of the nearest distances may be accepted: all equal ones, or none of them.
             is_last_of_equal = np.append(nearest[1:] != nearest[:-1], True)
             allowed = np.flatnonzero(is_last_of_equal & (means <= far + _ROUNDING))

@@ -146,7 +146,6 @@ def presentation_limits(
     confidence = options.confidence
 
     def limits_at(distances: np.ndarray, confidence: float) -> tuple[Limits, Limits]:
-        """Return the limits of the largest APCER, and of BPCER."""
         rates = data.rates(distances)
         apcer = data.of_single_species(rates["apcer"])[:, data.in_apcer]
         return (

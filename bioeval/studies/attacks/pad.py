@@ -223,7 +223,6 @@ def pad(
 def _joined_training_set(
     train: Any, rule: DetectionRule | None
 ) -> tuple[tuple[Any, Any], dict[Message, None]]:
-    """Return scores and species of the training set, joined by name, and remarks on names."""
     if rule is None or rule.name == "fixed":
         raise DataError("`train` needs a rule as `threshold`, such as d_eer")
     if not isinstance(train, tuple | list) or len(train) != 2:

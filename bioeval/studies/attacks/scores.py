@@ -84,7 +84,6 @@ def _marked_attacks(
 
 
 def _given_attacks(scores: Scores, attacks: Scores, gallery: np.ndarray | None) -> AttackedScores:
-    """Return bona fide scores and attacks that are given apart, each with its species."""
     require_scores(attacks, "attacks")
     if _species_column(scores) is not None:
         raise DataError(
@@ -365,7 +364,7 @@ def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndar
 def _attempts(
     row: np.ndarray, values: np.ndarray, attacks: Scores
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the distances of attempts, (k,) each; NaN is a failed attempt.
+    """Return two arrays (k,): the rows and the distances of attempts; NaN is a failed attempt.
 
     The `values` are comparisons as they are read: NaN is no attempt, +inf a rejected failure.
     """

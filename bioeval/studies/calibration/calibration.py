@@ -193,7 +193,6 @@ def _next_ratios(counts: CalibrationCounts, thresholds: np.ndarray) -> np.ndarra
 
 
 def _last_distances_above(ratios: np.ndarray) -> np.ndarray:
-    """Return the largest distances whose ratios are above `ratios`."""
     return np.nextafter(0.0 - ratios, -np.inf)
 
 
@@ -547,7 +546,6 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     def sums_without_each_person(
         by_person: np.ndarray, by_pair: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the genuine and the impostor sums of the attempts without each person."""
         genuine_of_person = np.bincount(group, by_person, groups + 1)
         impostor_of_person = np.bincount(probe_group, by_pair, groups + 1)
         impostor_of_person += np.bincount(

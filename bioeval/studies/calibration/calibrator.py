@@ -87,7 +87,7 @@ class ScoreTransformer(Parameters, ABC):
 
 
 def transforms_scores(estimator: Any) -> bool:
-    """Whether an estimator transforms scores: one of this package, or a pipeline of such steps."""
+    """Whether an estimator is a score transformer of this package, or a pipeline of such steps."""
     steps = getattr(estimator, "steps", None)
     if steps:
         return all(transforms_scores(step) for _, step in steps)
@@ -397,7 +397,6 @@ class _IsotonicMap:
             return np.log(genuine) - np.log(impostor) - self._shift
 
     def _share_at(self, similarity: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """Return the share of a class at similarities, from its share in each block."""
         if len(self._knots):
             values = np.interp(similarity, self._knots, share[self._block])
         else:  # all training scores are infinite

@@ -74,7 +74,7 @@ class Pooled:
 
     @property
     def points(self) -> tuple[np.ndarray, np.ndarray]:
-        """FAR and FRR where each block begins, followed by those of accepting everything."""
+        """FAR and FRR where each block begins, and finally where everything is accepted."""
         genuine, impostor = (np.append(0, np.cumsum(x)) for x in self.rates)
         return impostor, 1 - genuine
 
@@ -125,11 +125,11 @@ class CalibrationCounts:
         return cost.min(axis=1)
 
     def false_accepts(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return the number of impostor attempts accepted at each of some `thresholds`."""
+        """Return the number of impostor attempts that are accepted at each threshold."""
         return self.fa[np.searchsorted(self.thresholds, thresholds)]
 
     def false_rejects(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return the number of genuine attempts above each of some distances."""
+        """Return the number of genuine attempts above each threshold; thresholds are distances."""
         return len(self.genuine) - np.searchsorted(self.genuine, thresholds, side="right")
 
 
@@ -140,7 +140,7 @@ def count_for_calibration(
     shifts: np.ndarray | None = None,
     laplace: bool = False,
 ) -> CalibrationCounts:
-    """Count the attempts of verification, and sum their losses at each of the increasing `shifts`.
+    """Count the attempts of verification, and sum their losses at the increasing `shifts`.
 
     False accepts and false rejects can be read at the distances `wanted`, apart from the genuine
     scores. With `laplace`, one attempt of each class is added at either infinity before pooling.

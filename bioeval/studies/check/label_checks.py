@@ -104,7 +104,7 @@ def _samples(scores: Scores) -> Finding:
 
 
 def _templates_by_subject(codes: Codes, side: np.ndarray) -> np.ndarray:
-    """Return the number of templates on a side of each subject who has one, without non-people."""
+    """Return the number of templates of each subject on a side; non-people are left out."""
     return np.unique(side[~codes.no_person[side]], return_counts=True)[1]
 
 
@@ -182,7 +182,6 @@ def _names(scores: Scores) -> Finding:
 
 
 def _names_on_both_sides(scores: Scores) -> tuple[str, list[str]]:
-    """Return the column of names, and the names that probes and gallery templates share."""
     if np.isin(scores.probe_ids, scores.gallery_ids).any():
         return "", []
     for column in _NAMES:

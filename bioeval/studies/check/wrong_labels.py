@@ -227,7 +227,6 @@ def _leave_out_explained(
 
 @stage("comparing labels of the gallery")
 def _medians_of_gallery(scores: Scores) -> np.ndarray:
-    """Return medians as of :func:`label_medians`, a row for each gallery template."""
     codes = scores.codes
     probes, templates = scores.shape
     order, starts = by_label(codes.probe, len(codes.values))
@@ -242,7 +241,6 @@ def _medians_of_gallery(scores: Scores) -> np.ndarray:
 
 
 def _distances_to_columns(scores: Scores, columns: np.ndarray) -> np.ndarray:
-    """Return the distances of all probes to some gallery templates, (probes, columns)."""
     selected = of_own_columns(scores.select(gallery=columns))
     probes, step = scores.shape[0], rows_per_block(scores)
     return np.concatenate(
@@ -274,7 +272,7 @@ def _label_error(scores: Scores, side: str, place: int, medians: np.ndarray) -> 
 
 
 def _places_in_words(scores: Scores, templates: list[tuple[str, int]], number: int) -> Text:
-    """Return the rows and columns of templates, (side, place), which are some of a `number`."""
+    """Name the rows and columns of listed templates, (side, place), of `number` templates."""
     texts = list[Text]()
     columns = sorted(place for side, place in templates if side == "gallery")
     rows = sorted(place for side, place in templates if side != "gallery")

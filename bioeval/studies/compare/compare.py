@@ -307,7 +307,6 @@ class _Systems:
         return scores
 
     def _aligned(self, reference: Scores, name: str, scores: Scores) -> tuple[Scores, Scores]:
-        """Return the reference and the scores with the templates of both, in the same order."""
         first = next(iter(self.systems))
         try:
             common, scores, messages = aligned(reference, scores, (first, name))
@@ -343,7 +342,6 @@ class _Systems:
             self._messages.setdefault(message, []).append(name)
 
     def measures_of_all(self) -> list[list[SystemMeasure]]:
-        """Return, for each measure that all systems have, the measure of each system."""
         by_key = [{x.key: x for x in system.measures} for system in self.measured.values()]
         measures = [
             [system[key] for system in by_key]
@@ -358,7 +356,6 @@ class _Systems:
         return measures
 
     def details(self) -> dict[str, str | int]:
-        """Return the attributes that describe the data and how attempts are evaluated."""
         scores = self.reference
         first = next(iter(self.measured.values()))
         codes = scores.codes

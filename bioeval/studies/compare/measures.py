@@ -324,7 +324,7 @@ def _identification(
 
 
 def as_whole_numbers(hits: np.ndarray) -> np.ndarray:
-    """Return hits, or fractions of hits, in units of 2^-20: equal ones are exactly equal."""
+    """Return fractions of hits in units of 2^-20, so that equal fractions are exactly equal."""
     return np.rint(hits * 2.0**20)
 
 

@@ -127,7 +127,7 @@ def _group_of_person(codes: Any, no_person: np.ndarray, groups: int) -> np.ndarr
 def _compared_means(
     measures: QueryMeasures, rank_k: int, last_rank: int, ranks: Sequence[int]
 ) -> dict[tuple[str, int], QueryMean]:
-    """Return the means that are compared, by their names and ranks; the rank is 0 without one.
+    """Return the compared means by name and rank; the rank of a mean over the whole list is 0.
 
     `rank_k` is the rank at which lists are cut, or 0, and `last_rank` the last rank of the CMC.
     """

@@ -142,7 +142,7 @@ def _as_named(text: str, known: Iterable[str]) -> str:
 
 
 def _number(text: str, noun: str) -> float | None:
-    """Return the number behind ``=``; None if the measure has no number, or not this one.
+    """Return the number behind ``=``; None if the measure takes no number or refuses this number.
 
     `noun` is the word for the number, empty if the measure has none; a target is from 0 to 1.
     """

@@ -44,24 +44,24 @@ _SEARCH_MEASURES = {
 @warns_of_doubts
 @leaves_out_attacks
 def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None) -> xr.Dataset:
-    """Evaluate scores by every protocol card that fits, one row each.
+    """Evaluate scores by every protocol card that fits, with a row for each card.
 
     Parameters
     ----------
     scores : Scores
     cards : sequence of str or Protocol, optional
-        Cards to evaluate; all that fit by default. Those that are shipped, are for the layout, and
-        divide the data into no parts; those of re-identification where both sides have a metadata
-        column ``camera``.
+        Cards to evaluate; by default, all shipped cards that are for the layout and divide the data
+        into no parts. Cards of re-identification need a metadata column ``camera`` on both sides.
 
     Returns
     -------
     xarray.Dataset
-        Over ``card``: ``eer auc`` of verification with single templates (with all of them where a
-        card has no others), ``mean_ap mean_inp queries`` of re-identification, and ``why_not``:
-        why a card could not be evaluated, such as a column that is missing, else empty. Over
-        ``card, far_target``: ``frr_at_far dir_at_far`` (at rank 1); over ``card, rank``: ``cms
-        cmc``. NaN where the card does not have the task. Measures that no card has are left out.
+        Over ``card``: ``eer auc`` of verification with single templates (with all templates
+        where a card has no other verification), ``mean_ap mean_inp queries`` of re-identification,
+        and ``why_not``: why a card could not be evaluated, such as a column that is missing, else
+        empty. Over ``card, far_target``: ``frr_at_far dir_at_far`` (at rank 1); over
+        ``card, rank``: ``cms cmc``. NaN where the card does not have the task. Measures that no
+        card has are left out.
 
     Raises
     ------
@@ -108,7 +108,6 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
 
 
 def _cards_for(scores: Scores) -> list[Protocol]:
-    """Return the shipped cards that fit the scores, see :func:`conventions`."""
     cards = []
     for card in map(load, available()):
         in_parts = card.has_folds or card.galleries is not None
@@ -123,7 +122,7 @@ def _has_task(card: Protocol) -> bool:
 
 
 def _why_cameras_differ(scores: Scores, card: Protocol) -> str:
-    """Return why the cameras are not those that the card is for; empty if the card may fit.
+    """Return why the card is for other cameras; empty if the card may fit.
 
     A card for infrared queries against a visible gallery names both values. Then only queries may
     have the first value, and only gallery templates the second one.

@@ -100,7 +100,6 @@ class _Explainer:
             self.rows.names = np.array(names, dtype=object)[is_left].tolist()
 
     def row_of(self, probe: int | str) -> int:
-        """Return the row of the scores that are evaluated, from a position or a name."""
         probes = self.given.shape[0]
         if not isinstance(probe, str):
             i = require_integer("probe", probe, low=0)
@@ -131,7 +130,6 @@ class _Explainer:
         return int(rows[0])
 
     def row(self, i: int) -> Explanation:
-        """Explain a row of the scores that are evaluated."""
         scores = self.scores
         lists: dict[tuple[str, str], RankedList] = {}
         tasks: list[Contribution] = []
@@ -188,7 +186,6 @@ class _Explainer:
         )
 
     def _remarks_on_comparisons(self, i: int) -> Iterator[Text]:
-        """Yield a remark if the row was compared with only a part of the gallery."""
         completeness = self.scores.completeness.of_probes(np.arange(self.scores.shape[0]) == i)
         if completeness.incomplete and self.tasks.searching:
             yield (
@@ -234,7 +231,7 @@ class _Explainer:
 def explain(
     scores: Scores, probe: int | str, *, threshold: Any = None, protocol: str | Protocol = "auto"
 ) -> Explanation:
-    """Lay one row open: its sorted list, the rank of its mate, and what is accepted.
+    """Explain one row: its sorted list, the rank of its mate, and the accepted entries.
 
     Parameters
     ----------

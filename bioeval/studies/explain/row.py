@@ -227,7 +227,6 @@ class RowLists:
         return reasons
 
     def _exclusions_between(self, i: int, j: int) -> list[Text]:
-        """Return the rules that exclude a comparison, in words."""
         scores, codes = self.scores, self.scores.codes
         are_mates = codes.probe[i] == codes.gallery[j]
         reasons: list[Text] = []
@@ -251,7 +250,6 @@ class RowLists:
         return reasons
 
     def _ranked(self, unit: str, entries: list[Entry]) -> RankedList:
-        """Return the entries as a sorted list, with their places."""
         sign = {"pessimistic": 1, "optimistic": -1}.get(self.ties, 0)
         ordered = sorted(
             (entry for entry in entries if entry.role != LEFT_OUT),
@@ -263,7 +261,7 @@ class RowLists:
 
 
 def _fused_from(fused: list[Entry], fusion: str) -> Text:
-    """Return which scores were fused, in words; empty of a single one."""
+    """Return in words which scores were fused; empty for a single score."""
     if len(fused) < 2:
         return ""
     method = {"best": "nearest", "worst": "farthest"}.get(fusion, fusion)

@@ -190,7 +190,6 @@ class Steps(Shown):
 
 
 def _entries(explained: Explanation) -> Iterator[dict[str, Any]]:
-    """Yield the entries of all lists, as rows of the JSON document."""
     columns = ("place", "template", "subject", "score", "role", "accepted", "failed", "outcome")
     for ranked in explained.lists:
         for entry in ranked.entries:
@@ -200,7 +199,6 @@ def _entries(explained: Explanation) -> Iterator[dict[str, Any]]:
 
 
 def _records_of_additions(explained: Explanation) -> Iterator[dict[str, Any]]:
-    """Yield what a row adds to each counter, as rows of the JSON document."""
     for task in explained.tasks:
         of_task = {"probe": explained.probe, "task": task.task, "role": task.role}
         for count, added in (task.counts or {}).items():
@@ -292,7 +290,6 @@ def _blocks_of_lists(explained: Explanation) -> Iterator[Block]:
 
 
 def _shown(placed: Sequence[Entry]) -> list[int]:
-    """Return the indices of the entries of a list that are shown."""
     if len(placed) <= LONGEST:
         return list(range(len(placed)))
     accepted = sum(bool(entry.accepted) for entry in placed)
@@ -320,7 +317,6 @@ def _row(entry: Entry, verified: bool) -> list[Text | None]:
 
 
 def _row_of_threshold(explained: Explanation) -> list[Text | None]:
-    """Return the row of a list between what is accepted and what is rejected."""
     assert explained.threshold is not None
     rejects_all = math.isnan(explained.threshold)
     score = None if rejects_all else _threshold(explained)
@@ -329,7 +325,6 @@ def _row_of_threshold(explained: Explanation) -> list[Text | None]:
 
 
 def _sentences_on_left_out(ranked: RankedList) -> Iterator[Text]:
-    """Yield, for each reason, which entries were left out for it."""
     by_reason: dict[str, list[Entry]] = {}
     for entry in ranked.with_role(LEFT_OUT):
         by_reason.setdefault(written(entry.reason), []).append(entry)

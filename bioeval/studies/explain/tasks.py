@@ -113,7 +113,7 @@ def verified(ranked: RankedList, task: str, fusion: str) -> Contribution:
 def searched(
     ranked: RankedList, task: OpenSet, role: str, enrolled: bool
 ) -> Iterator[Contribution]:
-    """Yield the contributions of a list to open-set identification, one for each role of the probe.
+    """Yield the contribution of a list to open-set identification for each role of the probe.
 
     `role` says which probes are impostors, see :func:`role_of`; `enrolled` says whether the subject
     of this probe is in the gallery.
@@ -132,7 +132,7 @@ def searched(
 
 
 def _genuine_search(ranked: RankedList, ranks: list[tuple[int, float]], ties: Ties) -> Contribution:
-    """Return what a probe adds as a genuine probe; `ranks` are those of its nearest mate."""
+    """Return the contribution of a genuine probe; `ranks` are the ranks of its nearest mate."""
     best = ranked.with_role(GENUINE)[0]
     weight_not_first = 1 - sum(weight for rank, weight in ranks if rank == 1)
     counts: Counts | None = None
@@ -152,7 +152,6 @@ def _genuine_search(ranked: RankedList, ranks: list[tuple[int, float]], ties: Ti
 
 
 def _impostor_search(ranked: RankedList) -> Contribution:
-    """Return what a probe adds as an impostor probe, by its nearest entry of another subject."""
     impostors = ranked.with_role(IMPOSTOR)
     if not impostors:
         reason = "no usable entry of another subject: no impostor attempt"
@@ -191,7 +190,6 @@ def closed(ranked: RankedList, task: ClosedSet, layout: Layout) -> Contribution:
 def _nearest_mate(
     ranked: RankedList, best: Entry, ranks: list[tuple[int, float]], ties: Ties, ending: str
 ) -> Text:
-    """Return a sentence on the nearest mate `best` and its ranks; the `ending` may have terms."""
     if best.failed:
         return say(
             "all comparisons with mates failed, such as {name}: it is at no rank",

@@ -63,7 +63,6 @@ class Visits:
             yield say("Of the claims, {decided}.", decided=Enumeration(decided))
 
     def _deciding_try(self, row: int, claim: Entry) -> Text:
-        """Return the try that decided a claim, with the template if a single one decided it."""
         deciding = deciding_tries(self.claims, np.array([row]), np.array([claim.column]))
         assert deciding is not None  # claims of visits have tries
         scores, enrolled = self.tries.scores, self.tries.enrolled

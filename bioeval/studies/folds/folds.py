@@ -119,7 +119,7 @@ class FoldSide:
         self._draw = draw
 
     def attempts(self, options: FoldOptions, rule: Rule) -> Attempts:
-        """Return the attempts of verification; from a large part, only those that a rule needs."""
+        """Return the attempts of verification; of a large part, only attempts that a rule needs."""
         if self.scores is None:
             return NO_ATTEMPTS
         return self._verified(options, PointsWanted.of_rule(rule)).attempts
@@ -235,12 +235,11 @@ class FoldedSystem:
         return FoldSide(train, about), FoldSide(test, about)
 
     def more_of(self, test: FoldSide, options: FoldOptions) -> Fold:
-        """Return further numbers of a fold, besides those of its task and its sizes."""
+        """Return further numbers of a fold, besides the numbers of its task and its sizes."""
         return {}
 
 
 def _single(numbers: Numbers) -> Fold:
-    """Return the numbers of the only split."""
     return {name: values[0] for name, values in numbers.items()}
 
 
@@ -303,7 +302,7 @@ def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> li
 def _counted_together(
     system: FoldedSystem, options: FoldOptions
 ) -> dict[Place, tuple[Attempts, Attempts]]:
-    """Count verification in many folds of a matrix; return the attempts of both parts of each.
+    """Count verification in many folds of a matrix; return the attempts of both parts by fold.
 
     Other folds must be counted part by part: folds of experiments and of drawn claims, of data with
     templates that are in every part, and folds that divide the templates of a subject to be fused.

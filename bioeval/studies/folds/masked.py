@@ -62,7 +62,6 @@ class MaskedFolds:
 
     @cached_property
     def _indices(self) -> list[tuple[IndexSet, IndexSet]]:
-        """The rows and columns of both parts of each split."""
         indices = self.sides.indices
         return [(indices(split.train), indices(split.test)) for split in self.splits]
 

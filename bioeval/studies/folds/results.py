@@ -189,7 +189,6 @@ def _rates(values: SplitNumbers) -> dict[str, np.ndarray]:
 def _support(
     values: SplitNumbers, about: Provenance, options: FoldOptions
 ) -> dict[str, np.ndarray]:
-    """Return whether the test part of each split supports each target."""
     if options.far_targets is None or options.task == "closed_set":
         return {}
     genuine, impostor = (values[f"{role}_attempts"][:, 1] for role in ("genuine", "impostor"))
@@ -320,7 +319,6 @@ def _messages(
 def _messages_on_rates(
     values: SplitNumbers, options: FoldOptions, attempts: Mapping[str, np.ndarray], unit: str
 ) -> Iterator[Message]:
-    """Yield messages on rates without a value or without spread; `attempts` are of test parts."""
     for name in ("far", "frr", "cms"):
         if name not in values:
             continue

@@ -129,7 +129,6 @@ def _read_list(place: Path, arguments: Arguments) -> Scores:
 
 
 def _refuse_contradictions(table: Columns, names: CodedSides, values: np.ndarray) -> None:
-    """Raise :class:`DataError` if a pair is listed twice, in any order, with different scores."""
     # A number for each pair of names, and the first line of the pair, both (lines,).
     low = np.minimum(names.a, names.b).astype(np.int64)
     key = low * len(names.values) + np.maximum(names.a, names.b)
@@ -316,7 +315,6 @@ def _moments_of_rows(
     labels: Sequence[Any] | np.ndarray,
     first_row: int,
 ) -> CohortMoments:
-    """Return the moments of a block of rows, which begins at template `first_row`."""
     sign = -1.0 if kind in LARGER_IS_CLOSER else 1.0
     is_finite = np.isfinite(values)
     number = is_finite.sum(axis=1)
@@ -412,7 +410,7 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
 
 
 def _trials_first(cohort: Scores, trial_names: set[str]) -> Scores:
-    """Return a list in which a name of the trials comes first in its pair, if the pair has one."""
+    """Return the list with templates of the trials first in their pairs."""
     names = cohort.pairs.templates
     if names is None:
         return cohort
@@ -421,7 +419,6 @@ def _trials_first(cohort: Scores, trial_names: set[str]) -> Scores:
 
 
 def _names_of_sides(cohort: Scores) -> tuple[pd.Index, pd.Index]:
-    """Return the names of the templates on both sides of a cohort's scores."""
     if cohort.layout == "pairs":
         listed = cohort.pairs.templates
         if listed is None:

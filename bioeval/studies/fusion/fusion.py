@@ -264,7 +264,6 @@ class SystemFusion(ScoreTransformer):
     def _fuse(
         self, rule: str, kind: Kind, blocks: list[np.ndarray], index: np.ndarray
     ) -> np.ndarray:
-        """Return the fused scores of blocks of all systems; see :func:`derived`."""
         scores = [scale.scaled(block) for scale, block in zip(self._scales, blocks, strict=True)]
         if self._line is not None:
             return self._line.ratios(scores)
@@ -428,5 +427,5 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
-    """Return scaled scores for a fit, without infinite ones, which tanh makes finite."""
+    """Return scaled scores for a fit; NaN for infinite scores, which tanh would make finite."""
     return np.where(np.isfinite(blocks[0]), scale.scaled(blocks[0]), np.nan)

@@ -277,7 +277,6 @@ def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
 
 
 def _templates_are_rows(input_name: str, cohort: Scores, labels: list[Any], over: str) -> bool:
-    """Return whether templates with these labels are the rows of a cohort's matrix, or columns."""
     probes, gallery = cohort.probe_labels.tolist(), cohort.gallery_labels.tolist()
     if labels in (probes, gallery):
         return probes == labels

@@ -146,7 +146,7 @@ class PairsOfGroups:
 
     @property
     def tables(self) -> np.ndarray | None:
-        """Attempts of each two people in both directions, the accepted ones and all.
+        """Accepted attempts and all attempts of each two people, summed over both directions.
 
         The shape is (2, people, people); None with too many people.
         """
@@ -158,7 +158,7 @@ class PairsOfGroups:
         return squares + squares.transpose(0, 2, 1)
 
     def people_of(self, probe_group: int, claimed_group: int, trials: int) -> PeopleOfRate:
-        """Return the attempts of probes of one group against another group, or the same."""
+        """Return the attempts of probes of one group against another group or the same group."""
         probes, enrolled = (np.flatnonzero(self.group == x) for x in (probe_group, claimed_group))
         probing = self.probing[:, probes, claimed_group]
         claimed = self.claimed[:, enrolled, probe_group]

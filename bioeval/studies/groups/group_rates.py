@@ -438,7 +438,6 @@ def _variables_of_comparison(
     p_values: Mapping[str, float],
     confidence: float,
 ) -> dict[str, Any]:
-    """Return limits of each rate for all groups together, the p-value, and the differences."""
     variables: dict[str, Any] = {}
     for rate, groups in compared_rates.items():
         number = sum(people is not None for people in groups)

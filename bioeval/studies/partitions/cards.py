@@ -95,7 +95,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
 
 
 def splitter_of(card: Protocol, scores: Scores) -> Any:
-    """Return the splitter of a card with folds; subject folds have at least two people each."""
+    """Return the splitter of a card with folds; each subject fold has at least two people."""
     section = card.partition
     if section is None:
         raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")

@@ -68,7 +68,6 @@ def may_be_masks(scores: Scores, selections: Sequence[tuple[Any, ...]]) -> bool:
 
 
 def _are_increasing(indices: Any, size: int) -> bool:
-    """Return whether an argument has increasing indices of an axis of this size."""
     if not isinstance(indices, np.ndarray) or indices.dtype != np.int64 or not len(indices):
         return False
     return indices[0] >= 0 and indices[-1] < size and bool((indices[1:] > indices[:-1]).all())
@@ -217,7 +216,7 @@ class MaskedTasks:
         return absent.astype(np.float32) if absent.any() else None
 
     def _are_symmetric(self, parts: MaskedParts) -> np.ndarray:
-        """Return which parts have equal scores in both directions, judged by a sample of each."""
+        """Return which parts have equal scores in both directions, judged by a few templates."""
         symmetric = parts.are_same & (parts.rows.sum(axis=1) > 1)
         if not symmetric.any() or not self._differs_across_diagonal.any():
             return symmetric
@@ -267,7 +266,7 @@ class MaskedTasks:
         return not (is_of_person & ~searches.is_mated).any()
 
     def _ranks_to_report(self, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ranks, and a mask (parts, ranks) of those that are reported up to each limit."""
+        """Return ranks, and a mask (parts, ranks): the rank is reported and within the limit."""
         reported = self.tasks.card.report.ranks or RANKS
         ranks = np.union1d(reported, 1)
         is_reported = (ranks <= limit[:, None]) & np.isin(ranks, reported)

@@ -122,7 +122,7 @@ def tasks_of(
     options: EvaluationOptions,
     whole: Provenance | None = None,
 ) -> CardTasks:
-    """Return the tasks of a protocol; `whole` describes the scores of which these are a part."""
+    """Return the tasks of a protocol; `whole` describes the whole data if `scores` are a part."""
     require_scores(scores)
     card = resolve_card(scores, protocol)
     if card.has_folds:

@@ -126,9 +126,9 @@ def repeat(
     frr_targets: Sequence[float] | None = None,
     auc: bool = True,
 ) -> xr.DataTree:
-    """Evaluate every task of a protocol in each of many partitions of the same scores.
+    """Evaluate every task of a protocol in many partitions of the same scores.
 
-    The numbers of each partition are those of :func:`evaluate`. Hundreds of partitions of a matrix
+    Each partition has the same numbers as from :func:`evaluate`. Hundreds of partitions of a matrix
     in memory are picked from attempts that are sorted once, in tenths of a millisecond each.
 
     Parameters
@@ -137,15 +137,15 @@ def repeat(
         A matrix with labels.
     partitions : splitter, or iterable
         A splitter: its galleries and probes (``ProbeGallerySplit``, ``EnrolledSplit``), or its test
-        parts, of an ``Experiment`` with their own galleries. Or what ``scores.select`` takes, for
-        each partition: what a splitter yields; a pair of index arrays, probes first; or one index
-        of both sides.
+        parts, of an ``Experiment`` with their own galleries. Or, for each partition,
+        the argument of ``scores.select``: a split of a splitter; a pair of index arrays, probes
+        first; or a single index array for both sides.
     protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
-        ``impostors = "auto"`` of open set is decided once: those who are not enrolled, if there is
-        one in any partition.
+        ``impostors = "auto"`` of open set is decided once: people who are not enrolled, if any
+        partition has such a person.
     curves : bool
-        Whether the tree has what is over thresholds, and all ranks, too.
+        Whether the tree also has variables over thresholds, and all ranks.
     thresholds : float or increasing array of float, optional
         Thresholds that all results share, with `curves`. None: about 1,000 from the smallest to the
         largest score of the whole matrix.
@@ -161,10 +161,10 @@ def repeat(
         The nodes and variables of :func:`evaluate`, with ``partition`` as the first dimension, in
         the order of the partitions: ``eer(partition)``, ``frr_at_far(partition, far_target)``,
         ``cms(partition, rank)``. A splitter of which each repeat tests each template once, such as
-        K folds, gives ``repeat, fold`` in its place. What identifies has the size of each gallery,
-        ``gallery_templates`` and ``gallery_subjects``. Dtypes are those of :func:`evaluate`; a
-        number that a partition lacks, such as CMS at a rank beyond its gallery, is NaN, and counts
-        are float64 then.
+        K folds, gives ``repeat, fold`` in its place. Identification has the size of each gallery,
+        ``gallery_templates`` and ``gallery_subjects``. Dtypes are as in :func:`evaluate`; a number
+        that a partition lacks, such as CMS at a rank beyond its gallery, is NaN, and counts are
+        float64 then.
 
         Without `curves`, ``rank`` has the ranks that the card reports. With `curves`, all variables
         are there, at the same thresholds and ranks: ``gar far frr grr`` and their counts over
@@ -186,15 +186,15 @@ def repeat(
 
     Notes
     -----
-    A band of quantiles shows how a curve depends on the partition of these very people, not how it
-    would differ for others. Means over ``partition`` are at the same threshold, not at the same
-    FAR: "threshold averaging" of Fawcett, T. (2006). An introduction to ROC analysis. *Pattern
-    Recognition Letters* 27, 861-874.
+    A band of quantiles shows how a curve depends on the partition of these very people, not how
+    the curve would differ for other people. Means over ``partition`` are at the same threshold, not
+    at the same FAR: "threshold averaging" of Fawcett, T. (2006). An introduction to ROC analysis.
+    *Pattern Recognition Letters* 27, 861-874.
 
     Partitions are selected and evaluated one by one where they are few, with `curves`, and of
     claims, ranks of subjects, expected ties, single-template galleries, re-identification, matrices
     above eight million scores, and scores that are not in memory: ``docs/how-it-counts.md``. Only
-    the last digits of d' may be others then.
+    the last digits of d' may differ then.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def _impostors_of(scores: Scores, selections: Iterable[tuple[Any, ...]]) -> Impo
 
 
 def _selection_of(partition: Any) -> tuple[Any, ...]:
-    """Return the arguments of :meth:`Scores.select`: a pair of sides, or one argument for both."""
+    """Return the arguments of :meth:`Scores.select`: two, for both sides, or a single argument."""
     if hasattr(partition, "_fields") or not isinstance(partition, tuple | list):
         return (partition,)
     is_pair = len(partition) == 2 and not any(map(np.isscalar, partition))

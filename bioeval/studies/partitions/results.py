@@ -140,7 +140,6 @@ def _undefined_measures(scalars: Scalars, has_no_attempt: np.ndarray) -> dict[st
 def _messages_on_support(
     numbers: Mapping[str, np.ndarray], labels: Mapping[str, np.ndarray], node: str
 ) -> Iterator[Message]:
-    """Yield messages on targets that the smallest partition does not support."""
     pairs, subjects = "impostor_pairs", "subjects"
     if node == "open_set":
         pairs, subjects = "impostor_attempts", "impostor_subjects"

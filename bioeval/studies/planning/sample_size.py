@@ -253,7 +253,6 @@ def _people_by_rule(far: float, frr: float, confidence: float) -> Variables:
 def _subjects_for_interval(
     errors: GenuineErrors, width: float, confidence: float
 ) -> tuple[str, Variables]:
-    """Return the dimension of the planned sizes, and the variables over it."""
     sizes = errors.sizes
     rate = errors.components.rate
     subjects = np.array([errors.people(size, width, confidence) for size in sizes.tolist()])

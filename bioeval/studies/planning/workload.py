@@ -325,7 +325,6 @@ def _periods(days: int | Sequence[int]) -> list[int]:
 def _point_of_result(
     result: xr.Dataset, threshold: Any, far: float | None
 ) -> tuple[_Rates, dict[str, Any]]:
-    """Return the rates at an operating point of a result, and the attributes of the result."""
     point = _rates_of_result(result, threshold if far is None else _loosest_threshold(result, far))
     messages = [x for x in messages_of(result.attrs) if x.code in MISSING]
     if "threshold" in point.where and "far_target" not in point.where:
@@ -444,7 +443,6 @@ def _estimate_by_name(rates: Mapping[str, float], name: str) -> Estimate:
 
 
 def _rates_of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
-    """Return the rates of a result at its FAR target or at one of its thresholds."""
     is_open_set = "dir" in ds and "frr" in ds
     is_task = is_open_set or "templates" in ds.attrs
     if not is_task or "far" not in ds or ds["far"].dims != ("threshold",):
@@ -474,7 +472,6 @@ def _rates_of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
 def _at_target(
     ds: xr.Dataset, rule: Rule, is_open_set: bool
 ) -> tuple[Estimate, Estimate, dict[str, float]]:
-    """Return the FAR target of a rule, FRR there, and the operating point."""
     lookup = ResultThresholds(ds)
     (target,) = rule.values
     if target not in lookup.far_targets:
@@ -498,7 +495,6 @@ def _at_target(
 
 
 def _at_threshold(ds: xr.Dataset, rule: Rule) -> tuple[Estimate, Estimate, dict[str, float]]:
-    """Return FAR and FRR at one of the thresholds of a result, and the operating point."""
     threshold = ResultThresholds(ds).of_rule(rule)
     indices = np.flatnonzero(ds["threshold"].values == threshold)
     if not len(indices):

@@ -148,7 +148,7 @@ def new_people(study: xr.Dataset) -> str:
 
 
 def refusal_of(study: xr.Dataset) -> Message | None:
-    """Return the reason why no threshold can be guaranteed; None if one is."""
+    """Return the reason why no threshold can be guaranteed; None if a threshold is."""
     messages = messages_of(study.attrs)
     return next((x for x in messages if x.code in REFUSED and not x.about), None)
 

@@ -405,7 +405,6 @@ class _Counted(NamedTuple):
         return values | self.variables
 
     def rates_by_part(self) -> dict[str, list[float]]:
-        """Return each rate, its limits and statistics: on all data, and over the test parts."""
         over_folds = aggregate(self.folds, ("repeat", "fold"))
         mean_of_tests = over_folds.sel(part="test", statistic="mean")
         rates = {}
@@ -485,7 +484,6 @@ def _count_searches(
     interval: IntervalMethod,
     search_options: dict[str, Any],
 ) -> _Counted:
-    """Count searches of a fixed gallery in folds of the people who search, and on all data."""
     task = OpenSet(impostors="unenrolled", **search_options)
     options = FoldOptions("open_set", rule, _method_over_folds(interval), search=task)
     distance_rule = rule.as_distance(scores.kind)
@@ -612,7 +610,6 @@ def _support(people: _People, rule: Rule, is_assured: bool) -> tuple[Variables, 
 
 
 def _needed_by_unit(people: _People, number: int, *, in_pairs: bool) -> dict[str, int]:
-    """Return the number that is needed, by the name of what is counted."""
     if not in_pairs:
         return {"people who are not enrolled" if people.is_search else "people": number}
     compared = people.compared

@@ -130,7 +130,6 @@ def _refuse_repeated_ids(rows: BoxRows, key: np.ndarray, order: np.ndarray) -> N
 def _evaluated_and_distractors(
     truth: BoxRows, ignored: str, classes: Sequence[int] | None, numbered: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return masks of the rows that are evaluated, and of the rows whose matches are removed."""
     counted = truth.flag != 0
     if classes is not None:
         counted &= np.isin(truth.category, classes)

@@ -64,7 +64,6 @@ class _Batch:
         return int(np.count_nonzero(has_original & (self.labels == self.labels[original])))
 
     def require_fit(self, batch: _Batch) -> None:
-        """Raise :class:`DataError` unless a later batch has the same features and columns."""
         features = batch.embeddings.shape[1]
         expected = self.embeddings.shape[1]
         if features != expected:

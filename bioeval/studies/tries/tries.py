@@ -168,7 +168,6 @@ def tries(
 def _columns(
     pools: Pools, try_counts: Sequence[int], one_sided_confidence: float
 ) -> dict[str, np.ndarray]:
-    """Return the variables over the numbers of tries: rates, limits, and their denominators."""
     columns: dict[str, list[float]] = {}
     for try_count in try_counts:
         for name, role in (("far", "impostor"), ("frr", "genuine")):

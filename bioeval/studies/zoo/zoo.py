@@ -206,7 +206,6 @@ def _messages_on_threshold(
 
 
 def _means(attempts: ZooAttempts) -> dict[str, Any]:
-    """Return the mean distances of each subject, and the number of infinite scores left out."""
     genuine = attempts.genuine
     as_probe = attempts.as_probe
     as_claimed = attempts.as_claimed
@@ -370,7 +369,6 @@ def _tests(
 
 
 def _integers_or_texts(person: Codes) -> np.ndarray:
-    """Return the labels of subjects, as integers if all are, else as text."""
     names = list(map(plain, person.values.tolist()))
     if all(type(name) is int and abs(name) < 2**63 for name in names):
         return np.array(names, dtype=np.int64)

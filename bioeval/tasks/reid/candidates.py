@@ -65,7 +65,7 @@ class Candidates:
         return ~self.enrolled & ~self.left_out
 
     def labels(self) -> np.ndarray:
-        """Return the label of each query: an integer, a text, or else its `repr`."""
+        """Return the label of each query: an integer, a text, or the `repr` of another label."""
         codes = self.scores.codes
         values = codes.values
         if values.dtype.kind not in "iuU":

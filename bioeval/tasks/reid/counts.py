@@ -349,7 +349,6 @@ class ReidCounts:
         return Places(query, 1 + index, chances.reshape(-1))
 
     def _ranks_among_identities(self, facts: RankFacts, ties: Ties) -> Places:
-        """Return the rank of the best match of each query, with weight 1."""
         query = np.flatnonzero(self.cmc_matches.counts)
         closer = facts.closer[query]
         tied = facts.tied[query]
@@ -432,7 +431,6 @@ def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
 def _unmatched(
     searching: int, with_match: int, absent: int, unmatched: str, rule: str
 ) -> list[Message]:
-    """Return the message on queries without a match, which a card treats as `unmatched` says."""
     if not with_match:
         consequence = "nothing can be ranked"
         if searching and unmatched != "skip":

@@ -78,7 +78,7 @@ def average_precision(matches: MatchLists, ties: Ties, form: ApForm = "sum") -> 
 
 
 def _equal_runs(matches: MatchLists) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order of the first and of the last match of each match's run, both (matches,)."""
+    """Return two arrays (matches,): the order of the first and of the last match in each run."""
     order = matches.order
     starts_run = order == 1
     starts_run[1:] |= ~_same(matches.distance[1:], matches.distance[:-1])
@@ -230,10 +230,10 @@ def places_among_non_matches(matches: MatchLists, ties: Ties) -> Places:
 def _spread_over_ranks(
     matches: MatchLists, before: np.ndarray, ranks: np.ndarray, weight: np.ndarray
 ) -> Places:
-    """Return the ranks of matches, each of which is at several consecutive ranks.
+    """Return the ranks of matches where each match is at several consecutive ranks.
 
     Each match (arrays are (matches,)) is at the `ranks` ranks behind rank `before`, with the same
-    `weight` at each.
+    `weight` at each rank.
     """
     step = np.arange(ranks.sum()) - np.repeat(np.cumsum(ranks) - ranks, ranks)
     rank = np.repeat(1 + before, ranks) + step
