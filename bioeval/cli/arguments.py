@@ -82,7 +82,7 @@ def _error_rates(name: str) -> Value:
     )
 
 
-def _target(text: str) -> str:
+def _rule(text: str) -> str:
     """Return a rule unchanged, after a warning about a doubtful FAR or FRR."""
     name, _, rate = text.partition("=")
     name = name.strip().upper()
@@ -92,12 +92,12 @@ def _target(text: str) -> str:
     return text
 
 
-def _of_rates(text: str) -> str:
+def _threshold_in_doubt(text: str) -> str:
     """Return a rule unchanged, after a warning about a threshold that may be meant as a FAR."""
     with contextlib.suppress(ValueError):
         if 0 < _number(text) <= 0.1:
             note(f"bioeval: warning: {text} is taken as a threshold; for a FAR write far={text}")
-    return _target(text)
+    return _rule(text)
 
 
 def _confidence(text: str) -> float:
@@ -113,15 +113,16 @@ def _priors(text: str) -> tuple[float, ...]:
     return priors
 
 
-def _threshold(text: str) -> float | str:
+def _number_or_rule(text: str) -> float | str:
     try:
         return _number(text)
     except ValueError:
-        return _target(text)
+        return _rule(text)
 
 
 def _size(text: str) -> float | int:
-    size = float(text) if set(text) & set(".eEn") else int(text)
+    is_decimal = any(x in text for x in ".eE")
+    size = float(text) if is_decimal else int(text)
     if not (0 <= size < 1 or (1 <= size <= 2**53 and size == int(size))):  # nor NaN, infinity
         raise ValueError
     if 0 < size < 1:
@@ -184,8 +185,9 @@ SIZE = Value("n", _size, "a proportion (0.3), or a whole number (20)")
 GALLERY = Value(
     "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
 )
-THRESHOLD = Value("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
-TARGET = Value("t|rule", _of_rates, "a threshold, or a rule such as eer or far=0.001")
+THRESHOLD = Value("t|rule", _number_or_rule, "a threshold, or a rule such as eer or far=0.001")
+# Where most users give a rule: a small number is taken as a threshold, with a warning.
+TARGET = Value("t|rule", _threshold_in_doubt, "a threshold, or a rule such as eer or far=0.001")
 NAMES = Value("name,name", lambda text: tuple(text.split(",")), "names, comma-separated")
 PRIORS = Value("p,p", _priors, "different numbers between 0 and 1, comma-separated")
 ENTRIES = Value("key=value", _entries, "KEY=VALUE, or several, comma-separated")

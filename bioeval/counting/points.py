@@ -30,7 +30,7 @@ RARE_TARGETS = (1e-5, 1e-6)
 
 
 #: Names that label the costs of decisions, which are scalars by prior.
-COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
+COST_LABELS = ("cost_prior", "cost_miss", "cost_false_accept")
 
 
 def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:

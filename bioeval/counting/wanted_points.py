@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from bioeval.counting.operating_points import AttemptsOfParts
-from bioeval.counting.points import COSTS, EqualError, normalised_cost
+from bioeval.counting.points import COST_LABELS, EqualError, normalised_cost
 from bioeval.counting.sorted_attempts import Attempts
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ class PointsWanted:
 
     #: Prior proportion of genuine attempts, cost of a false reject, cost of a false accept, for
     #: half the total error rate.
-    COSTS: ClassVar = ((0.5, 1.0, 1.0),)
+    DEFAULT_COSTS: ClassVar = ((0.5, 1.0, 1.0),)
 
     @classmethod
     def of_rule(cls, rule: Any) -> PointsWanted:
-        """Return the point at which a rule chooses a threshold, or its fixed threshold."""
+        """Return the points that a rule of thresholds needs: FAR targets, or fixed thresholds."""
         targets = np.array(rule.values if rule.name == "far" else ())
         thresholds = np.array(rule.values) if rule.name == "fixed" else None
         return cls(targets, np.empty((0, 3)), False, thresholds)
@@ -88,15 +88,15 @@ def points_of(
     error, values_of_parts = point_values(attempts.points, wanted, symmetric)
     values: dict[str, Any] = {name: x[0] for name, x in values_of_parts.items()}
     if wanted.every_score and len(wanted.costs):
-        values |= dict(zip(COSTS, wanted.costs.T, strict=True))
+        values |= dict(zip(COST_LABELS, wanted.costs.T, strict=True))
     independent = attempts.impostor_attempts / (2 if symmetric else 1)
     points = VerificationPoints(wanted, error.of_part(0), values, symmetric, independent)
     if not (attempts.defined and with_thresholds):
         return points
-    rows = points.thresholds(*THRESHOLDS, OF_COSTS)
+    thresholds = points.thresholds(*THRESHOLDS, OF_COSTS)
     if wanted.thresholds is not None:
-        rows = np.append(rows, wanted.thresholds[np.isfinite(wanted.thresholds)])
-    return points.with_thresholds(rows, attempts)
+        thresholds = np.append(thresholds, wanted.thresholds[np.isfinite(wanted.thresholds)])
+    return points.with_thresholds(thresholds, attempts)
 
 
 def point_values(
@@ -109,36 +109,60 @@ def point_values(
     unknown.
     """
     error = attempts.equal_error()
-    costs = {}
     values = error.values()
     if wanted.every_score:
-        values |= {"eer_hull": attempts.hull_equal_error(), "auc": attempts.auc()}
-        values["d_prime"] = attempts.d_prime()
-        for variable in wanted.optima:
-            best = attempts.optimum(variable)
-            values[variable.name], values[variable.threshold] = best
-        if len(wanted.costs):
-            least, threshold = attempts.least_costs(wanted.costs)
-            costs = {"min_dcf": normalised_cost(least, wanted.costs), "min_cost": least}
-            costs[OF_COSTS] = threshold
-    frr, threshold = attempts.at_far(np.append(0.0, wanted.targets))
-    values["zero_far"], values["zero_far_threshold"] = frr[:, 0], threshold[:, 0]
-    values["zero_frr"], values["zero_frr_threshold"] = attempts.zero_frr()
-    values["frr_at_far"], values["threshold_at_far"] = frr[:, 1:], threshold[:, 1:]
+        values |= _of_every_score(attempts, wanted.optima)
+    values |= _at_far_targets(attempts, wanted.targets)
     independent = attempts.impostor_attempts / np.where(symmetric, 2, 1)
     values["expected_false_accepts"] = independent[:, None] * wanted.targets
     if symmetric is not None:
         values["impostor_pairs"] = independent.astype(np.int64)
-    values |= costs
+    if wanted.every_score and len(wanted.costs):
+        values |= _at_least_costs(attempts, wanted.costs)
     if len(wanted.frr_targets):
         at_frr = attempts.far_at_frr(wanted.frr_targets)
         values["far_at_frr"], values["threshold_at_frr"] = at_frr
     names = [*THRESHOLDS, OF_COSTS, *(x.threshold for x in wanted.optima)]
-    names = [name for name in names if name in values]
-    columns = [values[name].reshape(len(independent), -1) for name in names]
+    thresholds = {name: values[name] for name in names if name in values}
+    return error, values | _next_scores(attempts, thresholds)
+
+
+def _of_every_score(attempts: AttemptsOfParts, optima: Sequence[Variable]) -> dict[str, np.ndarray]:
+    values = {
+        "eer_hull": attempts.hull_equal_error(),
+        "auc": attempts.auc(),
+        "d_prime": attempts.d_prime(),
+    }
+    for variable in optima:
+        values[variable.name], values[variable.threshold] = attempts.optimum(variable)
+    return values
+
+
+def _at_far_targets(attempts: AttemptsOfParts, targets: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the points at FAR targets, at a FAR of 0 and at an FRR of 0."""
+    frr, threshold = attempts.at_far(np.append(0.0, targets))
+    zero_frr, zero_frr_threshold = attempts.zero_frr()
+    return {
+        "zero_far": frr[:, 0],
+        "zero_far_threshold": threshold[:, 0],
+        "zero_frr": zero_frr,
+        "zero_frr_threshold": zero_frr_threshold,
+        "frr_at_far": frr[:, 1:],
+        "threshold_at_far": threshold[:, 1:],
+    }
+
+
+def _at_least_costs(attempts: AttemptsOfParts, costs: np.ndarray) -> dict[str, np.ndarray]:
+    least, threshold = attempts.least_costs(costs)
+    return {"min_dcf": normalised_cost(least, costs), "min_cost": least, OF_COSTS: threshold}
+
+
+def _next_scores(
+    attempts: AttemptsOfParts, thresholds: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return the next score after each threshold, as ``NAME_next``."""
+    columns = [x.reshape(len(x), -1) for x in thresholds.values()]
     next_scores = attempts.next_scores(np.concatenate(columns, axis=1))
-    stop = 0
-    for name, column in zip(names, columns, strict=True):
-        begin, stop = stop, stop + column.shape[1]
-        values[f"{name}_next"] = next_scores[:, begin:stop].reshape(values[name].shape)
-    return error, values
+    ends = np.cumsum([x.shape[1] for x in columns])
+    scores_by_name = zip(thresholds.items(), np.split(next_scores, ends[:-1], axis=1), strict=True)
+    return {f"{name}_next": scores.reshape(x.shape) for (name, x), scores in scores_by_name}

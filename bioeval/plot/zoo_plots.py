@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ from bioeval.studies.zoo.results import ANIMALS, NAMED, NO_ANIMAL, highest_rates
 # With more subjects, points are smaller.
 _MANY = 300
 
-# Inches of the figure; areas in square points of a point, of one of many points, and of the circle
-# around a named subject; distances in points of words from the corners and from the points.
-SIZE = 6.4, 5.6
-POINT, SMALL_POINT, CIRCLE = 24, 9, 46
-FROM_CORNER, FROM_POINT = 6, 5
+SIZE = 6.4, 5.6  # the figure, in inches
+POINT = 24  # area, in square points
+SMALL_POINT = 9  # area of one of many points
+CIRCLE = 46  # area of the circle around a named subject
+FROM_CORNER = 6  # distance of a word from its corner, in points
+FROM_POINT = 5  # distance of a name from its point
 
 # The part of the axes that is left free around the points.
 AROUND = 0.12
@@ -60,36 +62,12 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     ax = plot.ax_
     quantile = float(ds.attrs["quantile"])
     sign = 1 if str(ds.attrs["kind"]) in LARGER_IS_CLOSER else -1
-    animals = ds["animal_of_subject"].values.astype(str)
-    for k, (animal, marker) in enumerate(_MARKERS.items()):
-        members = is_placed & (animals == animal)
-        properties: dict[str, Any] = {
-            "s": POINT if number <= _MANY else SMALL_POINT,
-            "marker": marker,
-            "linewidth": 0,
-        }
-        properties["color"] = Style.colour(k - 1) if k else Style.rule
-        ax.scatter(genuine[members], impostor[members], **{**properties, **style})
-    best = number_of_best(quantile, number)
-    for means, larger, draw_line in ((genuine, sign, ax.axvline), (impostor, -sign, ax.axhline)):
-        for limit in _limits(means[is_placed], larger, best):
-            if np.isfinite(limit):
-                draw_line(limit, color=Style.rule, linewidth=THIN, linestyle="--", zorder=1)
+    _draw_points(ax, ds, is_placed, style)
+    count = number_of_best(quantile, number)
+    _draw_limits(ax.axvline, _limits(genuine[is_placed], sign, count))
+    _draw_limits(ax.axhline, _limits(impostor[is_placed], -sign, count))
     ax.margins(AROUND)
-    counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
-    for animal, (by_genuine, by_impostor) in ANIMALS.items():
-        is_right = (by_genuine == "best") == (sign > 0)
-        is_top = (by_impostor == "best") == (sign < 0)
-        properties = {"color": Style.text, "fontweight": "bold"}
-        properties |= {"xycoords": "axes fraction", **_towards(not is_right, not is_top)}
-        offset = -FROM_CORNER if is_right else FROM_CORNER, -FROM_CORNER if is_top else FROM_CORNER
-        note(
-            ax,
-            f"{animal}s {counts[animal]}",
-            (float(is_right), float(is_top)),
-            offset,
-            **properties,
-        )
+    _name_corners(ax, ds, sign)
     if why_empty:
         ax.text(0.5, 0.5, why_empty, transform=ax.transAxes, ha="center")
     worst = [i for i in _worst_subjects(ds) if is_placed[i]]
@@ -106,6 +84,37 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     names = ds["subject"].values[worst]
     names_drawn.extend(_name_worst(ax, genuine[worst], impostor[worst], names))
     return plot
+
+
+def _draw_points(ax: Axes, ds: xr.Dataset, is_placed: np.ndarray, style: dict[str, Any]) -> None:
+    """Draw the subjects that have both means, each kind of animal with its own marker."""
+    size = POINT if np.count_nonzero(is_placed) <= _MANY else SMALL_POINT
+    animals = ds["animal_of_subject"].values.astype(str)
+    for k, (animal, marker) in enumerate(_MARKERS.items()):
+        is_member = is_placed & (animals == animal)
+        colour = Style.colour(k - 1) if k else Style.rule
+        properties = {"s": size, "marker": marker, "linewidth": 0, "color": colour, **style}
+        x, y = (ds[name].values[is_member] for name in ("genuine_mean", "impostor_mean"))
+        ax.scatter(x, y, **properties)
+
+
+def _draw_limits(draw_line: Callable[..., Any], limits: tuple[float, float]) -> None:
+    for limit in limits:
+        if np.isfinite(limit):
+            draw_line(limit, color=Style.rule, linewidth=THIN, linestyle="--", zorder=1)
+
+
+def _name_corners(ax: Axes, ds: xr.Dataset, sign: int) -> None:
+    """Write each animal, with its number, into its corner; `sign` is -1 for distances."""
+    counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
+    for animal, (by_genuine, by_impostor) in ANIMALS.items():
+        is_right = (by_genuine == "best") == (sign > 0)
+        is_top = (by_impostor == "best") == (sign < 0)
+        corner = float(is_right), float(is_top)
+        offset = -FROM_CORNER if is_right else FROM_CORNER, -FROM_CORNER if is_top else FROM_CORNER
+        properties: dict[str, Any] = {"color": Style.text, "fontweight": "bold"}
+        properties |= {"xycoords": "axes fraction", **_towards(not is_right, not is_top)}
+        note(ax, f"{animal}s {counts[animal]}", corner, offset, **properties)
 
 
 def _worst_subjects(ds: xr.Dataset) -> list[int]:
@@ -130,10 +139,12 @@ def _name_worst(ax: Axes, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> li
         distance = np.hypot(*(positions - positions[k]).T)
         distance[k] = np.inf
         nearest = int(np.argmin(distance))
-        left, below = bool(positions[k, 0] > 0.5), bool((y[k], k) < (y[nearest], nearest))
-        offset = -FROM_POINT if left else FROM_POINT, -FROM_POINT if below else FROM_POINT
+        # The sides of the point on which the name is written.
+        is_left = bool(positions[k, 0] > 0.5)
+        is_below = bool((y[k], k) < (y[nearest], nearest))
+        offset = -FROM_POINT if is_left else FROM_POINT, -FROM_POINT if is_below else FROM_POINT
         properties: dict[str, Any] = {"xycoords": "data", "color": Style.text, "zorder": 5}
-        properties |= _towards(not left, not below)
+        properties |= _towards(not is_left, not is_below)
         labels.append(note(ax, as_plot_text(name), (x[k], y[k]), offset, **properties))
     return labels
 
@@ -142,11 +153,15 @@ def _towards(right: bool, up: bool) -> dict[str, str]:
     return {"ha": "left" if right else "right", "va": "bottom" if up else "top"}
 
 
-def _limits(values: np.ndarray, better: int, best: int) -> tuple[float, float]:
-    """Return the midpoints that separate the `best` best and the `best` worst values, or NaN."""
-    if not best:
+def _limits(values: np.ndarray, sign: int, count: int) -> tuple[float, float]:
+    """Return the midpoints that separate the `count` best and the `count` worst values.
+
+    The largest values are the best if `sign` is 1, and the smallest if it is -1. Midpoints are
+    NaN if `count` is 0, or all values.
+    """
+    if not count:
         return np.nan, np.nan
-    ordered = np.append(-better * np.sort(-better * values), np.nan)  # from best to worst
-    next_index = np.array([best, len(values) - best])
-    first, last = (ordered[next_index - 1] / 2 + ordered[next_index] / 2).tolist()
-    return first, last
+    from_best = np.append(-sign * np.sort(-sign * values), np.nan)
+    next_index = np.array([count, len(values) - count])
+    best, worst = (from_best[next_index - 1] / 2 + from_best[next_index] / 2).tolist()
+    return best, worst

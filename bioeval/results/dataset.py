@@ -14,7 +14,7 @@ from xarray.indexes import PandasIndex
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
-from bioeval.counting.points import COSTS
+from bioeval.counting.points import COST_LABELS
 from bioeval.results.support import labels_doubtful
 from bioeval.results.variables import NEXT, QUERY_MEANS, RANKS, Variable, described
 from bioeval.scores.provenance import Provenance
@@ -103,7 +103,7 @@ class Scalars(NamedTuple):
                 dims, value = dims[:1], value[:, 0]
             if not dims:
                 numbers[name] = value.item()
-            elif len(dims) == 1 and dims[0] in labels and name not in COSTS:
+            elif len(dims) == 1 and dims[0] in labels and name not in COST_LABELS:
                 numbers[name] = dict(zip(labels[dims[0]], value.tolist(), strict=True))
             if dims == ("rank",):
                 ranks_to_show = self.shown_ranks(ranks, labels["rank"])

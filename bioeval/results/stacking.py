@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.counting.points import COSTS
+from bioeval.counting.points import COST_LABELS
 from bioeval.results.dataset import Scalars, in_order
 from bioeval.results.variables import Variable
 
@@ -42,7 +42,7 @@ class Stack:
             dim: self._indices_of(dim, labels) for dim, labels in numbers.labels.items()
         }
         for name, (dims, values) in arrays.items():
-            if name in COSTS:
+            if name in COST_LABELS:
                 self._alike[name] = dims, values
                 continue
             if name not in self._columns:

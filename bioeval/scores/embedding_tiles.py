@@ -25,8 +25,8 @@ LARGEST = {4: 480, 8: 320}
 #: Embeddings are not counted in tiles if a subject has more templates than this number of tiles.
 MOST_OF_SUBJECT = 2
 
-#: A tile with more subjects than this number has a multiple of it, as many as a loop compares at a
-#: time.
+#: Subjects that a loop compares at a time. The number of subjects in a tile is a multiple of it, if
+#: the tile has more.
 SIDE_BY_SIDE = 8
 
 
@@ -44,17 +44,14 @@ class TemplateTiles:
     def of_subjects(
         cls, starts: np.ndarray, largest: int, side_by_side: int = SIDE_BY_SIDE
     ) -> TemplateTiles:
-        """Lay out a gallery whose subject ``g`` is at the positions ``starts[g]:starts[g + 1]``."""
+        """Lay out a gallery whose subject ``g`` is at the positions ``starts[g]:starts[g + 1]``.
+
+        A tile of a subject a with two templates and a subject b with one has the places a1, b1, a2,
+        and the layers ``[2, 1]``.
+        """
         sizes = np.diff(starts)
         template_count = int(starts[-1])
-        # The first subject of each tile, and the end: a tile takes as many subjects as fit.
-        first_subjects = [0]
-        while (first := first_subjects[-1]) < len(sizes):
-            end = int(np.searchsorted(starts, starts[first] + largest, side="right")) - 1
-            subject_count = end - first
-            if end < len(sizes) and subject_count > side_by_side:
-                subject_count -= subject_count % side_by_side
-            first_subjects.append(first + max(subject_count, 1))
+        first_subjects = _first_subjects(starts, largest, side_by_side)
         tile = np.repeat(np.arange(len(first_subjects) - 1), np.diff(first_subjects))  # (subjects,)
         # In a tile, the subjects with most templates come first.
         by_size = np.lexsort((np.arange(len(sizes)), -sizes, tile))
@@ -89,6 +86,19 @@ class TemplateTiles:
     def sizes(self) -> np.ndarray:
         """Return the number of templates of each tile."""
         return np.diff(self.starts)
+
+
+def _first_subjects(starts: np.ndarray, largest: int, side_by_side: int) -> list[int]:
+    """Return the first subject of each tile, and the end: a tile takes as many subjects as fit."""
+    count = len(starts) - 1
+    first_subjects = [0]
+    while (first := first_subjects[-1]) < count:
+        end = int(np.searchsorted(starts, starts[first] + largest, side="right")) - 1
+        subject_count = end - first
+        if end < count and subject_count > side_by_side:
+            subject_count -= subject_count % side_by_side
+        first_subjects.append(first + max(subject_count, 1))
+    return first_subjects
 
 
 class EmbeddingTiles:

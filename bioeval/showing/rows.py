@@ -233,7 +233,7 @@ class Row:
         usual one were asked for.
         """
         of_costs = self.node.dataset.sizes.get("cost", 0)
-        if of_costs == 1 and self.at == "prior" and self.point == PointsWanted.COSTS[0][0]:
+        if of_costs == 1 and self.at == "prior" and self.point == PointsWanted.DEFAULT_COSTS[0][0]:
             return False
         is_of_first_rank = True
         if self.at and "rank" in self.places:

@@ -66,7 +66,7 @@ def verification(
     unenrolled_claims: UnenrolledClaims = "raise",
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
-    costs: Sequence[tuple[float, float, float]] = PointsWanted.COSTS,
+    costs: Sequence[tuple[float, float, float]] = PointsWanted.DEFAULT_COSTS,
     auc: bool = True,
     interval: IntervalName | IntervalMethod | None = None,
 ) -> xr.Dataset:

@@ -30,7 +30,7 @@ def drawn_by(scores, interval, **options):
     use = Use(options.pop("templates", "single"), options.pop("fusion", "best"))
     points_wanted = PointsWanted(
         np.array(TARGETS),
-        check_costs(PointsWanted.COSTS),
+        check_costs(PointsWanted.DEFAULT_COSTS),
         every_score=True,
         frr_targets=np.array(TARGETS),
     )
@@ -195,7 +195,7 @@ def test_measures_without_each_person_are_those_of_the_others(world):
     scores = exact_worlds()[world]
     draws = drawn_by(scores, be.stats.IntervalMethod("people"))
     sides = scores.probe_labels, scores.gallery_labels
-    options = {"far_targets": TARGETS, "frr_targets": TARGETS, "costs": PointsWanted.COSTS}
+    options = {"far_targets": TARGETS, "frr_targets": TARGETS, "costs": PointsWanted.DEFAULT_COSTS}
     without_each = []
     for person in people_of(scores):
         probes, gallery = (np.flatnonzero(x != person) for x in sides)

@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval import partition
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
-from bioeval.counting.points import COSTS
+from bioeval.counting.points import COST_LABELS
 from bioeval.counting.thresholds import to_user
 from bioeval.results.dataset import FIRST, Variables, about_attrs, dataset, rates_of, variables_over
 from bioeval.results.support import beyond_scores, support_messages, supported
@@ -157,7 +157,7 @@ def fold_dataset(
         coordinates["cost"] = options.priors
         equal = np.ones_like(options.priors)
         costs = (options.priors, equal, equal)
-        variables |= variables_over(("cost",), **dict(zip(COSTS, costs, strict=True)))
+        variables |= variables_over(("cost",), **dict(zip(COST_LABELS, costs, strict=True)))
     if options.far_targets is not None and options.task != "closed_set":
         coordinates["far_target"] = options.far_targets
 

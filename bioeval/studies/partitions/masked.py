@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.progress import Tell
 from bioeval.counting.masks import MaskedParts, PartTemplates, SearchedParts, batches, masks_pay
-from bioeval.counting.points import COSTS, is_supported, with_rare_targets
+from bioeval.counting.points import COST_LABELS, is_supported, with_rare_targets
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.wanted_points import point_values
@@ -358,7 +358,7 @@ class MaskedTasks:
             dims = described(table, name).dims if values.ndim > 1 else ()
             variables[name] = (PARTITION, *dims), values
         if node.startswith("verification") and len(self.wanted.costs) and self.wanted.every_score:
-            for name, values in zip(COSTS, self.wanted.costs.T, strict=True):
+            for name, values in zip(COST_LABELS, self.wanted.costs.T, strict=True):
                 variables[name] = ("cost",), values
         labels[PARTITION] = np.arange(len(self.places))
         return Scalars(in_order(variables), labels, table)
