@@ -204,7 +204,13 @@ def gallery_size_command(run: Run, data: str, second: str | None = None, **optio
 
 
 @DATA
-@option("--card CARD", "Cards to evaluate; all that fit by default.", name="cards", multiple=True)
+@option(
+    "--card CARD",
+    "Cards to evaluate; by default, all shipped cards that are for the layout and divide the data "
+    "into no parts.",
+    name="cards",
+    multiple=True,
+)
 @shared()
 def conventions_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
     """Evaluate DATA by every protocol card that fits, one row each.
