@@ -56,7 +56,7 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
     if has_chosen_thresholds:
         yield "Thresholds were chosen on these data, so errors at them are optimistic (too low)."
     if chosen_on_test:
-        text = "At thresholds chosen on the same test part (optimistic): {labels}."
+        text = "Optimistic: {labels} (at thresholds chosen on the same test part)."
         yield say(text, labels=_labels_of(chosen_on_test))
     if any(x.flagged for x in cells):
         yield (
