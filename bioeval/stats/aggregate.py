@@ -184,7 +184,7 @@ class _Aggregation:
         inner = self._inner(array)
         statistics = _statistics(self._in_front(array), self.levels)
         statistics["pooled"] = np.asarray(self._pooled(name, inner))
-        if {"repeat", "fold"} <= {*self.over} & {*array.dims}:
+        if self._has_repeats() and {"repeat", "fold"} <= {*array.dims}:
             statistics |= _of_repeats(array, self.over, inner)
         return statistics
 
@@ -218,10 +218,14 @@ class _Aggregation:
     def _labels(self) -> list[str]:
         labels = ["mean", "sd", "se", "median", *(f"q{level:g}" for level in self.levels)]
         labels += ["pooled", "number"]
-        sizes = self.results.sizes
-        if {"repeat", "fold"} <= {*self.over} and min(sizes["repeat"], sizes["fold"]) > 1:
+        if self._has_repeats():
             labels += ["repeats_mean", "repeats_sd"]
         return labels
+
+    def _has_repeats(self) -> bool:
+        """Return whether the means of several repeats, of several folds each, are compared."""
+        sizes = self.results.sizes
+        return {"repeat", "fold"} <= {*self.over} and min(sizes["repeat"], sizes["fold"]) > 1
 
     def _in_front(
         self, array: xr.DataArray | xr.Variable, like: xr.DataArray | None = None
