@@ -174,10 +174,10 @@ def _subjects(
         return both_sides(table.words[first], table.words[second])
     subject_of: dict[str, str | None]
     if "labels" in arguments:
-        templates = read_templates(arguments.take("labels"))
-        if templates.subjects() is None:
+        stated = read_templates(arguments.take("labels")).subjects_if_stated()
+        if stated is None:
             return None
-        subject_of = {**templates.subjects()}
+        subject_of = {**stated}
     elif "subject_from" in arguments:
         pattern = arguments.take("subject_from")
         subject_of = {name: pattern.part(name) for name in names.values}

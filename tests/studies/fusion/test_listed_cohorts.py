@@ -189,6 +189,12 @@ def test_people_of_the_trials_are_no_cohort_in_text_either(tmp_path, capsys):
         assert refusal in capsys.readouterr().err
     normalised = be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity"))
     assert [x.code for x in normalised.remarks] == ["people-of-cohort-not-known"]
+    table.write_text("gender,template\n" + "".join(f"f,{x}\n" for x in names))  # no subjects
+    without_people = be.normalise(
+        scores, "z", be.read_cohort(cohort, kind="similarity", labels=table)
+    )
+    assert [x.code for x in without_people.remarks] == ["people-of-cohort-not-known"]
+    assert without_people.values.tolist() == normalised.values.tolist()
     with pytest.raises(be.DataError, match=r"matches none of its names, such as 'id1/a'"):
         be.read_cohort(cohort, kind="similarity", subject_from="(spk)")
 
