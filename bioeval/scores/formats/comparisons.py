@@ -356,11 +356,11 @@ def _names_as_numbers(*tables: list[Words]) -> tuple[list[list[np.ndarray]], int
     names: list[str] = []
     numbered_tables = []
     for columns in tables:
-        first_line_of = []
+        numbered_columns = []
         for column in columns:
             names, number_of_value = united(names, column.values)
-            first_line_of.append(number_of_value[column.codes])
-        numbered_tables.append(first_line_of)
+            numbered_columns.append(number_of_value[column.codes])
+        numbered_tables.append(numbered_columns)
     return numbered_tables, len(names)
 
 
