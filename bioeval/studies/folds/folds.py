@@ -344,8 +344,9 @@ def _codes_of_folds(
 ) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
     """Return a code for each sample, int64 (n,), and the training and test part of each fold.
 
-    The code is the fold that tests the sample, and the parts are subsets of the codes; a sample
-    that no fold tests has the largest code.
+    The parts are subsets of the codes. If every fold trains on all samples that it does not test,
+    the code is the fold that tests the sample, and a sample that no fold tests has the largest
+    code. Else there is one fold, with the codes 0 (test), 1 (training) and 2 (neither).
     """
     if plan.codes is not None:
         code = plan.codes[repeat]

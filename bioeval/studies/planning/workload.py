@@ -349,9 +349,8 @@ def _limits_of_counts(point: _Rates, shares: np.ndarray, trials: np.ndarray) -> 
                 limits[:2, i, j] = count_limits(people, exact, point.confidence)
             if not math.isnan(sum(estimate)):
                 uncertain = values_of_rate(*estimate, point.confidence)
-                if (
-                    estimate.rate == 0
-                ):  # an estimate of 0 is itself likely, and not among the values
+                # A rate of 0 is likely itself, and not among the values.
+                if estimate.rate == 0:
                     uncertain[: NODES // 2] = 0
                 limits[2:, i, j] = count_limits(people, shares[i] * uncertain, point.confidence)
     return limits

@@ -191,7 +191,8 @@ def study_threshold(
 
     Returns
     -------
-    xarray.DataTree The root has:
+    xarray.DataTree
+        The root has:
 
         - ``threshold``, chosen on all data
         - ``genuine_attempts`` and ``impostor_attempts`` there
