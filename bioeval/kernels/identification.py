@@ -7,7 +7,7 @@ from bioeval.kernels.compiling import called_by_loops, compiled
 
 @compiled
 def rank_rows(tile, best, closer, within, candidates, nearest):
-    """Count for each row of a tile the scores closer than its best mate, and as close.
+    """Count the scores of each row: closer than its best mate, not farther, and in all.
 
     ::
 
@@ -15,8 +15,8 @@ def rank_rows(tile, best, closer, within, candidates, nearest):
             for x in row, without NaN:
                 closer[i] += x < best[i]
                 within[i] += x <= best[i]
-                there[i] += 1
-                other[i] = min(other[i], x)
+                candidates[i] += 1
+                nearest[i] = min(nearest[i], x)
 
     NaN is in place of mates. All but `tile` have an entry for each row.
 
@@ -51,8 +51,8 @@ def rank_columns(tile, best, closer, within, candidates, nearest):
             for j, x in enumerate(row), without NaN:
                 closer[j] += x < best[j]
                 within[j] += x <= best[j]
-                there[j] += 1
-                other[j] = min(other[j], x)
+                candidates[j] += 1
+                nearest[j] = min(nearest[j], x)
     """
     for i in range(tile.shape[0]):
         row = tile[i]

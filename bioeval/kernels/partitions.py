@@ -21,7 +21,7 @@ def pick_attempts(probe, target, value, step, rows, columns, picked, attempts_of
             for i, j, x in zip(probe, target, value):
                 if rows[part, i] and columns[part, j]:
                     picked.append(part * step + x)
-                    number[part] += 1
+                    attempts_of_part[part] += 1
 
     - `probe`, `target` (uint16 (k,)): row and column of each attempt; `value` (int32 (k,))
     - `picked` (int64, written): room for all attempts in each part, and one more
@@ -46,15 +46,17 @@ def first_of_claims(positions, attempts_of_part, claim, seen, first_positions, n
 
         for part in parts:
             seen = set()
-            for place in places_of(part):
-                if claim[place] not in seen:
-                    kept.append(place)
-                    seen.add(claim[place])
+            for position in positions of part:
+                if claim[position] not in seen:
+                    first_positions.append(position)
+                    number_first[part] += 1
+                    seen.add(claim[position])
 
     - `positions` (int64), `attempts_of_part`: as :func:`pick_attempts` writes them
     - `claim` (int32 (k,)): the claim to which each attempt of the list belongs
     - `seen` (int32 (claims,), 0, written): the last part in which each claim was met, from 1
-    - `first_positions`, `number_first`: written, as places and number
+    - `first_positions`, `number_first`: written, in the form of `positions` and
+      `attempts_of_part`
     """
     begin, end = 0, 0
     for part in range(len(attempts_of_part)):

@@ -9,7 +9,7 @@ from bioeval.kernels.compiling import parallel_rows
 
 @parallel_rows("raw")
 def impostors(begin, end, raw, sign, order, starts, genuine, values, failed):
-    """Write rows of distances with NaN in place of each probe's own subject; count NaN before.
+    """Write rows of distances with NaN in place of each probe's own subject; count NaN in `raw`.
 
     ::
 

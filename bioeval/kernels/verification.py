@@ -129,7 +129,7 @@ def add_moments(tile, centre, scale, sums):
     squares = np.zeros(LANES)
     number = 0
     infinite = 0
-    no_attempts = 0
+    not_summed = 0
     half_farthest = 0.0
     for i in range(tile.shape[0]):
         row = tile[i]
@@ -148,16 +148,16 @@ def add_moments(tile, centre, scale, sums):
                 number += 1
                 total[0] += x
                 squares[0] += x * x
-        if number + infinite + no_attempts < (i + 1) * width:
+        if number + infinite + not_summed < (i + 1) * width:
             for j in range(width):
                 infinite += row[j] == np.inf
-                no_attempts += (row[j] != row[j]) | (row[j] == -np.inf)
-        if number + infinite + no_attempts < (i + 1) * width:
+                not_summed += (row[j] != row[j]) | (row[j] == -np.inf)
+        if number + infinite + not_summed < (i + 1) * width:
             for j in range(width):
                 x = np.float64(row[j])
                 if abs(x) < np.inf and not abs(x * scale - origin) < TOO_LARGE:
                     half_farthest = max(half_farthest, abs(x / 2 - centre / 2))
-                    no_attempts += 1
+                    not_summed += 1
     sums[0] += number
     sums[1] += total.sum()
     sums[2] += squares.sum()

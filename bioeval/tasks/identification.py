@@ -305,7 +305,9 @@ def closed_set(
     xarray.Dataset
         - ``cms`` and ``cms_count`` over ``rank``
         - ``recognition_rate``: CMS at rank 1
-        - ``attempts``, ``subjects``, ``skipped``, ``tied``: numbers of searches
+        - ``attempts``, ``skipped``, ``tied``: numbers of probes with a usable mate, of probes
+          without, and of probes whose mate is tied with a non-mate
+        - ``subjects``: the number of subjects of the probes, enrolled
 
         With an interval, ``cms`` and ``recognition_rate`` have ``_low`` and ``_high``. With
         ``gallery="single"``, counts are expected counts (float64).
@@ -400,8 +402,8 @@ def ranks(
         Variables over ``probe``; as a table, the worst rank is first.
 
         - ``identification_rank``: NaN without a mate; the mean rank under ``"expected"`` ties
-        - ``mate_distance``, ``nearest_other``: distances of the best mate and of the nearest
-          candidate of another subject
+        - ``mate_distance``, ``nearest_other``: scores of the best mate and of the nearest candidate
+          of another subject, in the units of the scores
         - ``closer``, ``tied``, ``mates``, ``others``: numbers of candidates
         - ``enrolled``: whether the subject is in the gallery
         - ``subject``: the subject, where labels name it
