@@ -177,7 +177,7 @@ def chosen_task(task: object, tasks: Iterable[W]) -> W:
 
 
 def require_list(name: str, values: Any) -> list[Any]:
-    """Return the items of `values`; raise :class:`DataError` if it is empty, or a text."""
+    """Return the items of `values`; raise :class:`DataError` if it is a text, or no list."""
     try:
         items = list(values) if not isinstance(values, str | bytes) else None
     except TypeError:

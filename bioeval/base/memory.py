@@ -98,7 +98,7 @@ def memory_limited(limit: int | None) -> Iterator[None]:
 
 
 def at_most(number: int, size: int) -> int:
-    """Return `number`, or fewer if things of `size` bytes would take a quarter of the limit."""
+    """Return `number`, or fewer if things of `size` bytes take more than a quarter of the limit."""
     limit = _LIMIT.get()
     if limit is None:
         return number

@@ -109,7 +109,7 @@ class Stream:
         return out.reshape(shape)
 
     def integers(self, low: int, high: int, count: int) -> np.ndarray:
-        """Return `count` integers from `low` to `high`, both included, fewer than 2^20 in all."""
+        """Return `count` integers from `low` to `high`, both included; the span is below 2^20."""
         span = high - low + 1
         return low + np.floor(self.uniforms(count) * span).astype(np.int64)
 

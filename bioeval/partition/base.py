@@ -449,7 +449,7 @@ class Division(Parameters, ABC, Generic[Parts]):
     def restricted_to(self, index: np.ndarray, n: int) -> Self:
         """Return the division of the samples `index` among `n`.
 
-        It is the splitter itself, unless the splitter has a fold for each sample.
+        It is the splitter itself, unless the splitter was given a fold for each sample.
         """
         return self
 

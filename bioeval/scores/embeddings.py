@@ -222,7 +222,7 @@ class EmbeddingSource:
 
     @property
     def failed(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Which templates of both sides are failed, with NaN; None with a callable metric."""
+        """Which templates of both sides fail in every comparison; None with a callable metric."""
         if callable(self.metric):
             return None
         return np.isnan(self.sides[0].squared), np.isnan(self.sides[1].squared)

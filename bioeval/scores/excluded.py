@@ -93,7 +93,10 @@ def left_out_rows(
 
 
 def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield the failed attempts: their rows, their columns, and whether they are genuine."""
+    """Yield the rows and columns of failed comparisons, and which of them are genuine.
+
+    Comparisons that a mask or an exclusion leaves out have not failed.
+    """
     probe_count, gallery_count = scores.shape
     step = max(1, _CELLS_AT_ONCE // gallery_count)
     for low in range(0, probe_count, step):

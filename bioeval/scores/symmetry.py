@@ -33,7 +33,7 @@ def is_symmetric(scores: Scores) -> bool:
         return False
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
-    # The sampled rows of a stored matrix are in its first chunk.
+    # The sampled rows of a stored matrix are in its first chunk, or in the few first chunks.
     cells = scores.cells
     sample = sample_of(
         min(template_count, max(cells.row_chunk, SYMMETRY_SAMPLE))
