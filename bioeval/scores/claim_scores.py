@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_choice
-from bioeval.base.errors import DataError, counted, nearest_name, received
+from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
@@ -25,7 +25,7 @@ from bioeval.scores.fusion_rules import (
     order_of,
     parse_fusion,
 )
-from bioeval.scores.labels import missing_values, places_in_order
+from bioeval.scores.labels import known_column, places_in_order
 from bioeval.scores.matrix import Scores
 from bioeval.scores.orders import DAY_FIRST, MONTH_FIRST, days_of, places_of_values
 from bioeval.scores.people import marking
@@ -458,31 +458,13 @@ def _end_of_visits(own_distance: np.ndarray, attempt: np.ndarray) -> str:
 # ------------------------------------------------------------------------------ tries
 
 
-def _known_column(
-    meta: Mapping[str, np.ndarray], column: object, argument: str, noun: str
-) -> np.ndarray:
-    if not isinstance(column, str) or column not in meta:
-        listed = f"there are {', '.join(meta)}" if meta else "there are none"
-        raise DataError(
-            f"`{argument}` names {column!r}, but the {noun.split()[0]} metadata have no "
-            f"such column; {listed}.{nearest_name(str(column), meta)}"
-        )
-    missing = missing_values(meta[column])
-    if missing.any():
-        raise DataError(
-            f"`{argument}`: {counted(int(missing.sum()), f'{noun}s')} without a value in "
-            f"{column!r}, the first is {noun} {int(np.argmax(missing))}; give each one"
-        )
-    return meta[column]
-
-
 def _attempts_of(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the first try of each attempt, (attempts,), and the attempt of each probe, (probes,).
 
     Attempts are in the order of their subjects' first probes.
     """
     scores._require_kept(column, "attempts", scores.probe_meta)
-    values = _known_column(scores.probe_meta, column, "attempts", "probe")
+    values = known_column(scores.probe_meta, column, "attempts", "probe")
     subject = scores.codes.probe
     value = Codes(values, values, column).probe
     key = subject * (int(value.max()) + 1) + value
@@ -616,6 +598,6 @@ def _places(scores: Scores, column: str, order_of_dates: str) -> np.ndarray:
     if not column:
         return place
     scores._require_kept(column, "enrol", scores.gallery_meta)
-    values = _known_column(scores.gallery_meta, column, "enrol", "gallery template")
+    values = known_column(scores.gallery_meta, column, "enrol", "gallery template")
     place_by_column = places_of_values(values, column, scores.codes.gallery, order_of_dates)
     return place_by_column * len(place) + place

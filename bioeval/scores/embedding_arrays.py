@@ -9,10 +9,10 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import joined
-from bioeval.base.errors import DataError, counted, nearest_name
+from bioeval.base.errors import DataError, counted
 from bioeval.scores.arrays import in_memory, is_stored, wrong_dtype
 from bioeval.scores.codes import Codes
-from bioeval.scores.labels import LABEL_COLUMNS, missing_values, plain
+from bioeval.scores.labels import LABEL_COLUMNS, known_column, plain
 
 
 def as_embeddings(values: Any, input_name: str) -> np.ndarray:
@@ -119,7 +119,11 @@ def average_embeddings(
         The means, in the order of the first row of each template; the columns with a value for
         each template; and for every other column why it is left out.
     """
-    groups = [_group_codes(columns, name, side) for name in names]
+    meta = {name: column for name, column in columns.items() if name}
+    groups = []
+    for name in names:
+        column = known_column(meta, name, "average", f"{side} embedding")
+        groups.append(Codes(column, column, name).gallery)
     templates, first, template = np.unique(groups[0], return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     is_valid = ~np.isnan(embeddings).any(axis=1)
@@ -152,22 +156,6 @@ def average_embeddings(
             f"{before} and {values[1]!r} in row {row}"
         )
     return means[order], shared, left_out
-
-
-def _group_codes(columns: Mapping[str, np.ndarray], name: str, side: str) -> np.ndarray:
-    if not name or name not in columns:
-        named_columns = [column for column in columns if column]
-        raise DataError(
-            f"average names {name!r}, but the {side} metadata have "
-            f"{', '.join(named_columns) or 'no columns'}.{nearest_name(str(name), named_columns)}"
-        )
-    missing = missing_values(columns[name])
-    if missing.any():
-        raise DataError(
-            f"the {side} metadata {name!r} lack {int(missing.sum())} values, the first at position "
-            f"{int(np.argmax(missing))}; every embedding that is averaged needs one"
-        )
-    return Codes(columns[name], columns[name], name).gallery
 
 
 def _means_by_key(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -18,6 +18,7 @@ from bioeval.base.array_libraries import as_numpy, joined_labels
 from bioeval.base.errors import (
     DataError,
     counted,
+    nearest_name,
 )
 
 #: The metadata column of attack instrument species that every study reads.
@@ -265,6 +266,28 @@ def unknown_values(column: np.ndarray, name: str) -> np.ndarray:
             return unknown | (column == -1)
         unknown = unknown | np.array([likeness(x) == -1 for x in column.tolist()], dtype=bool)
     return unknown
+
+
+def known_column(
+    meta: Mapping[str, np.ndarray], column: object, argument: str, noun: str
+) -> np.ndarray:
+    """Return the metadata column that an argument names; raise unless all its values are known.
+
+    Messages call a row `noun`, whose first word is the side, such as "gallery template".
+    """
+    if not isinstance(column, str) or column not in meta:
+        listed = f"there are {', '.join(meta)}" if meta else "there are none"
+        raise DataError(
+            f"`{argument}` names {column!r}, but the {noun.split()[0]} metadata have no "
+            f"such column; {listed}.{nearest_name(str(column), meta)}"
+        )
+    missing = missing_values(meta[column])
+    if missing.any():
+        raise DataError(
+            f"`{argument}`: {counted(int(missing.sum()), f'{noun}s')} without a value in "
+            f"{column!r}, the first is {noun} {int(np.argmax(missing))}; give each one"
+        )
+    return meta[column]
 
 
 def known_texts(column: np.ndarray, name: str) -> set[str]:

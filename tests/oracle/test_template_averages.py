@@ -77,14 +77,19 @@ def test_a_video_weighs_as_much_as_a_photograph():
         (
             {"templates": [1, 1]},
             ["a", "a"],
-            r"average names 'template', .* Did you mean 'templates'",
+            r"`average` names 'template', .* Did you mean 'templates'",
         ),
         (
             {"template": [1, 1]},
             ["a", "b"],
             r"1 probe templates hold embeddings of several subjects",
         ),
-        ({"template": [1, None]}, ["a", "a"], r"'template' lack 1 values, the first at position 1"),
+        (
+            {"template": [1, None]},
+            ["a", "a"],
+            r"`average`: 1 probe embedding without a value in 'template', the first is probe "
+            "embedding 1; give each one",
+        ),
     ],
 )
 def test_what_cannot_be_averaged(meta, labels, words):
