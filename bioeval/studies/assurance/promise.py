@@ -256,8 +256,8 @@ def _rules_of(promise: str | Sequence[str]) -> list[Rule]:
 class _AtThreshold:
     """The rates at the threshold, and a function that judges them."""
 
-    far: float  # FAR of single tries
-    frr: float  # FRR of single tries
+    far: float  # FAR of single attempts
+    frr: float  # FRR of single attempts
     #: Returns FAR or FRR by its name, which may be of several tries, and its limits.
     judged: Callable[[str], tuple[float, Judged]]
     fixed_gallery: bool = False

@@ -302,7 +302,7 @@ def _limits_at_point(
     `limits` are at the increasing `thresholds`, which include the `point_thresholds`; the names of
     the rates end with `point`.
     """
-    # A threshold that is not finite has the index of another one, whose limits become NaN.
+    # A threshold that is not finite has the index of another one, and limits of NaN.
     index = np.minimum(np.searchsorted(thresholds, point_thresholds), max(len(thresholds) - 1, 0))
     limits_by_name: dict[str, Any] = {}
     for name, ends in limits.items():

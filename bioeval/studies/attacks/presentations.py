@@ -216,7 +216,7 @@ class PresentationList:
 
 
 def says_bona_fide(word: str) -> bool | None:
-    """Return whether a class word means bona fide or attack; None for another word."""
+    """Return True for a word for bona fide, False for one for attacks, None for another word."""
     if word.strip().casefold().replace("_", " ").replace("-", " ") in _ATTACKS:
         return False
     return True if is_bona_fide_word(word) else None

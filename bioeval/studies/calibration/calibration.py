@@ -180,7 +180,7 @@ def _rounded_down_to_six_digits(thresholds: np.ndarray) -> np.ndarray:
 
 
 def _next_ratios(counts: CalibrationCounts, thresholds: np.ndarray) -> np.ndarray:
-    """Return, for each threshold, the next ratio below the threshold rounded down to six digits.
+    """Return, for each threshold, the next number below the threshold rounded down to six digits.
 
     It tells that the rounded threshold, as it is shown, decides as the threshold does; NaN where
     the scores have a ratio between the two.

@@ -125,7 +125,7 @@ class CalibrationCounts:
         return cost.min(axis=1)
 
     def false_accepts(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return the number of impostor attempts that are accepted at each threshold."""
+        """Return the number of impostor attempts accepted at each of some counted `thresholds`."""
         return self.fa[np.searchsorted(self.thresholds, thresholds)]
 
     def false_rejects(self, thresholds: np.ndarray) -> np.ndarray:

@@ -32,7 +32,6 @@ class Side:
 
     @classmethod
     def from_columns(cls, labels: np.ndarray, meta: Mapping[str, np.ndarray], place: int) -> Self:
-
         names = {name: str(values[place]) for name, values in meta.items()}
         return cls(place, plain(labels[place]), names)
 

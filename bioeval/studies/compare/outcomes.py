@@ -68,7 +68,6 @@ class MeasureOfSystems:
         return float(self.dataset[self.variable(statistic)].values[systems])
 
     def letters(self, i: int) -> str:
-
         return str(self.dataset[self.variable("letters")].values[i])
 
     def too_few(self, i: int, j: int) -> bool:

@@ -124,8 +124,8 @@ def _has_task(card: Protocol) -> bool:
 def _why_cameras_differ(scores: Scores, card: Protocol) -> str:
     """Return why the card is for other cameras; empty if the card may fit.
 
-    A card for infrared queries against a visible gallery names both values. Then only queries may
-    have the first value, and only gallery templates the second one.
+    A card for infrared queries against a visible gallery names both values. Queries, and they
+    alone, must have the first value, and gallery templates alone the second one.
     """
     for exclusion in map(Exclusion.parse, card.exclude):
         if exclusion.values is None or exclusion.column not in scores.probe_meta:
