@@ -374,6 +374,28 @@ def _removed_entries(attrs: Attributes) -> str:
     return f"removed: {removed}"
 
 
+def _thresholds_of_study(attrs: Attributes) -> Text:
+    names = ("rates_at_threshold", "rates_at_threshold_next", "fold_thresholds")
+    text = (
+        "same data: at the threshold by the rule, {rates_at_threshold:threshold}; in folds: mean "
+        "and sd over the test parts, at thresholds chosen without them, from "
+        "{fold_thresholds:name}"
+    )
+    if attrs["fold_thresholds"] == "given":
+        text = (
+            "all rates are at the given threshold, {rates_at_threshold:threshold}; in folds: mean "
+            "and sd over the test parts"
+        )
+    return say(text, **{name: attrs[name] for name in names if name in attrs})
+
+
+#: The attempts of verification in words, by the templates that are compared. Claims have the
+#: words of their own use.
+_ATTEMPTS = {
+    "single": "an attempt compares two templates",
+    "multi": "an attempt is compared with all templates of a subject",
+}
+
 #: The rules of a task in words, by their attribute.
 _RULES: dict[str, Wording] = {
     "systems_compared": lambda attrs: (
@@ -381,10 +403,7 @@ _RULES: dict[str, Wording] = {
         if {"convention", "sequences", "use"} & {*attrs}
         else "verification: each attempt compares two templates (single-template)"
     ),
-    "templates": {
-        "single": "an attempt compares two templates",
-        "multi": "an attempt is compared with all templates of a subject",
-    },
+    "templates": lambda attrs: "" if "use" in attrs else _ATTEMPTS.get(attrs["templates"], ""),
     "genuine_gallery_subjects": _size_of_gallery,
     "impostors": {
         "leave-subject-out": "impostors search without their own subject (leave-subject-out)",
@@ -416,9 +435,7 @@ _RULES: dict[str, Wording] = {
     "claims": lambda attrs: "" if attrs["claims"] == "all" else f"claims {attrs['claims']}",
     "people_here": "these data have {people_here}; attempts that share a person are not "
     "independent, so more people than listed may be needed",
-    "fold_thresholds": "same data: at the threshold by the rule, {rates_at_threshold:threshold}; "
-    "in folds: mean and sd over the test parts, at thresholds chosen without them, from "
-    "{fold_thresholds:name}",
+    "fold_thresholds": _thresholds_of_study,
     "fta": lambda attrs: f"FTA {100 * float(attrs['fta']):g} %",
     "fte": lambda attrs: f"FTE {100 * float(attrs['fte']):g} %",
 }

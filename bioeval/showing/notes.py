@@ -35,7 +35,7 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
     has_chosen_thresholds = False  # chosen on the data of the rates
     has_statistics = False
     chosen_on_test: list[Row] = []
-    lettered: dict[str, None] = {}
+    has_letters = False
     differences: list[Row] = []
     for row in rows:
         attrs = row.node.dataset.attrs
@@ -47,8 +47,8 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
         is_rate = row.about.get("units") == "proportion" and row.supported is not False
         if row.statistic == "mean" and over_parts and "part" not in row.places and is_rate:
             chosen_on_test.append(row)
-        if row.name.endswith("_letters") and row.text:
-            lettered["Groups" if row.places.get("group") else "Systems"] = None
+        # Letters of systems are data alone: tables name the better system of each pair.
+        has_letters |= row.name.endswith("_letters") and bool(row.text) and "group" in row.places
         if row.statistic == "difference":
             differences.append(row)
     if has_statistics:
@@ -63,10 +63,10 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
             "*: do not rank groups by this rate: fewer than 30 subjects, or fewer than 30 "
             "independent errors expected."
         )
-    for noun in lettered:
+    if has_letters:
         yield (
-            f"{noun} that share a letter in a column are not significantly different; letters "
-            "begin with the best value."
+            "Groups that share a letter in a column are not significantly different; letters begin "
+            "with the best value."
         )
     for weight in dict.fromkeys(x.node.dataset.attrs["alpha"] for x in rows if x.name == "fdr"):
         text = (
@@ -124,7 +124,8 @@ def _intervals(rows: Sequence[Row]) -> Iterator[Text]:
         text = "of {tasks}: {method}" if methods else "{method}"
         methods.append(say(text, method=words, tasks=named))
     if methods:
-        is_one_sided = any(row.value in (0, 1) and not math.isnan(row.low) for row in rows)
+        values = [x for x in rows if x.statistic != "rank" and not math.isnan(x.low)]
+        is_one_sided = any(x.value in (0, 1) for x in values)
         end = " Where a value is 0 or 100 %, the interval is one-sided." if is_one_sided else ""
         yield say("In square brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
     datasets = {row.node.name: row.node.dataset for row in rows}.values()

@@ -71,7 +71,7 @@ def sample_size(dataset: xr.Dataset) -> Text:
             people[""] = impostor_people
     else:
         return _tracks(dataset)
-    if "part" in dataset.dims:
+    if "fold" in dataset.dims:
         repeats = dataset.sizes.get("repeat", 1)
         divisions = f" of {repeats} divisions" if repeats > 1 else ""
         return f"{text} in all test folds{divisions}"

@@ -30,6 +30,19 @@ def test_a_gallery_is_named_with_its_people():
     assert "gallery of 3 templates of unknown subjects; " in as_text(be.open_set(masked))
 
 
+def test_claims_of_several_templates_are_not_called_comparisons_of_two(galleries):
+    assert "compares two templates" in as_text(be.verification(galleries))
+    assert "two templates" not in as_text(be.verification(be.claim_scores(galleries)))
+
+
+def test_notes_are_about_the_numbers_that_are_shown():
+    systems = {f"within {x}": be.simulate(20, 3, within=x, random_state=1) for x in (0.6, 0.7, 0.9)}
+    text = as_text(be.compare(systems, measures=["eer"]))
+    assert "share a letter" not in text and "0 or 100 %" not in text
+    judged = as_text(be.judge_threshold(systems["within 0.6"], systems["within 0.7"], "eer"))
+    assert "genuine and" in judged and "folds" not in judged
+
+
 @pytest.mark.parametrize(
     ("values", "labels", "why"),
     [

@@ -75,13 +75,18 @@ def _thresholds(
 
 
 def _expected(study: xr.Dataset, on_new: xr.Dataset, rule: Rule) -> dict[str, Any]:
-    """Return the rates to expect on new people, and the FAR target; empty without intervals."""
+    """Return the rates to expect on new people; empty without intervals.
+
+    The FAR target is returned, too, if the FAR may be above it.
+    """
     names = {"new": "", "low": "_low", "high": "_high"}
     rates = {f"{x}_{k}": float(on_new[x + end]) for x in ("far", "frr") for k, end in names.items()}
     if any(map(math.isnan, rates.values())):
         return {}
-    target = {"target": float(rule.values[0])} if rule.name == "far" else {}
-    return {"people": new_people(study), **rates, **target}
+    expected = {"people": new_people(study), **rates}
+    if rule.name == "far" and rates["far_high"] > rule.values[0]:
+        expected["target"] = float(rule.values[0])
+    return expected
 
 
 def _install(study: xr.Dataset, rule: Rule, frr_without_assurance: float) -> Message:

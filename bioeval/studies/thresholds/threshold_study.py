@@ -310,6 +310,8 @@ def study_threshold(
     # The datasets: the study, its rates by part, what a target needs, and the folds.
     about = Provenance.from_scores(scores)
     studied = "single-template verification"
+    if about.use_title:
+        studied = f"verification, {about.use_title}"
     if is_open_set:
         about = about.searching(scores)
         studied = f"open set, {rank_unit} ranks"
@@ -319,7 +321,9 @@ def study_threshold(
     if needed:
         is_shown = all(message.code != "target-not-shown" for message in support)
         variables_by_part[f"{rule.name}{SUPPORTED}"] = int(is_shown)
-    by_part = _rates_by_part(study, variables_by_part, _attributes_of_intervals(counted, method))
+    by_part = _rates_by_part(
+        study, variables_by_part, _attributes_of_intervals(counted, rule, method)
+    )
     answers = answers_of_study(study, by_part, rule, messages)
     study.attrs.update(message_attrs(answers, study.attrs))
     nodes = {"": study, "rates": by_part}
@@ -420,12 +424,14 @@ class _Counted(NamedTuple):
 
 
 def _attributes_of_intervals(
-    counted: _Counted, method: IntervalMethod
+    counted: _Counted, rule: Rule, method: IntervalMethod
 ) -> dict[str, str | int | float]:
     attrs: dict[str, str | int | float] = {}
     thresholds = counted.folds["threshold"].values
     finite = thresholds[np.isfinite(thresholds)]
-    if finite.size:
+    if rule.name == "fixed":
+        attrs["fold_thresholds"] = "given"
+    elif finite.size:
         attrs["fold_thresholds"] = f"{finite.min():.6g} to {finite.max():.6g}"
     if "far_low" in counted.rates or "frr_low" in counted.rates:
         attrs |= method.attrs()

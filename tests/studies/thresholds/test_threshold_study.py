@@ -169,6 +169,30 @@ def test_nothing_is_accepted():
     assert arguments(ds, "threshold-accepts-nothing") == {"status": "Chosen"}
 
 
+def test_a_far_is_said_to_be_above_its_target_only_if_it_may_be(scores):
+    """Coarse scores have a FAR of 0 or of 20 %: a target of 10 % is met with room to spare."""
+    options = {"folds": 3, "repeats": 2}
+    near = be.study_threshold(scores, "far=0.05", **options)
+    subject = np.repeat(np.arange(40), 4)
+    rng = np.random.default_rng(0)
+    values = np.where(subject[:, None] == subject, 1.0, 2.0 + (rng.random((160, 160)) < 0.8))
+    values = np.where(rng.random((160, 160)) < 0.01, 1.0, values)
+    coarse = be.study_threshold(be.Scores(values, subject), "far=0.1", **options)
+    for study, is_above in ((near, True), (coarse, False)):
+        far_high = study["rates"].far_high.sel(part="test").item()
+        target = float(study.attrs["threshold_rule"].partition("=")[2])
+        assert (far_high > target) == is_above
+        assert ("target" in arguments(study, "threshold-accepts")) == is_above
+
+
+def test_a_study_says_what_its_claims_compare_and_whether_its_threshold_was_given(scores, shown):
+    options = {"folds": 3, "repeats": 1}
+    of_claims = shown(be.study_threshold(be.claim_scores(scores), "far=0.05", **options), 200)
+    assert "all templates" in of_claims and "single-template" not in of_claims
+    given = shown(be.study_threshold(scores, 4.0, **options), 200)
+    assert "single-template" in given and "by the rule" not in given
+
+
 def test_no_errors_in_any_fold_are_no_certainty():
     subject = np.repeat(np.arange(12), 3)
     scores = be.Scores(1.0 * (subject[:, None] != subject), subject)
