@@ -135,7 +135,8 @@ def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
 def read_lfw(path: Path) -> Comparisons:
     """Read pairs of images; the first line gives the number of folds and of pairs in a fold."""
     texts = enumerate(read_text(path).split("\n"), 1)
-    (_, header), *rows = [(n, " ".join(line.split())) for n, line in texts if line.strip()]
+    lines = [(n, " ".join(line.split())) for n, line in texts if line.strip()]
+    (_, header), *rows = lines or [(1, "")]
     if not _FOLDS.fullmatch(header):
         raise DataError(
             f"{path}: the first line is {header!r}; expected the number of folds and of genuine "

@@ -336,6 +336,7 @@ def test_missing_images(folder):
     ("text", "message"),
     [
         ("", "is empty"),
+        ("\n\n", "the first line is ''; expected the number of folds"),
         ("ten 300\n", "the first line is 'ten 300'"),
         ("1 2 3\n", "expected the number of folds"),
         ("2 1\nann 1 2\nann 1 bob 2\n", "has 2 pairs; expected 2 x 2 x 1 = 4"),
