@@ -213,8 +213,9 @@ def read_labels(
 def _column_of_subjects(path: Path, key: str, columns: Mapping[str, np.ndarray], role: str) -> str:
     """Return the column of subjects, among the columns with a known name, of which `key` is first.
 
-    It is the first column in which a value occurs twice: values that occur once, such as an id of
-    the rows, do not group rows by subject. Raise where two columns group the rows differently.
+    It is the first column in which a value occurs twice, or `key` if there is none: values that
+    occur once, such as an id of the rows, do not group rows by subject. Raise where two columns
+    group the rows differently.
     """
     candidates = [key, *(x for x in columns if x != key and x.casefold() in LABEL_COLUMNS)]
     grouping = [x for x in candidates if len({*columns[x].tolist()}) < len(columns[x])]
