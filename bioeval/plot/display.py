@@ -296,7 +296,8 @@ class Curves(Display):
         For a logarithmic axis, rates of 0 are left out.
         """
         kind = kind_of(self.systems, self.plot)
-        # Counts change just behind a threshold of distances, and just before one of similarities.
+        # Rates of distances hold from a threshold up to the next, rates of similarities back to the
+        # threshold before.
         steps = "steps-pre" if kind in LARGER_IS_CLOSER else "steps-post"
         self.ax_.set_ylim(RATES)
         for curve in self.defined:

@@ -125,9 +125,8 @@ def _rates(name: str, values: np.ndarray, fta: float, fte: float) -> dict[str, n
     rate, ending = name[:3], name[3:]
     if rate not in ("far", "frr") or f"{rate}_iso{ending}" not in FAILURES:
         return {}
-    counts_failures = float(
-        rate == "frr"
-    )  # failures are rejected: they count in FRR, and never in FAR
+    # Failures are rejected: they count in FRR, and never in FAR.
+    counts_failures = float(rate == "frr")
     with_acquisition = fta * counts_failures + values * (1 - fta)
     return {
         f"{rate}_iso{ending}": with_acquisition,

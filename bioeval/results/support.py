@@ -214,7 +214,7 @@ def labels_doubtful(role: str) -> Message:
     return Message("labels-doubtful", role=role, why=reasons[role])
 
 
-#: The message that no threshold rejects all attempts.
+#: The message of a threshold that is NaN: all attempts are rejected, but at no finite threshold.
 ALL_REJECTED = Message("no-threshold", why="all attempts are rejected, since scores are infinite")
 
 

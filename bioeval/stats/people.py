@@ -389,8 +389,8 @@ def by_subject(
 ) -> np.ndarray:
     """Return the number of values of each subject between consecutive increasing thresholds.
 
-    Row ``i`` of the result, of shape (t + 1, number), is above ``thresholds[i - 1]`` and not above
-    ``thresholds[i]``; `number_of_subjects` is the number of subjects.
+    Row ``i`` of the result, of shape (t + 1, number_of_subjects), is above ``thresholds[i - 1]``
+    and not above ``thresholds[i]``.
     """
     layer = np.searchsorted(thresholds, values)
     # A cell of the flat result for each value.
