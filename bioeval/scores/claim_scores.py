@@ -176,11 +176,14 @@ class _ClaimRule(NamedTuple):
         enrolled = "all templates of the claimed subject"
         if self.enrol is not None:
             number, column = _parse_enrol(self.enrol)
-            enrolled = f"the first {counted(number, 'templates')} of the claimed subject"
+            first = f"the {_first_templates(number)}"
+            if self.templates == "single" and number > 1:
+                first = f"one of {first}"
+            enrolled = f"{first} of the claimed subject"
             if column:
                 enrolled += f" in the order of {column}"
         if self.templates == "single":
-            compared = f"one of {enrolled}" if self.enrol else "one template of the claimed subject"
+            compared = enrolled if self.enrol else "one template of the claimed subject"
         else:
             compared = enrolled + ("" if self.fusion == "best" else f", fused by {self.fusion}")
         if self.attempts is None:
@@ -196,11 +199,16 @@ class _ClaimRule(NamedTuple):
         compared = "one template" if is_single else "all templates"
         if self.enrol is not None:
             number, _ = _parse_enrol(self.enrol)
-            first = counted(number, "templates")
-            compared = f"one of the first {first}" if is_single else f"first {first}"
+            compared = _first_templates(number)
+            if is_single and number > 1:
+                compared = f"one of the {compared}"
         if not is_single and self.fusion != "best":
             compared += f", fused by {self.fusion}"
         return f"{'claims' if self.attempts is None else 'visits, best of their tries'}; {compared}"
+
+
+def _first_templates(number: int) -> str:
+    return "first template" if number == 1 else f"first {number} templates"
 
 
 def _tries_against_enrolled(scores: Scores, rule: _ClaimRule) -> Scores:
