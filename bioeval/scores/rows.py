@@ -116,7 +116,7 @@ def mapped_pages(scores: Scores) -> mmap.mmap | None:
 
     None for a small map, for a map with private changes, and for other sources.
     """
-    array = getattr(scores.cells.source, "_values", scores.cells.source)
+    array = scores.cells.source
     limit = scores._memory_limit // 4 if scores._limited else MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
