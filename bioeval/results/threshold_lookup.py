@@ -31,7 +31,7 @@ class ResultThresholds:
 
     @property
     def units(self) -> str:
-        """The kind, units and metric of thresholds, which results must share to be compared."""
+        """Kind, units and metric of the thresholds, which are shared only if these agree."""
         units = self.dataset.get("threshold", xr.DataArray()).attrs.get("units", "")
         attrs = self.dataset.attrs
         words = str(attrs.get("kind", "distance")), str(units), str(attrs.get("metric", ""))
