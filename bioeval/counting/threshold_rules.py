@@ -47,6 +47,9 @@ _EXPECTED = (
 )
 
 
+#: The words for data on which a threshold is chosen and its errors are counted as well.
+SAME_DATA = "the same data, so the errors on them are optimistic"
+
 #: Rules whose number is the largest rate.
 TARGETS = ("far", "frr")
 
@@ -153,9 +156,7 @@ class Rule:
         written = {"far": per_cent, "frr": per_cent, "fixed": _exact_text}.get(self.name, float)
         return _POINTS[self.name].format(*map(written, self.values))
 
-    def attrs(
-        self, data: str = "the same data, so the errors on them are optimistic"
-    ) -> dict[str, str]:
+    def attrs(self, data: str = SAME_DATA) -> dict[str, str]:
         """Return attributes of a result: the rule, and the `data` on which it chooses."""
         return {
             "threshold_rule": str(self),

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError
 from bioeval.base.messages import messages_of
-from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.threshold_rules import SAME_DATA, Rule
 from bioeval.page.next_scores import with_shared_next
 from bioeval.page.results import PageResults, accepts_larger
 from bioeval.results.dataset import THRESHOLD_STUDY
@@ -305,7 +305,7 @@ def _stated(curve: RatesByThreshold, nodes: Sequence[Node], given: float | None)
             stated = Stated(Threshold(threshold), "the threshold of these results")
             if node.result_type == "promise":
                 of_promises[threshold] = stated
-            elif str(node.dataset.attrs.get("chosen_on", "")).startswith("the same data"):
+            elif node.dataset.attrs.get("chosen_on") == SAME_DATA:
                 of_others[threshold] = replace(
                     stated, threshold=threshold_of(node.dataset), is_chosen=True
                 )

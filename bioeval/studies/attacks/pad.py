@@ -14,6 +14,7 @@ from bioeval.base.arguments import require_array, require_choice, require_number
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, message_attrs
+from bioeval.counting.threshold_rules import SAME_DATA
 from bioeval.counting.thresholds import curve_thresholds, linear_grid, to_internal, to_user
 from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import ALL_REJECTED, all_beyond_scores, beyond_scores
@@ -324,7 +325,7 @@ def _choose_distance(
         distance = float(to_user(rule.value, kind))
         beyond = _beyond_scores(data, distance, kind, given=True)
         return _ChosenDistance(distance, math.nan, "given", beyond)
-    training_set, chosen_on = data, "the same data, so the errors on them are optimistic"
+    training_set, chosen_on = data, SAME_DATA
     if train is not None:
         scores, species = train
         where = "train: "
