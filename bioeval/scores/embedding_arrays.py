@@ -144,10 +144,11 @@ def average_embeddings(
         row = int(np.argmax(differ))
         before = int(first[template[row]])
         if not name:
+            templates_that_differ = counted(len(np.unique(template[differ])), f"{side} templates")
             raise DataError(
-                f"{len(np.unique(template[differ]))} {side} templates hold embeddings of several "
-                f"subjects; {names[0]} {columns[names[0]][row]!r} has {column[row]!r} in row "
-                f"{row} and {column[before]!r} in row {before}; expected one subject per template"
+                f"embeddings of several subjects in {templates_that_differ}; {names[0]} "
+                f"{columns[names[0]][row]!r} has {column[row]!r} in row {row} and "
+                f"{column[before]!r} in row {before}; expected one subject per template"
             )
         clip = plain(columns[names[0]][row])
         values = [*map(plain, column[[before, row]])]

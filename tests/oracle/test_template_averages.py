@@ -82,7 +82,7 @@ def test_a_video_weighs_as_much_as_a_photograph():
         (
             {"template": [1, 1]},
             ["a", "b"],
-            r"1 probe templates hold embeddings of several subjects",
+            r"embeddings of several subjects in 1 probe template;",
         ),
         (
             {"template": [1, None]},
