@@ -24,8 +24,8 @@ from bioeval.counting.sorted_attempts import Attempts, CountedAttempts, CountedS
 from bioeval.counting.threshold_rules import Rule, wanted_cells
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.kernels import folds as kernel
-from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
+from bioeval.scores.distances import scored
 
 # The largest and the smallest number of cells of a table, and the number of its entries.
 MOST_CELLS = 1 << 12

@@ -17,8 +17,8 @@ from bioeval.counting.too_few_templates import NO_CLAIMS_LOST, ClaimsLost, TooFe
 from bioeval.kernels import identification as kernel
 from bioeval.protocol.choices import ImpostorProbes, PlainTies, RankUnit, Ties
 from bioeval.protocol.tasks import Search
-from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
+from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled, has_subjects, people_of_probes
 from bioeval.scores.provenance import Provenance

@@ -15,7 +15,7 @@ from bioeval.counting.ranked_attempts import RankedAttempts
 from bioeval.counting.sorted_matrix import SortedCells, SortedClasses, SortedMatrix
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.protocol.choices import ImpostorProbes, Ties
-from bioeval.scores.arrays import scored
+from bioeval.scores.distances import scored
 
 #: The rows and the columns of a part, increasing.
 PartTemplates = tuple[np.ndarray, np.ndarray]

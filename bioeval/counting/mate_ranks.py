@@ -10,8 +10,8 @@ from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
 from bioeval.kernels import reidentification as kernel
 from bioeval.kernels.reidentification import count_within
-from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
+from bioeval.scores.distances import scored
 
 # How many comparisons of a mate with another candidate NumPy makes at a time.
 COMPARISONS_AT_ONCE = 1 << 20

@@ -19,8 +19,9 @@ from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.progress import report_rows
 from bioeval.base.threads import in_turns
 from bioeval.kernels.rows import impostors
-from bioeval.scores.arrays import distance_dtype, with_failures, writable_alias
+from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, Genuine, Mates, is_few
+from bioeval.scores.distances import distance_dtype, with_failures
 from bioeval.scores.excluded import excluded
 from bioeval.scores.gallery_order import BlockLines, GalleryOrder
 from bioeval.scores.matrix import Scores

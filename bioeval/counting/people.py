@@ -17,8 +17,8 @@ from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.thresholds import guide_to, indices_among
 from bioeval.counting.verification import Verified, attempts_of_claims
 from bioeval.kernels.people import list_pairs
-from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block, Mates
+from bioeval.scores.distances import scored
 from bioeval.scores.people import People
 from bioeval.scores.rows import among_distances
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import fused
+from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import columns_of_probes, knows_people
 from bioeval.scores.rows import read_rows, stated_memory_limit

@@ -19,9 +19,9 @@ from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.thresholds import CurveThresholds, grid_over, require_values, to_internal
 from bioeval.counting.too_few_templates import NO_CLAIMS_LOST, ClaimsLost, TooFewTemplates
 from bioeval.counting.wanted_points import PointsWanted, VerificationPoints, points_of
-from bioeval.scores.arrays import Templates, scored
 from bioeval.scores.blocks import Block
-from bioeval.scores.fusion_rules import by_closeness, order_of, parse_fusion
+from bioeval.scores.distances import scored
+from bioeval.scores.fusion_rules import Templates, by_closeness, order_of, parse_fusion
 from bioeval.scores.gallery_order import cells_between
 from bioeval.scores.joining import in_order
 from bioeval.scores.matrix import Scores

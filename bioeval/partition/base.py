@@ -18,15 +18,10 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.random import seed_sequence
 from bioeval.scores.codes import Codes
-from bioeval.scores.labels import (
-    NO_PERSON,
-    as_labels,
-    as_meta,
-    as_subjects,
-    digest,
-    places_in_order,
-)
+from bioeval.scores.fingerprints import digest
+from bioeval.scores.labels import NO_PERSON, as_labels, as_subjects
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import as_meta, places_in_order
 from bioeval.scores.people import knows_people, people_of_probes
 
 _NUMBERS = (bool, int, float)

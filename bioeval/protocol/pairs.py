@@ -15,10 +15,10 @@ from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
-from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import left_out_rows
-from bioeval.scores.labels import places_in_order
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import places_in_order
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import left_out
 from bioeval.scores.requirements import require_all_scores

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
-from bioeval.scores.arrays import lattice_step
+from bioeval.scores.distances import lattice_step
 
 # The least and the largest number of bins between the smallest and the largest score of a class.
 LEAST_BINS, MOST_BINS = 8, 120

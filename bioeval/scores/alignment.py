@@ -9,10 +9,10 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import Mask
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.joining import without_names
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import as_names, example, places
 from bioeval.scores.people import knows_people

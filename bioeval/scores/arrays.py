@@ -1,35 +1,26 @@
-"""Checks of scores, masks and indices; blocks of rows; distances; scores in equal steps."""
+"""Arrays of scores: their checks, indices of their rows, and rows of a selection."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import DataError, counted, cut
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.scores.row_source import RowSource, row_source
-
-if TYPE_CHECKING:
-    from bioeval.scores.codes import Codes
-
-
-class Mask:
-    """Values of a mask."""
-
-    IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
-
 
 #: Libraries whose arrays are read in blocks of rows.
 LIBRARIES = ("zarr", "h5py")
 
+# The first rows and columns of a square matrix, by which it is judged.
+_JUDGED_ROWS = 1000
 
-#: Whether a claim is compared with one template of the subject, or with all.
-Templates = Literal["single", "multi"]
+# The largest share of templates that are nearest to themselves by chance.
+_NEAREST_BY_CHANCE = 0.25
 
 
 def as_array(values: Any, input_name: str) -> np.ndarray:
@@ -77,13 +68,6 @@ def is_stored(values: Any) -> bool:
     """Whether values are an array that a library keeps in chunks."""
     library = type(values).__module__.partition(".")[0]
     return row_source(values) is RowSource.CONTAINER or library in LIBRARIES
-
-
-# The first rows and columns of a square matrix, by which it is judged.
-_JUDGED_ROWS = 1000
-
-# The largest share of templates that are nearest to themselves by chance.
-_NEAREST_BY_CHANCE = 0.25
 
 
 def as_values(values: Any) -> Any:
@@ -152,75 +136,6 @@ def _is_symmetric(values: np.ndarray) -> bool:
     largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.allclose(values, values.T, rtol=0.0, atol=1e-5 * largest, equal_nan=True)
-
-
-def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarray:
-    """Return a mask as uint8, checked for its shape and values.
-
-    In a boolean mask, `codes` of the labels decide which cells are genuine.
-    """
-    array = require_array("mask", joined(mask, "mask", 2))
-    if array.shape != shape:
-        hint = ": is it transposed? Give mask.T" if array.shape == shape[::-1] else ""
-        raise DataError(f"mask has shape {array.shape}; expected {shape}, as the scores{hint}")
-    if array.dtype == bool:
-        array = _classes_of(array, codes)
-    if array.dtype.kind not in "iu":
-        raise DataError(
-            f"mask has dtype {array.dtype}; expected booleans (True: an attempt), or integers 0 "
-            "(ignore), 1 (impostor) and 2 (genuine)"
-        )
-    if array.min() < 0 or array.max() > 2:
-        wrong = (array < 0) | (array > 2)
-        row, column = np.unravel_index(int(np.argmax(wrong)), shape)
-        raise DataError(
-            f"mask has {int(wrong.sum())} values other than 0 (ignore), 1 (impostor) and 2 "
-            f"(genuine), the first is {array[row, column]} at row {row}, column {column}"
-        )
-    return array.astype(np.uint8, copy=False)
-
-
-def _classes_of(attempts: np.ndarray, codes: Codes | None) -> np.ndarray:
-    if codes is None:
-        raise DataError(
-            "mask is boolean, which says where attempts are and not which are genuine; give "
-            "labels, or integers 0 (ignore), 1 (impostor) and 2 (genuine)"
-        )
-    if not attempts.any():
-        raise DataError("mask is False everywhere; expected True where there is an attempt")
-    mask = np.zeros(attempts.shape, np.uint8)
-    for row, is_attempt in enumerate(attempts):
-        genuine = codes.gallery[is_attempt] == codes.probe[row]
-        mask[row, is_attempt] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
-    return mask
-
-
-def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return subjects of the probes and of the gallery, and whether they are consistent.
-
-    Templates that genuine cells connect have one subject; the subjects are inconsistent if two of
-    its templates meet in an impostor cell. In a square matrix, row ``i`` and column ``i`` are the
-    same template.
-    """
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    row_count, column_count = mask.shape
-    i, j = np.nonzero(mask == Mask.GENUINE)
-    if square:
-        i = np.append(i, np.arange(row_count))
-        j = np.append(j, np.arange(row_count))
-    graph = coo_matrix(
-        (np.ones(len(i), dtype=np.int8), (i, row_count + j)),
-        shape=(row_count + column_count, row_count + column_count),
-    )
-    _, subject = connected_components(graph, directed=False)
-    gallery = subject[row_count:].astype(np.int64)
-    probe = subject[:row_count].astype(np.int64) if not square else gallery
-    is_consistent = not any(
-        (mask[row, gallery == probe[row]] == Mask.IMPOSTOR).any() for row in range(row_count)
-    )
-    return probe, gallery, is_consistent
 
 
 def as_index(index: Any, length: int, input_name: str) -> np.ndarray:
@@ -299,95 +214,3 @@ def writable_alias(array: np.ndarray) -> np.ndarray:
     memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
     vars(memory)["owner"] = array  # lives as long as the alias
     return np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
-
-
-# The most steps for each score: with more, any floats would be in equal steps.
-_STEPS_PER_SCORE = 8
-
-# The largest distance of a difference from a whole number of steps, in steps.
-_STEP_ROUNDING = 1e-3
-
-
-def lattice_step(values: np.ndarray, least: int) -> float:
-    """Return the step by which increasing scores differ, such as 0.01 of scores with two decimals.
-
-    0 if they are not in equal steps, or are fewer than `least`.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        gaps = np.diff(values)
-        step = float(gaps.min(initial=np.inf))
-        if len(values) < least or not 0 < step < np.inf:
-            return 0.0
-        steps = gaps / step
-        if not steps.sum() <= _STEPS_PER_SCORE * len(values):
-            return 0.0
-        whole_steps = np.rint(steps)
-        if not (abs(steps - whole_steps) <= _STEP_ROUNDING).all():
-            return 0.0
-        # The mean of all steps is more exact than a single step.
-        return float((values[-1] - values[0]) / whole_steps.sum())
-
-
-def distance_dtype(dtype: np.dtype) -> np.dtype:
-    """Return the smaller dtype that holds scores of a dtype exactly for counting."""
-    small = dtype.itemsize <= 2 or dtype == np.float32
-    return np.dtype(np.float32 if small else np.float64)
-
-
-def with_failures(distances: np.ndarray, failed: np.ndarray) -> np.ndarray:
-    """Return distances in which failed comparisons are attempts that no threshold accepts.
-
-    Failed comparisons are +inf, after every score. An infinite score, which the infinite threshold
-    accepts, is the largest number of the dtype instead; see :func:`scored`.
-    """
-    attempts = np.minimum(distances, np.finfo(distances.dtype).max)  # NaN stays
-    attempts[failed] = np.inf
-    return attempts
-
-
-def scored(attempts: np.ndarray) -> np.ndarray:
-    """Return scores as they were before :func:`with_failures`, with NaN for failed comparisons."""
-    scores = np.where(attempts == np.inf, attempts.dtype.type(np.nan), attempts)
-    scores[attempts == np.finfo(attempts.dtype).max] = np.inf
-    return scores
-
-
-def farthest(attempts: np.ndarray) -> np.ndarray:
-    """Return distances of :func:`with_failures` with +inf for infinite scores and for failures."""
-    return np.where(attempts == np.finfo(attempts.dtype).max, np.inf, attempts)
-
-
-def as_distances(
-    raw: np.ndarray, kind: Kind, unread: Callable[[], np.ndarray] | None = None
-) -> np.ndarray:
-    """Return values as C-contiguous float32 or float64 distances, exactly.
-
-    Similarities are negated. Raise where float64 cannot represent an integer or an extended float,
-    except in the cells that `unread` returns as a mask.
-    """
-    target = distance_dtype(raw.dtype)
-    with np.errstate(over="ignore"):
-        values = np.require(raw, target, ("C", "A"))
-    if raw.dtype.itemsize >= 8 and raw.dtype != np.float64:
-        inexact = _inexact(raw, values)
-        if inexact.any() and unread is not None:
-            inexact &= ~unread()
-        if inexact.any():
-            row, column = np.unravel_index(int(np.argmax(inexact)), inexact.shape)
-            raise DataError(
-                f"{int(inexact.sum())} {raw.dtype} scores of one block of rows cannot be counted "
-                f"exactly in float64, the first is {raw[row, column]}; scale the scores (whole "
-                "numbers up to 2**53 are exact)"
-            )
-    if kind in LARGER_IS_CLOSER:
-        values = np.negative(values)
-    return values
-
-
-def _inexact(raw: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return which numbers are not represented exactly in float64."""
-    if raw.dtype.kind == "f":
-        return (values != raw) & (raw == raw)
-    if raw.dtype.kind == "u":
-        return raw > 2**53
-    return (raw > 2**53) | (raw < -(2**53))

@@ -6,7 +6,7 @@ are few; they are read first, and decide how impostor attempts are counted. Redu
 of impostor attempts, with NaN in place of mates. Blocks of :func:`bioeval.scores.rows.blocks_of`
 have whole rows, with the attempts of both classes. Where failures are rejected, a failed attempt is
 +inf, after every score, and an infinite score is the largest number of the dtype
-(:func:`bioeval.scores.arrays.with_failures`).
+(:func:`bioeval.scores.distances.with_failures`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bioeval.kernels.claims import (
     nearest_in_layers,
     nearest_of_row_layers,
 )
-from bioeval.scores.arrays import scored, with_failures
+from bioeval.scores.distances import scored, with_failures
 from bioeval.scores.fusion_rules import parse_fusion
 from bioeval.scores.gallery_order import BlockLines
 

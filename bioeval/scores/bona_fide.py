@@ -17,8 +17,9 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import DataError, named
 from bioeval.base.messages import Message
-from bioeval.scores.labels import ATTACK, missing_values, plain
+from bioeval.scores.labels import missing_values, plain
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import ATTACK
 
 P = ParamSpec("P")
 R = TypeVar("R")

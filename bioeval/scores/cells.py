@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.kinds import Kind
-from bioeval.scores.arrays import Mask, read_block
-from bioeval.scores.labels import digest_of_values
+from bioeval.scores.arrays import read_block
+from bioeval.scores.fingerprints import digest_of_values
+from bioeval.scores.masks import Mask
 from bioeval.scores.row_source import RowSource, row_source
 
 if TYPE_CHECKING:

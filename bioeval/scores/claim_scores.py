@@ -13,20 +13,21 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import Templates, scored, with_failures
 from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.codes import Codes
+from bioeval.scores.distances import scored, with_failures
 from bioeval.scores.excluded import left_out_by_protocol
 from bioeval.scores.fusion_rules import (
     FewTemplates,
     FusionRule,
+    Templates,
     by_closeness,
     order_of,
     parse_fusion,
 )
-from bioeval.scores.labels import known_column, places_in_order
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import known_column, places_in_order
 from bioeval.scores.orders import DAY_FIRST, MONTH_FIRST, days_of, places_of_values
 from bioeval.scores.people import marking
 from bioeval.scores.provenance import left_out

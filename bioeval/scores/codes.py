@@ -23,8 +23,8 @@ from bioeval.scores.labels import (
     plain,
     python_objects,
     require_one_type,
-    unknown_values,
 )
+from bioeval.scores.metadata import unknown_values
 
 
 class Codes:

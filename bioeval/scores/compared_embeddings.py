@@ -23,8 +23,9 @@ from bioeval.scores.embedding_arrays import (
 )
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.joining import GivenSide
-from bioeval.scores.labels import as_meta, as_subjects
+from bioeval.scores.labels import as_subjects
 from bioeval.scores.making import ARGUMENTS, MEMORY_LIMIT, Attributes, length_of, order_of_side
+from bioeval.scores.metadata import as_meta
 from bioeval.scores.metrics import FloatType, Metric, describe_metric, kind_of_metric
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from bioeval.base.array_libraries import joined
 from bioeval.base.errors import DataError, counted
 from bioeval.scores.arrays import in_memory, is_stored, wrong_dtype
 from bioeval.scores.codes import Codes
-from bioeval.scores.labels import LABEL_COLUMNS, known_column, plain
+from bioeval.scores.labels import plain
+from bioeval.scores.metadata import LABEL_COLUMNS, known_column
 
 
 def as_embeddings(values: Any, input_name: str) -> np.ndarray:

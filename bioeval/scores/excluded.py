@@ -9,10 +9,10 @@ import numpy as np
 
 from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.scores.arrays import Mask
 from bioeval.scores.cells import ProtocolMask
 from bioeval.scores.codes import Codes
 from bioeval.scores.exclusions import Exclusion, ExclusionRule, Exclusions
+from bioeval.scores.masks import Mask
 
 if TYPE_CHECKING:
     from bioeval.scores.score_data import AnyScores, ScoreData

@@ -11,6 +11,9 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 
+#: Whether a claim is compared with one template of the subject, or with all.
+Templates = Literal["single", "multi"]
+
 # Type checkers know K up to 9; a larger K works too.
 _Plain = Literal["best", "mean", "worst", "median", "min", "max"]
 _Kth = Literal["kth:1", "kth:2", "kth:3", "kth:4", "kth:5", "kth:6", "kth:7", "kth:8", "kth:9"]

@@ -14,15 +14,8 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message
-from bioeval.scores.labels import (
-    CAMERA_COLUMNS,
-    LABEL_COLUMNS,
-    as_meta,
-    as_subjects,
-    columns_of,
-    one_dimensional,
-    plain,
-)
+from bioeval.scores.labels import as_subjects, one_dimensional, plain
+from bioeval.scores.metadata import CAMERA_COLUMNS, LABEL_COLUMNS, as_meta, columns_of
 from bioeval.scores.names import (
     NamedColumn,
     are_subjects,

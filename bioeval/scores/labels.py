@@ -1,11 +1,9 @@
-"""Labels of subjects and values of metadata: any hashable values, as checked arrays."""
+"""Labels of subjects, and other values of templates: any hashable values, as checked arrays."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 from enum import Enum
 from numbers import Number
@@ -15,31 +13,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined_labels
-from bioeval.base.errors import (
-    DataError,
-    counted,
-    nearest_name,
-)
-
-#: The metadata column of attack instrument species that every study reads.
-ATTACK = "attack"
-
-#: Names of the column of subjects; the first that a table has is the column.
-LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
-
-#: Metadata columns of names of images, and of names of templates, in order of preference.
-_IMAGES = (
-    *("name", "image", "image_name", "image_path", "image_id", "img_name", "img_path"),
-    *("file", "filename", "file_name", "file_path", "path"),
-)
-IMAGE_COLUMNS = (*_IMAGES, *(f"{name}s" for name in _IMAGES))
-NAME_COLUMNS = ("template", *IMAGE_COLUMNS)
-
-#: Metadata columns that number the templates of a subject, in order of preference.
-NUMBER_COLUMNS = ("impression", "image_number")
-
-#: Names of the column of cameras, in order of preference; a camera -1 is unknown.
-CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "camids", "cams")
+from bioeval.base.errors import DataError, counted
 
 # Types whose values are labels as they are: a list of them needs no check of each label.
 _SINGLE = {str, int, float, bool, bytes, type(None)}
@@ -50,8 +24,12 @@ _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 #: The first whole number that shares its float64 with the next whole number.
 LEAST_INEXACT = 2.0**53
 
-# Values that enter a digest together.
-_VALUES_AT_ONCE = 1 << 20
+#: The names of the labels of distractors and of junk, in files and as attributes of scores.
+IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
+
+#: Labels of no person if `distractor_ids` is not given; "" stands for a missing label.
+NO_PERSON: tuple[Any, ...] = ("", -1)
+NO_PERSON += ("nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual")
 
 
 def as_labels(labels: Any, input_name: str) -> np.ndarray:
@@ -258,43 +236,6 @@ def missing_values(array: np.ndarray) -> np.ndarray:
     return np.zeros(len(array), dtype=bool)
 
 
-def unknown_values(column: np.ndarray, name: str) -> np.ndarray:
-    """Return which values of the metadata column `name` are unknown: missing, or a camera -1."""
-    unknown = missing_values(column)
-    if name.casefold() in CAMERA_COLUMNS:
-        if column.dtype.kind in "iuf":
-            return unknown | (column == -1)
-        unknown = unknown | np.array([likeness(x) == -1 for x in column.tolist()], dtype=bool)
-    return unknown
-
-
-def known_column(
-    meta: Mapping[str, np.ndarray], column: object, argument: str, noun: str
-) -> np.ndarray:
-    """Return the metadata column that an argument names; raise unless all its values are known.
-
-    Messages call a row `noun`, whose first word is the side, such as "gallery template".
-    """
-    if not isinstance(column, str) or column not in meta:
-        listed = f"there are {', '.join(meta)}" if meta else "there are none"
-        raise DataError(
-            f"`{argument}` names {column!r}, but the {noun.split()[0]} metadata have no "
-            f"such column; {listed}.{nearest_name(str(column), meta)}"
-        )
-    missing = missing_values(meta[column])
-    if missing.any():
-        raise DataError(
-            f"`{argument}`: {counted(int(missing.sum()), f'{noun}s')} without a value in "
-            f"{column!r}, the first is {noun} {int(np.argmax(missing))}; give each one"
-        )
-    return meta[column]
-
-
-def known_texts(column: np.ndarray, name: str) -> set[str]:
-    """Return the distinct known values of a metadata column as text."""
-    return set(map(str, column[~unknown_values(column, name)].tolist()))
-
-
 def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> None:
     """Raise :class:`DataError` where values of two sides never compare equal, but should.
 
@@ -367,14 +308,6 @@ def _is_nan(value: Any) -> bool:
     return scalar and bool(value != value)
 
 
-#: The names of the labels of distractors and of junk, in files and as attributes of scores.
-IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
-
-#: Labels of no person if `distractor_ids` is not given; "" stands for a missing label.
-NO_PERSON: tuple[Any, ...] = ("", -1)
-NO_PERSON += ("nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual")
-
-
 def ids_of_no_person(distractor_ids: Sequence[Any] | None) -> tuple[Any, ...]:
     """Return the labels of no person: "" and the stated labels, or by default `NO_PERSON`."""
     return NO_PERSON if distractor_ids is None else ("", *distractor_ids)
@@ -428,148 +361,3 @@ def as_objects(values: list) -> np.ndarray:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
-
-
-def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dict[str, np.ndarray]:
-    """Return metadata columns as read-only arrays; raise unless they have the length."""
-    if meta is None:
-        return {}
-    named = columns_of(meta)
-    if named is None:
-        raise DataError(
-            f"{input_name} is {type(meta).__name__}; expected a mapping of name to column, or a "
-            "table"
-        )
-    columns = {}
-    for name, column in named.items():
-        array = one_dimensional(column, f"{input_name}[{name!r}]")
-        if len(array) != length:
-            raise DataError(
-                f"{input_name}[{name!r}] has {len(array)} values; expected {length}, one per "
-                "template"
-            )
-        columns[str(name)] = fixed(with_known_order(array, column), column)
-    return columns
-
-
-# The key of a known order in the metadata of a dtype, which selections of the array keep.
-_ORDER = "order"
-
-
-def with_known_order(array: np.ndarray, original: Any) -> np.ndarray:
-    """Return the array with the order of `original`, if `original` is an ordered Categorical."""
-    dtype: Any = getattr(original, "dtype", None)
-    if getattr(dtype, "ordered", False) is not True:
-        order = known_order(original) if isinstance(original, np.ndarray) else ()
-    else:
-        order = tuple(map(plain, dtype.categories))
-    if not order:
-        return array
-    return array.view(np.dtype(array.dtype, metadata={_ORDER: order}))
-
-
-def known_order(array: np.ndarray) -> tuple[Any, ...]:
-    """Return the values of a column in their known order; empty without an order."""
-    metadata: Mapping[str, Any] = array.dtype.metadata or {}
-    return tuple(metadata.get(_ORDER, ()))
-
-
-def natural_places(names: np.ndarray) -> np.ndarray:
-    """Return the place of each name in natural order, 2 before 10; equal names share a place.
-
-    >>> natural_places(np.array(["7_10", "7_2", "10_1"]))
-    array([1, 0, 2])
-    """
-    distinct, number = np.unique(list(map(str, names.tolist())), return_inverse=True)
-
-    def key(i: int) -> list[Any]:
-        parts: list[Any] = re.split("([0-9]+)", str(distinct[i]))
-        for k in range(1, len(parts), 2):
-            digits = parts[k].lstrip("0")
-            parts[k] = (len(digits), digits)
-        return parts
-
-    natural_place = np.empty(len(distinct), dtype=np.int64)
-    natural_place[sorted(range(len(distinct)), key=key)] = np.arange(len(distinct))
-    return natural_place[number.reshape(-1)]
-
-
-def places_in_order(
-    meta: Mapping[str, np.ndarray], number: int, names: Any = None
-) -> tuple[np.ndarray, str]:
-    """Return the place of each template in order, and the column that decides the order.
-
-    Templates are sorted by a column that numbers the templates of a subject, then by their names,
-    then by row. Without both columns the name of the column is empty.
-    """
-    if names is not None:
-        meta = {**meta, "template": names.to_numpy()}
-    columns_in_use = [
-        next((x for x in columns if x in meta and not missing_values(meta[x]).any()), "")
-        for columns in (NUMBER_COLUMNS, NAME_COLUMNS)
-    ]
-    keys = [natural_places(meta[x]) for x in reversed(columns_in_use) if x]
-    place = np.empty(number, dtype=np.int64)
-    place[np.lexsort([np.arange(number), *keys])] = np.arange(number)
-    return place, columns_in_use[0] or columns_in_use[1]
-
-
-def columns_of(table: Any) -> Mapping[str, Any] | None:
-    """Return the columns of a mapping or of a table (pandas, polars); None for another object."""
-    if isinstance(table, Mapping):
-        return table
-    names = getattr(table, "column_names", getattr(table, "columns", None))
-    if names is None or not hasattr(table, "__getitem__") or not len(names):
-        return None
-    if not all(isinstance(name, str) for name in names):
-        return None
-    columns = {name: with_known_order(np.asarray(table[name]), table[name]) for name in names}
-    index = getattr(table, "index", None)  # tables of pandas have one
-    levels = [x for x in getattr(index, "names", ()) if isinstance(x, str) and x not in columns]
-    return {x: np.asarray(index.get_level_values(x)) for x in levels} | columns  # type: ignore[union-attr]
-
-
-def names_of_table(table: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the index and the columns of a DataFrame of pandas.
-
-    None for another object, and for a DataFrame whose rows are merely numbered.
-    """
-    index: Any = getattr(table, "index", None)
-    columns: Any = getattr(table, "columns", None)
-    if getattr(index, "nlevels", 0) != 1 or getattr(columns, "nlevels", 0) != 1:
-        return None
-    counted = np.asarray(index).dtype.kind in "iu" and np.asarray(columns).dtype.kind not in "iu"
-    numbered = counted and index.names == [None]
-    if numbered or "RangeIndex" in (type(index).__name__, type(columns).__name__):
-        return None
-    return np.asarray(index), np.asarray(columns)
-
-
-def digest_of_values(arrays: Iterable[np.ndarray]) -> str:
-    """Return a short digest of scores, independent of byte order and of the bits of NaN."""
-    import xxhash
-
-    hashed = xxhash.xxh3_64()
-    for array in arrays:
-        flat = array.reshape(-1)
-        for low in range(0, len(flat), _VALUES_AT_ONCE):
-            piece = flat[low : low + _VALUES_AT_ONCE]
-            copied = piece.astype(piece.dtype.newbyteorder("<"))
-            if copied.dtype.kind == "f":
-                copied[np.isnan(copied)] = np.nan
-            hashed.update(copied)
-    return hashed.hexdigest()
-
-
-def digest(*arrays: np.ndarray) -> str:
-    """Return a short digest of label arrays, independent of platform and dtype width."""
-    sha = hashlib.sha256()
-    for array in arrays:
-        sha.update(f"{len(array)}\n".encode())
-        if array.dtype.kind in "iu":
-            sha.update(b"i")
-            for low in range(0, len(array), _VALUES_AT_ONCE):
-                sha.update(array[low : low + _VALUES_AT_ONCE].astype("<i8").tobytes())
-        else:
-            sha.update("\0".join(map(repr, array.tolist())).encode("utf-8", "backslashreplace"))
-    return sha.hexdigest()[:16]

@@ -18,7 +18,8 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.columns import CodedSides
-from bioeval.scores.labels import as_objects, natural_places
+from bioeval.scores.labels import as_objects
+from bioeval.scores.orders import natural_places
 
 #: Lines of a list that are left out unless `keep` names them.
 Kept = Literal["self", "repeated"]

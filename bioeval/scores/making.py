@@ -13,7 +13,6 @@ from bioeval.base.arguments import require_choice, require_integer, require_list
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import KINDS, NAN_POLICIES, Kind, NanPolicy
 from bioeval.base.options import OPTIONS
-from bioeval.scores.arrays import as_mask, subjects_of_mask
 from bioeval.scores.codes import Codes
 from bioeval.scores.joining import (
     GivenSide,
@@ -22,7 +21,9 @@ from bioeval.scores.joining import (
     same_templates,
     table_in_order,
 )
-from bioeval.scores.labels import NO_PERSON, as_meta, as_subjects, columns_of, names_of_table, plain
+from bioeval.scores.labels import NO_PERSON, as_subjects, plain
+from bioeval.scores.masks import as_mask, subjects_of_mask
+from bioeval.scores.metadata import as_meta, columns_of, names_of_table
 from bioeval.scores.names import (
     are_no_names,
     are_subjects,

@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.labels import (
-    NAME_COLUMNS,
-    as_objects,
-    columns_of,
-    likeness,
-    missing_values,
-    one_dimensional,
-    plain,
-)
+from bioeval.scores.labels import as_objects, likeness, missing_values, one_dimensional, plain
+from bioeval.scores.metadata import NAME_COLUMNS, columns_of
 
 if TYPE_CHECKING:
     import pandas as pd

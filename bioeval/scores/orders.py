@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.labels import known_order, natural_places
+from bioeval.scores.labels import plain
+
+# The key of a known order in the metadata of a dtype, which selections of the array keep.
+_ORDER = "order"
 
 #: Endings of the argument `enrol` that say whether dates begin with the day or with the month.
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
@@ -79,6 +82,44 @@ def places_of_values(
         if form_of_subject.setdefault(person, form) != form:
             raise _no_order(column, text)
     return natural_places(np.array(texts))
+
+
+def with_known_order(array: np.ndarray, original: Any) -> np.ndarray:
+    """Return the array with the order of `original`, if `original` is an ordered Categorical."""
+    dtype: Any = getattr(original, "dtype", None)
+    if getattr(dtype, "ordered", False) is not True:
+        order = known_order(original) if isinstance(original, np.ndarray) else ()
+    else:
+        order = tuple(map(plain, dtype.categories))
+    if not order:
+        return array
+    return array.view(np.dtype(array.dtype, metadata={_ORDER: order}))
+
+
+def known_order(array: np.ndarray) -> tuple[Any, ...]:
+    """Return the values of a column in their known order; empty without an order."""
+    metadata: Mapping[str, Any] = array.dtype.metadata or {}
+    return tuple(metadata.get(_ORDER, ()))
+
+
+def natural_places(names: np.ndarray) -> np.ndarray:
+    """Return the place of each name in natural order, 2 before 10; equal names share a place.
+
+    >>> natural_places(np.array(["7_10", "7_2", "10_1"]))
+    array([1, 0, 2])
+    """
+    distinct, number = np.unique(list(map(str, names.tolist())), return_inverse=True)
+
+    def key(i: int) -> list[Any]:
+        parts: list[Any] = re.split("([0-9]+)", str(distinct[i]))
+        for k in range(1, len(parts), 2):
+            digits = parts[k].lstrip("0")
+            parts[k] = (len(digits), digits)
+        return parts
+
+    natural_place = np.empty(len(distinct), dtype=np.int64)
+    natural_place[sorted(range(len(distinct)), key=key)] = np.arange(len(distinct))
+    return natural_place[number.reshape(-1)]
 
 
 def days_of(values: np.ndarray) -> np.ndarray | None:

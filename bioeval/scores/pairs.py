@@ -14,17 +14,17 @@ from bioeval.base.array_libraries import joined
 from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import Kind, NanPolicy
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import as_array, as_distances, with_failures
+from bioeval.scores.arrays import as_array
 from bioeval.scores.codes import Codes
 from bioeval.scores.columns import CodedSides
+from bioeval.scores.distances import as_distances, with_failures
+from bioeval.scores.fingerprints import digest, digest_of_values
 from bioeval.scores.labels import (
     NO_PERSON,
     are_of_no_person,
     as_labels,
     as_objects,
     as_subjects,
-    digest,
-    digest_of_values,
     fixed,
     one_dimensional,
     require_one_type,

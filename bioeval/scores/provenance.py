@@ -22,8 +22,8 @@ from bioeval.scores.excluded import (
 )
 from bioeval.scores.exclusions import NO_PERSON_TWICE, Exclusion, ExclusionRule
 from bioeval.scores.kind_check import kind_notes
-from bioeval.scores.labels import known_texts
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.tries import failures_of_tries
 

@@ -22,11 +22,12 @@ from bioeval.base.memory import memory_limited, size_in_words
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report, reporter
 from bioeval.base.threads import at_most
-from bioeval.scores.arrays import Mask, as_distances, distance_dtype, with_failures
 from bioeval.scores.blocks import Block, is_few
+from bioeval.scores.distances import as_distances, distance_dtype, with_failures
 from bioeval.scores.excluded import excluded, excluded_rows, failed_cells, left_out_rows
 from bioeval.scores.gallery_order import GalleryOrder
 from bioeval.scores.labels import plain
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 

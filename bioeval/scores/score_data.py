@@ -16,8 +16,9 @@ from bioeval.scores.arrays import doubt_of_square
 from bioeval.scores.cells import Cells
 from bioeval.scores.codes import Codes, present
 from bioeval.scores.exclusions import Exclusions
+from bioeval.scores.fingerprints import digest
 from bioeval.scores.gallery_order import GalleryOrder
-from bioeval.scores.labels import digest, fixed, ids_of_no_person
+from bioeval.scores.labels import fixed, ids_of_no_person
 from bioeval.scores.making import MEMORY_LIMIT
 from bioeval.scores.names import as_names
 from bioeval.scores.pairs import PairList

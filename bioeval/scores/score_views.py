@@ -13,12 +13,13 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS, Kind, NanPolicy
 from bioeval.base.progress import stage
-from bioeval.scores.arrays import as_array, as_mask, named_choice
+from bioeval.scores.arrays import as_array, named_choice
 from bioeval.scores.cells import Cells
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.excluded import as_exclusions, failed_cells
 from bioeval.scores.joining import table_in_order
 from bioeval.scores.making import MEMORY_LIMIT, checked_words
+from bioeval.scores.masks import as_mask
 from bioeval.scores.names import index_of
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.score_data import ScoreData

@@ -14,8 +14,9 @@ from bioeval.base.errors import (
 )
 from bioeval.base.messages import Message
 from bioeval.scores.joining import in_order
-from bioeval.scores.labels import missing_values, one_dimensional, unknown_values
+from bioeval.scores.labels import missing_values, one_dimensional
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import unknown_values
 
 Sides = tuple[np.ndarray, np.ndarray]
 

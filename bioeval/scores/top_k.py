@@ -19,7 +19,8 @@ from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
 from bioeval.base.messages import Message, MessageWarning
 from bioeval.scores.arrays import as_array
 from bioeval.scores.codes import Codes
-from bioeval.scores.labels import digest_of_values, fixed
+from bioeval.scores.fingerprints import digest_of_values
+from bioeval.scores.labels import fixed
 
 # If an index was searched with its own vectors, at least this share of the lists begins with the
 # query itself: all but queries with equal vectors, and entries that an approximate index misses.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.scores.arrays import Templates
+from bioeval.scores.fusion_rules import Templates
 from bioeval.scores.matrix import Scores
 
 

@@ -22,7 +22,7 @@ from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
 from bioeval.kernels.resampled_people import sort_by_layer, weigh_pairs
-from bioeval.scores.arrays import Templates
+from bioeval.scores.fusion_rules import Templates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
 from bioeval.scores.requirements import require_all_scores

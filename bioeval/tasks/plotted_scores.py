@@ -13,8 +13,8 @@ from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import verify
 from bioeval.results.dataset import about_attrs
 from bioeval.results.histogram import Histogram, ScoreHistograms, edges_of
-from bioeval.scores.arrays import as_distances
 from bioeval.scores.bona_fide import without_attacks
+from bioeval.scores.distances import as_distances
 from bioeval.scores.matrix import Scores
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
 from bioeval.scores.people import knows_people

@@ -24,9 +24,8 @@ from bioeval.counting.wanted_points import PointsWanted
 from bioeval.results.dataset import Scalars
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset, verification_scalars
-from bioeval.scores.arrays import Templates
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.fusion_rules import FusionRule
+from bioeval.scores.fusion_rules import FusionRule, Templates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import threads_for

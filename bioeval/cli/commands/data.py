@@ -278,7 +278,7 @@ def check_command(
 
 def _column_of_images(scores: Scores, folder: Path) -> str:
     """Return the column whose names are image files below a folder; empty for none."""
-    from bioeval.scores.labels import NAME_COLUMNS
+    from bioeval.scores.metadata import NAME_COLUMNS
     from bioeval.showing.images import Images
 
     if scores.layout == "pairs":

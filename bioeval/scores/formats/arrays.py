@@ -43,9 +43,10 @@ from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.faults import wrong_shape
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.joining import GivenSide, RowOrder
-from bioeval.scores.labels import IDS_OF_NO_PERSON, as_meta, as_subjects
+from bioeval.scores.labels import IDS_OF_NO_PERSON, as_subjects
 from bioeval.scores.making import as_ids
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import as_meta
 from bioeval.scores.names import as_names
 from bioeval.scores.people import marking
 

@@ -31,7 +31,8 @@ from bioeval.scores.formats.tables import (
     whole_floats,
 )
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
-from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS, NUMBER_COLUMNS, with_whole_numbers
+from bioeval.scores.labels import with_whole_numbers
+from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS, NUMBER_COLUMNS
 from bioeval.scores.names import NamedColumn, as_names, counts_rows, names_in_columns
 from bioeval.scores.numbering import numbering_in_other_order
 

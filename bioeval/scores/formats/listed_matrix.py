@@ -13,11 +13,12 @@ from bioeval.base.errors import DataError
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores import names as template_names
-from bioeval.scores.arrays import Mask
 from bioeval.scores.formats.faults import fault
-from bioeval.scores.labels import as_objects, natural_places
+from bioeval.scores.labels import as_objects
 from bioeval.scores.listed_templates import MOSTLY
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
+from bioeval.scores.orders import natural_places
 
 
 def matrix_of_pairs(

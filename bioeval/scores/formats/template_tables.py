@@ -14,7 +14,7 @@ from bioeval.scores.formats.faults import fault, missing
 from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.spellings import COLUMNS
 from bioeval.scores.formats.tables import Columns, Head, head_of, read_columns
-from bioeval.scores.labels import IMAGE_COLUMNS, LABEL_COLUMNS
+from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS
 
 # The columns that have a role, by their names in any case; the first name present counts.
 _ROLES = {

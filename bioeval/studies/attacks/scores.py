@@ -13,14 +13,15 @@ from bioeval.base.errors import DataError, counted, nearest_name
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.results.support import RuleOf
-from bioeval.scores.arrays import scored, with_failures
 from bioeval.scores.blocks import fused
 from bioeval.scores.bona_fide import attacks_of, species_of
 from bioeval.scores.cells import composed
+from bioeval.scores.distances import scored, with_failures
 from bioeval.scores.excluded import excluded
 from bioeval.scores.joining import joined, without_names
-from bioeval.scores.labels import ATTACK, plain
+from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import ATTACK
 from bioeval.scores.names import as_names, places
 from bioeval.scores.people import mate_cells
 from bioeval.scores.requirements import require_scores, require_subjects

@@ -25,9 +25,9 @@ from bioeval.results.dataset import about_attrs, dataset, rate
 from bioeval.results.measure import Measure
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries
-from bioeval.scores.arrays import scored
 from bioeval.scores.blocks import Block
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import People, require_people
 from bioeval.scores.requirements import require_scores

@@ -12,7 +12,8 @@ import numpy as np
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.memory import require_memory
 from bioeval.counting.thresholds import require_values
-from bioeval.scores.arrays import Mask, farthest
+from bioeval.scores.distances import farthest
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import read_rows, rows_per_block, threads_for

@@ -8,7 +8,7 @@ import numpy as np
 
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import lattice_step
+from bioeval.scores.distances import lattice_step
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people

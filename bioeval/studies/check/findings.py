@@ -9,7 +9,8 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.scores.labels import NAME_COLUMNS, plain
+from bioeval.scores.labels import plain
+from bioeval.scores.metadata import NAME_COLUMNS
 from bioeval.showing.cells import Label
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.showing.writers.lines import written

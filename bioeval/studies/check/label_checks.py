@@ -12,8 +12,9 @@ from bioeval.base.messages import Message
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
 from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.diagonal import same_labels
-from bioeval.scores.labels import NAME_COLUMNS, plain
+from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import NAME_COLUMNS
 from bioeval.scores.people import ComparedPeople, comparisons, knows_people
 from bioeval.scores.provenance import (
     counts_same,

@@ -9,8 +9,9 @@ import numpy as np
 
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.progress import reporter, stage
-from bioeval.scores.arrays import Mask, as_distances
+from bioeval.scores.distances import as_distances
 from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.requirements import require_all_scores

@@ -8,7 +8,7 @@ from typing import Any
 
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
-from bioeval.scores.labels import NAME_COLUMNS
+from bioeval.scores.metadata import NAME_COLUMNS
 from bioeval.showing.blocks import Block, Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.showing.cells import Count, Label, Number, Picture, Rate, Score, Threshold
 from bioeval.showing.header import data_fact, scores_in_words

@@ -20,8 +20,8 @@ from bioeval.results.support import RatesAtTargets, support_messages
 from bioeval.results.variables import SUPPORTED, Variable, figure
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.exclusions import Exclusion
-from bioeval.scores.labels import known_texts
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores

@@ -11,10 +11,10 @@ import numpy as np
 from bioeval.counting.identification import place_weights
 from bioeval.counting.thresholds import to_user
 from bioeval.protocol.choices import Ties
-from bioeval.scores.arrays import Mask
 from bioeval.scores.excluded import excluded
 from bioeval.scores.exclusions import NO_PERSON_TWICE
 from bioeval.scores.labels import plain
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words
 from bioeval.scores.people import knows_people

@@ -21,8 +21,9 @@ from bioeval.results.dataset import threshold_with_next
 from bioeval.results.support import beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.codes import Codes, spellings
-from bioeval.scores.labels import plain, unknown_values
+from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import unknown_values
 from bioeval.scores.people import require_people
 from bioeval.scores.provenance import Provenance, look_alike
 from bioeval.scores.requirements import require_scores

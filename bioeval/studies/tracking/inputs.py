@@ -17,7 +17,7 @@ from bioeval.base.messages import Message
 from bioeval.scores.formats.files import existing_file, read_text
 from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.formats.unknown_lists import KITTI_CLASSES
-from bioeval.scores.labels import columns_of
+from bioeval.scores.metadata import columns_of
 
 #: The order of columns, in MOTChallenge and in CityFlow, whose cameras share identities.
 Layout = Literal["motchallenge", "cityflow"]

@@ -18,8 +18,9 @@ from bioeval.protocol.loading import load
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.embedding_arrays import as_embeddings
 from bioeval.scores.joining import RowOrder
-from bioeval.scores.labels import as_labels, as_meta, as_subjects, concatenated, missing_values
+from bioeval.scores.labels import as_labels, as_subjects, concatenated, missing_values
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import as_meta
 from bioeval.scores.metrics import FloatType, Metric, kind_of_metric
 from bioeval.scores.names import as_names
 from bioeval.scores.provenance import notes_on_scores

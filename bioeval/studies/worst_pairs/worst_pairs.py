@@ -11,9 +11,9 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.results.dataset import about_attrs, dataset, variables_over, without_slashes
 from bioeval.results.variables import Variable
-from bioeval.scores.arrays import scored
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.claim_scores import deciding_tries
+from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance

@@ -19,9 +19,9 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.results.dataset import Variables, about_attrs, dataset, variables_over
 from bioeval.results.support import ALL_REJECTED, beyond_scores
-from bioeval.scores.arrays import farthest
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.codes import Codes
+from bioeval.scores.distances import farthest
 from bioeval.scores.excluded import excludes_same
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores

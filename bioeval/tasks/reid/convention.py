@@ -24,8 +24,8 @@ from bioeval.protocol.fields import CardSection, Field
 from bioeval.protocol.loading import available, load
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.excluded import excludes_same
-from bioeval.scores.labels import CAMERA_COLUMNS, known_texts
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import CAMERA_COLUMNS, known_texts
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import pairs_of_same
 

@@ -1,0 +1,101 @@
+"""Scores as distances: similarities are negated, and failed comparisons come after every score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+
+# The most steps for each score: with more, any floats would be in equal steps.
+_STEPS_PER_SCORE = 8
+
+# The largest distance of a difference from a whole number of steps, in steps.
+_STEP_ROUNDING = 1e-3
+
+
+def distance_dtype(dtype: np.dtype) -> np.dtype:
+    """Return the smaller dtype that holds scores of a dtype exactly for counting."""
+    small = dtype.itemsize <= 2 or dtype == np.float32
+    return np.dtype(np.float32 if small else np.float64)
+
+
+def with_failures(distances: np.ndarray, failed: np.ndarray) -> np.ndarray:
+    """Return distances in which failed comparisons are attempts that no threshold accepts.
+
+    Failed comparisons are +inf, after every score. An infinite score, which the infinite threshold
+    accepts, is the largest number of the dtype instead; see :func:`scored`.
+    """
+    attempts = np.minimum(distances, np.finfo(distances.dtype).max)  # NaN stays
+    attempts[failed] = np.inf
+    return attempts
+
+
+def scored(attempts: np.ndarray) -> np.ndarray:
+    """Return scores as they were before :func:`with_failures`, with NaN for failed comparisons."""
+    scores = np.where(attempts == np.inf, attempts.dtype.type(np.nan), attempts)
+    scores[attempts == np.finfo(attempts.dtype).max] = np.inf
+    return scores
+
+
+def farthest(attempts: np.ndarray) -> np.ndarray:
+    """Return distances of :func:`with_failures` with +inf for infinite scores and for failures."""
+    return np.where(attempts == np.finfo(attempts.dtype).max, np.inf, attempts)
+
+
+def as_distances(
+    raw: np.ndarray, kind: Kind, unread: Callable[[], np.ndarray] | None = None
+) -> np.ndarray:
+    """Return values as C-contiguous float32 or float64 distances, exactly.
+
+    Similarities are negated. Raise where float64 cannot represent an integer or an extended float,
+    except in the cells that `unread` returns as a mask.
+    """
+    target = distance_dtype(raw.dtype)
+    with np.errstate(over="ignore"):
+        values = np.require(raw, target, ("C", "A"))
+    if raw.dtype.itemsize >= 8 and raw.dtype != np.float64:
+        inexact = _inexact(raw, values)
+        if inexact.any() and unread is not None:
+            inexact &= ~unread()
+        if inexact.any():
+            row, column = np.unravel_index(int(np.argmax(inexact)), inexact.shape)
+            raise DataError(
+                f"{int(inexact.sum())} {raw.dtype} scores of one block of rows cannot be counted "
+                f"exactly in float64, the first is {raw[row, column]}; scale the scores (whole "
+                "numbers up to 2**53 are exact)"
+            )
+    if kind in LARGER_IS_CLOSER:
+        values = np.negative(values)
+    return values
+
+
+def _inexact(raw: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return which numbers are not represented exactly in float64."""
+    if raw.dtype.kind == "f":
+        return (values != raw) & (raw == raw)
+    if raw.dtype.kind == "u":
+        return raw > 2**53
+    return (raw > 2**53) | (raw < -(2**53))
+
+
+def lattice_step(values: np.ndarray, least: int) -> float:
+    """Return the step by which increasing scores differ, such as 0.01 of scores with two decimals.
+
+    0 if they are not in equal steps, or are fewer than `least`.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        gaps = np.diff(values)
+        step = float(gaps.min(initial=np.inf))
+        if len(values) < least or not 0 < step < np.inf:
+            return 0.0
+        steps = gaps / step
+        if not steps.sum() <= _STEPS_PER_SCORE * len(values):
+            return 0.0
+        whole_steps = np.rint(steps)
+        if not (abs(steps - whole_steps) <= _STEP_ROUNDING).all():
+            return 0.0
+        # The mean of all steps is more exact than a single step.
+        return float((values[-1] - values[0]) / whole_steps.sum())
