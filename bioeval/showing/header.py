@@ -310,6 +310,14 @@ _ENTRIES_LEFT_OUT = {
 }
 
 
+def _templates_of_attempt(attrs: Attributes) -> str:
+    if "use" in attrs:
+        return ""
+    text = _ATTEMPTS.get(attrs["templates"], "")
+    is_of_several_tasks = "systems_compared" in attrs
+    return f"verification: {text} (single-template)" if is_of_several_tasks else text
+
+
 def _fusion(attrs: Attributes) -> str:
     return fusion_in_words(str(attrs["fusion"]), str(attrs.get("kind", "")))
 
@@ -398,12 +406,7 @@ _ATTEMPTS = {
 
 #: The rules of a task in words, by their attribute.
 _RULES: dict[str, Wording] = {
-    "systems_compared": lambda attrs: (
-        ""
-        if {"convention", "sequences", "use"} & {*attrs}
-        else "verification: each attempt compares two templates (single-template)"
-    ),
-    "templates": lambda attrs: "" if "use" in attrs else _ATTEMPTS.get(attrs["templates"], ""),
+    "templates": _templates_of_attempt,
     "genuine_gallery_subjects": _size_of_gallery,
     "impostors": {
         "leave-subject-out": "impostors search without their own subject (leave-subject-out)",

@@ -114,7 +114,11 @@ def by_attempts(
             measured, notes = _measured_searches(searches, scores, wanted, search, interval)
             measures += measured
             messages += notes
-    details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
+    details = {}
+    if verifying and not scores.claims:
+        details["templates"] = "single"
+    if searching:
+        details |= {name: search[name] for name in ("rank_unit", "ties", "impostors")}
     if wanted.functions:
         codes = scores.codes
         everyone = codes.people(codes.probe, codes.gallery)
