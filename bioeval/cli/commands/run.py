@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -21,7 +21,7 @@ from bioeval.cli.undefined import require_rates
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.running import Run
+    from bioeval.cli.running import Extras, Run, System
     from bioeval.scores.matrix import Scores
     from bioeval.showing.text import Text
     from bioeval.studies.check.findings import Finding
@@ -117,9 +117,6 @@ def run_command(
     lists of scores, are further systems, whose plots are also drawn together; else FILE is the
     mask, labels, impostor scores, trials or pairs of DATA.
     """
-    from bioeval.cli.running import Extras
-    from bioeval.showing.text import say
-
     options["auc"] = not no_auc
     if "min_dcf" in options and no_auc:
         raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
@@ -129,43 +126,90 @@ def run_command(
     several = len(files) > 1
     if several and run.name_option is not None:
         raise click.UsageError(f"--name is for one system; there are {len(files)}")
-    card_options = take_card_options(options, run.settings["random_state"]) | run.take_use()
     if run.page is not None:  # all tasks share their thresholds there
         options["extra_thresholds"] = ()
-    trees: dict[str, xr.DataTree] = {}
-    plotted: dict[str, tuple[Scores, Any]] = {}
+    card_options = take_card_options(options, run.settings["random_state"]) | run.take_use()
+    names = run.names(files) if several else [None]
+    evaluated: dict[str, _Evaluated] = {}
+    for file, name in zip(files, names, strict=True):
+        system = run.read_system(file, second, name)
+        of_system = _evaluated(
+            run, system, protocol, card_options, interval, options, worst_pairs=worst, tries=tries
+        )
+        evaluated[str(of_system.scores.name)] = of_system
+    trees = {name: x.tree for name, x in evaluated.items()}
+    run.finish(trees if several else of_system.tree, _extras(run, evaluated))
+
+
+class _Evaluated(NamedTuple):
+    """The results of a system, with the scores and the card that they are of."""
+
+    scores: Scores
+    card: Any
+    tree: xr.DataTree
+    findings: list[Finding]
+    queries: list[dict[str, Any]] | None  # by rising average precision; None if not asked for
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines below the table: findings of the check, and the worst queries."""
+        for finding in self.findings:
+            if finding.check == "sentinels":
+                yield f"Scores: {finding.message}"
+            if finding.check == "labels" and finding.severity == "warning":
+                yield f"Labels: {finding.message} ({finding.where})"
+        # The tables show what the people do not support.
+        named = [x.check for x in self.findings if x.check not in ("people", "sentinels")]
+        if named:
+            yield f"Findings in labels and metadata ({', '.join(named)}): run bioeval check"
+        if self.queries is not None:
+            worst = self.queries[:_WORST]
+            words = (f"{x['query']} ({x.get('template', x['label'])})" for x in worst)
+            yield f"Worst queries (rows, from 0): {', '.join(words)}"
+
+
+def _evaluated(
+    run: Run,
+    system: System,
+    protocol: str,
+    card_options: Mapping[str, Any],
+    interval: str | None,
+    options: dict[str, Any],
+    *,
+    worst_pairs: int | None,
+    tries: int | None,
+) -> _Evaluated:
+    as_read, scores, _ = system
+    card_options = dict(card_options)
+    divided = with_gallery(protocol, scores, card_options)
+    if divided is not scores:
+        scores = as_read = divided
+    card = resolve(protocol, scores, card_options)
+    method = interval or ("people" if _has_limits(scores, card) else "none")
+    tree = _evaluation(run, scores, card, None if method == "none" else method, options)
+    if worst_pairs is not None:
+        tree = tree.assign(worst_pairs=_worst_pairs(run, as_read, card, worst_pairs))
+    if tries is not None:
+        tree = tree.assign(tries=_tries(run, scores, options["thresholds"], tries))
+    queries = _queries(tree["reid"].to_dataset(), scores) if options["per_query"] else None
+    return _Evaluated(scores, card, tree, _findings(as_read, protocol), queries)
+
+
+def _extras(run: Run, evaluated: Mapping[str, _Evaluated]) -> Extras:
+    from bioeval.cli.running import Extras
+    from bioeval.showing.text import say
+
+    several = len(evaluated) > 1
     records: dict[str, list[dict[str, Any]]] = {"check": []}
     lines: list[Text] = []
-    for file, name in zip(files, run.names(files) if several else [None], strict=True):
-        as_read, scores, _ = run.read_system(file, second, name)
-        divided = with_gallery(protocol, scores, of_system := dict(card_options))
-        if divided is not scores:
-            scores = as_read = divided
-        card = resolve(protocol, scores, of_system)
-        method = interval or ("people" if _has_limits(scores, card) else "none")
-        tree = _evaluated(run, scores, card, None if method == "none" else method, options)
-        if worst is not None:
-            tree = tree.assign(worst_pairs=_worst_pairs(run, as_read, card, worst))
-        if tries is not None:
-            tree = tree.assign(tries=_tries(run, scores, options["thresholds"], tries))
-        findings = _findings(as_read, protocol)
-        system = {"system": scores.name} if several else {}
-        records["check"] += [
-            {**system, **{x: getattr(y, x) for x in _OF_FINDING}} for y in findings
-        ]
-        system_lines = list(_lines(findings))
-        if options["per_query"]:
-            queries = _queries(tree["reid"].to_dataset(), scores)
-            records["queries"] = records.get("queries", []) + queries
-            worst_queries = [f"{x['query']} ({x.get('template', x['label'])})" for x in queries]
-            line = f"Worst queries (rows, from 0): {', '.join(worst_queries[:_WORST])}"
-            system_lines.append(line)
+    for name, system in evaluated.items():
+        of_system = {"system": name} if several else {}
+        for finding in system.findings:
+            records["check"].append(of_system | {x: getattr(finding, x) for x in _OF_FINDING})
+        if system.queries is not None:
+            records["queries"] = records.get("queries", []) + system.queries
         template = "{name:name}: {line}" if several else "{line}"
-        lines += [say(template, name=scores.name, line=x) for x in system_lines]
-        trees[str(scores.name)] = tree
-        plotted[str(scores.name)] = scores, card
-    extras = Extras(records=records, lines=lines, draw=partial(_draw, run, trees, plotted))
-    run.finish(trees if several else tree, extras)
+        lines += [say(template, name=name, line=line) for line in system.lines()]
+    return Extras(records=records, lines=lines, draw=partial(_draw, run, evaluated))
 
 
 def _worst_pairs(run: Run, scores: Scores, card: Any, number: int) -> xr.DataTree:
@@ -223,36 +267,18 @@ def _findings(scores: Scores, protocol: str) -> list[Finding]:
     return findings if codes.severity == "ok" else [*findings, codes]
 
 
-def _lines(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield one line on the findings of the check, and doubtful labels themselves."""
-    for finding in findings:
-        if finding.check == "sentinels":
-            yield f"Scores: {finding.message}"
-        if finding.check == "labels" and finding.severity == "warning":
-            yield f"Labels: {finding.message} ({finding.where})"
-    # The tables show what the people do not support.
-    named = [x.check for x in findings if x.check not in ("people", "sentinels")]
-    if named:
-        yield f"Findings in labels and metadata ({', '.join(named)}): run bioeval check"
-
-
-def _draw(
-    run: Run,
-    trees: Mapping[str, xr.DataTree],
-    evaluated: Mapping[str, tuple[Scores, Any]],
-    folder: Path,
-) -> None:
+def _draw(run: Run, evaluated: Mapping[str, _Evaluated], folder: Path) -> None:
     from bioeval.tasks.plan import kept_by_studies, resolve_card
     from bioeval.tasks.plotted_scores import plotted
 
-    for number, (name, (scores, card)) in enumerate(evaluated.items(), 1):
-        compared = scores
-        if compared.layout != "top-k":  # those that the results are over
-            compared = kept_by_studies(compared, resolve_card(compared, card))
-        begin = f"{file_stem(name) or number}-" if len(trees) > 1 else ""
-        run.draw(trees[name], folder, plotted(compared), begin)
-    if len(trees) > 1:
-        run.draw(trees, folder)
+    for number, (name, system) in enumerate(evaluated.items(), 1):
+        scores = system.scores
+        if scores.layout != "top-k":  # the results are of the scores that the card keeps
+            scores = kept_by_studies(scores, resolve_card(scores, system.card))
+        begin = f"{file_stem(name) or number}-" if len(evaluated) > 1 else ""
+        run.draw(system.tree, folder, plotted(scores), begin)
+    if len(evaluated) > 1:
+        run.draw({name: x.tree for name, x in evaluated.items()}, folder)
 
 
 def _systems_and_second(
@@ -301,7 +327,7 @@ def _has_curves(scores: Scores, card: Any) -> bool:
     )
 
 
-def _evaluated(
+def _evaluation(
     run: Run, scores: Scores, card: Any, method: str | None, evaluation_options: dict[str, Any]
 ) -> xr.DataTree:
     from bioeval.counting.thresholds import check_thresholds
