@@ -102,11 +102,7 @@ PARTITIONS = {
         doc="two parts of subjects, drawn anew in each repeat: development, to choose the "
         "threshold, and evaluation, to judge it",
         splitter="SubjectShuffleSplit",
-        arguments={
-            "n_splits": "repeats",
-            "random_state": "seed",
-            "test_size": "test_size",
-        },
+        arguments={"n_splits": "repeats", "random_state": "seed", "test_size": "test_size"},
     ),
     "experiment": PartitionKind(
         doc="the lecture's whole experiment, drawn anew in each repeat: training, validation and "
@@ -145,10 +141,7 @@ class Partition(CardSection):
         default=10,
     )
     repeats: int = card_field(
-        "how often folds or experiments are drawn; not with given folds",
-        ge=1,
-        le=10_000,
-        default=1,
+        "how often folds or experiments are drawn; not with given folds", ge=1, le=10_000, default=1
     )
     seed: int = card_field("the seed of the draws", ge=0, default=0)
     test_size: float = card_field(
@@ -273,10 +266,7 @@ class ClaimsSection(CardSection):
 
     per_probe: int = card_field("the different subjects that each probe claims", ge=1, default=1)
     genuine: float = card_field(
-        "the proportion of genuine claims among those of enrolled probes",
-        ge=0,
-        le=1,
-        default=0.5,
+        "the proportion of genuine claims among those of enrolled probes", ge=0, le=1, default=0.5
     )
     seed: int = card_field("the seed of the draws", ge=0, default=0)
 
@@ -353,10 +343,7 @@ class Uncertainty(CardSection):
         default="nadeau-bengio",
     )
     confidence: float = card_field(
-        "confidence level of the two-sided interval",
-        ge=0.5,
-        le=0.9999,
-        default=0.95,
+        "confidence level of the two-sided interval", ge=0.5, le=0.9999, default=0.95
     )
 
 
@@ -414,11 +401,7 @@ class Report(CardSection):
         default=(0.5,),
     )
     ranks: tuple[int, ...] = card_field(
-        "the ranks shown in tables",
-        distinct=True,
-        ge=1,
-        default=(1, 5, 10),
-        layouts=SEARCHABLE,
+        "the ranks shown in tables", distinct=True, ge=1, default=(1, 5, 10), layouts=SEARCHABLE
     )
 
 

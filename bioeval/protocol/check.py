@@ -9,14 +9,7 @@ from numbers import Integral, Real
 from typing import Any, NoReturn, cast
 
 from bioeval.base.errors import CardError, nearest_name
-from bioeval.protocol.card import (
-    HEAD,
-    SCHEMA_VERSION,
-    SECTIONS,
-    TASKS,
-    Protocol,
-    unused_by,
-)
+from bioeval.protocol.card import HEAD, SCHEMA_VERSION, SECTIONS, TASKS, Protocol, unused_by
 from bioeval.protocol.fields import (
     SEARCHABLE,
     Field,

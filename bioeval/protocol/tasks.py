@@ -408,9 +408,7 @@ class Reid(Retrieval):
         default="sum",
     )
     rank_k: int | None = card_field(
-        "also report the mean average precision of lists cut at this rank",
-        ge=1,
-        default=None,
+        "also report the mean average precision of lists cut at this rank", ge=1, default=None
     )
     rank_k_over: RankKOver = card_field(
         "divisor of the average precision of a cut list",
@@ -480,9 +478,7 @@ class Gom(Retrieval):
         "the thresholds, on that scale (left out: 0, 0.01 ... 1)", increasing=True, default=None
     )
     budget: int = card_field(
-        "B, the number of false retrievals at which FR reaches 1",
-        ge=1,
-        default=3000,
+        "B, the number of false retrievals at which FR reaches 1", ge=1, default=3000
     )
     variant: GomVariant = card_field(
         "the text of the paper, or the program behind its figures",

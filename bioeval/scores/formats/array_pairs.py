@@ -11,17 +11,12 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.columns import CodedSides
 from bioeval.scores.formats.array_file import IMPOSTOR, PEOPLE_NAMES, RESERVED, ArrayFile, Meta
-from bioeval.scores.formats.comparisons import (
-    in_listed_order,
-    is_lfw,
-    look_up,
-    read_comparisons,
-    read_lfw,
-)
+from bioeval.scores.formats.comparisons import is_lfw, read_comparisons, read_lfw
 from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.spellings import COLUMNS, TRIAL_NAMES
+from bioeval.scores.formats.trial_scores import in_listed_order, look_up
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores
 
@@ -31,7 +26,7 @@ _IMAGE_NUMBER = "image_number"
 _SIDES = ("subject_a", "subject_b", "template_a", "template_b")
 
 # Names of two vectors of scores, in lower case and without "scores".
-_TWO_CLASSES = (
+_NAMES_OF_CLASSES = (
     ("genuine", "impostor"), ("gen", "imp"), ("client", "impostor"), ("target", "nontarget"),
     ("mated", "nonmated"), ("match", "nonmatch"), ("same", "different"), ("intra", "inter"),
 )  # fmt: skip
@@ -41,15 +36,15 @@ _TWO_CLASSES = (
 class Trials:
     """Trials, each of two templates of one set; all arrays are (trials,)."""
 
-    enrolled: np.ndarray  # the place of the enrolled template in the set
-    probe: np.ndarray  # the place of the probe
-    genuine: np.ndarray
+    enrolled: np.ndarray  # int64: the number of the enrolled template in the set
+    probe: np.ndarray  # int64: the number of the probe
+    genuine: np.ndarray  # bool
     fold: np.ndarray | None
     missing: int  # number of trials that were left out, since a template is not in the set
 
 
 def look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_names: Any) -> Trials:
-    """Return the trials that `trials` lists, with the places of their templates in a file.
+    """Return the trials that `trials` lists, among the templates of a file.
 
     Templates are found by `template_names`, images of LFW by their subject and number.
     """
@@ -59,8 +54,7 @@ def look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_name
             "has a separate gallery"
         )
     path = existing_file(file.arguments.take("trials"))
-    names = None if template_names is None else template_names.tolist()
-    if names is None or is_lfw(path):
+    if template_names is None or is_lfw(path):
         listed = read_lfw(path)
         if _IMAGE_NUMBER not in meta or meta[_IMAGE_NUMBER].dtype.kind not in "iu":
             raise DataError(
@@ -72,13 +66,18 @@ def look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_name
         names = [f"{person} {i}" for person, i in zip(_people(file, labels), numbers, strict=True)]
     else:
         listed = read_comparisons(path, file.arguments)
+        names = template_names.tolist()
     skip = file.arguments.take("lists.missing_pairs") == "skip"
-    enrolled, probe, is_found = look_up(listed, names, skip)
+    found = look_up(listed, names, skip)
     if listed.genuine is None:
         raise fault(listed.path, "lists genuine pairs alone", "expected impostor pairs, too")
-    fold = None if listed.fold is None else listed.fold[is_found]
-    left_out = int((~is_found).sum())
-    return Trials(enrolled, probe, listed.genuine[is_found], fold, left_out)
+    return Trials(
+        found.enrolled,
+        found.probe,
+        listed.genuine[found.is_found],
+        None if listed.fold is None else listed.fold[found.is_found],
+        int((~found.is_found).sum()),
+    )
 
 
 def _people(file: ArrayFile, labels: np.ndarray) -> list[str]:
@@ -261,14 +260,14 @@ def _template_names(file: ArrayFile, pair_count: int) -> np.ndarray | CodedSides
     return CodedSides(names.tolist(), *np.ascontiguousarray(codes.T, dtype=np.int32))
 
 
-def two_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
+def vectors_of_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
     """Return the names of the arrays of genuine and impostor scores; None unless both exist."""
     vectors = {
         re.sub("scores?|[_ -]", "", name.casefold()): name
         for name, array in arrays.items()
         if array.dtype.kind in "iuf" and array.is_vector
     }
-    for genuine, impostor in _TWO_CLASSES:
+    for genuine, impostor in _NAMES_OF_CLASSES:
         if genuine in vectors and impostor in vectors:
             return vectors[genuine], vectors[impostor]
     return None

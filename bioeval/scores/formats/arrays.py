@@ -35,9 +35,9 @@ from bioeval.scores.formats.array_pairs import (
     look_up_trials,
     scores_of_pairs,
     scores_of_trials,
-    two_classes,
     two_named_vectors,
     two_vectors,
+    vectors_of_classes,
 )
 from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.faults import wrong_shape
@@ -112,8 +112,8 @@ def _by_role(file: ArrayFile, as_read: bool) -> Scores:
         return top_k_lists(file)
     if roles == ["embeddings"]:
         return _embeddings(file, as_read)
-    if not roles and (vectors_of_classes := two_classes(arrays)):
-        return two_vectors(file, *vectors_of_classes)
+    if not roles and (names_of_vectors := vectors_of_classes(arrays)):
+        return two_vectors(file, *names_of_vectors)
     if not roles:
         matrices = (k for k, v in arrays.items() if len(v.shape) == 2 and v.dtype.kind in "iuf")
         raise DataError(

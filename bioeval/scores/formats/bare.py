@@ -24,20 +24,18 @@ from bioeval.scores.embedding_arrays import (
 )
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.formats.array_file import KIND_ASSUMED
-from bioeval.scores.formats.comparisons import in_listed_order, look_up, read_comparisons
+from bioeval.scores.formats.comparisons import read_comparisons
 from bioeval.scores.formats.containers import open_npy
 from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import content, existing_file
-from bioeval.scores.formats.labels import (
-    labels_of_matrix,
-    labels_of_rows,
-)
+from bioeval.scores.formats.labels import labels_of_matrix, labels_of_rows
 from bioeval.scores.formats.layouts import first_line_of
-from bioeval.scores.formats.lists import two_classes
 from bioeval.scores.formats.options import Arguments
+from bioeval.scores.formats.scores_alone import scores_of_two_files
 from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.formats.tables import Head, read_columns
 from bioeval.scores.formats.template_tables import TemplateTable, read_templates
+from bioeval.scores.formats.trial_scores import in_listed_order, look_up
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import describe_metric
@@ -65,7 +63,7 @@ def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: b
     if impostor is None:
         return in_listed_order(path, values, arguments, options)
     impostor_values = _open_second(impostor, "a .npy file of impostor scores")
-    return two_classes(
+    return scores_of_two_files(
         path, values, impostor, _vector(impostor, impostor_values), arguments, options
     )
 

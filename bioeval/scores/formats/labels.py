@@ -24,12 +24,7 @@ from bioeval.scores.formats.faults import fault, guarded, missing
 from bioeval.scores.formats.files import content, existing_file, read_text, text_array
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import counts_columns, require_names
-from bioeval.scores.formats.tables import (
-    as_integers,
-    cells_by_column,
-    head_of,
-    whole_floats,
-)
+from bioeval.scores.formats.tables import as_integers, cells_by_column, head_of, whole_floats
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
 from bioeval.scores.labels import with_whole_numbers
 from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS, NUMBER_COLUMNS

@@ -16,14 +16,7 @@ from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import Kind
 from bioeval.scores.bona_fide import is_bona_fide
 from bioeval.scores.formats.faults import fault, missing
-from bioeval.scores.formats.layout_table import (
-    KEYED,
-    LISTS,
-    MOST_UNNAMED,
-    TRIALS,
-    Row,
-    signature,
-)
+from bioeval.scores.formats.layout_table import KEYED, LISTS, MOST_UNNAMED, TRIALS, Row, signature
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import (
     COLUMNS,

@@ -21,13 +21,7 @@ from bioeval.scores.formats.spellings import counts_columns, like_number
 from bioeval.scores.formats.tables import head_of
 from bioeval.scores.formats.template_tables import lists_templates
 from bioeval.scores.formats.unknown_lists import foreign
-from bioeval.scores.formats.wide import (
-    is_wide,
-    read_frame,
-    read_parquet,
-    read_wide,
-    with_corner,
-)
+from bioeval.scores.formats.wide import is_wide, read_frame, read_parquet, read_wide, with_corner
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import marking

@@ -368,10 +368,7 @@ def _write_parquet(scores: Scores, path: Path) -> None:
     writer = arrow.parquet.ParquetWriter
     blocks = map(arrow.table, _blocks_of_lines(scores))
     first = next(blocks)
-    with (
-        replacing(path) as part,
-        writer(str(part), first.schema, write_page_checksum=True) as out,
-    ):
+    with replacing(path) as part, writer(str(part), first.schema, write_page_checksum=True) as out:
         for table in chain([first], blocks):
             out.write_table(table)
 
