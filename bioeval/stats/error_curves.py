@@ -17,7 +17,7 @@ import numpy as np
 from bioeval.counting.points import hull_equal_errors, normalised_cost
 from bioeval.counting.wanted_points import VerificationPoints
 from bioeval.results.variables import VERIFICATION, Variable, best_values
-from bioeval.stats.people import QuadraticForms, by_subject, linear_forms, ratio
+from bioeval.stats.weighted_sums import QuadraticForms, by_subject, linear_forms, ratio
 
 #: The classes of attempts.
 AttemptClass = Literal["genuine", "impostor"]

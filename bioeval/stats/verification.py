@@ -28,7 +28,7 @@ from bioeval.stats.error_curves import (
 from bioeval.stats.genuine_rows import GenuineRows
 from bioeval.stats.limits import Limits, RateCurve, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import (
+from bioeval.stats.weighted_sums import (
     AttemptsMade,
     AttemptsOfEach,
     QuadraticForms,

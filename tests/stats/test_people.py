@@ -197,7 +197,7 @@ def test_replicates_that_need_too_much_memory_are_counted_at_selected_scores(mon
     drawn = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
     limits = []
     for columns in (1, 101, 120, 1000):  # of which a result has 101
-        monkeypatch.setattr("bioeval.stats.identification.MOST_CELLS", columns * distances)
+        monkeypatch.setattr("bioeval.stats.search_columns.MOST_CELLS", columns * distances)
         limits.append(be.open_set(scores, interval=drawn).eer_high.item())
     assert limits[1] == limits[2] == limits[3] != limits[0]
 

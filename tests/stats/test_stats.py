@@ -15,10 +15,10 @@ import bioeval as be
 from bioeval import stats
 from bioeval.counting import people as counting_people
 from bioeval.counting.people import PairCounts
-from bioeval.stats import people
+from bioeval.stats import weighted_sums
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.limits import jackknife, open_limits, percentile
-from bioeval.stats.people import QuadraticForms
+from bioeval.stats.weighted_sums import QuadraticForms
 
 # ------------------------------------------------------------------ independent attempts
 
@@ -73,7 +73,7 @@ def test_lists_and_their_parts_agree(errors, density, scale, few):
 
     Sums of few products are sparse, in 32 bits as long as these are exact.
     """
-    with mock.patch.object(people, "_FEW_PRODUCTS", (1 << 27) * few):
+    with mock.patch.object(weighted_sums, "_FEW_PRODUCTS", (1 << 27) * few):
         check_lists_and_their_parts(errors, density, scale)
 
 
@@ -118,7 +118,7 @@ def test_attempts_both_ways_are_weighed_one_way():
 @pytest.mark.slow
 @pytest.mark.parametrize("largest", [63, 64, 255, 256])
 def test_many_single_attempts_are_weighed_without_overflow(largest, monkeypatch):
-    monkeypatch.setattr(people, "_FEW_PRODUCTS", 0)
+    monkeypatch.setattr(weighted_sums, "_FEW_PRODUCTS", 0)
     weights = np.random.default_rng(2).integers(largest - 3, largest + 1, (3000, 5))
     forms, other_people = QuadraticForms(weights.astype(np.float32), 1), np.arange(1, 3000)
     single, first = np.ones(2999, dtype=np.int64), np.zeros(2999, dtype=np.int64)

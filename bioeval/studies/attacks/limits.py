@@ -17,7 +17,7 @@ from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.limits import Limits, RateCurve, limits_of_sum, made_rising
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import by_subject, ratio
+from bioeval.stats.weighted_sums import by_subject, ratio
 from bioeval.stats.weights import groups_of, kish, without_each
 from bioeval.studies.attacks.presentations import BONA_FIDE, Presentations
 from bioeval.studies.attacks.scores import (

@@ -32,7 +32,7 @@ from bioeval.scores.formats.spellings import (
 )
 from bioeval.scores.formats.tables import cells_by_column, head_of
 from bioeval.scores.names import as_names, first_twice, places
-from bioeval.stats.people import ratio
+from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.attacks.scores import (
     accepted_at,
     require_free_labels,

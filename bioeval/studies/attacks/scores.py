@@ -26,7 +26,7 @@ from bioeval.scores.names import as_names, places
 from bioeval.scores.people import mate_cells
 from bioeval.scores.requirements import require_scores, require_subjects
 from bioeval.scores.rows import distances_at
-from bioeval.stats.people import ratio
+from bioeval.stats.weighted_sums import ratio
 
 #: A warning says which species have fewer attack instruments.
 FEW_INSTRUMENTS = 10

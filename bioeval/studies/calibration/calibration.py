@@ -35,7 +35,7 @@ from bioeval.scores.rows import threads_for
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.limits import limits_of_cost, percentile, student
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, PeopleName, interval_of
-from bioeval.stats.people import bilinear_forms, linear_forms, ratio
+from bioeval.stats.weighted_sums import bilinear_forms, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, without_each
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
 from bioeval.tasks.verification_task import verification

@@ -33,11 +33,12 @@ from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import threads_for
 from bioeval.scores.symmetry import is_symmetric
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
-from bioeval.stats.identification import FEWEST, SearchColumns
 from bioeval.stats.limits import student
 from bioeval.stats.options import IntervalMethod
-from bioeval.stats.people import ratio
+from bioeval.stats.search_attempts import FEWEST
+from bioeval.stats.search_columns import SearchColumns
 from bioeval.stats.verification import VerificationColumns
+from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.compare.results import NEW_PEOPLE, NONE, THIS_GALLERY, SystemMeasure
 from bioeval.studies.compare.wanted import (
     AT_THRESHOLD,

@@ -14,8 +14,8 @@ from bioeval.base.progress import rows_reported_to
 from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.results.variables import QUERY_MEANS, VARIABLES
 from bioeval.scores.matrix import Scores
-from bioeval.stats.identification import FEWEST
 from bioeval.stats.options import IntervalMethod
+from bioeval.stats.search_attempts import FEWEST
 from bioeval.studies.compare.measures import (
     MeasuredSystem,
     as_whole_numbers,

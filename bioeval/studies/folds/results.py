@@ -30,8 +30,8 @@ from bioeval.results.variables import (
 )
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.people import ratio
 from bioeval.stats.repeated import attrs_of_interval
+from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.folds.options import FoldOptions, FoldTask
 from bioeval.studies.folds.splits import SplitPlan
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from bioeval.base.random import Stream
 from bioeval.stats.limits import Limits, limits_of_rate, limits_of_sum
-from bioeval.stats.people import PeopleCounts, ratio
+from bioeval.stats.people import PeopleCounts
 from bioeval.stats.simultaneous import letters_of
+from bioeval.stats.weighted_sums import ratio
 from bioeval.stats.weights import without_each
 
 #: Number of permutations of the test.

@@ -23,8 +23,9 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.limits import Limits
 from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import PeopleCounts, people_counts, ratio
+from bioeval.stats.people import PeopleCounts, people_counts
 from bioeval.stats.simultaneous import Differences, discordant, least_discordant
+from bioeval.stats.weighted_sums import ratio
 from bioeval.stats.weights import without_each
 from bioeval.studies.groups.differences import (
     MOST_TESTED,

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
-from bioeval.stats.people import ratio
+from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.tracking.inputs import BoxRows, Pair
 
 #: The distractor classes of MOT16 and later, whose matched result boxes are removed. In MOT20, they

@@ -18,7 +18,7 @@ from bioeval.base.messages import Message
 from bioeval.results.variables import Variable
 from bioeval.stats.limits import student
 from bioeval.stats.options import IntervalMethod
-from bioeval.stats.people import ratio
+from bioeval.stats.weighted_sums import ratio
 
 #: The counts of a sequence, or their sums over sequences, by name; ``overlap`` is the sum of IoU
 #: over the matches. Each count is a number, or an array.

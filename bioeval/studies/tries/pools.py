@@ -13,7 +13,7 @@ from bioeval.scores.disjoint import disjoint_among, distinct_pairs
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import among_distances, blocks_of, threads_for
 from bioeval.stats.limits import RateCurve
-from bioeval.stats.people import ratio
+from bioeval.stats.weighted_sums import ratio
 from bioeval.stats.weights import without_each
 from bioeval.studies.assurance.limits import Judged
 

@@ -29,7 +29,7 @@ from bioeval.scores.provenance import Provenance, unknown_notes
 from bioeval.scores.requirements import require_all_scores, require_subjects
 from bioeval.scores.rows import among_distances, blocks_of, threads_for
 from bioeval.showing.messages import warns_of_doubts
-from bioeval.stats.people import ratio
+from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.zoo.existence import (
     GROUPS,
     LEAST_SUBJECTS,

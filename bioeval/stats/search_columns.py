@@ -1,0 +1,314 @@
+"""Rates of identification in columns, without each person or with people drawn again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import counted
+from bioeval.base.messages import Message
+from bioeval.base.progress import stage
+from bioeval.counting.identification import Searches
+from bioeval.counting.left_out import LeftOut
+from bioeval.protocol.choices import ImpostorProbes, Ties
+from bioeval.results.variables import RANKS
+from bioeval.stats.curve_limits import CurveLimits, grid_of
+from bioeval.stats.error_curves import ErrorColumns, ErrorsByRow, corrected_to
+from bioeval.stats.limits import Limits, RateCurve, percentile
+from bioeval.stats.options import IntervalMethod
+from bioeval.stats.search_attempts import (
+    FEWEST,
+    AttemptsOfPeople,
+    RatesByRow,
+    SearchesOfClass,
+    SearchingPeople,
+    impostor_attempts_of_new_people,
+    rank_changes,
+)
+
+#: The most rates, by distance and person or replicate, that are in memory: enough for about 4,000
+#: searches of 1,000 people.
+MOST_CELLS = 1 << 23
+
+
+_UNKNOWN: Limits = (np.array(np.nan), np.array(np.nan))
+
+
+class LimitsAtRank(NamedTuple):
+    """The limits of rates at a rank, along the curve and at operating points."""
+
+    dir: Limits  # (thresholds,)
+    dir_at_far: Limits  # (FAR targets,)
+    eer: Limits  # NaN at ranks above 1
+
+
+@dataclass(eq=False)
+class SearchColumns:
+    """Rates of identification in columns: of all people, then without each person or resampled."""
+
+    options: IntervalMethod
+    genuine: AttemptsOfPeople
+    impostor: AttemptsOfPeople
+    people: int  # number of people who can be left out
+    new_people: bool  # whether a person leaves the gallery, too
+    has_failed: bool  # whether the comparison of a search failed, so that its distance is NaN
+    highest_rank: int  # the last rank whose changes are known
+    weights: np.ndarray | None = None  # (people, 1 + replicates); None for the jackknife
+
+    @classmethod
+    def for_new_people(
+        cls,
+        searches: Searches,
+        ties: Ties,
+        options: IntervalMethod,
+        impostors: ImpostorProbes = "auto",
+        *,
+        left_out: LeftOut,
+    ) -> SearchColumns:
+        """Return the rates without each person of `left_out`, as a probe and in the gallery."""
+        no_person = np.zeros(left_out.people, dtype=bool)
+        people = SearchingPeople(left_out.person, no_person, both_sides=True)
+        mated = SearchesOfClass.mated(searches, ties, people.person)
+        non_mated = SearchesOfClass.non_mated(searches, impostors, people.person)
+        return cls(
+            options,
+            people.attempts(mated, rank_changes(searches, left_out, ties)),
+            impostor_attempts_of_new_people(people, non_mated, left_out),
+            people=people.number,
+            new_people=True,
+            has_failed=_has_failed(searches, mated, non_mated),
+            highest_rank=left_out.ranks,
+        )
+
+    @classmethod
+    def for_probes(
+        cls,
+        searches: Searches,
+        ties: Ties,
+        options: IntervalMethod,
+        impostors: ImpostorProbes = "auto",
+        *,
+        subjects: np.ndarray | None,
+    ) -> SearchColumns:
+        """Return the rates without the probes of each person, in the same gallery, or resampled.
+
+        `subjects` has the subject of each probe, negative for a probe of no person.
+        """
+        if subjects is None:
+            raise TypeError(f"{options.method} intervals need the subjects of the probes")
+        codes, person = np.unique(subjects, return_inverse=True)
+        people = SearchingPeople(person.reshape(-1), codes < 0, both_sides=False)
+        mated = SearchesOfClass.mated(searches, ties, people.person)
+        non_mated = SearchesOfClass.non_mated(searches, impostors, people.person)
+        return cls(
+            options,
+            people.attempts(mated),
+            people.attempts(non_mated),
+            people=people.number,
+            new_people=False,
+            has_failed=_has_failed(searches, mated, non_mated),
+            highest_rank=np.iinfo(np.int64).max,
+            weights=options.weights(len(codes), codes < 0) if options.resamples else None,
+        )
+
+    @cached_property
+    def grid(self) -> np.ndarray:
+        """Increasing finite distances along the curves: all, or a selection if people are many."""
+        distances = self.genuine.hits.distance, self.impostor.hits.distance
+        grid = np.unique(np.concatenate(distances))
+        columns = len(self.genuine.attempts_lost) if self.weights is None else self.weights.shape[1]
+        if len(grid) * columns > MOST_CELLS:
+            grid = np.union1d(*map(grid_of, distances))
+        return grid[np.isfinite(grid)]
+
+    @cached_property
+    def _every_score(self) -> bool:
+        distances = np.append(self.genuine.hits.distance, self.impostor.hits.distance)
+        return len(np.unique(distances[np.isfinite(distances)])) == len(self.grid)
+
+    def _errors(self, rank: int) -> ErrorColumns:
+        """Return FAR and 1 - DIR at a rank along the grid; replicates store equal rows once."""
+        genuine = self.genuine.up_to_rank(rank)
+        if (false_accepts := self._far_by_row) is not None:
+            assert self.weights is not None
+            detected = genuine.by_row(self.grid, self.weights)
+            return ErrorsByRow(
+                false_accepts.rates,
+                1 - detected.rates,
+                self.has_failed,
+                far_row=false_accepts.row_at_point,
+                frr_row=detected.row_at_point,
+            )
+        missed = 1 - genuine.columns("distance", self.grid, self.weights)
+        return ErrorColumns(self._far, missed, self.has_failed)
+
+    @cached_property
+    def _far(self) -> np.ndarray:
+        return self.impostor.columns("distance", self.grid, self.weights)
+
+    @cached_property
+    def _far_by_row(self) -> RatesByRow | None:
+        """FAR of replicates, with equal rows stored once; None if the grid is a selection."""
+        if self.weights is None or not self._every_score or not len(self.grid):
+            return None
+        return self.impostor.by_row(self.grid, self.weights)
+
+    @cached_property
+    def _far_limits(self) -> RateCurve:
+        return self._rate_curve(self.impostor, self._far)
+
+    def _rate_curve(
+        self, attempts: AttemptsOfPeople, columns: np.ndarray, rates: np.ndarray | None = None
+    ) -> RateCurve:
+        if self.weights is not None:
+            return RateCurve.from_replicates(
+                columns, attempts.units, self.options.confidence, rates
+            )
+        number = float(attempts.attempts_of_each.sum())
+        independent = attempts.units, attempts.sides, attempts.fewest_units
+        return self.options.rate_curve(columns, number, *independent)
+
+    def curve(self, rank: int = 1) -> CurveLimits:
+        """Return FAR and 1 - DIR at a rank, along the grid, with their limits."""
+        errors = self._errors(rank)
+        return CurveLimits(
+            errors,
+            self._every_score,
+            self._far_limits,
+            self._rate_curve(self.genuine, errors.frr),
+            self.options.confidence,
+        )
+
+    def hits_of_each(self, rank: int, far: float | None = None) -> np.ndarray:
+        """Return the number of hits of each person up to a rank, (people,).
+
+        With a `far`, hits count up to the loosest threshold that has at most this FAR.
+        """
+        hits = self.genuine.hits.up_to_rank(rank)
+        if far is not None:
+            nearest = np.sort(self.impostor.hits.distance)
+            fars = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
+            # The first threshold whose FAR is too high; NaN if there is none.
+            loose = np.append(nearest, np.nan)[(fars <= far).sum()]
+            hits = hits.select(
+                ~np.isnan(hits.distance) if np.isnan(loose) else hits.distance < loose
+            )
+        return np.bincount(hits.person, hits.weight, minlength=len(self.genuine.attempts_of_each))
+
+    def cms(self, ranks: np.ndarray) -> np.ndarray:
+        """Return CMS at increasing ranks, (ranks, columns); NaN at ranks whose CMS is unknown."""
+        rates = self.genuine.columns("rank", ranks.astype(np.float64), self.weights)
+        return np.where((ranks <= self.highest_rank)[:, None], rates, np.nan)
+
+    @cached_property
+    def _cms_limits(self) -> RateCurve:
+        ranks = grid_of(self.genuine.hits.rank)
+        return self._rate_curve(self.genuine, self.cms(ranks[ranks <= self.highest_rank]))
+
+    def limits_at_ranks(self, ranks: np.ndarray, cms: np.ndarray) -> Limits:
+        """Return the limits of CMS at ranks, whose values are given."""
+        return self._cms_limits.limits_at(np.where(ranks <= self.highest_rank, cms, np.nan))
+
+    @stage("intervals of the curves")
+    def limits(self, dataset: xr.Dataset) -> dict[str, Limits]:
+        """Return the limits of an open-set result, at the ranks that tables show."""
+        limits_at = self._jackknife_limits if self.weights is None else self._replicate_limits
+        dir_limits = np.full((2, *dataset["dir"].shape), np.nan)
+        at_far_limits = np.full((2, *dataset["dir_at_far"].shape), np.nan)
+        eer_limits = _UNKNOWN
+        for rank in {*RANKS} & {*dataset["rank"].values[: self.highest_rank].tolist()}:
+            limits = limits_at(rank, dataset)
+            dir_limits[:, :, rank - 1] = limits.dir
+            at_far_limits[:, :, rank - 1] = limits.dir_at_far
+            if rank == 1:
+                eer_limits = limits.eer
+        return {
+            "far": self._limits_of_far(dataset["far"].values),
+            "frr": _complement((dir_limits[0, :, 0], dir_limits[1, :, 0])),
+            "dir": (dir_limits[0], dir_limits[1]),
+            "dir_at_far": (at_far_limits[0], at_far_limits[1]),
+            "eer": eer_limits,
+        }
+
+    def _limits_of_far(self, far: np.ndarray) -> Limits:
+        if self.weights is None:
+            return self._far_limits.limits_at(far)
+        columns = self._far if self._far_by_row is None else self._far_by_row.rates
+        return self._rate_curve(self.impostor, columns, far).limits_at(far)
+
+    def _jackknife_limits(self, rank: int, dataset: xr.Dataset) -> LimitsAtRank:
+        """Return the limits at a rank of `dataset`, which has the result at all ranks."""
+        curve = self.curve(rank)
+        missed = 1 - dataset["dir"].values[:, rank - 1]
+        targets = dataset["far_target"].values
+        _, at_far = self.at_targets(curve, targets, dataset["dir_at_far"].values[:, rank - 1])
+        eer_limits = _UNKNOWN
+        if rank == 1 and len(self.grid):
+            eers = corrected_to(float(dataset["eer"]), curve.curve.equal_error())
+            eer_limits = curve.at_equal_error(eers)
+        return LimitsAtRank(_complement(curve.frr.limits_at(missed)), at_far, eer_limits)
+
+    def _replicate_limits(self, rank: int, dataset: xr.Dataset) -> LimitsAtRank:
+        """Return the limits at a rank of `dataset`, which has the result at all ranks."""
+        errors = self._errors(rank)
+        confidence = self.options.confidence
+        missed = 1 - dataset["dir"].values[:, rank - 1]
+        curve = self._rate_curve(self.genuine, errors.frr, missed)
+        targets = dataset["far_target"].values
+        detected = self._dir_at_targets(errors, targets, dataset["dir_at_far"].values[:, rank - 1])
+        eer_limits = _UNKNOWN
+        if rank == 1 and len(self.grid):
+            eers = corrected_to(float(dataset["eer"]), errors.equal_error())
+            units = min(self.genuine.units, self.impostor.units)
+            eer_limits = percentile(eers, confidence, units)
+        at_far = percentile(detected, confidence, self.genuine.units)
+        return LimitsAtRank(_complement(curve.limits_at(missed)), at_far, eer_limits)
+
+    def _dir_at_targets(
+        self, errors: ErrorColumns, targets: np.ndarray, values: np.ndarray
+    ) -> np.ndarray:
+        """Return DIR at FAR targets, (targets, columns), with a threshold chosen in each column.
+
+        `values` (targets,) are the exact values of the first column.
+        """
+        missed = [errors.frr_at_far(float(x), self._every_score) for x in targets]
+        return corrected_to(values, 1 - np.reshape(missed, (len(targets), errors.far.shape[1])))
+
+    def at_targets(
+        self, curve: CurveLimits, targets: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, Limits]:
+        """Return DIR at FAR targets, (targets, columns), and its limits.
+
+        `values` (targets,) are the exact values of the first column.
+        """
+        rates = curve.curve
+        columns = self._dir_at_targets(rates, targets, values)
+        rows = (rates.far[:, :1] <= targets).sum(axis=0) - 1
+        limits = curve.at_targets("far", 1 - columns, [*map(rates.at_row, rows)])
+        return columns, _complement(limits)
+
+    def messages(self, ranks: int) -> list[Message]:
+        """Return messages on intervals that are missing or not reliable."""
+        if self.new_people and self.people < FEWEST:
+            reason = f"{counted(self.people, 'subjects')}, and at least {FEWEST} are needed"
+            return [Message("no-interval", of="rates for new people", why=reason)]
+        remarks = [] if self.new_people else self.options.groups(self.people)
+        remarks += self.options.few_people(self.people)
+        if self.highest_rank < ranks:
+            ranks_above = f"ranks above {self.highest_rank:,}"
+            remarks.append(Message("no-interval", of=ranks_above, why="it needs more memory"))
+        return remarks
+
+
+def _complement(limits: Limits) -> Limits:
+    low, high = limits
+    return 1 - high, 1 - low
+
+
+def _has_failed(searches: Searches, mated: SearchesOfClass, non_mated: SearchesOfClass) -> bool:
+    distances = searches.mate[mated.probe], non_mated.hits.distance
+    return any(bool(np.isnan(x).any()) for x in distances)

@@ -1,0 +1,292 @@
+"""Sums of attempts at weights of people, and sums without each person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from typing import Self
+
+import numpy as np
+import scipy
+
+from bioeval.counting.people import PairCounts
+from bioeval.kernels.resampled_people import sort_by_layer, weigh_pairs
+from bioeval.stats.weights import groups_of_people, without_each
+
+# The most columns of weights in a tile.
+_TILE = 256
+
+# Up to this number of products, no loop is used that may have to be compiled.
+_FEW_PRODUCTS = 1 << 27
+
+# The number of columns in a tile is a multiple of the lanes of an instruction.
+_LANES = 32
+
+# If fewer than one cell in this number is not 0, a sparse product is faster than a dense one, whose
+# threads wait for each other.
+_SPARSE = 10
+
+# The most values of curves without some people, which fit into the cache.
+_CURVES_AT_ONCE = 1 << 19
+
+# The most values of a temporary array.
+VALUES_AT_ONCE = 1 << 22
+
+
+class QuadraticForms:
+    """Sums of ``w_a w_b`` over the attempts between ``a`` and ``b``, for each column of weights.
+
+    `weights` are whole numbers, float32 (subjects, columns). `totals`, float64 (layers, columns),
+    has a sum for each layer, such as the attempts between two thresholds. `of_layer` (counted
+    layers,) gives the layer of `totals` for each counted layer; None: the same. If attempts are the
+    same in both directions (`both_ways`), one direction is weighed and doubled.
+    """
+
+    def __init__(
+        self,
+        weights: np.ndarray,
+        layers: int,
+        of_layer: np.ndarray | None = None,
+        *,
+        both_ways: bool = False,
+    ):
+        self.weights, self.layers, self._of_layer = weights, layers, of_layer
+        self._both_ways = both_ways
+        self._largest = int(weights.max(initial=1))
+        dtype = np.uint8 if self._largest <= np.iinfo(np.uint8).max else np.uint32
+        self._tiles = _padded_tiles(weights.astype(dtype))
+        tiles, _, width = self._tiles.shape
+        self._totals = np.zeros((tiles, self.layers, width))
+        self._sums = np.zeros((tiles, width), dtype=np.uint16)
+        self._products = 0  # products of attempts and columns added so far
+        self._on_one_thread = False  # whether other threads have work of their own
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The sums of each layer and column."""
+        totals = np.concatenate(list(self._totals), axis=1)
+        if self._both_ways:
+            totals *= 2
+        return totals[:, : self.weights.shape[1]]
+
+    def fresh(self) -> QuadraticForms:
+        empty = copy(self)
+        empty._totals = np.zeros_like(self._totals)
+        empty._sums = np.zeros_like(self._sums)
+        empty._products = 0
+        empty._on_one_thread = True
+        return empty
+
+    def merge(self, other: QuadraticForms) -> None:
+        self._totals += other._totals
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts, each between two subjects."""
+        if self._both_ways:
+            pairs = pairs.one_way
+        layer = pairs.layer if self._of_layer is None else self._of_layer[pairs.layer]
+        subjects, columns = self.weights.shape
+        self._products += len(layer) * columns
+        if max(self._products, subjects**2 * columns) <= _FEW_PRODUCTS:
+            self._add_few(pairs, layer)
+            return
+        entries = pairs.claimed_person, layer, pairs.count
+        by_layer = tuple(map(np.empty_like, entries))
+        sort: Callable[..., None] = sort_by_layer
+        weigh: Callable[..., None] = weigh_pairs
+        if self._on_one_thread:
+            sort = sort_by_layer.on_one_thread
+            weigh = weigh_pairs.on_one_thread
+        sort(pairs.probe_people, pairs.starts, self.layers, entries, by_layer)
+        weigh(
+            pairs.probe_people,
+            pairs.starts,
+            by_layer,
+            self._tiles,
+            self._largest,
+            self._totals,
+            self._sums,
+        )
+
+    def _add_few(self, pairs: PairCounts, layer: np.ndarray) -> None:
+        """Add attempts by a sparse product, for which nothing is compiled."""
+        columns = self.weights.shape[1]
+        subjects = len(self.weights)
+        probe, claimed = pairs.probe_person, pairs.claimed_person
+        # The product of two weights is computed once for both directions of a pair.
+        key = np.minimum(probe, claimed).astype(np.int64) * subjects + np.maximum(probe, claimed)
+        distinct, pair = np.unique(key, return_inverse=True)
+        # Whole numbers below 2^24 are exact in float32.
+        exact = float(pairs.count.sum()) * self._largest**2 < 1 << 24
+        dtype = np.float32 if exact else np.float64
+        # (layers, distinct pairs) @ (distinct pairs, columns)
+        counts = scipy.sparse.csr_array(
+            (pairs.count.astype(dtype), (layer, pair)), shape=(self.layers, len(distinct))
+        )
+        probe, claimed = np.divmod(distinct, subjects)
+        width = self._tiles.shape[2]
+        for tile in range(len(self._tiles)):
+            weights = self.weights[:, tile * width : min((tile + 1) * width, columns)]
+            weights = np.ascontiguousarray(weights, dtype)
+            products = weights[probe] * weights[claimed]
+            self._totals[tile, :, : weights.shape[1]] += counts @ products
+
+
+def _padded_tiles(columns: np.ndarray) -> np.ndarray:
+    """Return an array (rows, columns) as tiles of columns; the last tile is padded with 0."""
+    rows, number = columns.shape
+    tiles = max(1, -(-number // _TILE))
+    width = -(-number // (tiles * _LANES)) * _LANES
+    padded = np.zeros((rows, tiles * width), dtype=columns.dtype)
+    padded[:, :number] = columns
+    return np.ascontiguousarray(np.moveaxis(padded.reshape(rows, tiles, width), 1, 0))
+
+
+def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return ``sum_a counts[t, a] w_a`` for each column of weights, (layers, columns).
+
+    `counts` is (layers, subjects), `weights` (subjects, columns).
+    """
+    forms = np.empty((len(counts), weights.shape[1]))
+    matrix = counts.astype(np.float64)
+    # Sums of whole numbers are exact in any order.
+    if np.count_nonzero(matrix) * _SPARSE < matrix.size and (matrix == np.floor(matrix)).all():
+        matrix = scipy.sparse.csr_array(matrix)
+    step = max(1, VALUES_AT_ONCE // max(len(weights), 1))
+    for low in range(0, weights.shape[1], step):
+        columns = slice(low, low + step)
+        forms[:, columns] = matrix @ weights[:, columns].astype(np.float64)
+    return forms
+
+
+def bilinear_forms(
+    left: np.ndarray, right: np.ndarray, counts: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Return ``sum counts w_left w_right`` for every column of weights (subjects, columns).
+
+    `left` and `right` are the subjects of the counts, which may be fractions.
+    """
+    subjects = len(weights)
+    # w' T w for each column w, with T (subjects, subjects), for some columns at a time.
+    table = scipy.sparse.csr_array((counts, (left, right)), shape=(subjects, subjects))
+    forms = np.empty(weights.shape[1])
+    step = max(1, VALUES_AT_ONCE // max(subjects, 1))
+    for low in range(0, weights.shape[1], step):
+        columns_of_weights = weights[:, low : low + step].astype(np.float64)
+        forms[low : low + step] = ((table @ columns_of_weights) * columns_of_weights).sum(axis=0)
+    return forms
+
+
+def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return ``part / whole``, NaN where `whole` is 0."""
+    with np.errstate(invalid="ignore"):
+        return part / np.where(whole > 0, whole, np.nan)
+
+
+def by_subject(
+    values: np.ndarray,
+    subjects: np.ndarray,
+    thresholds: np.ndarray,
+    number_of_subjects: int,
+    weights: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the number of values of each subject between consecutive increasing thresholds.
+
+    Row ``i`` of the result, of shape (t + 1, number_of_subjects), is above ``thresholds[i - 1]``
+    and not above ``thresholds[i]``.
+    """
+    layer = np.searchsorted(thresholds, values)
+    # A cell of the flat result for each value.
+    size = (len(thresholds) + 1) * number_of_subjects
+    counts = np.bincount(layer * number_of_subjects + subjects, weights, minlength=size)
+    return counts.reshape(len(thresholds) + 1, number_of_subjects)
+
+
+class AttemptsMade:
+    """A consumer of impostor counts: the attempts of each person."""
+
+    def __init__(self, people: int):
+        #: Attempts of each person: as a probe, and as the person claimed.
+        self.made = np.zeros((2, people), dtype=np.int64)
+
+    def fresh(self) -> Self:
+        empty = copy(self)
+        empty.made = np.zeros_like(self.made)
+        return empty
+
+    def merge(self, other: Self) -> None:
+        self.made += other.made
+
+    def add(self, pairs: PairCounts) -> None:
+        people = pairs.probe_person, pairs.claimed_person
+        for attempts, person in zip(self.made, people, strict=True):
+            attempts += np.bincount(person, pairs.count, len(attempts)).astype(np.int64)
+
+
+class AttemptsOfEach(AttemptsMade):
+    """A consumer of impostor counts: the attempts of each person, on either side, by layer.
+
+    `group` has the index of each subject, or of the group of people with which the subject is left
+    out. Templates of no person, such as distractors, are never left out, and have the index
+    `groups`.
+    """
+
+    def __init__(self, no_person: np.ndarray, layers: int):
+        super().__init__(len(no_person))
+        self.group, self.groups = groups_of_people(no_person)
+        self._all = np.zeros(layers, dtype=np.int64)  # attempts in each layer
+        #: Attempts in which each group takes part; the last column is for no person.
+        self._each = np.zeros((layers, self.groups + 1), dtype=np.int64)
+
+    def fresh(self) -> Self:
+        empty = super().fresh()
+        empty._all = np.zeros_like(self._all)
+        empty._each = np.zeros_like(self._each)
+        return empty
+
+    def merge(self, other: Self) -> None:
+        super().merge(other)
+        self._all += other._all
+        self._each += other._each
+
+    def add(self, pairs: PairCounts) -> None:
+        super().add(pairs)
+        probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
+        is_other_group = probe != claimed
+        np.add.at(self._all, pairs.layer, pairs.count)
+        np.add.at(self._each, (pairs.layer, probe), pairs.count)
+        # An attempt within a group is counted once.
+        index = pairs.layer[is_other_group], claimed[is_other_group]
+        np.add.at(self._each, index, pairs.count[is_other_group])
+
+    def accepts_of_each(self, layer: int) -> np.ndarray:
+        """Return the attempts of each group up to a layer; none for layer -1."""
+        return self._each[: layer + 1, :-1].sum(axis=0)
+
+    def curves(
+        self, genuine: tuple[np.ndarray, np.ndarray], thresholds: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield accepted impostor and genuine attempts, for some groups at a time.
+
+        Both are (layers, 1 + groups), up to each layer: all attempts, and without each group.
+        `genuine` are distances and subjects.
+        """
+        values, people = genuine
+        layer = np.searchsorted(thresholds, values)
+        group = self.group[people]
+        layers = len(self._all)
+        genuine_by_layer = np.bincount(layer, minlength=layers)
+        step = max(1, _CURVES_AT_ONCE // layers)
+        for low in range(0, max(self.groups, 1), step):
+            groups_at_once = min(low + step, self.groups) - low
+            is_in_groups = (group >= low) & (group < low + groups_at_once)
+            cell = layer[is_in_groups] * groups_at_once + group[is_in_groups] - low
+            # Both (layers, groups at once): attempts in which each of these groups takes part.
+            genuine_of_group = np.bincount(cell, minlength=layers * groups_at_once).reshape(
+                layers, groups_at_once
+            )
+            impostor_of_group = self._each[:, low : low + groups_at_once]
+            yield (
+                np.cumsum(without_each(impostor_of_group, self._all), axis=0),
+                np.cumsum(without_each(genuine_of_group, genuine_by_layer), axis=0),
+            )
