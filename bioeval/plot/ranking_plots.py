@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,22 +13,20 @@ from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import short_name
 from bioeval.plot import plot_style
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import CURVE, Style, styled
+from bioeval.plot.plot_style import CURVE, RGB, Style, styled
 from bioeval.plot.systems import as_plot_text, labels_of, pick
 from bioeval.showing.text import Text, say
-from bioeval.studies.compare.outcomes import measures_of
+from bioeval.studies.compare.outcomes import MeasureOfSystems, measures_of
 
-# Inches: the width, the height without rows, the height of a row, and the limits of the height.
-WIDTH, HEIGHT_WITHOUT_ROWS, HEIGHT_OF_ROW = 9.6, 1.9, 0.36
+WIDTH, HEIGHT_WITHOUT_ROWS, HEIGHT_OF_ROW = 9.6, 1.9, 0.36  # of the figure, in inches
 LEAST_HEIGHT, MOST_HEIGHT = 3.0, 14.0
 
-# The width of the panel of values relative to the panel of ranks; and the most letters of a name,
-# by whether the figure is narrow.
-VALUES_TO_RANKS, LONGEST_NAME = 1.9, {False: 28, True: 14}
+VALUES_TO_RANKS = 1.9  # width of the panel of values, relative to the panel of ranks
+LONGEST_NAME = {False: 28, True: 14}  # letters of a name, by whether the figure is narrow
 
-# The axis of ranks: the width of a bar of one rank, the width of a letter behind it as a part of
-# the axis, and the most numbers.
-WIDTH_OF_RANK, WIDTH_OF_LETTER, MOST_TICKS = 0.7, 0.06, 6
+WIDTH_OF_RANK = 0.7  # width of the bar of a single rank, in ranks
+WIDTH_OF_LETTER = 0.06  # width of a letter behind a bar, as a part of the axis
+MOST_TICKS = 6  # numbers on the axis of ranks
 
 
 @styled
@@ -59,62 +58,81 @@ def ranking(
     if require_text("measure", measure):
         require_choice("measure", measure, list(by_name))
     ranked = by_name[measure or next(iter(by_name))]
-    order = [i for i in ranked.order if not np.isnan(ranked.number("", i))]
-    number_of_systems, is_narrow = len(order), Style.look.is_narrow
-    height = np.clip(
-        HEIGHT_WITHOUT_ROWS + HEIGHT_OF_ROW * number_of_systems, LEAST_HEIGHT, MOST_HEIGHT
-    )
+    rows = _rows(ranked)
+    height = np.clip(HEIGHT_WITHOUT_ROWS + HEIGHT_OF_ROW * len(rows), LEAST_HEIGHT, MOST_HEIGHT)
     plot = Display(results, ax, style, (WIDTH, float(height)))
     left, right = plot.ax_, plot.divide(1, 2, width_ratios=(VALUES_TO_RANKS, 1))
-    if not order:
+    if not rows:
         plot.empty(say("{measure} is not defined", measure=ranked.name))
         right.set_axis_off()
         return plot
-    value, value_low, value_high, rank_low, rank_high = (
-        np.array([ranked.number(name, i) for i in order])
-        for name in ("", "low", "high", "rank_low", "rank_high")
-    )
-    # A system has its colour in all plots of the same systems, whatever its rank.
-    labels = labels_of(ranked.systems, ranked.systems)
-    system_colours = [Style.colour(i, names=(name,)) for i, name in enumerate(ranked.systems)]
-    colours = [system_colours[i] for i in order]
-    longest = LONGEST_NAME[is_narrow]
-    shown_names = [labels.get(ranked.systems[i], ranked.systems[i]) for i in order]
-    names = [as_plot_text(short_name(name, longest)) for name in shown_names]
-    for axes, row_names in ((left, names), (right, [""] * number_of_systems)):
-        axes.set(ylim=(number_of_systems - 0.5, -0.5))
-        axes.set_yticks(range(number_of_systems), row_names)
+    for axes, names in ((left, [row.name for row in rows]), (right, [""] * len(rows))):
+        axes.set(ylim=(len(rows) - 0.5, -0.5))
+        axes.set_yticks(range(len(rows)), names)
         axes.tick_params(axis="y", length=0)
-    left.hlines(
-        range(number_of_systems), value_low, value_high, color=colours, linewidth=CURVE, zorder=2
-    )
-    points: dict[str, Any] = {"color": colours, "s": 42, "zorder": 3, **style}
-    left.scatter(value, range(number_of_systems), **points)
-    left.margins(x=0.04)
+    _draw_values(left, rows, style)
     if ranked.scalar.kind == "rate":
         left.xaxis.set_major_formatter(plot_style.in_per_cent)
-    bar_colours: Any = [
-        colour if low == 1 else Style.rule for low, colour in zip(rank_low, colours, strict=True)
-    ]
-    width_of_bars, start_of_bars = (
-        rank_high - rank_low + WIDTH_OF_RANK,
-        rank_low - WIDTH_OF_RANK / 2,
-    )
-    bars = right.barh(
-        range(number_of_systems), width_of_bars, 0.5, start_of_bars, color=bar_colours, zorder=2
-    )
-    letters = [ranked.letters(i) for i in order]
-    right.bar_label(bars, letters, padding=4, fontsize=Style.look.small, color=Style.text)
-    right.set_xlim(
-        0.5, number_of_systems + 0.5 + WIDTH_OF_LETTER * number_of_systems * max(map(len, letters))
-    )
-    right.set_xticks(range(1, number_of_systems + 1, -(-number_of_systems // MOST_TICKS)))
+    _draw_ranks(right, rows)
     better = "larger" if ranked.scalar.larger_is_better else "smaller"
     label = say("{measure} ({better} is better)", measure=ranked.name, better=better)
     level: Text = ""
     if ranked.limited:
         level = say("{level:rate} intervals", level=float(ds.attrs["confidence"]))
     plot.finish(plot.of_system(say("Ranking by {measure}", measure=ranked.name)), [level], label)
-    note = "" if is_narrow else "a shared letter: not told apart"
+    note = "" if Style.look.is_narrow else "a shared letter: not told apart"
     plot.finish("Rank", [note], "1 is the best", ax=right)
     return plot
+
+
+class _Row(NamedTuple):
+    """A system of the ranking."""
+
+    name: str  # shortened
+    colour: RGB  # the same in all plots of the same systems, whatever the rank
+    value: float
+    limits: tuple[float, float]  # of the value
+    ranks: tuple[float, float]  # the first and the last that the system may have
+    letters: str
+
+
+def _rows(ranked: MeasureOfSystems) -> list[_Row]:
+    """Return the systems that have a value, from the best to the worst."""
+    labels = labels_of(ranked.systems, ranked.systems)
+    # A list of colours is used in the order of the data, not of the ranks.
+    colours = [Style.colour(i, names=(name,)) for i, name in enumerate(ranked.systems)]
+    rows = []
+    for i in ranked.order:
+        value = ranked.number("", i)
+        if np.isnan(value):
+            continue
+        system = ranked.systems[i]
+        name = short_name(labels.get(system, system), LONGEST_NAME[Style.look.is_narrow])
+        limits = ranked.number("low", i), ranked.number("high", i)
+        ranks = ranked.number("rank_low", i), ranked.number("rank_high", i)
+        row = _Row(as_plot_text(name), colours[i], value, limits, ranks, ranked.letters(i))
+        rows.append(row)
+    return rows
+
+
+def _draw_values(ax: Axes, rows: list[_Row], style: Mapping[str, Any]) -> None:
+    positions = range(len(rows))
+    colours = [row.colour for row in rows]
+    low, high = zip(*(row.limits for row in rows), strict=True)
+    ax.hlines(positions, low, high, color=colours, linewidth=CURVE, zorder=2)
+    points: dict[str, Any] = {"color": colours, "s": 42, "zorder": 3, **style}
+    ax.scatter([row.value for row in rows], positions, **points)
+    ax.margins(x=0.04)
+
+
+def _draw_ranks(ax: Axes, rows: list[_Row]) -> None:
+    """Draw a bar from the first to the last rank of each system, with its letters behind it."""
+    systems = len(rows)
+    first, last = np.array([row.ranks for row in rows]).T
+    colours: Any = [row.colour if row.ranks[0] == 1 else Style.rule for row in rows]
+    widths, starts = last - first + WIDTH_OF_RANK, first - WIDTH_OF_RANK / 2
+    bars = ax.barh(range(systems), widths, 0.5, starts, color=colours, zorder=2)
+    letters = [row.letters for row in rows]
+    ax.bar_label(bars, letters, padding=4, fontsize=Style.look.small, color=Style.text)
+    ax.set_xlim(0.5, systems + 0.5 + WIDTH_OF_LETTER * systems * max(map(len, letters)))
+    ax.set_xticks(range(1, systems + 1, -(-systems // MOST_TICKS)))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -76,18 +77,18 @@ def score_distributions(
 # This number of systems have a panel each; other numbers of systems share one panel.
 _SYSTEMS_WITH_PANELS = 2
 
-# The size of two panels relative to one panel: side by side, or one below the other.
-_WIDTH_OF_PANELS, _HEIGHT_OF_PANELS = 1.6, 1.7
+_WIDTH_OF_PANELS = 1.6  # of two panels side by side, in widths of one
+_HEIGHT_OF_PANELS = 1.7  # of two panels one below the other, in heights of one
 
-# The opacity of a filled histogram.
-_OPACITY = 0.18
+_OPACITY = 0.18  # of a filled histogram
 
-# A logarithmic axis begins at this part of the smallest density; the second number is taken for
-# the density if there is none.
+# A logarithmic axis of densities begins at this part of the smallest density, or of a stand-in.
 _BELOW_SMALLEST, _WITHOUT_DENSITY = 0.6, 1e-3
-
-# Axes end above the largest density by these factors.
+# Axes of densities, linear or logarithmic, end above the largest density by these factors.
 _ABOVE_LARGEST, _ABOVE_LARGEST_OF_LOG = 1.1, 3
+
+#: The histograms of the systems of a panel.
+_BySystem = Mapping[System, ScoreHistograms]
 
 
 def draw_histograms(
@@ -105,99 +106,108 @@ def draw_histograms(
 
     `about` returns the attempts of a system in words.
     """
-    systems = labelled(
-        [System(as_plot_text(name), x.about) for name, x in by_system.items()],
-    )
+    systems = labelled([System(as_plot_text(name), x.about) for name, x in by_system.items()])
     kind = kind_of(systems, "score_distributions")
     log = require_flag("log", log)
     if not isinstance(thresholds, Mapping | None):
         words = received(thresholds)
         raise DataError(f"thresholds is {words}; expected a mapping of name to threshold")
-    in_panels = len(systems) == _SYSTEMS_WITH_PANELS and not isinstance(ax, Axes)
-    is_narrow = Style.look.is_narrow
-    width, height = SIZE
-    if in_panels and is_narrow:
-        height *= _HEIGHT_OF_PANELS
-    elif in_panels:
-        width *= _WIDTH_OF_PANELS
     style = style or {}
     histograms = dict(zip(systems, by_system.values(), strict=True))
+    in_panels = len(systems) == _SYSTEMS_WITH_PANELS and not isinstance(ax, Axes)
     drawn = {system.name: x for system, x in histograms.items()}
-    plot = Display(systems, ax, style, (width, height), drawn=drawn)
-    panels = [plot.ax_]
-    if in_panels:
-        panels.append(plot.divide(2, 1) if is_narrow else plot.divide(1, 2))
+    plot = Display(systems, ax, style, _size_in_inches(in_panels), drawn=drawn)
+    panels = _panels(plot, histograms) if in_panels else {plot.ax_: histograms}
     missing: list[str] = []
-    for axes, system in zip(panels, systems, strict=False):
-        panel_histograms = {system: histograms[system]} if in_panels else histograms
+    for axes, of_panel in panels.items():
         name = None if in_panels else plot.name  # the title of a panel names its system
-        densities, absences, off = _draw_outlines(axes, panel_histograms, classes, name, style)
-        missing += absences
-        _limit_densities(axes, densities, log)
+        outlines = _draw_outlines(axes, of_panel, classes, name, style)
+        missing += outlines.missing
+        _limit_densities(axes, outlines.densities, log)
         for number, (text, threshold) in enumerate((thresholds or {}).items()):
             if np.isfinite(require_number("thresholds", threshold)):
                 plot.threshold_line(threshold, text, number, axes)
-        if len(missing) == len(classes) * len(systems):
+        is_empty = len(missing) == len(classes) * len(systems)
+        if is_empty:
             axes.set(xticks=[], yticks=[])
             plot.empty("; ".join(missing))
-            absences = []
-        heading = system.name if in_panels and axes is not plot.ax_ else title
-        if in_panels and axes is plot.ax_:
-            heading = f"{title}: {system.name}"
-        caption = [agreed([*panel_histograms], about), *off, *absences]
+        absences = [] if is_empty else outlines.missing
+        caption = [agreed([*of_panel], about), outlines.off_axis, *absences]
+        heading = title
+        if in_panels:
+            (system,) = of_panel
+            heading = f"{title}: {system.name}" if axes is plot.ax_ else system.name
         plot.finish(heading, caption, _score_label(kind), "Density within each class", axes)
     return plot
 
 
+def _size_in_inches(in_panels: bool) -> tuple[float, float]:
+    width, height = SIZE
+    if not in_panels:
+        return SIZE
+    if Style.look.is_narrow:
+        return width, _HEIGHT_OF_PANELS * height
+    return _WIDTH_OF_PANELS * width, height
+
+
+def _panels(plot: Display, histograms: _BySystem) -> dict[Axes, _BySystem]:
+    """Divide the axes of a plot; return the panel of each of two systems."""
+    second = plot.divide(2, 1) if Style.look.is_narrow else plot.divide(1, 2)
+    panels = zip((plot.ax_, second), histograms.items(), strict=True)
+    return {axes: {system: x} for axes, (system, x) in panels}
+
+
+class _Outlines(NamedTuple):
+    """The histograms drawn in a panel."""
+
+    densities: np.ndarray  # of the bins of all histograms
+    missing: list[str]  # classes without finite scores, and the reasons
+    off_axis: str  # numbers of scores off the axis, in words; empty without any
+
+
 def _draw_outlines(
     ax: Axes,
-    histograms: Mapping[System, ScoreHistograms],
+    histograms: _BySystem,
     classes: Sequence[tuple[str, str]],
     name: str | None,
     style: Mapping[str, Any],
-) -> tuple[np.ndarray, list[str], list[str]]:
+) -> _Outlines:
     """Draw the histograms of systems, filled if there is only one system.
 
     Names of curves begin with the `name` of the plot; if it is None, they are the names of classes.
-    Return all densities, the classes without finite scores with the reasons, and a text on scores
-    off the axis.
     """
     ax.set_xmargin(0)  # the axis ends with the scores
     is_several = len(histograms) > 1
     # In a legend of many histograms, each system and each line style is named once.
     is_abridged = is_several and len(classes) * len(histograms) > MOST_NAMED
     missing = []
-    unplaced = []
+    off_axis = []
     densities = [np.empty(0)]
-    for i, (class_name, word) in enumerate(classes):
-        histograms_of_class = {system: x.of_class(class_name) for system, x in histograms.items()}
-        for number, (system, histogram) in enumerate(histograms_of_class.items()):
+    for class_number, (class_name, word) in enumerate(classes):
+        for system_number, (system, by_class) in enumerate(histograms.items()):
+            histogram = by_class.of_class(class_name)
             label = "" if name is None else joined(name, system.name)
             text = f"{label} {word.lower()}" if label else word
-            colour = system.colour(number) if is_several else system.colour(i)
+            colour = system.colour(system_number if is_several else class_number)
             if not histogram.counts.sum():
                 reason = f"all {histogram.total:,} are infinite" if histogram.total else "none"
                 missing.append(f"{text} scores: {reason}")
                 continue
             densities.append(histogram.density)
+            outline: dict[str, Any] = {"linestyle": Style.dash(class_number), "color": colour}
+            outline |= {"linewidth": OUTLINE, "zorder": 3, **style}
             bins = histogram.density, histogram.edges
-            outline: dict[str, Any] = {
-                "linestyle": Style.dash(i),
-                "linewidth": OUTLINE,
-                "zorder": 3,
-            }
-            outline |= {"color": colour, **style}
             if not is_several:
                 ax.stairs(*bins, fill=True, color=outline["color"], alpha=_OPACITY, zorder=2)
             if is_abridged:
-                text = "" if i else label
+                text = "" if class_number else label
             ax.stairs(*bins, label=legend_text(text), **outline)
-        if off_axis := sum(x.unplaced for x in histograms_of_class.values()):
-            unplaced.append(f"{off_axis:,} {word.lower()}")
-    for i, (_, word) in enumerate(classes) if is_abridged else ():
-        ax.plot([], [], color=Style.text, linestyle=Style.dash(i), label=word.lower())
-    off_axis_words = [f"{' and '.join(unplaced)} scores lie off the axis"] if unplaced else []
-    return np.concatenate(densities), missing, off_axis_words
+        if unplaced := sum(x.of_class(class_name).unplaced for x in histograms.values()):
+            off_axis.append(f"{unplaced:,} {word.lower()}")
+    for class_number, (_, word) in enumerate(classes) if is_abridged else ():
+        ax.plot([], [], color=Style.text, linestyle=Style.dash(class_number), label=word.lower())
+    words = f"{' and '.join(off_axis)} scores lie off the axis" if off_axis else ""
+    return _Outlines(np.concatenate(densities), missing, words)
 
 
 def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
@@ -217,18 +227,19 @@ def _score_label(kind: str) -> str:
 
 # ---------------------------------------------------------------------------- the matrix
 
+#: Words and colour of pixels without a mean, by state.
 _STATES = {
     EXCLUDED: ("not compared", "#d4d4d4"),
     FAILED: ("NaN: comparison failed", "#D55E00"),
     INFINITE: ("infinite", "#000000"),
 }
 
-# The most subjects that are named, and separated by lines; the most letters of a name, and of all
-# names that are written side by side.
-NAMED, LETTERS_OF_NAME, LETTERS_OF_NAMES = 24, 14, 48
+MOST_NAMED_SUBJECTS = 24  # more subjects are neither named nor separated by lines
+LONGEST_NAME = 14  # letters of a name
+LETTERS_ACROSS = 48  # of all names written side by side, in the default style
 
-# The least ratio of sides of a matrix with square pixels; inches of its figure, and of any other.
-LEAST_SQUARE, SQUARE_MATRIX, WIDE_MATRIX = 0.4, (6.6, 6.5), (7.0, 4.6)
+LEAST_SQUARE = 0.4  # least ratio of the sides of a matrix that has square pixels
+SIZE_OF_SQUARE, SIZE_OF_WIDE = (6.6, 6.5), (7.0, 4.6)  # figures of matrices, in inches
 
 
 @styled
@@ -254,42 +265,56 @@ def matrix(
     picture = matrix_image(scores, pixels)
     rows, columns = len(picture.rows), len(picture.columns)
     is_square = LEAST_SQUARE < rows / columns < 1 / LEAST_SQUARE
-    size = SQUARE_MATRIX if is_square else WIDE_MATRIX
+    size = SIZE_OF_SQUARE if is_square else SIZE_OF_WIDE
     plot = Display(labelled([System("", xr.Dataset())]), ax, style, size, drawn=picture)
     ax = plot.ax_
     ax.grid(False)
-    properties: dict[str, Any] = {"extent": (0, columns, rows, 0), "interpolation": "nearest"}
-    properties["aspect"] = "equal" if is_square and Style.look.width is None else "auto"
-    cmap = "viridis_r" if picture.kind in LARGER_IS_CLOSER else "viridis"
-    finite = np.ma.masked_invalid(picture.image)
-    image = ax.imshow(finite, **{"cmap": cmap, **properties, **style})
-    colours = ListedColormap([colour for _, colour in _STATES.values()])
-    ax.imshow(np.ma.masked_equal(picture.state, 0), cmap=colours, vmin=0.5, vmax=3.5, **properties)
-    for state, (text, colour) in _STATES.items():
-        if (picture.state == state).any():
-            ax.plot([], [], "s", color=colour, label=text)
+    aspect = "equal" if is_square and Style.look.width is None else "auto"
+    _draw_pixels(ax, picture, aspect, style)
     ax.set(xlim=(0, columns), ylim=(rows, 0))
-    if finite.count():
-        plot_style.colour_bar(ax, image, _score_label(picture.kind))
-    labels = picture.row_labels, picture.column_labels
-    starts = [*map(_starts_of_runs, labels)]
-    is_named = picture.subjects is not None and max(map(len, starts)) - 1 <= NAMED
-    most_letters = LETTERS_OF_NAMES * LOOKS["default"].small / Style.look.small
-    for axis, places, names in zip((ax.yaxis, ax.xaxis), starts, labels, strict=True):
-        if is_named:  # lines between the subjects
-            axis.set_ticks(places[1:-1], minor=True)
-            axis.grid(True, which="minor", color="white", linewidth=0.5, alpha=0.7)
-            first_labels = names[places[:-1]].tolist()
-            labels_shown = [as_plot_text(str(x)[:LETTERS_OF_NAME]) for x in first_labels]
-            is_vertical = axis is ax.xaxis and len("  ".join(labels_shown)) > most_letters
-            axis.set_ticks((places[1:] + places[:-1]) / 2, labels_shown, rotation=90 * is_vertical)
-            axis.set_tick_params(length=0)
-        else:
+    starts = _starts_of_runs(picture.row_labels), _starts_of_runs(picture.column_labels)
+    subjects = max(map(len, starts)) - 1  # on the side with more
+    if picture.subjects is not None and subjects <= MOST_NAMED_SUBJECTS:
+        _name_subjects(ax.yaxis, starts[0], picture.row_labels)
+        _name_subjects(ax.xaxis, starts[1], picture.column_labels)
+    else:
+        for axis in (ax.yaxis, ax.xaxis):
             axis.set_major_locator(MaxNLocator(7, integer=True))
             axis.set_major_formatter("{x:,.0f}")
     title = plot.of_system("scores sorted by subject")
     plot.finish(title, _sizes_in_words(picture), "Gallery template", "Probe template")
     return plot
+
+
+def _draw_pixels(ax: Axes, picture: MatrixImage, aspect: str, style: Mapping[str, Any]) -> None:
+    """Draw the means with a scale of colours, and over them the pixels without a mean."""
+    extent = 0, len(picture.columns), len(picture.rows), 0
+    properties: dict[str, Any] = {"extent": extent, "interpolation": "nearest", "aspect": aspect}
+    cmap = "viridis_r" if picture.kind in LARGER_IS_CLOSER else "viridis"
+    means = np.ma.masked_invalid(picture.image)
+    image = ax.imshow(means, **{"cmap": cmap, **properties, **style})
+    colours = ListedColormap([colour for _, colour in _STATES.values()])
+    ax.imshow(np.ma.masked_equal(picture.state, 0), cmap=colours, vmin=0.5, vmax=3.5, **properties)
+    for state, (text, colour) in _STATES.items():
+        if (picture.state == state).any():
+            ax.plot([], [], "s", color=colour, label=text)
+    if means.count():
+        plot_style.colour_bar(ax, image, _score_label(picture.kind))
+
+
+def _name_subjects(axis: Axis, starts: np.ndarray, labels: np.ndarray) -> None:
+    """Name the subjects along an axis of templates, with lines between the subjects.
+
+    `starts` are :func:`_starts_of_runs` of the `labels` of the templates.
+    """
+    axis.set_ticks(starts[1:-1], minor=True)
+    axis.grid(True, which="minor", color="white", linewidth=0.5, alpha=0.7)
+    subjects = labels[starts[:-1]].tolist()
+    names = [as_plot_text(str(subject)[:LONGEST_NAME]) for subject in subjects]
+    most_letters = LETTERS_ACROSS * LOOKS["default"].small / Style.look.small
+    is_vertical = axis is axis.axes.xaxis and len("  ".join(names)) > most_letters
+    axis.set_ticks((starts[1:] + starts[:-1]) / 2, names, rotation=90 * is_vertical)
+    axis.set_tick_params(length=0)
 
 
 def _sizes_in_words(picture: MatrixImage) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,28 +30,26 @@ NO_IMAGES = (
 )
 
 
-# The width of a picture in points, for each inch of the figure; and the part of its panel that it
-# fills.
-PICTURE, BESIDE = 36, 0.94
+WIDTH = 7.2  # of the figure, in inches
+LONGEST_NAME = {False: 50, True: 16}  # letters, by whether the style has a fixed width
 
-# In lines: the words below a pair, the words around it, and the least height of a pair.
+PICTURE = 36  # width of a picture, in points for each inch of the figure
+FILLED = 0.94  # part of the width of its place that a pair fills
+
+# In lines of words: below a pair, below and above a pair, and the least height of a pair.
 LINES_BELOW, LINES_OF_WORDS, LEAST_LINES = 2.3, 3.5, 4.8
 
-# Inches of the width; and the most letters of a name, by whether the style has a fixed width.
-WIDTH, LONGEST_NAME = 7.2, {False: 50, True: 16}
-
-# The height of the words above all pairs, in heights of a letter.
-HEADING = 6
+HEADING = 6  # height of the words above all pairs, in heights of a letter
 
 
 @dataclass(frozen=True)
 class ShownPair:
-    """A pair of templates."""
+    """A pair of templates, by the labels of their subjects."""
 
-    probe: str  # the label
-    gallery: str  # the label
+    probe: str
+    gallery: str
     score: float
-    pictures: tuple[Image.Image | None, Image.Image | None]  # None: there is no picture
+    pictures: tuple[Image.Image | None, ...]  # of probe and gallery; None: there is no picture
 
 
 @styled
@@ -95,59 +93,85 @@ def worst_pairs(
         x.name: {row: _worst_pairs_of_row(x, row, limit, files) for row in _ROWS} for x in systems
     }
     lines = _lines_with_headings(by_system)
-    small = Style.look.small
-    pictures = [x for _, of_row in lines for pair in of_row for x in pair.pictures if x]
-    pairs_across = max(1, *(len(of_row) for _, of_row in lines))
-    shape = pictures[0].size if pictures else (1, 1)
-    width = Style.look.width or WIDTH
-    picture_height = PICTURE * width / pairs_across * shape[1] / shape[0]
-    height = len(lines) * (picture_height + LINES_OF_WORDS * LINE * small) + HEADING * small
-    plot = Display(systems, ax, style, (width, height / 72), drawn=by_system)
+    plot = Display(systems, ax, style, _size_in_inches(lines), drawn=by_system)
     ax = plot.ax_
     ax.axis("off")
     title = plot.of_system("Worst pairs") if len(systems) == 1 else "Worst pairs"
     plot.finish(title, ["left: probe, right: gallery template; below: subjects and score"])
-    if not pictures:
+    if not any(line.pictures for line in lines):
         plot.empty(files.remark() or NO_IMAGES)
         return plot
-    pair_height = 1 / len(lines)
-    line_height = LINE * small / room(ax)[1]  # height of a line of words
-    if pair_height < LEAST_LINES * line_height:
+    if len(lines) * LEAST_LINES * _line_height(ax) > 1:
         raise DataError(f"{len(lines)} lines of pairs need a higher figure; draw fewer systems")
-    letters = max(3, int(room(ax)[0] / pairs_across / small / LETTER / 2) - 2)
-    for k, (heading, of_row) in enumerate(lines):
-        top = 1 - k * pair_height
-        words: dict[str, Any] = {"fontsize": small, "color": Style.text}
-        ax.text(0, top, as_plot_text(heading), va="top", transform=ax.transAxes, **words)
-        scores = in_one_precision([pair.score for pair in of_row], 4)
-        for i, (pair, score) in enumerate(zip(of_row, scores, strict=True)):
-            left, bottom = i / pairs_across, top - pair_height + LINES_BELOW * line_height
-            position = (
-                left,
-                bottom,
-                BESIDE / pairs_across,
-                pair_height - LINES_OF_WORDS * line_height,
-            )
-            panel = ax.inset_axes(position, xticks=[], yticks=[], anchor="NW")
-            properties: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255, **style}
-            panel.imshow(_side_by_side(pair.pictures, shape), **properties)
-            panel.spines[:].set(color=Style.quiet, linewidth=0.6)
-            names = [as_plot_text(x[:letters]) for x in (pair.probe, pair.gallery)]
-            panel.set_xlabel(f"{', '.join(names)}\n{score}", labelpad=2, **words)
+    _draw_lines(ax, lines, style)
     return plot
 
 
-def _lines_with_headings(
-    by_system: Mapping[str, Mapping[str, list[ShownPair]]],
-) -> list[tuple[str, list[ShownPair]]]:
+class _Line(NamedTuple):
+    """A row of pairs of one system and one kind."""
+
+    heading: str
+    pairs: list[ShownPair]
+
+    @property
+    def pictures(self) -> list[Image.Image]:
+        return [x for pair in self.pairs for x in pair.pictures if x]
+
+
+def _lines_with_headings(by_system: Mapping[str, Mapping[str, list[ShownPair]]]) -> list[_Line]:
     lines = []
-    for name, rows in by_system.items():
+    for name, pairs_of_row in by_system.items():
         for row, text in _ROWS.items():
             heading = plot_style.sentence(text)
             if len(by_system) > 1:
                 heading = f"{short_name(name, LONGEST_NAME[Style.look.width is not None])}: {text}"
-            lines.append((heading if rows[row] else f"{heading}: none", rows[row]))
+            pairs = pairs_of_row[row]
+            lines.append(_Line(heading if pairs else f"{heading}: none", pairs))
     return lines
+
+
+def _pairs_across(lines: list[_Line]) -> int:
+    return max(1, *(len(line.pairs) for line in lines))
+
+
+def _shape(lines: list[_Line]) -> tuple[int, int]:
+    """Return the width and the height in pixels of all pictures, which the first picture has."""
+    return next((x.size for line in lines for x in line.pictures), (1, 1))
+
+
+def _size_in_inches(lines: list[_Line]) -> tuple[float, float]:
+    width, small = Style.look.width or WIDTH, Style.look.small
+    pixels_across, pixels_down = _shape(lines)
+    picture_height = PICTURE * width / _pairs_across(lines) * pixels_down / pixels_across
+    points = len(lines) * (picture_height + LINES_OF_WORDS * LINE * small) + HEADING * small
+    return width, points / 72
+
+
+def _line_height(ax: Axes) -> float:
+    """Return the height of a line of words, as a part of the axes."""
+    return LINE * Style.look.small / room(ax)[1]
+
+
+def _draw_lines(ax: Axes, lines: list[_Line], style: Mapping[str, Any]) -> None:
+    small, shape, pairs_across = Style.look.small, _shape(lines), _pairs_across(lines)
+    words: dict[str, Any] = {"fontsize": small, "color": Style.text}
+    images: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255, **style}
+    letters_of_name = max(3, int(room(ax)[0] / pairs_across / small / LETTER / 2) - 2)
+    # Parts of the axes.
+    pair_height, line_height = 1 / len(lines), _line_height(ax)
+    size = FILLED / pairs_across, pair_height - LINES_OF_WORDS * line_height
+    for k, line in enumerate(lines):
+        top = 1 - k * pair_height
+        bottom = top - pair_height + LINES_BELOW * line_height
+        ax.text(0, top, as_plot_text(line.heading), va="top", transform=ax.transAxes, **words)
+        scores = in_one_precision([pair.score for pair in line.pairs], 4)
+        for i, (pair, score) in enumerate(zip(line.pairs, scores, strict=True)):
+            position = i / pairs_across, bottom, *size
+            panel = ax.inset_axes(position, xticks=[], yticks=[], anchor="NW")
+            panel.imshow(_side_by_side(pair.pictures, shape), **images)
+            panel.spines[:].set(color=Style.quiet, linewidth=0.6)
+            names = [as_plot_text(x[:letters_of_name]) for x in (pair.probe, pair.gallery)]
+            panel.set_xlabel(f"{', '.join(names)}\n{score}", labelpad=2, **words)
 
 
 def _side_by_side(pictures: tuple[Image.Image | None, ...], shape: tuple[int, int]) -> np.ndarray:
@@ -160,18 +184,18 @@ def _side_by_side(pictures: tuple[Image.Image | None, ...], shape: tuple[int, in
 
 
 def _worst_pairs_of_row(system: System, row: str, limit: int, images: Images) -> list[ShownPair]:
+    """Return the first pairs of a row of `_ROWS`, each once if it is listed in both directions."""
     dataset = system.dataset
     pairs = dataset.isel(pair=dataset["comparison"].values == row)
-    names: Any = ()
+    names: list[Any] = [None] * pairs.sizes["pair"]  # of the images of probe and gallery
     if columns := images.columns_of_pairs(dataset):
         names = list(zip(*(map(str, pairs[x].values.tolist()) for x in columns), strict=True))
-    first_seen: dict[Any, ShownPair] = {}
-    for i in range(pairs.sizes["pair"]):
-        key = frozenset(names[i]) if names else i
-        if len(first_seen) < limit and key not in first_seen:
-            probe, gallery = (str(pairs[f"{x}_label"][i].item()) for x in ("probe", "gallery"))
-            pictures = (
-                (images.find(names[i][0]), images.find(names[i][1])) if names else (None,) * 2
-            )
-            first_seen[key] = ShownPair(probe, gallery, float(pairs["score"][i]), pictures)
-    return list(first_seen.values())
+    labels = zip(*(pairs[f"{x}_label"].values.tolist() for x in ("probe", "gallery")), strict=True)
+    scores = pairs["score"].values.tolist()
+    shown: dict[Any, ShownPair] = {}
+    for i, ((probe, gallery), score) in enumerate(zip(labels, scores, strict=True)):
+        key = frozenset(names[i]) if names[i] else i
+        if len(shown) < limit and key not in shown:
+            pictures = (*map(images.find, names[i]),) if names[i] else (None, None)
+            shown[key] = ShownPair(str(probe), str(gallery), score, pictures)
+    return list(shown.values())
