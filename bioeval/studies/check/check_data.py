@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,8 @@ from bioeval.studies.check.findings import Finding, LabelError, listed_pairs, pa
 from bioeval.studies.check.label_checks import label_checks
 from bioeval.studies.check.scan import SHOWN, DataScan, scan, sign_of
 from bioeval.studies.check.section import DataCheck
-from bioeval.studies.check.wrong_labels import label_errors, two_names
+from bioeval.studies.check.two_names import two_names
+from bioeval.studies.check.wrong_labels import label_errors
 from bioeval.tasks.plan import compared, resolve_card
 
 
@@ -82,19 +83,16 @@ def check_data(
     Returns
     -------
     DataCheck
-        Its ``findings``, one for each check, with ``check severity code message count where``:
-        ``samples layout labels names compared list
-        people``, and of the scores ``failed sentinels
-        duplicates zero-distance kind complete two-names label-errors failed-captures``.
-        ``misleads`` says whether any is an ``"error"``, so that a result would mislead; a
-        ``"warning"`` is likely a fault, a ``"note"`` is to be known, and ``"ok"`` is what was
-        looked at without finding any.
-
-        ``confusions`` are the pairs of people that make the most false accepts at the threshold,
-        with the nearest comparison of each, and the names of its templates.
-
-        ``label_errors`` are the templates whose label is likely wrong, with the label that each is
-        nearest to and the nearest template of that label.
+        - ``findings``: one for each check, with ``check severity code message count where``. The
+          checks are ``samples layout labels names compared list people``, and of the scores
+          ``failed sentinels duplicates zero-distance kind complete two-names label-errors
+          failed-captures``. The severities are ``"error"`` (a result would mislead), ``"warning"``
+          (likely a fault), ``"note"`` (to be known) and ``"ok"`` (nothing found).
+        - ``misleads``: whether any finding is an ``"error"``
+        - ``confusions``: the pairs of people that make the most false accepts at the threshold,
+          with the nearest comparison of each, and the names of its templates
+        - ``label_errors``: the templates whose label is likely wrong, with the label that each is
+          nearest to and the nearest template of that label
 
     Raises
     ------
@@ -139,7 +137,7 @@ def check_data(
         if scanned is not None:
             findings.append(_complete(scores, card, claims))
         wrong_labels = list[LabelError]()
-        if scanned is not None and len(scanned.medians):
+        if scanned is not None and scanned.medians is not None:
             pairs, finding = two_names(scores, scanned.medians)
             findings.append(finding)
             wrong_labels, of_labels = label_errors(scores, scanned.medians, worst, pairs)
@@ -148,14 +146,15 @@ def check_data(
         if read_scores and threshold is not None:
             confusions = confusions_at(scores, threshold, worst, claims)
     return DataCheck(
-        sides_in_words(about_attrs(Provenance.from_scores(scores), "", "", ())),
-        scores.kind,
-        card.name,
-        tuple(findings),
-        scores.name or "",
-        (scores if claims is None else claims).fingerprint,  # results of the same data have it, too
-        confusions,
-        tuple(wrong_labels),
+        data=sides_in_words(about_attrs(Provenance.from_scores(scores), "", "", ())),
+        kind=scores.kind,
+        protocol=card.name,
+        findings=tuple(findings),
+        system=scores.name or "",
+        # Results of the same data have this fingerprint, too.
+        fingerprint=(scores if claims is None else claims).fingerprint,
+        confusions=confusions,
+        label_errors=tuple(wrong_labels),
     )
 
 
@@ -194,23 +193,13 @@ def _findings(
     `scanned` is None for pairs and if no scores are read. `convention` says whether a card of
     re-identification has left out junk and cameras already.
     """
-    kind = self_compared = impostors = None
-    if read_scores and scores.kind != "order":
-        # Failures without a policy have a finding of their own.
-        without_failures = scores.replace(nan="exclude") if scores.nan == "raise" else scores
-        try:
-            attempts = verify(
-                without_failures, wanted=PointsWanted.of_rule(Rule.parse("eer"))
-            ).attempts
-        except DataError as error:  # whole numbers may not be exact in float64, for example
-            kind = Finding("kind", "error", Message("scores-not-counted", why=str(error)))
-        else:
-            kind = _kind(scores, attempts)
-            impostors = attempts.impostor_attempts // (1 + is_symmetric(scores))
-    if scanned is not None:
-        self_compared = counts_diagonal(scores)
+    counted = _count(scores) if read_scores and scores.kind != "order" else None
     yield from label_checks(
-        scores, targets, impostors, convention=convention, self_compared=self_compared
+        scores,
+        targets,
+        None if counted is None else counted.impostors,
+        convention=convention,
+        self_compared=None if scanned is None else counts_diagonal(scores),
     )
     if scanned is not None:
         repeated = duplicates(scores, scanned)
@@ -221,8 +210,28 @@ def _findings(
             yield copies_of_matrix(scores, scanned)
     elif read_scores:
         yield from _pair_checks(scores)
-    if kind is not None:
-        yield kind
+    if counted is not None:
+        yield counted.kind
+
+
+class _Counted(NamedTuple):
+    """What follows from the errors at all thresholds."""
+
+    kind: Finding  # whether the kind of the scores is right
+    impostors: int | None  # number of impostor comparisons; None if scores cannot be counted
+
+
+def _count(scores: Scores) -> _Counted:
+    # Failures without a policy have a finding of their own.
+    without_failures = scores.replace(nan="exclude") if scores.nan == "raise" else scores
+    wanted = PointsWanted.of_rule(Rule.parse("eer"))
+    try:
+        attempts = verify(without_failures, wanted=wanted).attempts
+    except DataError as error:  # whole numbers may not be exact in float64, for example
+        message = Message("scores-not-counted", why=str(error))
+        return _Counted(Finding("kind", "error", message), None)
+    impostors = attempts.impostor_attempts // (1 + is_symmetric(scores))
+    return _Counted(_kind(scores, attempts), impostors)
 
 
 def _pair_checks(scores: Scores) -> Iterator[Finding]:

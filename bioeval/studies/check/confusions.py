@@ -93,46 +93,49 @@ def confusions_at(
         return None  # a class has no attempts, or comparisons failed: findings say so
     if math.isnan(threshold_used):
         return None
+
     # Both directions of a pair of people are one number, by which attempts and errors are added up.
     people = len(counts.people)
     low, high = np.sort(np.stack([counts.probe, counts.claimed]).astype(np.int64), axis=0)
     pair, index = np.unique(low * people + high, return_inverse=True)
-    errors, attempts = (
+    false_accepts, attempts = (
         np.bincount(index, x, minlength=len(pair)).astype(np.int64)
         for x in (counts.impostor_accepted[0], counts.impostor_attempts)
     )
+    is_confused = false_accepts > 0
     listed = []
-    for i in np.lexsort((pair, -errors))[:most].tolist():
-        if errors[i]:
-            two_people = [counts.people[person] for person in divmod(int(pair[i]), people)]
-            listed.append(
-                ConfusedPair(int(errors[i]), int(attempts[i]), *_nearest(scores, two_people))
-            )
+    for i in np.lexsort((pair, -false_accepts))[: min(most, is_confused.sum())].tolist():
+        two_people = [counts.people[person] for person in divmod(int(pair[i]), people)]
+        listed.append(_confused(scores, two_people, int(false_accepts[i]), int(attempts[i])))
+    source: Text = ""
+    if rule.name != "fixed":
+        source = say("{rule}, chosen on these data", rule=rule_in_words(rule))
     return Confusions(
-        threshold_used,
-        threshold_next,
-        scores.kind,
-        ""
-        if rule.name == "fixed"
-        else say("{rule}, chosen on these data", rule=rule_in_words(rule)),
-        int(errors.sum()),
-        int((errors > 0).sum()),
-        tuple(listed),
-        compared.claims,
+        threshold=threshold_used,
+        next=threshold_next,
+        kind=scores.kind,
+        at=source,
+        false_accepts=int(false_accepts.sum()),
+        pairs=int(is_confused.sum()),
+        listed=tuple(listed),
+        use=compared.claims,
     )
 
 
-def _nearest(scores: Scores, two_people: list[Any]) -> tuple[float, Side, Side]:
-    """Return the score, the probe and the gallery template of the nearest impostor comparison."""
+def _confused(
+    scores: Scores, two_people: list[Any], false_accepts: int, attempts: int
+) -> ConfusedPair:
+    """Return a pair of people with the nearest impostor comparison of their templates."""
     probes = np.flatnonzero(np.isin(scores.probe_labels, two_people))
     gallery = np.flatnonzero(np.isin(scores.gallery_labels, two_people))
-    values = attempted(scores.select(probes, gallery), 0, len(probes))
-    values[scores.probe_labels[probes][:, None] == scores.gallery_labels[gallery]] = np.nan
-    row, column = divmod(int(np.nanargmin(values)), values.shape[1])
-    score = float(to_user(values[row, column], scores.kind))
-    probe = Side.from_columns(scores.probe_labels, scores.probe_meta, int(probes[row]))
-    return (
-        score,
-        probe,
-        Side.from_columns(scores.gallery_labels, scores.gallery_meta, int(gallery[column])),
+    distances = attempted(scores.select(probes, gallery), 0, len(probes))
+    is_genuine = scores.probe_labels[probes][:, None] == scores.gallery_labels[gallery]
+    distances[is_genuine] = np.nan
+    i, j = divmod(int(np.nanargmin(distances)), distances.shape[1])
+    return ConfusedPair(
+        false_accepts,
+        attempts,
+        score=float(to_user(distances[i, j], scores.kind)),
+        probe=Side.from_columns(scores.probe_labels, scores.probe_meta, int(probes[i])),
+        claimed=Side.from_columns(scores.gallery_labels, scores.gallery_meta, int(gallery[j])),
     )

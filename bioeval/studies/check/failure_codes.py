@@ -23,12 +23,15 @@ _LEAST_COMPARISONS = 20
 # Number of rows that are sampled if not all scores are read.
 _SAMPLED_ROWS = 256
 
-# An extreme value is suspicious if at least `_LEAST_SHARED` scores share it, more than
-# `_TIMES_AS_OFTEN` times as many as any of its `_NEIGHBOURS` next values, and if it is further away
-# from these values than they extend. There must be more than `_LEAST_DISTINCT` distinct values.
+# An extreme value is suspicious if at least this number of scores share it.
 _LEAST_SHARED = 10
+
+# It must be more than this many times as frequent as any of its next values, and farther away from
+# these neighbours than they extend.
 _TIMES_AS_OFTEN = 10
 _NEIGHBOURS = 8
+
+# There must be more distinct values than this.
 _LEAST_DISTINCT = 16
 
 
@@ -48,27 +51,29 @@ def end_values(
     At the end that is accepted, only `impostor` scores are counted: genuine scores may well be
     equal. The score of a copy (distance 0, similarity 1) is reported only with `copies`.
     """
+    if kind == "order":
+        return []
+    rejected = _end_value(scores, kind, accepted=False)
+    accepted = _end_value(scores[impostor], kind, accepted=True)
     score_of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
-    ends = []
-    for accepted in (False, True):
-        # With this sign, the end is the largest value.
-        sign = -1.0 if accepted != (kind in LARGER_IS_CLOSER) else 1.0
-        values, counts = np.unique(
-            sign * (scores[impostor] if accepted else scores), return_counts=True
-        )
-        if kind == "order" or len(values) < 2:
-            continue
-        value, shared = float(0.0 + sign * values[-1]), int(counts[-1])
-        if shared < _LEAST_SHARED or 2 * shared >= counts.sum():
-            continue
-        if accepted and value == score_of_copy and not copies:
-            continue
-        # Distances are not below 0, and few similarities are; log-likelihood ratios often are.
-        if kind != "llr" and sign < 0 and values[-1] > 0 >= values[-2]:
-            ends.append(EndValue(value, "the only value below 0", accepted))
-        elif len(values) > _LEAST_DISTINCT and _is_apart(values, counts):
-            ends.append(EndValue(value, "apart from all others", accepted))
-    return ends
+    if accepted is not None and accepted.value == score_of_copy and not copies:
+        accepted = None
+    return [end for end in (rejected, accepted) if end is not None]
+
+
+def _end_value(scores: np.ndarray, kind: Kind, *, accepted: bool) -> EndValue | None:
+    # With this sign, the end is the largest value.
+    sign = -1.0 if accepted != (kind in LARGER_IS_CLOSER) else 1.0
+    values, counts = np.unique(sign * scores, return_counts=True)
+    if len(values) < 2 or counts[-1] < _LEAST_SHARED or 2 * counts[-1] >= counts.sum():
+        return None
+    value = float(0.0 + sign * values[-1])
+    # Distances are not below 0, and few similarities are; log-likelihood ratios often are.
+    if kind != "llr" and sign < 0 and values[-1] > 0 >= values[-2]:
+        return EndValue(value, "the only value below 0", accepted)
+    if len(values) > _LEAST_DISTINCT and _is_apart(values, counts):
+        return EndValue(value, "apart from all others", accepted)
+    return None
 
 
 def _is_apart(values: np.ndarray, counts: np.ndarray) -> bool:
@@ -120,46 +125,57 @@ def sentinels(scores: Scores, scanned: DataScan, copies: bool) -> Finding:
 
     `copies` says whether the score of a copy is suspicious, because no template is a copy.
     """
-    sample = 0.0 + sign_of(scores.kind) * scanned.sample
-    # Rows and columns of equal scores, unless most other scores have the same value.
-    sides = {"row": scanned.rows, "column": scanned.columns}
-    constant = {
-        name: np.flatnonzero((x.nearest == x.farthest) & (x.finite >= _LEAST_COMPARISONS))
-        for name, x in sides.items()
-    }
-    varies = ~np.isnan(sample)
-    varies[np.isin(scanned.sampled, constant["row"])] = False
-    varies[:, constant["column"]] = False
-    other_distances = scanned.sample[varies]
+    constant_rows, constant_columns = (
+        np.flatnonzero((x.nearest == x.farthest) & (x.finite >= _LEAST_COMPARISONS))
+        for x in (scanned.rows, scanned.columns)
+    )
+    is_in_varied_lines = ~np.isnan(scanned.sample)
+    is_in_varied_lines[np.isin(scanned.sampled, constant_rows)] = False
+    is_in_varied_lines[:, constant_columns] = False
+    varied = scanned.sample[is_in_varied_lines]
     places, values = list[str](), set[float]()
-    for name, lines in constant.items():
-        for i in lines.tolist():
-            distance = sides[name].nearest[i]
-            if len(other_distances) and np.mean(other_distances == distance) < 0.5:
-                places.append(f"{name} {i}")
+    for line, comparisons, constant in (
+        ("row", scanned.rows, constant_rows),
+        ("column", scanned.columns, constant_columns),
+    ):
+        for place in constant.tolist():
+            distance = comparisons.nearest[place]
+            # If most other scores have this value, it is an ordinary score.
+            if len(varied) and np.mean(varied == distance) < 0.5:
+                places.append(f"{line} {place}")
                 values.add(0.0 + sign_of(scores.kind) * float(distance))
-    if places:
-        message = Message(
-            "values-of-failures",
-            comparisons=[len(places)],
-            compared={"templates": scores.shape[0] + scores.shape[1]},
-            values=sorted(values)[:SHOWN],
-            how="in every comparison of the template",
-        )
-        return Finding("sentinels", "error", message, len(places), listed(places))
+    if not places:
+        return _sentinels_at_ends(scores, scanned, is_in_varied_lines, copies)
+    message = Message(
+        "values-of-failures",
+        comparisons=[len(places)],
+        compared={"templates": scores.shape[0] + scores.shape[1]},
+        values=sorted(values)[:SHOWN],
+        how="in every comparison of the template",
+    )
+    return Finding("sentinels", "error", message, len(places), listed(places))
 
-    # Values at the ends of the range.
-    impostor = np.ones(sample.shape, dtype=bool)
-    if knows_people(scores):
-        codes = scores.codes
-        impostor = codes.probe[scanned.sampled][:, None] != codes.gallery
-    ends = end_values(sample[varies], impostor[varies], scores.kind, copies)
+
+def _sentinels_at_ends(
+    scores: Scores, scanned: DataScan, is_in_varied_lines: np.ndarray, copies: bool
+) -> Finding:
+    sample = 0.0 + sign_of(scores.kind) * scanned.sample
+    is_impostor = _is_impostor(scores, scanned.sampled)
+    values, impostor = (x[is_in_varied_lines] for x in (sample, is_impostor))
+    ends = end_values(values, impostor, scores.kind, copies)
     cells = [np.argwhere(sample == end.value) for end in ends]
     where = _listed_cells(
         [scanned.sampled[row], column] for x in cells for row, column in x[:SHOWN]
     )
     compared = {"sampled comparisons": int((~np.isnan(sample)).sum())}
     return end_finding(ends, [*map(len, cells)], compared, where)
+
+
+def _is_impostor(scores: Scores, rows: np.ndarray) -> np.ndarray:
+    """Return whether comparisons of some rows are impostor ones; all are if people are unknown."""
+    if not knows_people(scores):
+        return np.ones((len(rows), scores.shape[1]), dtype=bool)
+    return scores.codes.probe[rows, None] != scores.codes.gallery
 
 
 def sampled_codes(scores: Scores) -> Finding:
@@ -178,9 +194,7 @@ def sampled_codes(scores: Scores) -> Finding:
         rows = np.unique(np.linspace(0, templates - 1, number).astype(np.int64))
         sampled = of_own_columns(scores.select(probes=rows))
         values = 0.0 + sign_of(scores.kind) * attempted(sampled, 0, len(rows))
-        impostor = np.ones(values.shape, dtype=bool)
-        if knows_people(scores):
-            impostor = sampled.codes.probe[:, None] != sampled.codes.gallery
+        impostor = _is_impostor(sampled, np.arange(len(rows)))
     is_known = np.isfinite(values)
     ends = end_values(values[is_known], impostor[is_known], scores.kind)
     numbers = [int((values == end.value).sum()) for end in ends]

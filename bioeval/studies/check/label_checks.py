@@ -48,21 +48,20 @@ def label_checks(
     - `self_compared`: whether the diagonal has scores of templates with themselves; None if scores
       were not read
     """
-    if scores.layout == "pairs":
+    is_list, has_people = scores.layout == "pairs", knows_people(scores)
+    if is_list:
         yield _pairs(scores)
         impostors = int((~scores.genuine).sum())
-        if knows_people(scores):
-            yield _doubtful_labels(scores)
-    elif knows_people(scores):
+    elif has_people:
         yield _samples(scores)
         yield _layout(scores, self_compared)
-        if not convention:
-            yield _doubtful_labels(scores)
+    if has_people and (is_list or not convention):
+        yield _doubtful_labels(scores)
+    if has_people and not is_list:
         yield _names(scores)
         if impostors is None:
-            impostors = comparisons(scores)[1]
-            impostors //= 1 + (scores.layout == "all-against-all")
-    if scores.layout == "pairs" or knows_people(scores):
+            impostors = comparisons(scores)[1] // (1 + (scores.layout == "all-against-all"))
+    if is_list or has_people:
         yield _compared(scores, convention)
     if scores.remarks:
         notes = list(scores.remarks)
@@ -73,13 +72,7 @@ def label_checks(
 
 def _samples(scores: Scores) -> Finding:
     codes = scores.codes
-    gallery_sizes = _templates_by_subject(codes, codes.gallery)
-    size = _templates_of_subjects(gallery_sizes)
-    if scores.layout == "probe-against-gallery":
-        probes = _templates_of_subjects(_templates_by_subject(codes, codes.probe))
-        size = say("gallery: {gallery}; probes: {probes}", gallery=size, probes=probes)
     genuine, impostor = comparisons(scores)
-    names = codes.values
     if not genuine:
         message = labels_doubtful("genuine")
         if scores.layout != "all-against-all":
@@ -91,12 +84,19 @@ def _samples(scores: Scores) -> Finding:
         return Finding("samples", "error", message, scores.shape[0])
     if not impostor:
         return Finding("samples", "error", labels_doubtful("impostor"), scores.shape[0])
+
+    gallery_sizes = _templates_by_subject(codes, codes.gallery)
     single = int((gallery_sizes == 1).sum())
     if scores.layout == "all-against-all" and single:
-        sizes = np.bincount(codes.gallery, minlength=len(names)) * ~codes.no_person
-        where = listed(Label(repr(plain(x))) for x in names[sizes == 1])
+        sizes = np.bincount(codes.gallery, minlength=len(codes.values)) * ~codes.no_person
+        where = listed(Label(repr(plain(x))) for x in codes.values[sizes == 1])
         message = Message("subjects-with-one-template", subjects=single)
         return Finding("samples", "note", message, single, where)
+
+    size = _templates_of_subjects(gallery_sizes)
+    if scores.layout == "probe-against-gallery":
+        probes = _templates_of_subjects(_templates_by_subject(codes, codes.probe))
+        size = say("gallery: {gallery}; probes: {probes}", gallery=size, probes=probes)
     unenrolled = int((~np.isin(codes.probe, codes.gallery)).sum())
     if unenrolled:
         text = "{size}; {probes:count probes} of subjects that are not enrolled"
@@ -150,36 +150,43 @@ def _doubtful_labels(scores: Scores) -> Finding:
 
 
 def _names(scores: Scores) -> Finding:
-    # A name that is repeated on one side.
     sides = [("row", scores.probe_meta)]
     if scores.gallery_meta is not scores.probe_meta:
         sides.append(("column", scores.gallery_meta))
-    for side, meta in sides:
-        for column in filter(meta.__contains__, _NAMES):
-            if not _is_text(meta[column]):
-                continue
-            places_of = defaultdict[str, list[int]](list)
-            for place, name in enumerate(map(str, meta[column].tolist())):
-                places_of[name].append(place)
-            repeated = {name: places for name, places in places_of.items() if len(places) > 1}
-            if repeated:
-                where = listed(
-                    say("{name:name} ({side}s {rows})", name=repr(name), side=side, rows=listed(x))
-                    for name, x in repeated.items()
-                )
-                copies = sum(map(len, repeated.values())) - len(repeated)
-                about = {"values": len(repeated), "column": column, "how": "repeated"}
-                message = Message("names-repeated", **about)
-                return Finding("names", "warning", message, copies, where)
+    for line, meta in sides:
+        for column in _NAMES:
+            if column in meta and _is_text(meta[column]):
+                places_of_name = _repeated(meta[column])
+                if places_of_name:
+                    return _repeated_names(line, column, places_of_name)
 
     # A name on both sides, though all templates are compared.
     column, shared = _names_on_both_sides(scores)
     if shared:
         where = listed(Label(repr(name)) for name in shared)
-        about = {"values": len(shared), "column": column, "how": "on both sides, and compared"}
-        message = Message("names-repeated", **about)
+        how = "on both sides, and compared"
+        message = Message("names-repeated", values=len(shared), column=column, how=how)
         return Finding("names", "warning", message, len(shared), where)
     return passed("names")
+
+
+def _repeated(names: np.ndarray) -> dict[str, list[int]]:
+    """Return the rows, or columns, of each name that several templates have."""
+    places_of_name = defaultdict[str, list[int]](list)
+    for place, name in enumerate(map(str, names.tolist())):
+        places_of_name[name].append(place)
+    return {name: places for name, places in places_of_name.items() if len(places) > 1}
+
+
+def _repeated_names(line: str, column: str, places_of_name: dict[str, list[int]]) -> Finding:
+    """Return the finding on names of one side; its templates are rows or columns (`line`)."""
+    where = listed(
+        say("{name:name} ({side}s {rows})", name=repr(name), side=line, rows=listed(places))
+        for name, places in places_of_name.items()
+    )
+    copies = sum(map(len, places_of_name.values())) - len(places_of_name)
+    about = {"values": len(places_of_name), "column": column, "how": "repeated"}
+    return Finding("names", "warning", Message("names-repeated", **about), copies, where)
 
 
 def _names_on_both_sides(scores: Scores) -> tuple[str, list[str]]:
