@@ -164,7 +164,9 @@ class IntervalMethod:
 
         interval = wilson if self.method == "wilson" else clopper_pearson
         undefined = np.isnan(errors)
-        low, high = interval(np.where(undefined, 0, errors), attempts, self.confidence)
+        # Fractions of searches under expected ties may add up to more than all by rounding.
+        counts = np.minimum(np.where(undefined, 0, errors), attempts)
+        low, high = interval(counts, attempts, self.confidence)
         return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
     def independence(self, attempts: str) -> Message:

@@ -143,6 +143,16 @@ def test_a_rate_that_misses_1_by_a_rounding_is_1():
     assert high.tolist() == [bound, 0.6, 1.0]
 
 
+@pytest.mark.parametrize("task", [be.open_set, be.closed_set])
+@pytest.mark.parametrize("method", ["wilson", "clopper-pearson"])
+def test_expected_hits_that_exceed_all_searches_by_a_rounding_have_limits(task, method):
+    distances = np.random.default_rng(4).integers(0, 3, (6, 6))
+    scores = be.Scores(distances, np.repeat(np.arange(3), 2))
+    result = task(scores, ties="expected", interval=method)
+    name = "dir" if task is be.open_set else "cms"
+    assert result[f"{name}_high"].values.max() == 1
+
+
 @pytest.mark.parametrize(("errors", "attempts"), [(0, 7), (3, 100), (5, 9), (12, 12)])
 @pytest.mark.parametrize("method", ["wilson", "exact"])
 def test_limits_of_independent_attempts_are_those_of_scipy(errors, attempts, method):
