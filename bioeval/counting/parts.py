@@ -26,16 +26,8 @@ from bioeval.scores.excluded import excluded
 from bioeval.scores.gallery_order import BlockLines, GalleryOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
-from bioeval.scores.rows import (
-    distances_at,
-    give_back,
-    has_few,
-    mapped_pages,
-    raise_nan,
-    read_rows,
-    rows_per_block,
-    rows_within,
-)
+from bioeval.scores.row_memory import give_back, mapped_pages, rows_per_block, rows_within
+from bioeval.scores.rows import distances_at, has_few, raise_nan, read_rows
 
 if TYPE_CHECKING:
     from bioeval.counting.tiled_scores import TiledScores

@@ -6,7 +6,8 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.matrix import Scores
-from bioeval.scores.rows import attempted, give_back
+from bioeval.scores.row_memory import give_back
+from bioeval.scores.rows import attempted
 from bioeval.scores.sampled import sample_of
 
 # The share of templates that are nearest to themselves, in at least this number of rows.

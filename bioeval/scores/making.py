@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -83,83 +83,141 @@ def checked_words(kind: Kind, nan: NanPolicy, name: Any) -> Attributes:
     return {"kind": kind, "nan": nan, "name": short_name(str(name)) if name else None}
 
 
+class SideArguments(NamedTuple):
+    """Arguments of :class:`bioeval.Scores`: first of the probes, then of the gallery."""
+
+    labels: tuple[Any, Any]
+    metas: tuple[Any, Any]
+    names: Any = "auto"  # the argument `names`, which is of both sides
+
+
+class _Subjects(NamedTuple):
+    """The subjects of both sides, and the identities of the templates."""
+
+    probe_labels: np.ndarray
+    gallery_labels: np.ndarray
+    probe_ids: np.ndarray  # int64; the array `gallery_ids` if both sides are one set of templates
+    gallery_ids: np.ndarray  # int64
+    codes: Codes
+    is_labelled: bool = True  # whether labels give the subjects, and not a mask
+    mask: np.ndarray | None = None  # the checked mask that gives the subjects
+    mask_is_consistent: bool = False  # whether the genuine cells of the mask make subjects
+
+    @classmethod
+    def of_two_sets(cls, probe_labels: np.ndarray, gallery_labels: np.ndarray) -> Self:
+        entries = len(gallery_labels)
+        return cls(
+            probe_labels,
+            gallery_labels,
+            np.arange(entries, entries + len(probe_labels), dtype=np.int64),
+            np.arange(entries, dtype=np.int64),
+            Codes(probe_labels, gallery_labels, of_any_type=NO_PERSON),
+        )
+
+    @property
+    def is_one_set(self) -> bool:
+        return self.probe_ids is self.gallery_ids
+
+
+class _NamedTemplates(NamedTuple):
+    """The names of both sides, and the identities of the probes by their names, int64."""
+
+    probe: pd.Index | None
+    gallery: pd.Index | None
+    probe_ids: np.ndarray
+
+
+class MatrixSides(NamedTuple):
+    """The attributes of both sides of a matrix, and its checked mask."""
+
+    attributes: Attributes
+    mask: np.ndarray | None
+
+
 # ---------------------------------------------------------------- a matrix
 
 
 def sides_of_matrix(
-    values: Any,
-    shape: tuple[int, int],
-    labels: tuple[Any, Any],
-    mask: Any,
-    metas: tuple[Any, Any],
-    names: Any,
-    no_person: Sequence[Any],
-) -> Attributes:
-    """Return the attributes of both sides of a matrix, and its checked mask as ``mask``.
+    values: Any, shape: tuple[int, int], mask: Any, given: SideArguments, no_person: Sequence[Any]
+) -> MatrixSides:
+    """Return both sides of a matrix.
 
-    `labels` and `metas` are of the probes and of the gallery. `values` are the scores as they
-    were given: a table may name its rows and columns. `no_person` are labels of no person.
+    `values` are the scores as they were given: a table may name its rows and columns. `no_person`
+    are labels of no person.
     """
-    probe_count, gallery_count = shape
-    probe, gallery = _given_sides(values, labels, mask, metas, names)
+    probe, gallery = _given_sides(values, mask, given)
     for side in (probe, gallery):
-        side.join(names)
-    one_side = probe_count == gallery_count and gallery.labels is None and gallery.meta is None
+        side.join(given.names)
+    one_side = shape[0] == shape[1] and gallery.labels is None and gallery.meta is None
     template_names = probe.order.names, (probe if one_side else gallery).order.names
     mask, _, remarks = table_in_order(mask, template_names, "`mask`")
-    if probe.labels is None:
-        one_set = gallery.meta is None or not columns_of(gallery.meta)
-        sides = _subjects_of_mask(mask, gallery.labels, probe_count, gallery_count, one_set=one_set)
-    elif gallery.labels is None:
-        sides = _square_sides(probe.labels, gallery.meta, probe_count, gallery_count)
-    else:
-        sides = _two_sides(probe.labels, gallery.labels, probe_count, gallery_count)
-    is_square = sides["probe_ids"] is sides["gallery_ids"]
-    probe_meta = as_meta(probe.meta, probe_count, "probe_meta")
-    gallery_meta = {}
-    if gallery.meta is not None:
-        gallery_meta = as_meta(gallery.meta, gallery_count, "gallery_meta")
-    sides["_probe_meta"] = probe_meta
-    sides["_gallery_meta"] = probe_meta if is_square else gallery_meta
-    sides |= _names_of_sides(sides, template_names, names, is_square=is_square)
-    sides["remarks"] = tuple(probe.order.remarks | gallery.order.remarks | dict.fromkeys(remarks))
-    if probe.labels is not None:
-        codes = sides["_codes"].apart(no_person, sides["probe_ids"], sides["gallery_ids"])
-        sides["_codes"] = codes
-        sides["mask"] = None if mask is None else as_mask(mask, shape, codes)
-    return sides
+    subjects = _subjects_of_sides(probe, gallery, mask, shape)
+    probe_meta = gallery_meta = as_meta(probe.meta, shape[0], "probe_meta")
+    if not subjects.is_one_set:
+        gallery_meta = as_meta(gallery.meta, shape[1], "gallery_meta")
+    named = _named_templates(subjects, (probe_meta, gallery_meta), template_names, given.names)
+    codes = subjects.codes
+    if subjects.is_labelled:
+        codes = codes.apart(no_person, named.probe_ids, subjects.gallery_ids)
+        mask = None if mask is None else as_mask(mask, shape, codes)
+    attributes = _attributes(subjects, codes, named, probe_meta, gallery_meta) | {
+        "remarks": tuple(probe.order.remarks | gallery.order.remarks | dict.fromkeys(remarks)),
+        "_without_gallery_labels": subjects.is_labelled and gallery.labels is None,
+    }
+    return MatrixSides(attributes, mask if subjects.is_labelled else subjects.mask)
 
 
-def _given_sides(
-    values: Any, labels: tuple[Any, Any], mask: Any, metas: tuple[Any, Any], names: Any
-) -> tuple[GivenSide, GivenSide]:
-    labels, values = _labels_and_names(values, labels, mask, metas, names)
-    probe_labels, gallery_labels = labels
+def _attributes(
+    subjects: _Subjects,
+    codes: Codes,
+    named: _NamedTemplates,
+    probe_meta: Mapping[str, np.ndarray],
+    gallery_meta: Mapping[str, np.ndarray],
+) -> Attributes:
+    return {
+        "probe_labels": subjects.probe_labels,
+        "gallery_labels": subjects.gallery_labels,
+        "probe_ids": named.probe_ids,
+        "gallery_ids": subjects.gallery_ids,
+        "_codes": codes,
+        "_labelled": subjects.is_labelled,
+        "_mask_is_consistent": subjects.mask_is_consistent,
+        "_probe_meta": probe_meta,
+        "_gallery_meta": gallery_meta,
+        "_probe_names": named.probe,
+        "_gallery_names": named.gallery,
+    }
+
+
+def _given_sides(values: Any, mask: Any, given: SideArguments) -> tuple[GivenSide, GivenSide]:
+    names = given.names
+    probe_labels, gallery_labels = given.labels
+    table = _table_of_labels(values, mask, given)
+    if table is not None:
+        has_names = names is not None and all(map(_declare_names, given.metas))
+        probe_labels, gallery_labels = labels_of_table(*table, has_names=has_names)
+        values = None  # index and columns do not name templates
     probe_order = order_of_side(values, 0, probe_labels, names, 0)
-    probe = GivenSide(probe_labels, metas[0], probe_order, ARGUMENTS[0])
+    probe = GivenSide(probe_labels, given.metas[0], probe_order, ARGUMENTS[0])
     labels_of_columns = probe_labels if gallery_labels is None else gallery_labels
     gallery_order = order_of_side(values, 1, labels_of_columns, names, 1)
-    gallery = GivenSide(gallery_labels, metas[1], gallery_order, ARGUMENTS[1])
-    if probe_labels is not None and gallery_labels is None and metas[1] is None:
+    gallery = GivenSide(gallery_labels, given.metas[1], gallery_order, ARGUMENTS[1])
+    if probe_labels is not None and gallery_labels is None and gallery.meta is None:
         gallery.take_from_rows(probe, names)
     return probe, gallery
 
 
-def _labels_and_names(
-    values: Any, labels: tuple[Any, Any], mask: Any, metas: tuple[Any, Any], names: Any
-) -> tuple[tuple[Any, Any], Any]:
-    """Return the labels of both sides, and the table that names templates; None for no names.
-
-    Without labels, the index and the columns of a table are labels, and do not name templates.
-    """
-    if labels[1] is not None or mask is not None:
-        return labels, values
+def _table_of_labels(
+    values: Any, mask: Any, given: SideArguments
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return index and columns of a table if they are the labels of both sides; else None."""
+    labels, gallery_labels = given.labels
+    if gallery_labels is not None or mask is not None:
+        return None
     table = names_of_table(values)
-    if table is None:
-        return labels, values
-    if labels[0] is not None and not are_subjects(index_names(values), labels[0]):
-        return labels, values
-    return labels_of_table(*table, has_names=_have_names(metas, names)), None
+    if labels is None or table is None or are_subjects(index_names(values), labels):
+        return table
+    return None
 
 
 def order_of_side(values: Any, axis: int, labels: Any, names: Any, side: int) -> RowOrder:
@@ -170,10 +228,8 @@ def order_of_side(values: Any, axis: int, labels: Any, names: Any, side: int) ->
     return RowOrder(values, names=template_names, axis=axis)
 
 
-def _have_names(metas: tuple[Any, Any], names: Any) -> bool:
-    if names is None or any(meta is None for meta in metas):
-        return False
-    return all(declared_names(columns_of(meta) or {}) is not None for meta in metas)
+def _declare_names(meta: Any) -> bool:
+    return meta is not None and declared_names(columns_of(meta) or {}) is not None
 
 
 def labels_of_table(
@@ -195,121 +251,105 @@ def labels_of_table(
     return rows, columns
 
 
-def _names_of_sides(
-    sides: Attributes,
+def _named_templates(
+    subjects: _Subjects,
+    metas: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
     template_names: tuple[pd.Index | None, pd.Index | None],
     names: Any,
-    *,
-    is_square: bool,
-) -> Attributes:
-    """Return the names of both sides, and the identities of probes by their names.
+) -> _NamedTemplates:
+    """Return the names of both sides, if they are neither labels nor merely count the templates.
 
-    If the scores are square, both sides are the same templates. Names are dropped if they are the
-    labels of the templates, or merely count them.
+    `names` is the argument of :class:`bioeval.Scores`.
     """
-    labelled = sides.get("_labelled", True)
     probe, gallery = template_names
-    if is_square:
+    if subjects.is_one_set:
         gallery = probe
-    labels = (sides["probe_labels"], sides["gallery_labels"]) if labelled else (None, None)
-    if are_no_names((probe, gallery), labels):
+    labels = (subjects.probe_labels, subjects.gallery_labels)
+    if are_no_names((probe, gallery), labels if subjects.is_labelled else (None, None)):
         probe = gallery = None
-    for side, names_of_side, noun in (("probe", probe, "row"), ("gallery", gallery, "column")):
-        number = len(sides[f"{side}_ids"])
-        if names_of_side is not None and len(names_of_side) != number:
+    for names_of_side, ids, noun in (
+        (probe, subjects.probe_ids, "row"),
+        (gallery, subjects.gallery_ids, "column"),
+    ):
+        if names_of_side is not None and len(names_of_side) != len(ids):
             raise DataError(
-                f"`names` has {len(names_of_side)} names, but the scores have {number} {noun}s; "
+                f"`names` has {len(names_of_side)} names, but the scores have {len(ids)} {noun}s; "
                 "expected one name for each"
             )
         require_each_once(names_of_side, noun)
-    names_found: Attributes = {"_probe_names": probe, "_gallery_names": gallery}
-    if is_square:
-        return names_found
+    if subjects.is_one_set:
+        return _NamedTemplates(probe, gallery, subjects.probe_ids)
     if probe is None or gallery is None:
         if names is not None:
-            refuse_unknown_names(sides["_probe_meta"], sides["_gallery_meta"], labels)
-        return names_found
-    codes = sides["_codes"]
-    subjects = (codes.probe, codes.gallery, codes.values) if labelled else None
-    entry = same_templates(probe, gallery, subjects)
-    names_found["probe_ids"] = np.where(entry >= 0, sides["gallery_ids"][entry], sides["probe_ids"])
-    return names_found
+            refuse_unknown_names(*metas, labels if subjects.is_labelled else (None, None))
+        return _NamedTemplates(probe, gallery, subjects.probe_ids)
+    codes = subjects.codes
+    people = (codes.probe, codes.gallery, codes.values) if subjects.is_labelled else None
+    entry = same_templates(probe, gallery, people)
+    ids = np.where(entry >= 0, subjects.gallery_ids[entry], subjects.probe_ids)
+    return _NamedTemplates(probe, gallery, ids)
 
 
-def _two_sides(
-    labels: Any, gallery_labels: Any, probe_count: int, gallery_count: int
-) -> Attributes:
-    if probe_count != gallery_count and (length_of(labels), length_of(gallery_labels)) == (
-        gallery_count,
-        probe_count,
-    ):
+def _subjects_of_sides(
+    probe: GivenSide, gallery: GivenSide, mask: Any, shape: tuple[int, int]
+) -> _Subjects:
+    if probe.labels is None:
+        return _subjects_of_mask(mask, gallery, shape)
+    if gallery.labels is None:
+        return _subjects_of_one_set(probe.labels, gallery.meta, shape)
+    transposed = shape[::-1]
+    if shape != transposed and (length_of(probe.labels), length_of(gallery.labels)) == transposed:
         raise DataError(
-            f"the scores have shape ({probe_count}, {gallery_count}), but there are "
-            f"{counted(gallery_count, 'labels')} of probes and {probe_count:,} of the gallery: is "
-            "the matrix transposed? Expected a row for each probe; give scores.T, or exchange the "
-            "labels"
+            f"the scores have shape {shape}, but there are {counted(shape[1], 'labels')} of probes "
+            f"and {shape[0]:,} of the gallery: is the matrix transposed? Expected a row for each "
+            "probe; give scores.T, or exchange the labels"
         )
-    probe = as_subjects(labels, "`labels`", probe_count)
-    gallery = as_subjects(gallery_labels, "`gallery_labels`", gallery_count)
-    return {
-        "probe_labels": probe,
-        "gallery_labels": gallery,
-        "probe_ids": np.arange(gallery_count, gallery_count + probe_count, dtype=np.int64),
-        "gallery_ids": np.arange(gallery_count, dtype=np.int64),
-        "_codes": Codes(probe, gallery, of_any_type=NO_PERSON),
-    }
+    return _Subjects.of_two_sets(
+        as_subjects(probe.labels, "`labels`", shape[0]),
+        as_subjects(gallery.labels, "`gallery_labels`", shape[1]),
+    )
 
 
-def _square_sides(
-    labels: Any, gallery_meta: Any, probe_count: int, gallery_count: int
-) -> Attributes:
-    if probe_count != gallery_count:
+def _subjects_of_one_set(labels: Any, gallery_meta: Any, shape: tuple[int, int]) -> _Subjects:
+    if shape[0] != shape[1]:
         raise DataError(
-            f"the scores have shape ({probe_count}, {gallery_count}); without gallery_labels the "
-            "same templates are on both sides, and the matrix must be square. Give gallery_labels "
-            "for a probe-against-gallery matrix"
+            f"the scores have shape {shape}; without gallery_labels the same templates are on both "
+            "sides, and the matrix must be square. Give gallery_labels for a probe-against-gallery "
+            "matrix"
         )
     if gallery_meta is not None:
         raise DataError("gallery_meta without `gallery_labels`; probe_meta serves both sides")
-    labels = as_subjects(labels, "`labels`", probe_count)
-    ids = np.arange(gallery_count, dtype=np.int64)
-    return {
-        "probe_labels": labels,
-        "gallery_labels": labels,
-        "probe_ids": ids,
-        "gallery_ids": ids,
-        "_codes": Codes(labels, labels, of_any_type=NO_PERSON),
-        "_without_gallery_labels": True,
-    }
+    subjects = as_subjects(labels, "`labels`", shape[0])
+    ids = np.arange(len(subjects), dtype=np.int64)
+    codes = Codes(subjects, subjects, of_any_type=NO_PERSON)
+    return _Subjects(subjects, subjects, ids, ids, codes)
 
 
-def _subjects_of_mask(
-    mask: Any, gallery_labels: Any, probe_count: int, gallery_count: int, one_set: bool
-) -> Attributes:
+def _subjects_of_mask(mask: Any, gallery: GivenSide, shape: tuple[int, int]) -> _Subjects:
     if mask is None:
         raise DataError(
             "`labels` is missing; expected the subject of each row, or a mask of genuine and "
             "impostor"
         )
-    if gallery_labels is not None:
+    if gallery.labels is not None:
         raise DataError("`gallery_labels` is given without `labels`; expected both")
-    mask = as_mask(mask, (probe_count, gallery_count), None)
-    is_square = one_set and probe_count == gallery_count and not mask.diagonal().any()
-    probe, gallery, is_consistent = subjects_of_mask(mask, is_square)
-    gallery_ids = np.arange(gallery_count, dtype=np.int64)
-    probe_ids = gallery_ids
-    if not is_square:
-        probe_ids = np.arange(gallery_count, gallery_count + probe_count, dtype=np.int64)
-    return {
-        "mask": mask,
-        "_labelled": False,
-        "_mask_is_consistent": is_consistent,
-        "probe_labels": probe,
-        "gallery_labels": gallery,
-        "probe_ids": probe_ids,
-        "gallery_ids": gallery_ids,
-        "_codes": Codes(probe, gallery),
-    }
+    mask = as_mask(mask, shape, None)
+    may_be_one_set = gallery.meta is None or not columns_of(gallery.meta)
+    is_one_set = may_be_one_set and shape[0] == shape[1] and not mask.diagonal().any()
+    probe_subjects, gallery_subjects, is_consistent = subjects_of_mask(mask, is_one_set)
+    gallery_ids = probe_ids = np.arange(shape[1], dtype=np.int64)
+    if not is_one_set:
+        probe_ids = np.arange(shape[1], sum(shape), dtype=np.int64)
+    return _Subjects(
+        probe_subjects,
+        gallery_subjects,
+        probe_ids,
+        gallery_ids,
+        Codes(probe_subjects, gallery_subjects),
+        is_labelled=False,
+        mask=mask,
+        mask_is_consistent=is_consistent,
+    )
 
 
 # ---------------------------------------------------------------- top-K lists
@@ -317,58 +357,50 @@ def _subjects_of_mask(
 
 def searched_lists(
     indices: Any,
-    labels: Any,
-    gallery_labels: Any,
     distances: Any,
     kind: Kind,
-    probe_meta: Mapping[str, Any] | None,
-    gallery_meta: Mapping[str, Any] | None,
+    given: SideArguments,
     leave_out_query: bool | None,
     query_positions: Any,
 ) -> Attributes:
     """Return the attributes of top-K lists, of their queries and of their entries."""
+    (labels, gallery_labels), (probe_meta, gallery_meta) = given.labels, given.metas
     if gallery_labels is None:
         gallery_labels = labels
         gallery_meta = probe_meta if gallery_meta is None else gallery_meta
         leave_out_query = True if leave_out_query is None else leave_out_query
     queries = GivenSide(labels, probe_meta, RowOrder(indices), ARGUMENTS[0])
     entries = GivenSide(gallery_labels, gallery_meta, RowOrder(None), ARGUMENTS[1])
-    entries.join("auto")
-    queries.join("auto")
+    entries.join(given.names)
+    queries.join(given.names)
     enrolled = as_subjects(entries.labels, "`gallery_labels`")
-    entry_count = len(enrolled)
-    if entry_count == 0:
+    if not len(enrolled):
         raise DataError("the gallery is empty: `gallery_labels` has no entries")
     distances = queries.order.bring(distances, "`distances`", may_be_plain=True)
     query_positions = queries.order.bring(query_positions, "`query_positions`", may_be_plain=True)
-    lists = TopKLists.from_arrays(indices, distances, entry_count, kind)
-    query_count = len(lists.indices)
+    lists = TopKLists.from_arrays(indices, distances, len(enrolled), kind)
     searched = as_subjects(queries.labels, "`labels`")
-    if len(searched) != query_count:
+    if len(searched) != len(lists.indices):
         raise DataError(
-            f"`labels` has {len(searched)} labels for {query_count} lists; expected one per query"
+            f"`labels` has {len(searched)} labels for {len(lists.indices)} lists; expected one per "
+            "query"
         )
-    codes = Codes(searched, enrolled, of_any_type=NO_PERSON)
-    attributes: Attributes = {
-        "probe_labels": searched,
-        "gallery_labels": enrolled,
-        "probe_ids": np.arange(entry_count, entry_count + query_count, dtype=np.int64),
-        "gallery_ids": np.arange(entry_count, dtype=np.int64),
-        "_probe_meta": as_meta(queries.meta, query_count, "probe_meta"),
-        "_gallery_meta": as_meta(entries.meta, entry_count, "gallery_meta"),
-        "_codes": codes,
-    }
+    subjects = _Subjects.of_two_sets(searched, enrolled)
+    metas = (
+        as_meta(queries.meta, len(searched), "probe_meta"),
+        as_meta(entries.meta, len(enrolled), "gallery_meta"),
+    )
     template_names = queries.order.names, entries.order.names
-    attributes |= _names_of_sides(attributes, template_names, "auto", is_square=False)
-    named = None
-    if attributes["_probe_names"] is not None and attributes["_gallery_names"] is not None:
-        named = np.where(attributes["probe_ids"] < entry_count, attributes["probe_ids"], -1)
-    own = OwnEntries(lists, codes, kind, leave_out_query, query_positions, named)
+    named = _named_templates(subjects, metas, template_names, given.names)
+    entry_by_name = None
+    if named.probe is not None and named.gallery is not None:
+        entry_by_name = np.where(named.probe_ids < len(enrolled), named.probe_ids, -1)
+    own = OwnEntries(lists, subjects.codes, kind, leave_out_query, query_positions, entry_by_name)
     entry, remarks = own.find()
     if entry is not None:
-        attributes["probe_ids"] = np.where(
-            entry >= 0, entry, np.arange(entry_count, entry_count + query_count)
-        )
+        named = named._replace(probe_ids=np.where(entry >= 0, entry, subjects.probe_ids))
         lists = lists.leave_out(entry)
-    all_remarks = dict.fromkeys(remarks) | queries.order.remarks | entries.order.remarks
-    return attributes | {"_source": lists, "remarks": tuple(all_remarks)}
+    return _attributes(subjects, subjects.codes, named, *metas) | {
+        "_source": lists,
+        "remarks": tuple(dict.fromkeys(remarks) | queries.order.remarks | entries.order.remarks),
+    }

@@ -22,6 +22,7 @@ from bioeval.scores.joining import RowOrder
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.making import (
+    SideArguments,
     as_ids,
     checked_words,
     memory_attributes,
@@ -163,17 +164,9 @@ class Scores(ScoreViews):
         matrix = as_values(values)
         self._set(**checked_words(kind, nan, name), **memory_attributes())
         distractors = as_ids(distractor_ids)
-        metas = probe_meta, gallery_meta
-        sides = sides_of_matrix(
-            values,
-            matrix.shape,
-            (labels, gallery_labels),
-            mask,
-            metas,
-            names,
-            ids_of_no_person(distractors),
-        )
-        self._set(_source=Cells(matrix, sides.pop("mask")), distractor_ids=distractors, **sides)
+        given = SideArguments((labels, gallery_labels), (probe_meta, gallery_meta), names)
+        sides = sides_of_matrix(values, matrix.shape, mask, given, ids_of_no_person(distractors))
+        self._set(_source=Cells(matrix, sides.mask), distractor_ids=distractors, **sides.attributes)
         self._set(exclude=as_exclusions(self, exclude))
 
     @classmethod
@@ -471,10 +464,9 @@ class Scores(ScoreViews):
         """
         searches = cls.__new__(cls)
         searches._set(**checked_words(kind, "raise", name), **memory_attributes())
-        metas = (probe_meta, gallery_meta)
-        queries = (leave_out_query, query_positions)
+        given = SideArguments((labels, gallery_labels), (probe_meta, gallery_meta))
         searches._set(
-            **searched_lists(indices, labels, gallery_labels, distances, kind, *metas, *queries)
+            **searched_lists(indices, distances, kind, given, leave_out_query, query_positions)
         )
         return marking(searches, as_ids(distractor_ids))
 

@@ -11,7 +11,8 @@ from bioeval.base.errors import DataError
 from bioeval.scores.blocks import is_few
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
-from bioeval.scores.rows import give_back, read_rows
+from bioeval.scores.row_memory import give_back
+from bioeval.scores.rows import read_rows
 from bioeval.scores.selecting import of_own_columns, selected
 
 # The most probes of a sample, columns of their mates, and columns from everywhere.

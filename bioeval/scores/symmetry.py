@@ -9,7 +9,7 @@ import numpy as np
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
-from bioeval.scores.rows import give_back, mapped_pages
+from bioeval.scores.row_memory import give_back, mapped_pages
 
 #: Templates whose comparisons with each other are read: few, since a stored matrix is read by
 #: whole rows.

@@ -16,7 +16,8 @@ from bioeval.scores.distances import farthest
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores
-from bioeval.scores.rows import read_rows, rows_per_block, threads_for
+from bioeval.scores.row_memory import rows_per_block
+from bioeval.scores.rows import read_rows, threads_for
 from bioeval.studies.calibration.kernel import logistic_sums
 
 

@@ -14,7 +14,8 @@ from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.requirements import require_all_scores
-from bioeval.scores.rows import rows_per_block, threads_for
+from bioeval.scores.row_memory import rows_per_block
+from bioeval.scores.rows import threads_for
 from bioeval.scores.symmetry import mixed_bits
 from bioeval.studies.check.label_distances import LabelMedians, TemplatesByLabel
 

@@ -23,7 +23,8 @@ from bioeval.base.progress import stage
 from bioeval.counting.thresholds import to_user
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
-from bioeval.scores.rows import attempted, rows_per_block, threads_for
+from bioeval.scores.row_memory import rows_per_block
+from bioeval.scores.rows import attempted, threads_for
 from bioeval.scores.selecting import of_own_columns
 from bioeval.showing.cells import Count
 from bioeval.showing.text import Enumeration, Text, say

@@ -18,7 +18,7 @@ from bioeval.results.variables import TASKS
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
-from bioeval.scores.rows import stated_memory_limit
+from bioeval.scores.row_memory import stated_memory_limit
 from bioeval.studies.partitions.masked import PARTITION, may_be_masks, numbers_by_masks
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks, resolve_card
