@@ -54,7 +54,7 @@ SMALL_RESULTS = {
     "gom_from_curves": (lambda: be.gom_from_curves([0.1, 1], mrep=[0, 1], mfr=[0, 1]), "MREP"),
     "with_failures": (lambda: be.with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
     "judge_threshold": (lambda: be.judge_threshold(square(), square()), "FAR"),
-    "zoo": (lambda: be.zoo(square(), permutations=20), "Gini"),
+    "zoo": (lambda: be.zoo(square(), permutations=20), "Concentration of errors"),
     "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),
     "compare": (lambda: be.compare(square(), square(random_state=2)), "Comparison of systems"),
     "cross_evaluate": (

@@ -48,7 +48,7 @@ _EXPECTED = (
 
 
 #: The words for data on which a threshold is chosen and its errors are counted as well.
-SAME_DATA = "the same data, so the errors on them are optimistic"
+SAME_DATA = "the same data, so errors are optimistic (too low)"
 
 #: Rules whose number is the largest rate.
 TARGETS = ("far", "frr")

@@ -176,12 +176,20 @@ def _task(nodes: Sequence[Node], detail: Detail) -> _Task:
     supported = [row for row in rows if row.supported is not False]
     is_defined = any(row.is_defined for row in rows)
     if detail == "brief":
-        supported = [row for row in supported if row.is_brief]
+        supported = [row for row in supported if row.is_brief and not _is_in_answer(row)]
         # Letters that are all alike say no more than the answer.
         named = {(x.name, x.text) for x in supported if x.name.endswith("_letters") and x.text}
         number = Counter(name for name, _ in named)
         supported = [row for row in supported if number[row.name] != 1]
     return _Task(nodes, rows if detail == "all" else supported, is_defined)
+
+
+def _is_in_answer(row: Row) -> bool:
+    """Whether a row has the threshold of its result, and an answer names it."""
+    return row.name == "threshold" and any(
+        x.code in ANSWERS and "threshold" in x.arguments
+        for x in messages_of(row.node.dataset.attrs)
+    )
 
 
 def _rows(node: Node, *, data: bool = False) -> Iterator[Row]:
@@ -231,7 +239,7 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     if tables[0].title:
         title = say("{whole}: {table}", whole=title, table=tables[0].title)
     tables[0] = replace(tables[0], title=title, details=details)
-    tables[-1] = replace(tables[-1], notes=notes)
+    tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *notes])
     return Section(id, "", tables, task=task.rates_of)
 
 

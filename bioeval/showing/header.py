@@ -295,7 +295,7 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
     (
         "Animals",
         "quantile",
-        "from the best and the worst {quantile:rate} of the subjects by genuine and impostor mean",
+        "best, worst: {quantile:rate} of the subjects at each end of their mean scores",
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bioeval.results.words import method_in_words
@@ -59,10 +59,7 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
         text = "Optimistic: {labels} (at thresholds chosen on the same test part)."
         yield say(text, labels=_labels_of(chosen_on_test))
     if any(x.flagged for x in cells):
-        yield (
-            "*: do not rank groups by this rate: fewer than 30 subjects, or fewer than 30 "
-            "independent errors expected."
-        )
+        yield "*: too few subjects or independent errors to rank groups by this rate."
     if has_letters:
         yield (
             "Groups that share a letter in a column are not significantly different; letters begin "
@@ -123,15 +120,16 @@ def _intervals(rows: Sequence[Row]) -> Iterator[Text]:
         named = Enumeration([task for task in tasks if task])
         text = "of {tasks}: {method}" if methods else "{method}"
         methods.append(say(text, method=words, tasks=named))
+    limited = [row for row in rows if not math.isnan(row.low)]
     if methods:
-        values = [x for x in rows if x.statistic != "rank" and not math.isnan(x.low)]
-        is_one_sided = any(x.value in (0, 1) for x in values)
+        is_one_sided = any(x.value in (0, 1) for x in limited if x.statistic in ("", "mean"))
         end = " Where a value is 0 or 100 %, the interval is one-sided." if is_one_sided else ""
         yield say("In square brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
-    datasets = {row.node.name: row.node.dataset for row in rows}.values()
-    for name, text in _FURTHER_INTERVALS.items():
-        limits = dict.fromkeys(str(x.attrs[name]) for x in datasets if name in x.attrs)
-        yield from (say(text, limits=x) for x in limits)
+    for name, (numbers, are_these) in _FURTHER_INTERVALS.items():
+        attrs = [row.node.dataset.attrs for row in filter(are_these, limited)]
+        for limits in dict.fromkeys(str(x[name]) for x in attrs if name in x):
+            text = "In square brackets after {numbers}: {limits}."
+            yield say(text, numbers=numbers, limits=limits)
 
 
 #: Further attributes of intervals, with the words before their text.
@@ -142,10 +140,10 @@ _OF_INTERVALS = {
     "interval_of_largest": "of the largest over species: ",
 }
 
-#: Attributes of further intervals, each with a note of its own.
-_FURTHER_INTERVALS = {
-    "interval_of_inequality": "In square brackets after FDR, GARBE and ratios of rates: {limits}.",
-    "interval_of_differences": "In square brackets after differences: {limits}.",
+#: Attributes of further intervals, each with a note of its own: the numbers with such intervals.
+_FURTHER_INTERVALS: dict[str, tuple[str, Callable[[Row], bool]]] = {
+    "interval_of_inequality": ("measures of inequality", lambda x: not (x.places or x.statistic)),
+    "interval_of_differences": ("differences", lambda x: x.statistic == "difference"),
 }
 
 #: The populations of intervals in words, if the name of the population is no clear text.

@@ -90,17 +90,18 @@ errors-of-groups: At the threshold {threshold:threshold}, the same for all group
     ({far_groups_with_most:names})].
 groups-tested: A permutation test over people finds {finding} between the groups: p {frr_p:digits 2}
     for {frr}, {far_p:digits 2} for {far} within groups.[ This does not show that the groups are
-    equal: {frr} may differ by up to {frr_points:digits 2} percentage points, and {far} within
-    groups by up to {far_points:digits 2}.]
+    equal: {frr} may differ by up to {frr_points:decimals 2} percentage points, and {far} within
+    groups by up to {far_points:decimals 2}.]
 most-errors: At the threshold {threshold:threshold}, the highest {frr} of a subject is {rate:rate}:
     {subjects:names}, with {errors:count} of {attempts:count genuine attempts} rejected
     ({share:rate} of all {false rejects}).[ The highest {far} of a subject's probes is
     {far_rate:rate}: {far_subjects:names}, with {far_errors:count} of {far_attempts:count impostor
-    attempts} accepted ({far_share:rate} of all {false accepts}).]
-animals-tested: Significant differences between subjects: {animals:names} (permutation tests at 5 %,
-    corrected for their number by Holm's method).[ Undecided: {others:names}; subjects may differ
-    although no difference is found.] Goats are hard to recognize, wolves are easily accepted as
-    other people, and other people are easily accepted as lambs.
+    attempts} accepted ({far_share:rate} of all {false accepts}).] Look at their templates first;
+    results without these people would only look better.
+animals-tested: Animals beyond chance: {animals:names}.[ Undecided: {others:names}, which may exist
+    although they are not shown.] Goats are hard to recognize, wolves are easily accepted as other
+    people, and other people are easily accepted as lambs (permutation tests at 5 %, corrected for
+    their number by Holm's method).
 """)
 )
 

@@ -5,9 +5,11 @@ The dimensions and the descriptions of variables decide; no type of results is t
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,8 +30,8 @@ STATISTICS_IN_ROWS = ("", "mean", "sd")
 #: Rows of a grid with more than twice as many places; data frames have all places.
 _ROWS_OF_MANY = 11
 
-#: The fewest rows of each group, where many places are in groups.
-_FEWEST_OF_GROUP = 3
+#: Rows of each group, where many places are in groups.
+_ROWS_OF_GROUP = 3
 
 #: More points of a measure are rows of a grid, even if labels of measures have a place for them.
 _MOST_POINTS_IN_LABELS = 9
@@ -39,6 +41,9 @@ _Place = tuple[Hashable, ...]
 
 #: With more columns of measures, the systems of a grid are rows.
 _MOST_COLUMNS = 8
+
+#: The note of a table of pairs that are the same in both orders.
+_LISTED_ONCE = "Pairs have the same numbers in both orders, and are listed once."
 
 #: The number of places that are named beside a text.
 _MOST_NAMED = 8
@@ -153,12 +158,21 @@ class _Cells:
     def add(self, row: Hashable, column: Hashable, cell: Text) -> None:
         self._cells.setdefault(row, {})[column] = cell
 
+    def row(self, row: Hashable) -> list[Any]:
+        """Return the columns and cells of a row as texts; numbers have 12 digits."""
+        return [
+            (column, *(f"{x:.12g}" for x in (cell.value, *(cell.interval or ()))))
+            if isinstance(cell, Quantity)
+            else (column, repr(cell))
+            for column, cell in self._cells.get(row, {}).items()
+        ]
+
     def values(self, column: Hashable, other: Hashable) -> list[float]:
         """Return a column's numbers in the rows of another column; NaN for a missing number."""
         cells = (x.get(column) for x in self._cells.values() if other in x)
         return [cell.value if isinstance(cell, Quantity) else math.nan for cell in cells]
 
-    def table(self, id: str, heads: Sequence[Column], title: str = "") -> Table:
+    def table(self, id: str, heads: Sequence[Column], title: Text = "") -> Table:
         rows = []
         for row, names in self.names.items():
             rows.append([*names, *map(self._cells.get(row, {}).get, self.columns)])
@@ -347,19 +361,57 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
         if isinstance(cell, Rate):
             sign = -1.0 if row.about.get("direction") == "larger" else 1.0
             badness.setdefault(key, {})[place] = sign * cell.value
-    badness_by_first_rate = next(iter(badness.values()), {})
-    shown = _shown_places(list(dict.fromkeys(places)), badness_by_first_rate, bool(point))
-    heads = [Column(x, x.replace("_", " ")) for x in names]
-    if len(shown) < len({*places}):
-        worst = "worst " if badness_by_first_rate and not point else ""
-        heads[-1] = Column(names[-1], _heading_of_some(names[-1], worst, {*places}, shown))
     coordinates = rows[0].node.dataset.variables
+    every_place = [*dict.fromkeys(places)]
+    places, joint_labels = _with_joint_labels(every_place, names, cells, coordinates)
+    has_mirrored = len(names) > 1 and _is_symmetric(places, cells)
+    if has_mirrored:
+        order = [*dict.fromkeys(place[-2] for place in places)]
+        places = [x for x in places if order.index(x[-2]) <= order.index(x[-1])]
+    badness_by_first_rate = next(iter(badness.values()), {})
+    shown = _shown_places(places, badness_by_first_rate, bool(point))
+    heads = [Column(x, x.replace("_", " ")) for x in names]
+    if len(shown) < len(places):
+        worst = "worst " if badness_by_first_rate and not point else ""
+        heads[-1] = Column(names[-1], _heading_of_some(names[-1], worst, places, shown))
     for place in shown:
         cells.names[place] = [
-            label_of_place(coordinates, dim, label) for dim, label in zip(names, place, strict=True)
+            joint_labels.get((dim, label)) or label_of_place(coordinates, dim, label)
+            for dim, label in zip(names, place, strict=True)
         ]
     about = coordinates[dims[-1]].attrs if dims[-1] in coordinates else {}
-    return cells.table(id, heads, str(about.get("title", "")))
+    table = cells.table(id, heads, say(about["title"]) if "title" in about else "")
+    return replace(table, notes=[_LISTED_ONCE] * has_mirrored)
+
+
+def _with_joint_labels(
+    places: list[_Place], dims: Sequence[str], cells: _Cells, coordinates: Mapping[Any, Any]
+) -> tuple[list[_Place], dict[tuple[str, Hashable], Text]]:
+    """Return the places without repeated numbers, and the labels that stand for two labels.
+
+    Two labels are joined if their numbers are equal and their dimension has a label for both, such
+    as ``label_a_b``.
+    """
+    joint_labels: dict[tuple[str, Hashable], Text] = {}
+    for axis, dim in enumerate(dims):
+        about = coordinates[dim].attrs if dim in coordinates else {}
+        for a, b in itertools.pairwise(dict.fromkeys(place[axis] for place in places)):
+            if f"label_{a}_{b}" not in about:
+                continue
+            of_a, of_b = (
+                [cells.row(place) for place in places if place[axis] == x] for x in (a, b)
+            )
+            if of_a == of_b:
+                joint_labels[dim, a] = say(about[f"label_{a}_{b}"])
+                places = [place for place in places if place[axis] != b]
+    return places, joint_labels
+
+
+def _is_symmetric(places: Sequence[_Place], cells: _Cells) -> bool:
+    """Whether the last two labels of a place can be exchanged, with the same numbers."""
+    mirrored = {place: (*place[:-2], place[-1], place[-2]) for place in places}
+    same_places = {*mirrored.values()} == {*places}
+    return same_places and all(cells.row(a) == cells.row(b) for a, b in mirrored.items())
 
 
 def _has_thresholds(rows: Sequence[Row], places: Sequence[_Place]) -> bool:
@@ -417,7 +469,7 @@ def _shown_places(
         bad = badness.get(place, math.nan)
         return math.inf if math.isnan(bad) else -bad
 
-    of_group = max(_FEWEST_OF_GROUP, _ROWS_OF_MANY // len(groups))
+    of_group = _ROWS_OF_GROUP if len(groups) > 1 else _ROWS_OF_MANY
     worst_first = (sorted(group, key=goodness) for group in groups.values())
     return [place for group in worst_first for place in group[:of_group]]
 

@@ -44,7 +44,10 @@ _FLAG = "1 where {}, else 0"
 _FEW = "fewer than 30 subjects, or than 30 expected"
 
 GROUPS: dict[str, Variable] = {
-    "claimed_group": Variable("group of the claimed subject; all: any subject"),
+    "claimed_group": Variable(
+        "group of the claimed subject; all: any subject",
+        title="{far} by groups of probe and claimed subject",
+    ),
     "other_group": Variable(
         "group whose rate is subtracted", title="Differences: the group minus the other group"
     ),
@@ -75,6 +78,7 @@ GROUPS: dict[str, Variable] = {
         "all groups are alike",
         "1",
         label="FDR, fairness discrepancy rate (1: equal)",
+        detail="verbose",
         decimals=4,
         direction="larger",
     ),
@@ -83,6 +87,7 @@ GROUPS: dict[str, Variable] = {
         "FRR over groups; 0 where all groups are alike",
         "1",
         label="GARBE (0: equal)",
+        detail="verbose",
         decimals=4,
         direction="smaller",
     ),
@@ -94,6 +99,7 @@ for _rate, _within in (("far", " within the group"), ("frr", "")):
             f"largest {_rate.upper()}{_within} of a group over the {_words}",
             "1",
             label=f"{{{_rate}}}{_within.removesuffix(' the group')}, largest / {_words}",
+            detail="verbose",
             decimals=2,
             direction="smaller",
         )
@@ -415,8 +421,8 @@ def group_intervals(
         variables = _variables_of_comparison(compared_rates, p_values, options.confidence)
     result = with_limits_of_groups(dataset, options, limits, variables, remarks)
     return result.assign_attrs(
-        interval_of_inequality="values possible while the rates of all groups are within their "
-        "joint limits, by the jackknife over people of each group"
+        interval_of_inequality="range of values while the rates of all groups are within limits "
+        "that hold for all of them together"
     )
 
 
@@ -495,8 +501,7 @@ def with_limits_of_groups(
     if variables:
         other_groups = "other_group", dataset["group"].values[:-1], GROUPS["other_group"].attrs
         result = result.assign_coords(other_group=other_groups).assign_attrs(
-            interval_of_differences="limits that hold for all pairs of groups together, by the "
-            "jackknife over people"
+            interval_of_differences="limits that hold for all pairs of groups together"
         )
     return result
 

@@ -128,7 +128,7 @@ STUDY = {
 # The default numbers of folds and of repeats.
 USUAL_FOLDS, REPEATS = 10, 20
 
-_CHOSEN_ON_ALL = "all data, so the errors on them are optimistic"
+_CHOSEN_ON_ALL = "all data, so errors are optimistic (too low)"
 
 #: Attributes that a study takes over from the evaluation in folds.
 _FOLD_ATTRIBUTES = (

@@ -51,19 +51,18 @@ ZOO = {
     "animal": Variable(
         "animal of the zoo of Yager and Dunstone (2010)",
         label="animal",
-        title="Animals by the means of a subject's genuine and impostor scores, not by errors; "
-        "where p is large, their number is as expected by chance",
+        title="Animals by mean scores, not by errors (p: probability of as many or more, and of as "
+        "many or fewer, by chance)",
         labels={
-            "dove": "dove: both means best",
-            "worm": "worm: both means worst",
-            "chameleon": "chameleon: genuine best, impostor worst",
-            "phantom": "phantom: genuine worst, impostor best",
+            "dove": "dove: best genuine and impostor mean",
+            "worm": "worm: worst genuine and impostor mean",
+            "chameleon": "chameleon: best genuine, worst impostor mean",
+            "phantom": "phantom: worst genuine, best impostor mean",
         },
     ),
     "subject": replace(
         COORDINATES["subject"],
-        title="Errors of single subjects; rate without: rate of the attempts without the subject "
-        "(no reason to leave people out)",
+        title="Subjects with the highest rates",
     ),
     "error": Variable(
         "kind of error: fr, false rejects of a subject; fa_as_probe, false accepts of its probes "
@@ -74,6 +73,7 @@ ZOO = {
             "fr": "{false rejects}",
             "fa_as_probe": "{false accepts} by probe",
             "fa_as_claimed": "{false accepts} by claim",
+            "fa_as_probe_fa_as_claimed": "{false accepts} by probe or claim",
         },
     ),
     "test": Variable(
@@ -140,7 +140,7 @@ ZOO = {
     "share": Variable(
         "proportion of all such errors that are the subject's",
         "proportion",
-        label="share",
+        label="share of all",
         out_of="all_errors",
     ),
     "rate_without": Variable(
@@ -149,14 +149,20 @@ ZOO = {
         iso="FNMR, FMR",
         dims=_EACH,
         threshold="threshold",
-        label="rate without",
+        label="rate without the subject",
+        detail="verbose",
         direction="smaller",
     ),
-    "gini": Variable("Gini coefficient of the errors over subjects", "1", label="Gini (0: even)"),
+    "gini": Variable(
+        "Gini coefficient of the errors over subjects; 0: all have the same number",
+        "1",
+        label="Gini",
+        detail="verbose",
+    ),
     "half_of_errors": Variable(
         "fewest subjects that have half of the errors",
         "subjects",
-        label="subjects with half of the errors",
+        label="subjects with half",
     ),
     "all_errors": Variable(
         "errors of all subjects", "attempts", threshold="threshold", label="errors"
@@ -177,25 +183,29 @@ ZOO = {
         label="attempts with an infinite score, left out of means",
         detail="verbose",
     ),
-    "animal_of_subject": Variable("animal of the subject, or none", label="animal"),
+    "animal_of_subject": Variable(
+        "animal of the subject, or none", label="animal", detail="verbose"
+    ),
     "animal_count": Variable("subjects that are of the kind", "subjects", label="subjects"),
     "animal_expected": Variable(f"subjects expected {_BY_CHANCE}", "subjects", label="expected"),
     "animal_p_more": Variable(
-        f"probability of as many or more, {_BY_CHANCE}", "p", label="p of this many or more"
+        f"probability of as many or more, {_BY_CHANCE}", "p", label="p, more"
     ),
     "animal_p_fewer": Variable(
-        f"probability of as many or fewer, {_BY_CHANCE}", "p", label="p of this many or fewer"
+        f"probability of as many or fewer, {_BY_CHANCE}", "p", label="p, fewer"
     ),
     "correlation": Variable(
         "correlation over subjects of their mean scores in two halves that share no template; of "
         "wolves and lambs, the halves share no opponent either; of goats, correlation of ranks",
         "1",
         label="correlation",
+        detail="verbose",
     ),
     "p": Variable(
         "one-sided p-value by permutation: subjects differ, the animals exist",
         "p",
         label="p, uncorrected",
+        detail="verbose",  # the answer has the corrected conclusion
     ),
     "kruskal_p": Variable(
         "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
