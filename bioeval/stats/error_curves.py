@@ -17,7 +17,13 @@ import numpy as np
 from bioeval.counting.points import hull_equal_errors, normalised_cost
 from bioeval.counting.wanted_points import VerificationPoints
 from bioeval.results.variables import VERIFICATION, Variable, best_values
-from bioeval.stats.weighted_sums import QuadraticForms, by_subject, linear_forms, ratio
+from bioeval.stats.weighted_sums import (
+    GenuineAttempts,
+    QuadraticForms,
+    by_subject,
+    linear_forms,
+    ratio,
+)
 
 #: The classes of attempts.
 AttemptClass = Literal["genuine", "impostor"]
@@ -52,7 +58,7 @@ class ErrorColumns:
     def weighted(
         cls,
         forms: QuadraticForms,
-        genuine: tuple[np.ndarray, np.ndarray],
+        genuine: GenuineAttempts,
         thresholds: np.ndarray,
         failed: bool,
         untied: np.ndarray | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy
@@ -202,6 +202,13 @@ def by_subject(
     return counts.reshape(len(thresholds) + 1, number_of_subjects)
 
 
+class GenuineAttempts(NamedTuple):
+    """Genuine attempts, in arrays of one length."""
+
+    distance: np.ndarray  # NaN: the attempt failed
+    person: np.ndarray  # index of the person
+
+
 class AttemptsMade:
     """A consumer of impostor counts: the attempts of each person."""
 
@@ -264,16 +271,14 @@ class AttemptsOfEach(AttemptsMade):
         return self._each[: layer + 1, :-1].sum(axis=0)
 
     def curves(
-        self, genuine: tuple[np.ndarray, np.ndarray], thresholds: np.ndarray
+        self, genuine: GenuineAttempts, thresholds: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield accepted impostor and genuine attempts, for some groups at a time.
 
         Both are (layers, 1 + groups), up to each layer: all attempts, and without each group.
-        `genuine` are distances and subjects.
         """
-        values, people = genuine
-        layer = np.searchsorted(thresholds, values)
-        group = self.group[people]
+        layer = np.searchsorted(thresholds, genuine.distance)
+        group = self.group[genuine.person]
         layers = len(self._all)
         genuine_by_layer = np.bincount(layer, minlength=layers)
         step = max(1, _CURVES_AT_ONCE // layers)

@@ -15,7 +15,7 @@ from bioeval import stats
 from bioeval.counting.points import check_costs
 from bioeval.counting.verification import Use, verify
 from bioeval.counting.wanted_points import PointsWanted
-from bioeval.stats.verification import VerificationColumns
+from bioeval.stats.verification_columns import VerificationColumns
 
 TARGETS = (0.5, 0.1, 0.0)
 
@@ -97,18 +97,23 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
     attempts = attempts_between(case, options["templates"], multi or "best")
     people = people_of(scores)
     if len(people) == 1:
-        assert drawn.drawn.far.shape[1] == 1
+        assert drawn.replicates.curve.far.shape[1] == 1
         return
     weights = people_drawn(len(people), 8)
     for replicate in range(8):
         copies = [p for k, p in enumerate(people) for _ in range(int(weights[k, replicate]))]
         genuine, impostor = resampled(attempts, copies)
-        far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.thresholds]
-        frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in drawn.thresholds]
-        for rates, expected in ((drawn.drawn.far, far), (drawn.drawn.frr, frr)):
+        far = [
+            naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.grid.thresholds
+        ]
+        frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in drawn.grid.thresholds]
+        for rates, expected in (
+            (drawn.replicates.curve.far, far),
+            (drawn.replicates.curve.frr, frr),
+        ):
             expected = np.array(expected, dtype=float)
             np.testing.assert_allclose(rates[:, 1 + replicate], expected, rtol=1e-15)
-        all_people = {name: values[..., 0] for name, values in drawn.drawn_values.items()}
+        all_people = {name: values[..., 0] for name, values in drawn.replicates.values.items()}
         if np.isnan(all_people["eer"]):
             continue
         expected = {
@@ -118,7 +123,7 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
             "far_at_frr": [naive.far_at_frr(genuine, impostor, "distance", x)[0] for x in TARGETS],
         }
         for name, value in expected.items():
-            replicate_values = drawn.drawn_values[name][..., 1 + replicate]
+            replicate_values = drawn.replicates.values[name][..., 1 + replicate]
             value = np.where(np.isnan(all_people[name]), np.nan, np.array(value, dtype=float))
             np.testing.assert_allclose(
                 replicate_values, np.array(value, dtype=float), atol=1e-12, err_msg=name
@@ -151,9 +156,14 @@ def test_claims_and_pairs_are_resampled_like_the_cells_they_are(data, case):
             p for k, p in enumerate(people_in_parts) for _ in range(int(weights[k, replicate]))
         ]
         genuine, impostor = resampled(attempts, copies)
-        far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.thresholds]
-        frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in drawn.thresholds]
-        for rates, expected in ((drawn.drawn.far, far), (drawn.drawn.frr, frr)):
+        far = [
+            naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.grid.thresholds
+        ]
+        frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in drawn.grid.thresholds]
+        for rates, expected in (
+            (drawn.replicates.curve.far, far),
+            (drawn.replicates.curve.frr, frr),
+        ):
             expected = np.array(expected, dtype=float)
             np.testing.assert_allclose(rates[:, 1 + replicate], expected, rtol=1e-15)
 
@@ -203,9 +213,9 @@ def test_measures_without_each_person_are_those_of_the_others(world):
         without_each.append(be.verification(other_scores, **options))
     for name in ("eer", "auc", "eer_hull", "min_dcf", "frr_at_far", "far_at_frr"):
         expected = np.array([ds[name].values for ds in without_each]).T
-        values_without_person = draws.values[name][..., 1:]
+        values_without_person = draws.without.values[name][..., 1:]
         is_known = np.broadcast_to(
-            ~np.isnan(draws.values[name][..., :1]), values_without_person.shape
+            ~np.isnan(draws.without.values[name][..., :1]), values_without_person.shape
         )
         np.testing.assert_allclose(
             values_without_person[is_known], expected[is_known], atol=1e-12, err_msg=name
@@ -215,13 +225,13 @@ def test_measures_without_each_person_are_those_of_the_others(world):
 def test_of_too_many_scores_to_count_at_each_errors_are_nearly_exact(monkeypatch):
     scores = be.simulate(40, 4, random_state=5, within=0.9)
     exact = drawn_by(scores, be.stats.IntervalMethod("people"))
-    monkeypatch.setattr("bioeval.stats.verification.MOST_CELLS", 41 * 250)
+    monkeypatch.setattr("bioeval.stats.counted_thresholds.MOST_CELLS", 41 * 250)
     nearly_exact = drawn_by(scores, be.stats.IntervalMethod("people"))
     assert len(nearly_exact.counted_at) < 300 < len(exact.counted_at)
     for name in ("auc", "eer_hull", "min_dcf"):
-        errors = [x.values[name][..., 1:].std(axis=-1) for x in (nearly_exact, exact)]
+        errors = [x.without.values[name][..., 1:].std(axis=-1) for x in (nearly_exact, exact)]
         assert errors[0] == pytest.approx(errors[1], rel=0.05), name
-    monkeypatch.setattr("bioeval.stats.verification.MOST_CELLS", 41 * 300)
+    monkeypatch.setattr("bioeval.stats.counted_thresholds.MOST_CELLS", 41 * 300)
     few, many = (
         be.verification(scores, far_targets=targets, interval="people")
         for targets in ([0.01], [0.001, 0.01])

@@ -18,7 +18,7 @@ from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import EER
 from bioeval.stats.limits import RateCurve
 from bioeval.stats.options import PEOPLE, IntervalMethod
-from bioeval.stats.verification import VerificationColumns
+from bioeval.stats.verification_columns import VerificationColumns
 from bioeval.stats.weighted_sums import by_subject
 from bioeval.stats.weights import groups_of, without_each
 from bioeval.studies.assurance.limits import Judged
@@ -66,8 +66,8 @@ class JudgedAttempts:
         self.curve = columns.one_sided(confidence)
         is_person = ~columns.people.no_person
         probing, claimed = columns.persons.made[:, is_person] > 0
-        self._thresholds = columns.usual
-        self.genuine_people = len(np.unique(columns.genuine[1]))  # people with genuine attempts
+        self._thresholds = columns.grid.usual
+        self.genuine_people = len(np.unique(columns.genuine.person))  # people with genuine attempts
         self._impostor_people = int((probing | claimed).sum())  # people with impostor attempts
         self._sides = (probing, claimed)
 

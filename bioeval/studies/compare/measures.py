@@ -37,7 +37,7 @@ from bioeval.stats.limits import student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.search_attempts import FEWEST
 from bioeval.stats.search_columns import SearchColumns
-from bioeval.stats.verification import VerificationColumns
+from bioeval.stats.verification_columns import VerificationColumns
 from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.compare.results import NEW_PEOPLE, NONE, THIS_GALLERY, SystemMeasure
 from bioeval.studies.compare.wanted import (
@@ -197,10 +197,10 @@ def _curve_measures(
     points = counted.verified.points
     limits, _ = counted.limits()
     for measure in measures:
-        columns = np.atleast_2d(counted.values[measure.name])
+        columns = np.atleast_2d(counted.without.values[measure.name])
         drawn = None
         if measure.scalar.quantile:
-            drawn = np.atleast_2d(counted.drawn_values[measure.name])
+            drawn = np.atleast_2d(counted.replicates.values[measure.name])
         low, high = map(np.atleast_1d, limits[measure.name])
         for i, target in enumerate(measure.numbers(points)):
             own, shared = _decisions(counted, measure, i)
