@@ -23,7 +23,15 @@ from bioeval.studies.calibration.calibration import LOG_ODDS
 from bioeval.studies.calibration.counts import LOG2, count_for_calibration
 from bioeval.studies.folds.folds import Fold, FoldedSystem, FoldSide
 from bioeval.studies.folds.options import FoldOptions
-from bioeval.studies.folds.splits import PairSides, Part, Samples, Split, SplitPlan, SplitSides
+from bioeval.studies.folds.splits import (
+    PairSides,
+    Part,
+    Samples,
+    SamplesToDivide,
+    Split,
+    SplitPlan,
+    SplitSides,
+)
 from bioeval.studies.fusion.fusion import require_systems
 
 
@@ -62,7 +70,7 @@ class TrainedSystem(FoldedSystem):
                     "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
                 )
         self.estimator, self._origin = estimator, ""
-        self.plan = SplitPlan(splitter, samples, self.subjects, None, meta)
+        self.plan = SplitPlan(splitter, SamplesToDivide(samples, self.subjects, meta=meta))
         self.sides = Samples(self.labels.codes)
 
     def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:

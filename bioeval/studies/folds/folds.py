@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.masked import MaskedFolds
-from bioeval.studies.folds.options import FoldOptions, Numbers, judged
+from bioeval.studies.folds.options import Detected, FoldOptions, Numbers, judged
 from bioeval.studies.folds.splits import (
     PairSides,
     Place,
@@ -36,10 +36,13 @@ from bioeval.studies.folds.splits import (
     plan_of_scores,
 )
 
-# Partitions that share a pass over the scores, times the pairs of folds in each, at most.
+# Repeats share a pass over the scores; this is the most pairs of folds in all of them.
 SHARED = 1 << 12
 
 NO_ATTEMPTS = Attempts.from_scores(np.empty(0), np.empty(0))
+
+#: The attempts of the training part and of the test part.
+BothParts = tuple[Attempts, Attempts]
 
 #: The numbers of one split by name, of both parts or of the whole split: one row of the arrays in
 #: :data:`bioeval.studies.folds.results.SplitNumbers`.
@@ -72,13 +75,10 @@ class Searched(OpenSetPoints):
         mate[: len(first)] = first
         return Attempts.with_failures(mate, self.impostor_distances)
 
-    def detected(self, threshold: float, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of mates accepted exactly at each rank, and up to each rank.
-
-        `threshold` is a distance; NaN accepts none.
-        """
+    def detected(self, threshold: float, ranks: np.ndarray) -> Detected:
+        """Return the numbers of mates that a threshold accepts, a distance; NaN accepts none."""
         accepted = self.ranks[self.mate_distance <= threshold]
-        return (
+        return Detected(
             (accepted == ranks[:, None]).sum(axis=1),
             (accepted <= ranks[:, None]).sum(axis=1),
         )
@@ -164,21 +164,29 @@ def fold_of_searches(train: Searched, test: Searched, options: FoldOptions, rule
     """Evaluate identification: choose a threshold on the training part; judge both parts by it."""
     parts = train, test
     if options.task == "closed_set":
-        fold: Fold = {
-            "attempts": [part.genuine for part in parts],
-            "skipped": [part.skipped for part in parts],
-            "cms_count": [part.detected(np.inf, options.ranks)[1] for part in parts],
-        }
+        fold = _closed_set_of_fold(parts, options)
     else:
-        attempts = [part.ranked.first for part in parts]
-        chosen = choose_of_parts(rule, attempts[0])
-        fold = _single(judged(chosen, attempts))
-        detected = [part.detected(fold["threshold"], options.ranks) for part in parts]
-        fold["di"], fold["detected"] = map(list, zip(*detected, strict=True))
+        fold = _open_set_of_fold(parts, options, rule)
     fold |= {"gallery_subjects": [part.gallery for part in parts], "tied": test.tied}
-    if options.far_targets is not None:
-        fold |= test.points(options)
-    return fold
+    return fold if options.far_targets is None else fold | test.points(options)
+
+
+def _closed_set_of_fold(parts: Sequence[Searched], options: FoldOptions) -> Fold:
+    return {
+        "attempts": [part.genuine for part in parts],
+        "skipped": [part.skipped for part in parts],
+        "cms_count": [part.detected(np.inf, options.ranks).up_to_rank for part in parts],
+    }
+
+
+def _open_set_of_fold(parts: Sequence[Searched], options: FoldOptions, rule: Rule) -> Fold:
+    attempts = [part.ranked.first for part in parts]
+    counts = _single(judged(choose_of_parts(rule, attempts[0]), attempts))
+    detected = [part.detected(counts["threshold"], options.ranks) for part in parts]
+    return counts | {
+        "di": [x.at_rank for x in detected],
+        "detected": [x.up_to_rank for x in detected],
+    }
 
 
 def _verification_of_fold(
@@ -186,7 +194,7 @@ def _verification_of_fold(
     test: FoldSide,
     options: FoldOptions,
     rule: Rule,
-    counted: tuple[Attempts, Attempts] | None,
+    counted: BothParts | None,
 ) -> Fold:
     """Choose a threshold on the training part; judge both parts by it.
 
@@ -274,86 +282,119 @@ def _may_be_masked(system: FoldedSystem, options: FoldOptions) -> bool:
     return is_matrix and options.claims is None and not ranks_people
 
 
+class _TaskInFolds:
+    """A task, and its numbers in the splits that were evaluated so far."""
+
+    def __init__(self, system: FoldedSystem, options: FoldOptions):
+        """Count folds together, as far as they can be."""
+        self.system, self.options = system, options
+        #: The attempts of verification in folds that were counted together.
+        self.counted: dict[Place, BothParts] = {}
+        if _share_passes(system, options):
+            self.counted = _counted_together(system, options)
+        self.folds: list[Fold] = []
+
+    def add_fold(self, place: Place, train: FoldSide, test: FoldSide) -> None:
+        """Evaluate the next split; `train` and `test` are its parts."""
+        options = self.options
+        rule = options.rule.as_distance(self.system.kind)  # a fitted system may have another kind
+        if options.claims is not None:
+            for part, side in enumerate((train, test)):
+                draw = partial(options.claims.draw, repeat=len(self.folds), part=part)
+                side.draw_claims(draw)
+        if options.task == "verification":
+            fold = _verification_of_fold(train, test, options, rule, self.counted.get(place))
+        else:
+            searched = train.searched(options), test.searched(options)
+            fold = fold_of_searches(*searched, options, rule)
+        sizes = self.system.sides.sizes(self.system.plan.splits[place])
+        self.folds.append(fold | sizes | self.system.more_of(test, options))
+
+
 def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:
-    by_task: list[tuple[FoldOptions, list[Fold], dict]] = [
-        (options, [], _counted_together(system, options)) for options in tasks
-    ]
+    in_folds = [_TaskInFolds(system, options) for options in tasks]
     splits, tell = system.plan.splits, reporter()
     with rows_reported_to(None):  # progress counts folds, and not the rows that they read
-        for number, (place, split) in enumerate(splits.items()):
+        for done, (place, split) in enumerate(splits.items(), start=1):
             train, test = system.parts(split)
-            sizes = system.sides.sizes(split)
-            for options, folds, counted in by_task:
-                rule = options.rule.as_distance(system.kind)
-                if options.claims is not None:
-                    train.draw_claims(partial(options.claims.draw, repeat=number, part=0))
-                    test.draw_claims(partial(options.claims.draw, repeat=number, part=1))
-                if options.task == "verification":
-                    fold = _verification_of_fold(train, test, options, rule, counted.get(place))
-                else:
-                    searched = train.searched(options), test.searched(options)
-                    fold = fold_of_searches(*searched, options, rule)
-                folds.append(fold | sizes | system.more_of(test, options))
-            if any(place not in counted for _, _, counted in by_task):
-                tell(number + 1, len(splits))
-    return [stacked(folds) for _, folds, _ in by_task]
+            for task in in_folds:
+                task.add_fold(place, train, test)
+            if any(place not in task.counted for task in in_folds):
+                tell(done, len(splits))
+    return [stacked(task.folds) for task in in_folds]
 
 
-def _counted_together(
-    system: FoldedSystem, options: FoldOptions
-) -> dict[Place, tuple[Attempts, Attempts]]:
-    """Count verification in many folds of a matrix; return the attempts of both parts by fold.
+def _share_passes(system: FoldedSystem, options: FoldOptions) -> bool:
+    """Whether folds may be counted together; other folds must be counted part by part.
 
-    Other folds must be counted part by part: folds of experiments and of drawn claims, of data with
-    templates that are in every part, and folds that divide the templates of a subject to be fused.
+    They may in verification of a matrix, but for experiments, drawn claims, and data with templates
+    of no person, which are in every part.
+    """
+    is_of_all_attempts = options.task == "verification" and options.claims is None
+    if not system.can_share_passes or not is_of_all_attempts or system.plan.by_parts:
+        return False
+    sides = system.sides
+    return isinstance(sides, SplitSides) and sides.n == sides.templates
+
+
+class _Repeat(NamedTuple):
+    """One repeat as a division of the rows and columns of a matrix."""
+
+    number: int  # from 0
+    fold_of_row: np.ndarray  # int64 (rows,)
+    fold_of_column: np.ndarray  # int64 (columns,)
+    parts: list[tuple[Subset, Subset]]  # training and test part of each fold
+
+
+def _counted_together(system: FoldedSystem, options: FoldOptions) -> dict[Place, BothParts]:
+    """Return the attempts of verification of both parts by fold.
+
+    Repeats that divide the templates of a subject, which are fused, are left out.
     """
     plan, sides = system.plan, system.sides
-    attempts_of_fold: dict[Place, tuple[Attempts, Attempts]] = {}
-    if (
-        not system.can_share_passes
-        or options.task != "verification"
-        or options.claims is not None
-        or plan.by_parts
-        or not isinstance(sides, SplitSides)
-        or sides.n < sides.templates  # templates that are in every part have no code
-    ):
-        return attempts_of_fold
-    rule, divisions = options.rule.as_distance(system.kind), []
-    for repeat in range(plan.shape[0]):
-        codes, parts_of_folds = _codes_of_folds(plan, repeat, sides.n)
-        if options.use.templates == "single" or sides.keeps_subjects(codes):
-            folds_of_sides = codes[sides.probe], codes[sides.gallery]
-            divisions.append((repeat, folds_of_sides, parts_of_folds))
+    assert isinstance(sides, SplitSides)
+    rule = options.rule.as_distance(system.kind)
+    divisions = []
+    for number in range(plan.shape[0]):
+        fold_of_sample, parts = _division(plan, number)
+        if options.use.templates == "single" or sides.keeps_subjects(fold_of_sample):
+            fold_of_row = fold_of_sample[sides.sample_of_row]
+            fold_of_column = fold_of_sample[sides.sample_of_column]
+            divisions.append(_Repeat(number, fold_of_row, fold_of_column, parts))
+    attempts_of_fold: dict[Place, BothParts] = {}
     at_once = max(1, SHARED // (plan.shape[1] + 1) ** 2)
     passes = range(0, len(divisions), at_once)
     with rows_reported_to(reporter(), passes=2 * len(passes)):
         for first in passes:
-            repeats, codes_of_sides, parts = zip(*divisions[first : first + at_once], strict=True)
-            counting = FoldAttempts(options.fused(system.kind), codes_of_sides, parts, rule)
-            (attempts,) = reduce(system.scores, counting)
+            together = divisions[first : first + at_once]
+            folds_of_sides = [(x.fold_of_row, x.fold_of_column) for x in together]
+            parts_of_repeats = [x.parts for x in together]
+            counting = FoldAttempts(
+                options.fused(system.kind), folds_of_sides, parts_of_repeats, rule
+            )
+            (attempts_of_repeats,) = reduce(system.scores, counting)
             rows = system.scores.shape[0]
             report_rows(rows, rows)  # the second pass may not be needed
-            for repeat, attempts_of_folds in zip(repeats, attempts, strict=True):
+            for repeat, attempts_of_folds in zip(together, attempts_of_repeats, strict=True):
                 for fold, (train, test) in enumerate(attempts_of_folds):
-                    attempts_of_fold[repeat, fold] = train, test
+                    attempts_of_fold[repeat.number, fold] = train, test
     return attempts_of_fold
 
 
-def _codes_of_folds(
-    plan: SplitPlan, repeat: int, n: int
-) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
-    """Return a code for each sample, int64 (n,), and the training and test part of each fold.
+def _division(plan: SplitPlan, repeat: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
+    """Return the fold of each sample, int64 (n,), and the training and test part of each fold.
 
-    The parts are subsets of the codes. If every fold trains on all samples that it does not test,
-    the code is the fold that tests the sample, and a sample that no fold tests has the largest
-    code. Else there is one fold, with the codes 0 (test), 1 (training) and 2 (neither).
+    The parts are subsets of the folds. If every fold trains on all samples that it does not test,
+    a sample is in the fold that tests it, and a sample that no fold tests has the next number.
+    Else there is one division into 0 (test), 1 (training) and 2 (neither).
     """
     if plan.codes is not None:
-        code = plan.codes[repeat]
-        folds = int(code.max()) + 1
+        fold_of_sample = plan.codes[repeat]
+        folds = int(fold_of_sample.max()) + 1
         parts = [(Subset(k, inside=False), Subset(k)) for k in range(folds)]
-        return np.where(code < 0, folds, code), parts
+        return np.where(fold_of_sample < 0, folds, fold_of_sample), parts
     split = plan.splits[repeat, 0]
-    code = np.full(n, 2, dtype=np.int64)
-    code[split.train.probes], code[split.test.probes] = 1, 0
-    return code, [(Subset(1), Subset(0))]
+    fold_of_sample = np.full(plan.n, 2, dtype=np.int64)
+    fold_of_sample[split.train.probes] = 1
+    fold_of_sample[split.test.probes] = 0
+    return fold_of_sample, [(Subset(1), Subset(0))]

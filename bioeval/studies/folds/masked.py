@@ -14,7 +14,7 @@ from bioeval.counting.masks import MaskedParts, SearchedParts, batches, masks_pa
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.threshold_rules import Rule, choose_of_parts
 from bioeval.scores.matrix import Scores
-from bioeval.studies.folds.options import FoldOptions, Numbers, judged
+from bioeval.studies.folds.options import Detected, FoldOptions, Numbers, judged
 from bioeval.studies.folds.splits import IndexSet, Split, SplitPlan, SplitSides
 
 #: The parts of a fold: training and test.
@@ -82,41 +82,46 @@ class MaskedFolds:
 
     def _identification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
         searches = [x.searches(options.search.ties) for x in parts]
-        test, ranks = searches[1], options.ranks
-        numbers: Numbers = {}
-
-        # The counts of both parts.
         if options.task == "closed_set":
-            accept_all = np.full(len(parts[0]), np.inf)
-            _, numbers["cms_count"] = _detected(searches, accept_all, ranks)
-            numbers["attempts"] = _both_parts([x.number(x.is_mated) for x in searches])
-            numbers["skipped"] = _both_parts([x.number(~x.is_mated) for x in searches])
+            numbers = self._closed_set(searches, options)
         else:
-            roles = [options.search.impostors] * len(self.splits)
-            open_set = [x.attempts(x.impostors(roles[: len(x.parts)])) for x in searches]
-            attempts = [x.first for x in open_set]
-            chosen = choose_of_parts(rule, attempts[0])
-            numbers = judged(chosen, attempts)
-            numbers["di"], numbers["detected"] = _detected(searches, chosen.threshold, ranks)
-        numbers["gallery_subjects"] = _both_parts(
-            [np.count_nonzero(x.enrolled, axis=1) * x.rows.any(axis=1) for x in parts]
-        )
-        numbers["tied"] = test.number(test.is_mated & (test.tied > 0))
+            numbers = self._open_set(searches, options, rule)
+        test = searches[1]
+        return numbers | {
+            "gallery_subjects": _both_parts(
+                [np.count_nonzero(x.enrolled, axis=1) * x.rows.any(axis=1) for x in parts]
+            ),
+            "tied": test.number(test.is_mated & (test.tied > 0)),
+        }
 
-        # The operating points of the test part.
+    def _closed_set(self, searches: Sequence[SearchedParts], options: FoldOptions) -> Numbers:
+        test, accept_all = searches[1], np.full(len(self.splits), np.inf)
+        attempts = _both_parts([x.number(x.is_mated) for x in searches])
+        numbers = {
+            "cms_count": _detected(searches, accept_all, options.ranks).up_to_rank,
+            "attempts": attempts,
+            "skipped": _both_parts([x.number(~x.is_mated) for x in searches]),
+        }
         if options.far_targets is None:
             return numbers
-        if options.task == "closed_set":
-            test_attempts = numbers["attempts"][:, 1]
-            at_rank_1 = test.number(test.is_ranked & (test.rank == 1))
-            rate = np.full(len(test_attempts), np.nan)
-            numbers["recognition_rate"] = np.divide(
-                at_rank_1, test_attempts, out=rate, where=test_attempts > 0
-            )
-        else:
-            numbers["eer"] = attempts[1].equal_error().eer
-            numbers["dir_at_far"], _ = open_set[1].dir_at_far(options.far_targets, ranks)
-        return numbers
+        at_rank_1 = test.number(test.is_ranked & (test.rank == 1))
+        with np.errstate(invalid="ignore"):
+            return numbers | {"recognition_rate": at_rank_1 / attempts[:, 1]}
+
+    def _open_set(
+        self, searches: Sequence[SearchedParts], options: FoldOptions, rule: Rule
+    ) -> Numbers:
+        roles = [options.search.impostors] * len(self.splits)
+        open_set = [x.attempts(x.impostors(roles[: len(x.parts)])) for x in searches]
+        attempts = [x.first for x in open_set]
+        chosen = choose_of_parts(rule, attempts[0])
+        detected = _detected(searches, chosen.threshold, options.ranks)
+        numbers = judged(chosen, attempts)
+        numbers |= {"di": detected.at_rank, "detected": detected.up_to_rank}
+        if options.far_targets is None:
+            return numbers
+        dir_at_far, _ = open_set[1].dir_at_far(options.far_targets, options.ranks)
+        return numbers | {"eer": attempts[1].equal_error().eer, "dir_at_far": dir_at_far}
 
     def _number_of_subjects(self, parts: Both, splits: Sequence[Split]) -> Numbers:
         if any(split.fitted is not split.train.probes for split in splits):
@@ -134,15 +139,13 @@ def _both_parts(numbers: Sequence[np.ndarray]) -> np.ndarray:
 
 def _detected(
     searches: Sequence[SearchedParts], thresholds: np.ndarray, ranks: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of mates accepted at a rank, and up to a rank: (split, part, rank)."""
+) -> Detected:
+    """Return the numbers of accepted mates, (splits, part, ranks)."""
     at_rank, up_to_rank = [], []
     for part in searches:
         accepted = part.accepted(thresholds)
-        at_rank.append(
-            np.stack([part.number(accepted & (part.rank == k)) for k in ranks.tolist()], axis=1)
-        )
-        up_to_rank.append(
-            np.stack([part.number(accepted & (part.rank <= k)) for k in ranks.tolist()], axis=1)
-        )
-    return _both_parts(at_rank), _both_parts(up_to_rank)
+        mates_at = [part.number(accepted & (part.rank == k)) for k in ranks.tolist()]
+        mates_up_to = [part.number(accepted & (part.rank <= k)) for k in ranks.tolist()]
+        at_rank.append(np.stack(mates_at, axis=1))
+        up_to_rank.append(np.stack(mates_up_to, axis=1))
+    return Detected(_both_parts(at_rank), _both_parts(up_to_rank))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -26,6 +26,14 @@ from bioeval.stats.options import IntervalMethod
 
 #: The numbers of splits as arrays by name, the splits first.
 Numbers = dict[str, np.ndarray]
+
+
+class Detected(NamedTuple):
+    """The numbers of mates that a threshold accepts, int64 (..., ranks)."""
+
+    at_rank: np.ndarray  # exactly at each rank
+    up_to_rank: np.ndarray
+
 
 #: The tasks that have a threshold.
 ThresholdTask = Literal["verification", "open_set"]
@@ -109,44 +117,22 @@ class FoldOptions:
         """The task in words."""
         return self.task.replace("_", "-")
 
+    @property
+    def has_threshold(self) -> bool:
+        """Whether the task has a threshold."""
+        return self.task != "closed_set"
+
     def checked(self, splitter: Any, *systems: Scores) -> FoldOptions:
-        """Return the options with the role of impostors decided.
+        """Return the options with the role of impostors decided, which is the same in every part.
 
         Raise an error unless the `systems` support the task, and a training part exists on which a
         threshold can be chosen. A system that is trained in each fold has no scores yet.
         """
-        # The scores.
-        is_experiment = isinstance(splitter, partition.Experiment)
-        has_threshold = self.task != "closed_set"
         for scores in systems:
-            is_list = scores.layout == "pairs"
-            if self.claims is not None and is_list:
-                raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
-            if has_threshold:
-                require_values(scores, f"{self.task_name} in folds")
-            if is_list and self.task != "verification":
-                raise ProtocolError(
-                    f"{self.task} needs a gallery to search; a list of pairs supports verification"
-                )
-            if is_list and self.use.templates == "multi":
-                require_subjects(scores, "multi-template")
-
-        # The rule.
-        if has_threshold and self.rule.name == "none":
-            if self.far_targets is None:
-                raise ProtocolError(
-                    "without a threshold there are only the operating points of each test part: "
-                    "give `far_targets`"
-                )
-        elif has_threshold and self.rule.name != "fixed" and is_experiment and not splitter.chooses:
-            raise ProtocolError(
-                f"the threshold is to be that of {self.rule.words}, but the experiment has neither "
-                "`train` nor `validation` to choose it on; give one of them, "
-                "such as `train=0.5`, or a threshold that is fixed; a card with "
-                'rule = "none" chooses none'
-            )
-
-        # The role of impostors, which is the same in every part.
+            self._require_support(scores)
+        is_experiment = isinstance(splitter, partition.Experiment)
+        if self.has_threshold:
+            self._require_rule(has_no_training_part=is_experiment and not splitter.chooses)
         if self.task == "verification":
             return self
         role = self.search.impostors
@@ -158,6 +144,33 @@ class FoldOptions:
             layout = systems[0].layout if systems else "all-against-all"
             role = role_of(layout, role, all_enrolled)
         return replace(self, search=replace(self.search, impostors=role))
+
+    def _require_support(self, scores: Scores) -> None:
+        is_list = scores.layout == "pairs"
+        if self.claims is not None and is_list:
+            raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
+        if self.has_threshold:
+            require_values(scores, f"{self.task_name} in folds")
+        if is_list and self.task != "verification":
+            raise ProtocolError(
+                f"{self.task} needs a gallery to search; a list of pairs supports verification"
+            )
+        if is_list and self.use.templates == "multi":
+            require_subjects(scores, "multi-template")
+
+    def _require_rule(self, *, has_no_training_part: bool) -> None:
+        if self.rule.name == "none" and self.far_targets is None:
+            raise ProtocolError(
+                "without a threshold there are only the operating points of each test part: "
+                "give `far_targets`"
+            )
+        if has_no_training_part and self.rule.name not in ("none", "fixed"):
+            raise ProtocolError(
+                f"the threshold is to be that of {self.rule.words}, but the experiment has neither "
+                "`train` nor `validation` to choose it on; give one of them, "
+                "such as `train=0.5`, or a threshold that is fixed; a card with "
+                'rule = "none" chooses none'
+            )
 
 
 def parse_ranks(ranks: Any) -> np.ndarray:
@@ -178,8 +191,8 @@ def judged(
     """
     thresholds, is_defined = chosen.threshold, chosen.defined[:, None]
     counts = [(x.genuine_attempts, x.impostor_attempts, *x.errors_at(thresholds)) for x in parts]
-    weighted = np.array(counts) * np.reshape(times, (-1, 1, 1))
-    genuine, impostor, fa, fr = weighted.transpose(1, 2, 0)
+    counts_by_part = np.array(counts) * np.reshape(times, (-1, 1, 1))  # (part, count, splits)
+    genuine, impostor, fa, fr = counts_by_part.transpose(1, 2, 0)
     return {
         "threshold": thresholds,
         "threshold_next": chosen.next,

@@ -91,6 +91,9 @@ OF_FOLDS: dict[str, Variable] = {
     ),
 }
 
+#: The thresholds, as distances among the numbers of splits.
+_THRESHOLDS = ("threshold", "threshold_next")
+
 #: The counts of decisions, which a fold without a threshold does not have.
 _DECISIONS = ("ga", "fr", "fa", "gr", "di", "detected", "fa_unenrolled")
 
@@ -116,50 +119,24 @@ def fold_dataset(
     NaN are counts of decisions without a threshold, and all values of a fold that a repeat lacks;
     such counts are float64.
     """
-    # The values: distances become thresholds, and rates are computed from the counts.
-    values = dict(numbers)
-    if options.task != "closed_set":
-        for name in ("threshold", "threshold_next"):
-            values[name] = to_user(values[name], about.kind)
-        is_missing = ~values["defined"]
-        for name in _DECISIONS if is_missing.any() else ():
-            if name in values:
-                values[name] = np.where(is_missing, np.nan, values[name].T).T
-        if options.rule.name == "none":
-            for name in ("threshold", "threshold_next", *_DECISIONS):
-                values.pop(name, None)
+    values = _with_undefined_decisions(numbers, about.kind, options)
     values |= _rates(values) | _support(values, about, options)
     messages = list(_messages(values, plan, options, about))
     if options.rule.name == "fixed" and options.task == "verification":
         threshold = options.rule.values[0]
         messages += beyond_scores(threshold, *(_pooled(values, name) for name in ("far", "frr")))
 
-    # The variables and coordinates.
+    # The variables.
     names = fold_names(options.task)
     variables: Variables = {}
-    for name in names:
-        if name in values:
-            for variable in (name, f"{name}{NEXT}", f"{name}{SUPPORTED}"):
-                if variable in values:
-                    variables[variable] = _at_repeat_and_fold(
-                        values[variable], plan, described(names, variable)
-                    )
-    coordinates: dict[str, np.ndarray] = {
-        "repeat": np.arange(plan.shape[0]),
-        "fold": np.arange(plan.shape[1]),
-        "part": np.array(PARTS),
-    }
-    if options.task != "verification":
-        coordinates["rank"] = options.ranks
-    if len(options.frr_targets):
-        coordinates["frr_target"] = options.frr_targets
+    for name in filter(values.__contains__, names):
+        for variable in filter(values.__contains__, (name, f"{name}{NEXT}", f"{name}{SUPPORTED}")):
+            about_variable = described(names, variable)
+            variables[variable] = _at_repeat_and_fold(values[variable], plan, about_variable)
     if len(options.priors):
-        coordinates["cost"] = options.priors
         equal = np.ones_like(options.priors)
         costs = (options.priors, equal, equal)
         variables |= variables_over(("cost",), **dict(zip(COST_LABELS, costs, strict=True)))
-    if options.far_targets is not None and options.task != "closed_set":
-        coordinates["far_target"] = options.far_targets
 
     # The attributes.
     words = options.in_words
@@ -170,7 +147,48 @@ def fold_dataset(
     attrs |= _attributes(options, plan.splitter, about.kind)
     if "shared_subjects" in values:
         attrs["subjects_in_both_parts"] = int(values["shared_subjects"].max())
-    return dataset(variables, names, coordinates, attrs, _FIRST)
+    return dataset(variables, names, _coordinates(plan, options), attrs, _FIRST)
+
+
+def _with_undefined_decisions(
+    numbers: SplitNumbers, kind: Kind, options: FoldOptions
+) -> dict[str, np.ndarray]:
+    """Return the numbers with thresholds in units of the scores, and NaN without a threshold.
+
+    Thresholds and decisions are left out if no threshold is to be chosen.
+    """
+    values = dict(numbers)
+    if not options.has_threshold:
+        return values
+    if options.rule.name == "none":
+        for name in (*_THRESHOLDS, *_DECISIONS):
+            values.pop(name, None)
+        return values
+    for name in _THRESHOLDS:
+        values[name] = to_user(values[name], kind)
+    is_missing = ~values["defined"]
+    if is_missing.any():
+        for name in values.keys() & _DECISIONS:
+            values[name] = np.where(is_missing, np.nan, values[name].T).T
+    return values
+
+
+def _coordinates(plan: SplitPlan, options: FoldOptions) -> dict[str, np.ndarray]:
+    repeats, folds = plan.shape
+    coordinates = {
+        "repeat": np.arange(repeats),
+        "fold": np.arange(folds),
+        "part": np.array(PARTS),
+    }
+    if options.task != "verification":
+        coordinates["rank"] = options.ranks
+    if len(options.frr_targets):
+        coordinates["frr_target"] = options.frr_targets
+    if len(options.priors):
+        coordinates["cost"] = options.priors
+    if options.far_targets is not None and options.has_threshold:
+        coordinates["far_target"] = options.far_targets
+    return coordinates
 
 
 def _rates(values: SplitNumbers) -> dict[str, np.ndarray]:
@@ -280,23 +298,10 @@ def _messages(
     if splits == 1:
         yield Message("one-part", unit=unit)
 
-    # Galleries of different sizes, and attempts that are left out.
-    if "gallery_subjects" in values:
-        sizes = values["gallery_subjects"]
-        is_apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
-        if sizes[:, 0].any() and is_apart.any():
-            yield Message("galleries-of-different-sizes")
-    skipped = int(values["skipped"][:, 1].sum()) if "skipped" in values else 0
-    if skipped and about.layout != "all-against-all":
-        yield Message("probes-without-mate", probes=skipped, where=" of the test part")
-    if "crossing_pairs" in values and (crossing := int(values["crossing_pairs"].sum())):
-        tested = int(sum(counts.sum() for counts in attempts.values()))
-        repeats, folds = plan.shape
-        left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
-        yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
+    yield from _messages_on_parts(values, plan, about, attempts)
 
     # Targets that the test parts are too small for, infinite costs, and ties.
-    if options.far_targets is not None and options.task != "closed_set":
+    if options.far_targets is not None and options.has_threshold:
         people = None if about.people is None else int(values["subjects"][:, 1].min())
         genuine_attempts, impostor_attempts = (int(x.min()) for x in attempts.values())
         messages = support_of_parts(
@@ -314,6 +319,25 @@ def _messages(
     if "tied" in values and (tied := int(values["tied"].sum())):
         probes = int(attempts["genuine_attempts"].sum())
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=splits)
+
+
+def _messages_on_parts(
+    values: SplitNumbers, plan: SplitPlan, about: Provenance, attempts: Mapping[str, np.ndarray]
+) -> Iterator[Message]:
+    """Yield messages on galleries of different sizes, and on attempts that are left out."""
+    if "gallery_subjects" in values:
+        sizes = values["gallery_subjects"]
+        is_apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
+        if sizes[:, 0].any() and is_apart.any():
+            yield Message("galleries-of-different-sizes")
+    skipped = int(values["skipped"][:, 1].sum()) if "skipped" in values else 0
+    if skipped and about.layout != "all-against-all":
+        yield Message("probes-without-mate", probes=skipped, where=" of the test part")
+    if "crossing_pairs" in values and (crossing := int(values["crossing_pairs"].sum())):
+        tested = int(sum(counts.sum() for counts in attempts.values()))
+        repeats, folds = plan.shape
+        left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
+        yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
 
 
 def _messages_on_rates(

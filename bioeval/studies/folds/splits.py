@@ -54,17 +54,24 @@ class Split(NamedTuple):
     #: The samples that an estimator is fitted to: those of `train`, unless it is a validation part.
     fitted: np.ndarray
 
+    @classmethod
+    def of_test_alone(cls, test: Part) -> Split:
+        """Return a split whose training part is empty."""
+        nothing = test.probes[:0]
+        return cls(Part.of_one_set(nothing), test, nothing)
 
-def _splits(
-    splitter: Any,
-    n: int,
-    labels: Any,
-    groups: Any,
-    meta: Mapping | None,
-    *,
-    tests_alone: bool = False,
-) -> Iterator[Split]:
-    for parts in split_samples(splitter, n, labels, groups, meta):
+
+class SamplesToDivide(NamedTuple):
+    """The samples that a splitter divides, as its ``split`` takes them."""
+
+    n: int
+    labels: Any = None  # the subject of each sample
+    groups: Any = None
+    meta: Mapping[str, Any] | None = None
+
+
+def _splits(splitter: Any, samples: SamplesToDivide, *, tests_alone: bool) -> Iterator[Split]:
+    for parts in split_samples(splitter, *samples):
         if isinstance(parts, partition.ExperimentParts):
             train, test = Part.of_one_set(parts.threshold_probes), Part.of_one_set(parts.probes)
             if splitter.has_galleries:
@@ -72,10 +79,9 @@ def _splits(
                 test = Part(parts.probes, parts.gallery)
             yield Split(train, test, parts.train if len(parts.train) else train.probes)
         elif tests_alone and isinstance(parts, partition.ProbesGallery):
-            nothing = parts.probes[:0]
-            yield Split(Part.of_one_set(nothing), Part(*parts), nothing)
+            yield Split.of_test_alone(Part(*parts))
         else:
-            yield _training_and_test(splitter, parts, n, named=tests_alone)
+            yield _training_and_test(splitter, parts, samples.n, named=tests_alone)
 
 
 def _training_and_test(splitter: Any, parts: tuple, n: int, *, named: bool) -> Split:
@@ -135,10 +141,7 @@ class SplitPlan:
     def __init__(
         self,
         splitter: Any,
-        n: int,
-        labels: Any,
-        groups: Any,
-        meta: Mapping | None,
+        samples: SamplesToDivide,
         *,
         tests_alone: bool = False,
         given: Any = None,
@@ -149,45 +152,45 @@ class SplitPlan:
         galleries. `given` is the splitter of the user; `splitter` restricts it to these samples.
         """
         self.splitter = splitter if given is None else given
-        self.n = n
+        self.n = samples.n
         self.codes: np.ndarray | None = None
         self.by_parts = isinstance(splitter, partition.Experiment)
-        splits = []
-        # Whether each split has all samples, in its training or its test part.
-        has_all = not self.by_parts and not type(splitter).__name__.endswith("ShuffleSplit")
-        for split in _splits(splitter, n, labels, groups, meta, tests_alone=tests_alone):
-            train, test = split.train, split.test
-            is_one_set = test.probes is test.gallery
-            has_all &= is_one_set and len(train.probes) + len(test.probes) == n
-            if tests_alone:
-                nothing = train.probes[:0]
-                split = Split(Part.of_one_set(nothing), test, nothing)
-            splits.append(split)
+        splits, have_all_samples = list[Split](), list[bool]()
+        for split in _splits(splitter, samples, tests_alone=tests_alone):
+            have_all_samples.append(self._has_all_samples(split))
+            splits.append(Split.of_test_alone(split.test) if tests_alone else split)
         if not splits:
             raise DataError("the splitter yields no split; expected at least one")
         self.splits = {(i, 0): split for i, split in enumerate(splits)}
-        if has_all:
+        is_shuffled = type(splitter).__name__.endswith("ShuffleSplit")
+        if not (self.by_parts or is_shuffled) and all(have_all_samples):
             self._number_folds(splits)
         #: The number of repeats, and the largest number of folds in a repeat.
         self.shape = tuple((np.array([*self.splits]).max(axis=0) + 1).tolist())
 
+    def _has_all_samples(self, split: Split) -> bool:
+        train, test = split.train, split.test
+        is_one_set = test.probes is test.gallery
+        return is_one_set and len(train.probes) + len(test.probes) == self.n
+
     def _number_folds(self, splits: Sequence[Split]) -> None:
         """Number repeats and folds, if every repeat tests the same samples, each once."""
-        fold_of_sample: list[np.ndarray] = []  # a list of folds for each repeat
-        split_at = {}
+        repeats: list[np.ndarray] = []  # the fold of each sample, for each repeat
+        split_at: dict[Place, Split] = {}
         fold = 0
         for split in splits:
             test = split.test.probes
             # A sample that is tested again begins a repeat.
-            if not fold_of_sample or (fold_of_sample[-1][test] >= 0).any():
-                fold_of_sample.append(np.full(self.n, -1, dtype=np.int64))
+            if not repeats or (repeats[-1][test] >= 0).any():
+                repeats.append(np.full(self.n, -1, dtype=np.int64))
                 fold = 0
-            fold_of_sample[-1][test] = fold
-            split_at[len(fold_of_sample) - 1, fold] = split
+            repeats[-1][test] = fold
+            split_at[len(repeats) - 1, fold] = split
             fold += 1
-        codes = np.array(fold_of_sample)
+        codes = np.array(repeats)
         if ((codes >= 0) == (codes[0] >= 0)).all():
-            self.codes, self.splits = codes, split_at
+            self.codes = codes
+            self.splits = split_at
 
 
 class Samples:
@@ -211,6 +214,23 @@ class Samples:
         return sizes | {"shared_subjects": len(np.intersect1d(train, test))}
 
 
+class _DistinctTemplates(NamedTuple):
+    """The distinct templates of both sides of a matrix, in order of appearance, probes first.
+
+    The lines of a matrix are its rows, followed by its columns.
+    """
+
+    template_of_line: np.ndarray  # int64 (rows + columns,)
+    first_line: np.ndarray  # int64 (templates,): the first line of each template
+
+    @classmethod
+    def from_scores(cls, scores: Scores) -> _DistinctTemplates:
+        ids = np.append(scores.probe_ids, scores.gallery_ids)
+        _, first, by_id = np.unique(ids, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        return cls(np.argsort(order)[by_id.reshape(-1)], first[order])
+
+
 class SplitSides(Samples):
     """The distinct templates of both sides of a score matrix, as `n` samples that are divided.
 
@@ -219,7 +239,7 @@ class SplitSides(Samples):
 
     - `labels`, `subject` (n,): the subject of each sample, and its code
     - `meta`: the metadata columns that both sides have
-    - `probe`, `gallery`: the sample of each row and of each column, -1 for no person
+    - `sample_of_row`, `sample_of_column`: -1 for no person
     - `templates`: number of distinct templates; `people` (n,) are the indices of the samples among
       them
     """
@@ -228,51 +248,50 @@ class SplitSides(Samples):
         """Number the people among the templates in order of appearance, probes first."""
         self.scores = scores
         self.ids = scores.no_person_ids if ids is None else tuple(ids)
-
-        # The distinct templates, by where they first appear in the list of probes and gallery.
-        ids_of_sides = np.append(scores.probe_ids, scores.gallery_ids)
-        _, first, distinct = np.unique(ids_of_sides, return_index=True, return_inverse=True)
-        number_of_distinct = np.argsort(np.argsort(first))
-        first = np.sort(first)
-        self.templates = len(first)
-        codes = np.append(scores.codes.probe, scores.codes.gallery)
-        is_person = ~scores.codes.of_no_person(self.ids)[codes[first]]
-        self.people, first = np.flatnonzero(is_person), first[is_person]
+        distinct = _DistinctTemplates.from_scores(scores)
+        self.templates = len(distinct.first_line)
+        code_of_line = np.append(scores.codes.probe, scores.codes.gallery)
+        of_no_person = scores.codes.of_no_person(self.ids)
+        is_person = ~of_no_person[code_of_line[distinct.first_line]]
+        self.people = np.flatnonzero(is_person)
         self.n = len(self.people)
         if not self.n:
-            of_no_person = ", ".join(scores.codes.labels_of_no_person(self.ids))
+            labels = ", ".join(scores.codes.labels_of_no_person(self.ids))
             raise DataError(
-                f"all {counted(self.templates, 'templates')} are of no person ({of_no_person}); "
+                f"all {counted(self.templates, 'templates')} are of no person ({labels}); "
                 "expected people to divide"
             )
 
-        # The sample of each row and column, and the columns of the samples.
         sample_of_template = np.where(is_person, np.cumsum(is_person) - 1, -1)
-        sample = sample_of_template[number_of_distinct[distinct.reshape(-1)]]
-        self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
-        in_order = np.arange(self.n)
-        self._is_one_set = all(np.array_equal(x, in_order) for x in (self.probe, self.gallery))
-        self.labels = concatenated([scores.probe_labels, scores.gallery_labels])[first]
-        self.subject = codes[first]
+        sample_of_line = sample_of_template[distinct.template_of_line]
+        rows = len(scores.probe_ids)
+        self.sample_of_row = sample_of_line[:rows]
+        self.sample_of_column = sample_of_line[rows:]
+        samples = np.arange(self.n)
+        sides = self.sample_of_row, self.sample_of_column
+        self._is_one_set = all(np.array_equal(x, samples) for x in sides)
+
+        # The columns of the samples, which splitters read.
+        line_of_sample = distinct.first_line[is_person]
+        self.subject = code_of_line[line_of_sample]
+        self.labels = concatenated([scores.probe_labels, scores.gallery_labels])[line_of_sample]
+        self.meta = {
+            name: concatenated([values, scores.gallery_meta[name]])[line_of_sample]
+            for name, values in scores.probe_meta.items()
+            if name in scores.gallery_meta
+        }
         self.names = None
         if scores.probe_names is not None and scores.gallery_names is not None:
-            self.names = as_names([*scores.probe_names, *scores.gallery_names])[first]
-        shared = [name for name in scores.probe_meta if name in scores.gallery_meta]
-        self.meta = {
-            name: concatenated([scores.probe_meta[name], scores.gallery_meta[name]])[first]
-            for name in shared
-        }
-        if self.names is not None:  # draws by names do not depend on the order of rows
+            names = as_names([*scores.probe_names, *scores.gallery_names])
+            self.names = names[line_of_sample]
+            # Draws by names do not depend on the order of rows.
             self.meta.setdefault("template", self.names.to_numpy())
 
     def plan(self, splitter: Any, *, tests_alone: bool = False) -> SplitPlan:
         """Return all splits into training and test, or with `tests_alone` all test parts."""
         of_samples = self._splitter_of_samples(splitter)
-        return SplitPlan(
-            *(of_samples, self.n, self.labels, None, self.meta),
-            tests_alone=tests_alone,
-            given=splitter,
-        )
+        samples = SamplesToDivide(self.n, self.labels, meta=self.meta)
+        return SplitPlan(of_samples, samples, tests_alone=tests_alone, given=splitter)
 
     def _splitter_of_samples(self, splitter: Any) -> Any:
         if isinstance(splitter, partition.Experiment):
@@ -290,14 +309,17 @@ class SplitSides(Samples):
         if not _divides_people(splitter):
             return
         codes = self.scores.codes
-        count = np.bincount(codes.gallery[self.gallery >= 0], minlength=len(codes.values))
-        is_frequent = count >= MANY * np.median(count[count > 0]) if count.any() else count > 0
+        columns_of_people = codes.gallery[self.sample_of_column >= 0]
+        templates = np.bincount(columns_of_people, minlength=len(codes.values))  # of each code
+        usual = np.median(templates[templates > 0]) if templates.any() else 0
+        is_frequent = (templates > 0) & (templates >= MANY * usual)
         is_frequent[codes.probe] = False
         if is_frequent.any():
-            person = int(np.argmax(count * is_frequent))
+            person = int(np.argmax(templates * is_frequent))
             label = codes.values[person : person + 1].tolist()[0]
+            number = counted(int(templates[person]), "gallery templates")
             warnings.warn(
-                f"the identity {label!r} has {counted(int(count[person]), 'gallery templates')} "
+                f"the identity {label!r} has {number} "
                 "and no probe, and goes into one part as one person; if these are distractors, "
                 f"give Scores(..., distractor_ids=({label!r},)): they are then in every gallery",
                 BioevalWarning,
@@ -313,13 +335,14 @@ class SplitSides(Samples):
         """Return the rows of a part, and its columns, which include all templates of no person."""
         if self._is_one_set:
             return part.probes, part.gallery
-        rows = _flags_of(part.probes, self.n, no_person=False)[self.probe]
-        columns = _flags_of(part.gallery, self.n, no_person=len(part.gallery) > 0)[self.gallery]
+        is_probe = _flags_of(part.probes, self.n, no_person=False)
+        is_in_gallery = _flags_of(part.gallery, self.n, no_person=len(part.gallery) > 0)
+        rows, columns = is_probe[self.sample_of_row], is_in_gallery[self.sample_of_column]
         return np.flatnonzero(rows), np.flatnonzero(columns)
 
-    def keeps_subjects(self, code: np.ndarray) -> bool:
+    def keeps_subjects(self, fold_of_sample: np.ndarray) -> bool:
         """Return whether the gallery templates of each subject are in a single fold."""
-        fold = code[self.gallery]
+        fold = fold_of_sample[self.sample_of_column]
         subject = self.scores.codes.gallery
         last = np.full(int(subject.max()) + 1, -2, dtype=np.int64)
         last[subject] = fold
@@ -349,16 +372,18 @@ class PairSides(Samples):
 
     def __init__(self, scores: Scores, by_subject: bool):
         """Number the subjects; distractors and junk have the number -1."""
-        self.scores, self.by_subject = scores, by_subject
-        self.n, self.labels = scores.shape[0], None
+        self.scores = scores
+        self.by_subject = by_subject
+        self.n = scores.shape[0]
+        self.labels = None
         if by_subject:
             codes = scores.codes
             is_person = ~codes.no_person
             self.labels = codes.values[is_person]
             self.n = int(is_person.sum())
-            number = np.where(is_person, np.cumsum(is_person) - 1, -1)
+            number_of_code = np.where(is_person, np.cumsum(is_person) - 1, -1)
             # (2, pairs): the numbers of both subjects of each pair.
-            self._subjects = number[np.stack([codes.probe, codes.gallery])]
+            self._subjects = number_of_code[np.stack([codes.probe, codes.gallery])]
 
     def pairs_in(self, samples: np.ndarray) -> np.ndarray:
         """Return the pairs of a part."""
@@ -413,22 +438,7 @@ def require_square(scores: Scores) -> None:
 def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides | PairSides]:
     """Return all splits of scores, and the samples that are divided: templates, or pairs."""
     if scores.layout == "pairs":
-        if isinstance(splitter, partition.Experiment):
-            require_square(scores)
-        by_subject = _divides_people(splitter)
-        if by_subject:
-            require_people(scores, f"a division by subject ({type(splitter).__name__})")
-        groups = None
-        if isinstance(splitter, partition.PredefinedPairFolds):
-            folds = in_order(splitter.fold_of_pair, scores.pair_names, "`fold_of_pair`")
-            scores = scores.with_remarks(*folds.remarks)
-            splitter = partition.PredefinedPairFolds(folds.values)
-            groups = scores.pair_subjects
-        pairs = PairSides(scores, by_subject)
-        meta = {}
-        if not by_subject:
-            meta["genuine"] = scores.genuine
-        return SplitPlan(splitter, pairs.n, pairs.labels, groups, meta), pairs
+        return _plan_of_pairs(scores, splitter)
     if isinstance(splitter, partition.PredefinedPairFolds):
         raise DataError(
             "PredefinedPairFolds divides a list of pairs, but these scores are a matrix; take the "
@@ -440,3 +450,20 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
         )
     sides = SplitSides(scores)
     return sides.plan(splitter), sides
+
+
+def _plan_of_pairs(scores: Scores, splitter: Any) -> tuple[SplitPlan, PairSides]:
+    if isinstance(splitter, partition.Experiment):
+        require_square(scores)
+    by_subject = _divides_people(splitter)
+    if by_subject:
+        require_people(scores, f"a division by subject ({type(splitter).__name__})")
+    groups = None
+    if isinstance(splitter, partition.PredefinedPairFolds):
+        folds = in_order(splitter.fold_of_pair, scores.pair_names, "`fold_of_pair`")
+        scores = scores.with_remarks(*folds.remarks)
+        splitter = partition.PredefinedPairFolds(folds.values)
+        groups = scores.pair_subjects
+    pairs = PairSides(scores, by_subject)
+    meta = {} if by_subject else {"genuine": scores.genuine}
+    return SplitPlan(splitter, SamplesToDivide(pairs.n, pairs.labels, groups, meta)), pairs

@@ -68,7 +68,7 @@ from bioeval.studies.folds.cross_evaluate import cross_evaluate
 from bioeval.studies.folds.folds import Searched, fold_of_searches, stacked
 from bioeval.studies.folds.options import FoldOptions, ThresholdTask
 from bioeval.studies.folds.results import fold_dataset
-from bioeval.studies.folds.splits import Samples, SplitPlan
+from bioeval.studies.folds.splits import Samples, SamplesToDivide, SplitPlan
 from bioeval.studies.thresholds.answers import answers_of_study, new_people
 from bioeval.studies.thresholds.judged_threshold import rates_at
 
@@ -500,7 +500,7 @@ def _count_searches(
 
     # The folds, which divide people who are enrolled and people who are not alike.
     enrolled = np.where(np.isin(person, person[searches.mates > 0]), "yes", "no")
-    plan = SplitPlan(splitter, len(person), person, None, {"enrolled": enrolled})
+    plan = SplitPlan(splitter, SamplesToDivide(len(person), person, meta={"enrolled": enrolled}))
     people, folds = Samples(person), []
     for split in plan.splits.values():
         parts = (searches.select(part.probes) for part in (split.train, split.test))
