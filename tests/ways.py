@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-_CELLS = ("counted.LEAST_CELLS", "counted.MOST_CELLS", "folds.LEAST_CELLS", "folds.MOST_CELLS")
+_CELLS = (
+    "chosen_cells.LEAST_CELLS",
+    "chosen_cells.MOST_CELLS",
+    "folds.LEAST_CELLS",
+    "folds.MOST_CELLS",
+)
 FEW_CELLS = {f"counting.{name}": 8 for name in _CELLS}
 WAYS: dict[str, dict[str, Any]] = {
     "listed": {"scores.blocks.LISTED": 1 << 18},
@@ -17,19 +22,19 @@ WAYS: dict[str, dict[str, Any]] = {
     "few cells": FEW_CELLS,
     "two cells, nothing kept at first": {
         **FEW_CELLS,
-        "counting.counted.LEAST_CELLS": 2,
-        "counting.counted.MOST_CELLS": 2,
-        "counting.counted.MOST_KEPT": 0.0,
+        "counting.chosen_cells.LEAST_CELLS": 2,
+        "counting.chosen_cells.MOST_CELLS": 2,
+        "counting.chosen_cells.MOST_KEPT": 0.0,
     },
     "small tiles": {
         "counting.parts.BLOCK_BYTES": 64,
         "counting.parts.VALUES_IN_MEMORY": 99,
         "counting.parts.SAMPLE_ROWS": 2,
         "counting.parts.TOGETHER": 3,
-        "counting.counted.JOIN": 4,
-        "counting.counted.MOST_IN_CELL": 30,
+        "counting.thread_counts.JOIN": 4,
+        "counting.thread_counts.MOST_IN_CELL": 30,
         "scores.rows.SERIAL_CELLS": 0,
-        "scores.rows.BLOCK_VALUES": 50,
+        "scores.row_memory.BLOCK_VALUES": 50,
     },
     "sparse tables of people": {"counting.people.MOST_CELLS": 0, "counting.people._MOST_KEPT": 20},
 }

@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bioeval.counting.moments import d_prime
 from bioeval.counting.points import (
     Corners,
     EqualError,
+    Points,
     allowed_errors,
     crossed,
-    d_prime,
     equal_error_between,
     hull_equal_errors,
     least_costs,
+    repeated,
     without_overflow,
 )
 from bioeval.counting.sorted_scores import SortedScores, along_points
@@ -115,38 +117,18 @@ class AttemptsOfParts:
     def corners(self) -> Corners:
         """Reject-all and the points at genuine scores: only they can have the least cost."""
         genuine = self.genuine
-        part = np.arange(len(self.defined) + 1)
-        starts = genuine.run_starts + part
-        sizes = starts[1:] - starts[:-1]  # (parts,): distinct genuine scores, and reject-all
-        is_score = np.ones(starts[-1], dtype=bool)  # the first corner of a part is reject-all
-        is_score[starts[:-1]] = False
-
-        def after_first(first: Any, values: np.ndarray) -> np.ndarray:
-            """Return an array over corners: `first` at reject-all, `values` at genuine scores."""
-            with_first = np.empty(len(is_score), values.dtype)
-            with_first[is_score], with_first[starts[:-1]] = values, first
-            return with_first
-
-        def along_corners(part: np.ndarray) -> np.ndarray:
-            return part if len(part) == 1 else np.repeat(part, sizes)
-
+        reject_all = genuine.run_starts[:-1]  # before the distinct genuine scores of each part
+        starts = genuine.run_starts + np.arange(len(self.defined) + 1)
         below, upto = self.impostor.counts_at(genuine)
-        indices = genuine.runs[1:]
-        genuine_accepted = indices if genuine.summed is None else genuine.summed[indices]
-        if len(sizes) > 1:
-            accepted_before = (
-                genuine.starts if genuine.summed is None else genuine.summed[genuine.starts]
-            )
-            genuine_accepted = genuine_accepted - np.repeat(accepted_before[:-1], sizes - 1)
-        genuine_attempts = along_corners(self.genuine_attempts)
-        rejected = np.maximum(genuine_attempts - after_first(0, genuine_accepted), 0)
+        genuine_attempts = repeated(self.genuine_attempts, starts)
+        genuine_accepted = np.insert(genuine.upto_distinct(), reject_all, 0)
         return Corners(
-            after_first(self.reject_all, genuine.distinct()),
-            after_first(0, upto),
-            rejected,
+            np.insert(genuine.distinct(), reject_all, self.reject_all),
+            np.insert(upto, reject_all, 0),
+            np.maximum(genuine_attempts - genuine_accepted, 0),
             genuine_attempts,
-            along_corners(self.impostor_attempts),
-            after_first(0, below),
+            repeated(self.impostor_attempts, starts),
+            np.insert(below, reject_all, 0),
             starts,
         )
 
@@ -156,35 +138,38 @@ class AttemptsOfParts:
         Point 1 is the first point, from strict to loose, with FAR >= FRR, and point 0 is the point
         before it; :func:`bioeval.counting.points.equal_error_between` interpolates.
         """
-        curve = self.corners
-        genuine = self._genuine
-        impostor = self._impostor
-        begin = curve.starts[:-1]
-        end = curve.starts[1:]
-        # (parts,): the first corner with FAR >= FRR, or the end of the part.
-        first = begin + np.add.reduceat(~curve.crossed, begin, dtype=np.int64)
-        # Between two corners FRR does not change: as many false accepts are needed to cross it.
-        rejected = curve.fr[np.maximum(first - 1, begin)]
-        whole_genuine, whole_impostor = without_overflow(genuine, impostor)
-        false_accepts_to_cross = (-(-rejected * whole_impostor // whole_genuine)).astype(np.int64)
-        crossing_corner = np.where(first < end, curve.threshold[np.minimum(first, end - 1)], np.nan)
-        threshold = np.fmin(
-            crossing_corner, self.impostor.nth(np.maximum(false_accepts_to_cross, 1))
-        )
+        threshold, rejected_before = self._crossing()
         is_crossed = ~np.isnan(threshold) & self.defined
         accepted = self.impostor.upto(np.where(is_crossed, threshold, np.inf))
         threshold = np.where(is_crossed, threshold, -np.inf)
-        still_rejected = np.maximum(self.genuine_attempts - self.genuine.upto(threshold), 0)
+        rejected = np.maximum(self.genuine_attempts - self.genuine.upto(threshold), 0)
         # The threshold of point 0: the largest score of either class below, or else reject-all.
         accepted_before, largest_before = self.impostor.largest_below(threshold)
         largest_before = np.fmax(largest_before, self.genuine.largest_below(threshold)[1])
         reject_all = np.where(threshold == -np.inf, np.nan, self.reject_all)
         largest_before = np.where(np.isnan(largest_before), reject_all, largest_before)
         # Failures may keep FRR above FAR.
-        is_crossed &= crossed(accepted, still_rejected, genuine, impostor)
-        before = largest_before, accepted_before, rejected
-        after = threshold, accepted, still_rejected
-        return equal_error_between(before, after, genuine, impostor, is_crossed)
+        is_crossed &= crossed(accepted, rejected, self._genuine, self._impostor)
+        before = Points(largest_before, accepted_before, rejected_before)
+        after = Points(threshold, accepted, rejected)
+        return equal_error_between(before, after, self._genuine, self._impostor, is_crossed)
+
+    def _crossing(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first threshold with FAR >= FRR, and the false rejects before it, (parts,).
+
+        The threshold is NaN if there is none.
+        """
+        curve = self.corners
+        begin = curve.starts[:-1]
+        end = curve.starts[1:]
+        # (parts,): the first corner with FAR >= FRR, or the end of the part.
+        first = begin + np.add.reduceat(~curve.crossed, begin, dtype=np.int64)
+        # Between two corners FRR does not change: as many false accepts are needed to cross it.
+        rejected = curve.fr[np.maximum(first - 1, begin)]
+        genuine, impostor = without_overflow(self._genuine, self._impostor)
+        false_accepts_to_cross = (-(-rejected * impostor // genuine)).astype(np.int64)
+        corner = np.where(first < end, curve.threshold[np.minimum(first, end - 1)], np.nan)
+        return np.fmin(corner, self.impostor.nth(np.maximum(false_accepts_to_cross, 1))), rejected
 
     def at_far(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest FRR with FAR at most each target, and the loosest threshold.
@@ -233,9 +218,8 @@ class AttemptsOfParts:
         largest_genuine = self.genuine.nth(self.genuine.sizes)
         accepts_all = self.missed == 0
         far = self.fars(self.impostor.upto(np.where(accepts_all, largest_genuine, np.inf)))
-        return self._where_defined(far, accepts_all), self._where_defined(
-            largest_genuine, accepts_all
-        )
+        threshold = self._where_defined(largest_genuine, accepts_all)
+        return self._where_defined(far, accepts_all), threshold
 
     # -- points that need every score
 
@@ -245,21 +229,19 @@ class AttemptsOfParts:
         The rows of `costs` are (p, c_miss, c_fa), where p is the proportion of genuine attempts
         expected in use; costs and thresholds are (parts, costs).
         """
-        least, best_corners = least_costs(self.corners, costs, self._genuine, self._impostor)
-        return self._where_defined(least), self._where_defined(self.corners.threshold[best_corners])
+        least, best = least_costs(self.corners, costs, self._genuine, self._impostor)
+        return self._where_defined(least), self._where_defined(self.corners.threshold[best])
 
     def optimum(self, variable: Variable) -> tuple[np.ndarray, np.ndarray]:
         """Return the best value of a function of FAR and FRR in each part, and its threshold."""
         curve = self.corners
         values = np.full((2, len(self.defined)), np.nan)
         for part in np.flatnonzero(self.defined).tolist():
-            corners_of_part = slice(curve.starts[part], curve.starts[part + 1])
-            rates = (
-                curve.fa[corners_of_part] / self._impostor[part],
-                curve.fr[corners_of_part] / self._genuine[part],
-            )
-            values[0, part] = variable.best(*rates)
-            values[1, part] = curve.threshold[corners_of_part][variable.place_of_best(*rates)]
+            corners = slice(curve.starts[part], curve.starts[part + 1])
+            far = curve.fa[corners] / self._impostor[part]
+            frr = curve.fr[corners] / self._genuine[part]
+            values[0, part] = variable.best(far, frr)
+            values[1, part] = curve.threshold[corners][variable.place_of_best(far, frr)]
         return values[0], values[1]
 
     def hull_equal_error(self) -> np.ndarray:

@@ -41,17 +41,24 @@ BLOCK_BYTES = 1 << 20
 # How many scores in memory are read together.
 VALUES_IN_MEMORY = 1 << 22
 
-# How many genuine scores, and how many scattered rows, of a mapped file are read together.
+# How many genuine scores of a mapped file are read together.
 TOGETHER = 1 << 11
+
+# How many scattered rows of a mapped file are read together.
 PAGED_ROWS = 64
 
-# The numbers of rows, and of tiles, in a sample; of very many tiles, one in SAMPLE_PROPORTION.
+# The number of rows in a sample.
 SAMPLE_ROWS = 256
+
+# The number of tiles in a sample, unless there are very many: then one in SAMPLE_PROPORTION.
 SAMPLE_TILES = 32
 SAMPLE_PROPORTION = 128
 
-# The number of blocks in a sample, whose differences say how far to trust it.
+# The number of blocks in a sample of rows or pairs, whose differences say how far to trust it.
 GROUPS = 16
+
+# The number of pairs, or entries of lists, read together.
+PIECE = 1 << 20
 
 
 class Parts:
@@ -86,8 +93,8 @@ class Parts:
     def first(self) -> Block:
         raise NotImplementedError
 
-    def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
-        """Show all blocks, or the blocks of a part, to functions that `take` makes for threads."""
+    def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
+        """Show all blocks, or the blocks of a part; each thread makes a function for its blocks."""
         raise NotImplementedError
 
 
@@ -111,37 +118,35 @@ class RowParts(Parts):
     def mates_by_cell(self) -> Mates | None:
         """The genuine attempts; None if cells cannot be read by themselves."""
         scores = self.scores
-        gallery = self.gallery
         cells = scores.cells
-        by_labels = isinstance(cells.mask, np.ndarray | None) and knows_people(scores)
-        if not by_labels or not cells.in_memory:
+        has_labels = isinstance(cells.mask, np.ndarray | None) and knows_people(scores)
+        if not has_labels or not cells.in_memory:
             return None
-        row, position = self._same_subject
-        is_other = position != gallery.probe_position[row]
-        row, column = row[is_other], gallery.columns[0][position[is_other]]
+        row, position = self._own_subject_cells
+        is_other = position != self.gallery.probe_position[row]
+        row, column = row[is_other], self.gallery.columns[0][position[is_other]]
         is_attempt = ~(excluded(scores, row, column) | cells.is_ignored(row, column))
         row, column = row[is_attempt], column[is_attempt]
-        distances = []
-        step = max(len(row), 1) if mapped_pages(scores) is None else TOGETHER
-        for low in range(0, max(len(row), 1), step):
-            cells_together = slice(low, low + step)
-            distances.append(distances_at(scores, row[cells_together], column[cells_together]))
-            give_back(scores)
-        distance = np.concatenate(distances)
+        distance = self._distances_at(row, column)
         failed = np.isnan(distance)
-        rejected = scores.nan == "reject"
-        if failed.any() and scores.nan == "raise":
+        if scores.nan == "reject":
+            return self.mates_of([(row, column, with_failures(distance, failed))])
+        if scores.nan == "raise" and failed.any():
             raise_nan(scores)
-        if rejected:
-            distance = with_failures(distance, failed)
-        elif failed.any():
-            row = row[~failed]
-            column = column[~failed]
-            distance = distance[~failed]
-        return Mates(row, column, distance, scores.shape[0], rejected=rejected)
+        return self.mates_of([(row[~failed], column[~failed], distance[~failed])])
+
+    def _distances_at(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+        distances = []
+        step = max(len(row), 1) if mapped_pages(self.scores) is None else TOGETHER
+        for low in range(0, max(len(row), 1), step):
+            cells = slice(low, low + step)
+            distances.append(distances_at(self.scores, row[cells], column[cells]))
+            give_back(self.scores)
+        return np.concatenate(distances)
 
     @cached_property
-    def _same_subject(self) -> tuple[np.ndarray, np.ndarray]:
+    def _own_subject_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Row and position of the comparisons of probes with their own subject, by row."""
         return self.gallery.same_subject_cells(slice(None))
 
     @cached_property
@@ -165,6 +170,7 @@ class RowParts(Parts):
         return mates
 
     def mates_of(self, mates: list[Genuine]) -> Mates:
+        """Return the genuine attempts of all rows from their parts."""
         rejected = self.scores.nan == "reject"
         probe, gallery, distance = map(np.concatenate, zip(*mates, strict=True))
         return Mates(probe, gallery, distance, self.scores.shape[0], rejected=rejected)
@@ -185,9 +191,9 @@ class RowParts(Parts):
         if self.few or not scores.cells.in_memory:
             return []
         height, width = scores.shape
-        rows_in_sample = max(
-            1, min(height // 16, SAMPLE_ROWS * max(1, (1 << 14) // width), (1 << 22) // width)
-        )
+        scores_limit = (1 << 22) // width
+        rows_limit = SAMPLE_ROWS * max(1, (1 << 14) // width)  # more of narrow rows
+        rows_in_sample = max(1, min(height // 16, rows_limit, scores_limit))
         rows = np.linspace(0, height - 1, rows_in_sample).astype(np.int64)
         # Rows far apart in a mapped file map more pages than their own: few are read together.
         step = rows_in_sample if mapped_pages(scores) is None else PAGED_ROWS
@@ -224,32 +230,31 @@ class RowParts(Parts):
         rows = max(1, -(-height // (step * number))) * step
         return [range(low, min(low + rows, height)) for low in range(0, height, rows)]
 
-    def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
+    def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
         probes, width = self.scores.shape
-        adders: list[tuple[Add, np.ndarray]] = []
+        idle: list[tuple[Add, np.ndarray]] = []
         rows = range(probes) if part is None else part
         rows_at_once = max(1, BLOCK_BYTES // (width * self.dtype.itemsize))
         for first in range(rows.start, rows.stop, self.step):
-            last = min(first + self.step, rows.stop)
-            starts = range(first, last, rows_at_once)
-            read = None if self._threads_can_read else self._read(first, last)
-            in_turns(partial(self._add, read, starts, take, adders), len(starts))
+            stop = min(first + self.step, rows.stop)
+            starts = range(first, stop, rows_at_once)
+            read = None if self._threads_can_read else self._read(first, stop)
+            in_turns(partial(self._add, read, starts, make_adder, idle), len(starts))
             give_back(self.scores)
-            report_rows(last, probes)
+            report_rows(stop, probes)
 
     @cached_property
     def _threads_can_read(self) -> bool:
-        _ = self._genuine_cells  # cached before threads use it
+        _ = self._own_subject_starts  # cached before threads use it
         return self.scores.cells.in_memory and mapped_pages(self.scores) is None
 
     @cached_property
-    def _genuine_cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """The positions of the cells of probes' own subjects, and where each probe's begin."""
-        row, position = self._same_subject
-        return row.searchsorted(np.arange(self.scores.shape[0] + 1)), position
+    def _own_subject_starts(self) -> np.ndarray:
+        """The index of each probe's first cell in :attr:`_own_subject_cells`, (m + 1,)."""
+        return self._own_subject_cells[0].searchsorted(np.arange(self.scores.shape[0] + 1))
 
     @cached_property
-    def _left_out_columns(self) -> np.ndarray:
+    def _left_out_positions(self) -> np.ndarray:
         columns, _ = self.scores.exclusions.of_columns
         return np.flatnonzero(np.isin(self.gallery.columns[0], columns))
 
@@ -259,57 +264,57 @@ class RowParts(Parts):
         If an attempt failed, or there is a mask, they are read cell by cell.
         """
         scores = self.scores
-        order = self.gallery.order
         if scores.cells.mask is not None or scores.nan == "reject" or self.dtype != scores.dtype:
             return self._read(low, high).impostors()
         raw = scores.cells.read(low, high)
-        values, failed = self._with_own_nan(raw, low, room[: len(raw)])
+        values = room[: len(raw)]
+        failed = self._write_impostors(raw, low, values)
         if scores.nan == "raise" and failed.any():
             return self._read(low, high).impostors()
-        columns, exclusions = scores.exclusions.of_columns
-        if len(columns):
-            values[:, self._left_out_columns] = np.nan
-        if exclusions.of_all:
-            order_of_columns = slice(None) if order is None else order
-            is_left_out = exclusions.hold_for_all(np.arange(low, high)[:, None], order_of_columns)
-            np.copyto(values, np.nan, where=is_left_out)
         probe = np.arange(low, high)[:, None]
-        columns = self.gallery.columns
-        return Block(values, probe, columns, low, self.gallery.lines)
+        left_out_columns, exclusions = scores.exclusions.of_columns
+        if len(left_out_columns):
+            values[:, self._left_out_positions] = np.nan
+        if exclusions.of_all:
+            order = slice(None) if self.gallery.order is None else self.gallery.order
+            np.copyto(values, np.nan, where=exclusions.hold_for_all(probe, order))
+        return Block(values, probe, self.gallery.columns, low, self.gallery.lines)
 
-    def _with_own_nan(
-        self, raw: np.ndarray, low: int, values: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        order = self.gallery.order
-        starts, genuine = self._genuine_cells
-        starts = starts[low : low + len(raw) + 1]
+    def _write_impostors(self, raw: np.ndarray, low: int, values: np.ndarray) -> np.ndarray:
+        """Write distances, NaN for a probe's own subject; return each row's failed comparisons."""
+        starts = self._own_subject_starts[low : low + len(raw) + 1]
         raw = writable_alias(np.require(raw, self.dtype, ("C", "A")))
         failed = np.empty(len(raw), np.int64)
-        order = np.empty(0, np.int64) if order is None else order
+        order = np.empty(0, np.int64) if self.gallery.order is None else self.gallery.order
         sign = self.dtype.type(-1 if self.scores.kind in LARGER_IS_CLOSER else 1)
-        impostors.on_one_thread(raw, sign, order, starts, genuine, values, failed)
-        return values, failed
+        positions = self._own_subject_cells[1]
+        impostors.on_one_thread(raw, sign, order, starts, positions, values, failed)
+        return failed
 
     def _add(
         self,
-        block: Block | None,
+        read: Block | None,
         starts: range,
-        take: Callable[[], Add],
-        adders: list[tuple[Add, np.ndarray]],
+        make_adder: Callable[[], Add],
+        idle: list[tuple[Add, np.ndarray]],
         turns: Iterator[int],
     ) -> None:
+        """Show blocks to the function of a thread; `idle` has the functions no thread is using.
+
+        The rows are `read`, or else each thread reads its own.
+        """
         try:
-            add, room = adders.pop()
+            add, room = idle.pop()
         except IndexError:
-            add = take()
+            add = make_adder()
             room = np.empty((starts.step, self.scores.shape[1]), self.dtype)
         for turn in turns:
             low, high = starts[turn], min(starts[turn] + starts.step, starts.stop)
-            if block is None:
+            if read is None:
                 add(self._rows(low, high, room))
             else:
-                add(block.adjacent(low, high).impostors())
-        adders.append((add, room))
+                add(read.adjacent(low, high).impostors())
+        idle.append((add, room))
 
 
 class TileParts(Parts):
@@ -335,8 +340,8 @@ class TileParts(Parts):
         tiled = self.tiled
         tiles = len(tiled.rows) * len(tiled.columns)
         # The sample grows with very many tiles: points are then expected among fewer scores.
-        times = max(1, tiles // (SAMPLE_PROPORTION * SAMPLE_TILES))
-        sampled_tiles = tiled.spread(min(times * SAMPLE_TILES, tiles))
+        growth = max(1, tiles // (SAMPLE_PROPORTION * SAMPLE_TILES))
+        sampled_tiles = tiled.spread(min(growth * SAMPLE_TILES, tiles))
         blocks: dict[int, list[Block]] = {}
 
         def make_visitor() -> Callable[..., None]:
@@ -357,12 +362,12 @@ class TileParts(Parts):
         """Return bands of tiles in about `number` parts."""
         return self.tiled.bands(number)
 
-    def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
+    def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
         tiled = self.tiled
         bands = range(len(tiled.rows)) if part is None else part
 
         def make_visitor() -> Callable[..., None]:
-            add = take()
+            add = make_adder()
 
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
                 for block in self.blocks(i, j, tile):
@@ -378,25 +383,22 @@ class TileParts(Parts):
         There is a second block, the mirror image, if the image does not leave out the same pairs.
         """
         tiled = self.tiled
-        lines = self._lines
         tiled.without_mates(i, j, values)
         row = tiled.row_at_position[tiled.rows[i]]
         column = tiled.column_at_position[tiled.columns[j]]
         is_mirrored = tiled.symmetric and i != j
         number = len(tiled.columns)
+        block = Block(values, row[:, None], column[None], i * number + j, self._lines[j])
         if not self.scores.exclusions.of_all:
-            mirrored = lines[i] if is_mirrored else None
-            return [
-                Block(values, row[:, None], column[None], i * number + j, lines[j], rows=mirrored)
-            ]
-        blocks = [Block(values, row[:, None], column[None], i * number + j, lines[j])]
+            return [block._replace(rows=self._lines[i] if is_mirrored else None)]
+        blocks = [block]
         if is_mirrored:
-            transposed = np.ascontiguousarray(values[: len(row), : len(column)].T)
-            blocks.append(Block(transposed, column[:, None], row[None], j * number + i, lines[i]))
+            image = np.ascontiguousarray(values[: len(row), : len(column)].T)
+            lines = self._lines[i]
+            blocks.append(Block(image, column[:, None], row[None], j * number + i, lines))
         for block in blocks:
             is_left_out = self.scores.exclusions.hold_for_all(block.probe, block.candidates)
-            cells = block.values[: len(block.probe), : len(block.candidates)]
-            np.copyto(cells, np.nan, where=is_left_out)
+            np.copyto(block.by_probe, np.nan, where=is_left_out)
         return blocks
 
     @cached_property
@@ -405,9 +407,9 @@ class TileParts(Parts):
         people = self.scores.gallery_order.subjects
         lines = []
         for j, layers in enumerate(columns.layers):
-            place = np.concatenate([np.arange(size) for size in layers.tolist()])
             subjects = columns.subjects[columns[j]][: int(layers[0])]
-            lines.append(BlockLines(people[subjects], place, layers=layers))
+            subject_index = np.concatenate([np.arange(size) for size in layers.tolist()])
+            lines.append(BlockLines(people[subjects], subject_index, layers=layers))
         return lines
 
 
@@ -440,8 +442,8 @@ class PairParts(Parts):
 
     whole = first
 
-    def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
-        add = take()
+    def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
+        add = make_adder()
         for low in range(0, self.size, PIECE):
             high = min(low + PIECE, self.size)
             add(self._block(np.arange(low, high), low))
@@ -474,32 +476,37 @@ class ListParts(Parts):
     @cached_property
     def mates(self) -> Mates:
         """The genuine attempts; an unlisted attempt has no distance."""
-        scores = self.scores
-        (queries, width) = self.scores.shape
-        row, column = mate_cells(scores, np.arange(queries))
-        is_attempt = ~excluded(scores, row, column)
+        queries = self.scores.shape[0]
+        row, column = mate_cells(self.scores, np.arange(queries))
+        is_attempt = ~excluded(self.scores, row, column)
         row, column = row[is_attempt], column[is_attempt]
-        query, place = np.nonzero(scores.indices >= 0)
-        entry = query * width + scores.indices[query, place]
-        order = np.argsort(entry)
-        entry_of_mate = row * width + column
-        nearest = np.minimum(np.searchsorted(entry[order], entry_of_mate), len(order) - 1)
-        distance = np.full(len(row), np.nan)
-        if len(order):
-            is_listed = entry[order[nearest]] == entry_of_mate
-            distance[is_listed] = place[order[nearest[is_listed]]]
-        return Mates(row, column, distance, queries)
+        return Mates(row, column, self._place_in_list(row, column), queries)
+
+    def _place_in_list(self, query: np.ndarray, column: np.ndarray) -> np.ndarray:
+        """Return the place of each column in its query's list, float64; NaN if it is not listed."""
+        indices = self.scores.indices
+        width = self.scores.shape[1]
+        listed_query, place = np.nonzero(indices >= 0)
+        listed_cell = listed_query * width + indices[listed_query, place]
+        cell = query * width + column
+        places = np.full(len(cell), np.nan)
+        if len(listed_cell):
+            order = np.argsort(listed_cell)
+            index = np.minimum(listed_cell[order].searchsorted(cell), len(order) - 1)
+            is_listed = listed_cell[order[index]] == cell
+            places[is_listed] = place[order[index[is_listed]]]
+        return places
 
     def sample(self) -> list[Block]:
-        """Return nothing: lists have no thresholds, for which samples are taken."""
+        """Return no block: lists have no thresholds, for which samples are taken."""
         return []
 
     def whole(self) -> Block:
         return self._block(np.arange(self.scores.shape[0]))
 
-    def visit(self, take: Callable[[], Add], part: range | None = None) -> None:
-        add = take()
-        (queries, depth) = self.scores.indices.shape
+    def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
+        add = make_adder()
+        queries, depth = self.scores.indices.shape
         step = max(1, PIECE // depth)
         for low in range(0, queries, step):
             high = min(low + step, queries)
@@ -512,15 +519,11 @@ class ListParts(Parts):
         row, place = np.nonzero(gallery >= 0)
         column = gallery[row, place]
         codes = scores.codes
-        is_left_out = codes.probe[probe[row]] == codes.gallery[column]
-        is_left_out |= excluded(scores, probe[row], column)
+        is_impostor = codes.probe[probe[row]] != codes.gallery[column]
+        is_impostor &= ~excluded(scores, probe[row], column)
         values = np.full(gallery.shape, np.nan)
-        values[row[~is_left_out], place[~is_left_out]] = place[~is_left_out]
+        values[row[is_impostor], place[is_impostor]] = place[is_impostor]
         return Block(values, probe[:, None], gallery, int(probe[0]), few=self.few)
-
-
-# The number of pairs, or entries of lists, read together.
-PIECE = 1 << 20
 
 
 def parts_of(scores: Scores, *, nearest: bool, grouped: bool = True) -> Parts:
@@ -552,7 +555,7 @@ def show_blocks(
     """
     copies: list[list[Any]] = []
 
-    def take() -> Add:
+    def make_adder() -> Add:
         copies_of_thread = [reducer.fresh() for reducer in reducers]
         copies.append(copies_of_thread)
 
@@ -562,5 +565,5 @@ def show_blocks(
 
         return add
 
-    parts.visit(take, part)
+    parts.visit(make_adder, part)
     return copies

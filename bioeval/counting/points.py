@@ -7,8 +7,7 @@ definitions are in ``docs/definitions.md``, "Operating points".
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -16,110 +15,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import rate_in, require_numbers
-from bioeval.base.errors import DataError, received
-from bioeval.base.messages import warn_user
 from bioeval.kernels.hull import lower_hull
-
-# The FAR targets that results report by default.
-FAR_TARGETS = (0.1, 0.01, 0.001, 0.0001)
-
-# FAR targets that verification under protocol="auto" also reports, if there are so many attempts
-# that 30 false accepts are expected.
-RARE_TARGETS = (1e-5, 1e-6)
-
 
 #: Names that label the costs of decisions, which are scalars by prior.
 COST_LABELS = ("cost_prior", "cost_miss", "cost_false_accept")
 
+# Up to this number, all whole numbers are float64.
+MOST_EXACT = 2**53
 
-def check_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
-    """Return FAR or FRR targets, or raise :class:`DataError` unless all are in [0, 1].
+# Points of ROCs that are computed together: few enough for the caches.
+POINTS_TOGETHER = 1 << 16
 
-    A target may be a text: ``"1%"``.
-    """
-    listed = [targets] if isinstance(targets, str) else targets
-    try:
-        if isinstance(listed, list | tuple):
-            listed = [rate_in(x) if isinstance(x, str) else x for x in listed]
-        array = np.atleast_1d(require_numbers(name, listed))
-    except (DataError, ValueError):
-        array = np.array([np.nan])
-    if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
-        raise DataError(
-            f"`{name}` is {received(targets)}; expected rates in [0, 1], as 0.01 or '1%'"
-        )
-    if (array > 0.5).any():
-        written = [targets] if isinstance(targets, str) else np.atleast_1d(targets).tolist()
-        plain = [x for x, text in zip(array, written, strict=True) if "%" not in str(text)]
-        warn_of_per_cent(plain, name.partition("_")[0])
-    return array
-
-
-def meant_in_per_cent(rate: float, name: str, above: float = 0.5) -> str:
-    """Return a warning if a FAR or FRR may be meant in per cent, such as 0.5; otherwise "".
-
-    Examples
-    --------
-    >>> meant_in_per_cent(1.0, "far")
-    'FAR 1 is 100 %; for 1 % write 1% or 0.01'
-    """
-    if not above < rate <= 1:
-        return ""
-    received_rate = f"{name.upper()} {rate:g} is {per_cent(rate)}"
-    return f"{received_rate}; for {rate:g} % write {rate:g}% or {rate / 100:g}"
-
-
-def warn_of_per_cent(rates: Iterable[float], name: str) -> None:
-    """Issue a warning at the user's line for each rate that may be meant in per cent."""
-    for rate in rates:
-        if warning := meant_in_per_cent(rate, name):
-            warn_user(warning)
-
-
-def check_priors(priors: Any) -> np.ndarray:
-    """Return priors as an array, or raise :class:`DataError` unless all are between 0 and 1."""
-    array = require_numbers(
-        "priors",
-        priors,
-        "probabilities of a genuine attempt above 0 and below 1",
-        lambda array: ((array > 0) & (array < 1)).all(),
-    )
-    if len(np.unique(array)) < len(array):
-        raise DataError(f"`priors` is {received(priors)}; expected each prior once")
-    return array
-
-
-def is_supported(target: Any, attempts: Any) -> Any:
-    """Return whether impostor attempts (a number or an array) are enough for a FAR target."""
-    return attempts >= 30 / target
-
-
-def with_rare_targets(targets: np.ndarray, attempts: float) -> np.ndarray:
-    """Return FAR targets, and the rare targets that the impostor attempts support."""
-    rare = [x for x in RARE_TARGETS if is_supported(x, attempts) and x not in targets]
-    return np.append(targets, rare)
-
-
-def per_cent(rate: float) -> str:
-    """Return a round rate in per cent: 0.001 is ``0.1 %``."""
-    return f"{100 * rate:.6g} %"
-
-
-def check_costs(costs: Any) -> np.ndarray:
-    """Return costs as an array of rows (p, c_miss, c_fa), or raise :class:`DataError`."""
-    array = np.atleast_2d(require_numbers("costs", costs))
-    array = array if array.size else np.empty((0, 3))
-    is_valid = array.ndim == 2 and array.shape[1] == 3
-    is_valid = (
-        is_valid and np.isfinite(array).all() and (array >= 0).all() and (array[:, 0] <= 1).all()
-    )
-    if not is_valid:
-        raise DataError(
-            f"`costs` is {received(costs)}; expected rows of (prior, c_miss, "
-            "c_fa), the prior proportion of genuine attempts in [0, 1] and costs of at least 0"
-        )
-    return array
+# The largest number of points of nearly the same cost that are compared without rounding.
+EXACT_COSTS = 1000
 
 
 @dataclass
@@ -148,6 +56,14 @@ class EqualError:
         """Return the numbers of one part."""
         numbers = {name: float(x[part]) for name, x in self.values().items()}
         return EqualError(**numbers, ends=(float(self.ends[0][part]), float(self.ends[1][part])))
+
+
+class Points(NamedTuple):
+    """A point of the ROC of each part, arrays (parts,)."""
+
+    threshold: np.ndarray
+    fa: np.ndarray  # false accepts
+    fr: np.ndarray  # false rejects
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,8 +103,10 @@ class ErrorCurve:
         first = int(np.count_nonzero(~self.crossed))
         if first == 0 or first == len(self.fa):
             return EqualError()
-        points = (self.threshold, self.fa, self.fr)
-        strict, loose = ([x[i : i + 1] for x in points] for i in (first - 1, first))
+        strict, loose = (
+            Points(self.threshold[i : i + 1], self.fa[i : i + 1], self.fr[i : i + 1])
+            for i in (first - 1, first)
+        )
         return equal_error_between(strict, loose, self.genuine, self.impostor).of_part(0)
 
 
@@ -203,12 +121,12 @@ class Corners(ErrorCurve):
     starts: np.ndarray  # int64 (parts + 1,): where parts begin, and the end
 
     def repeated(self, of_parts: np.ndarray) -> np.ndarray:
-        """Return numbers of parts, (parts,), repeated for each point; unchanged if of one part."""
-        return of_parts if len(of_parts) == 1 else np.repeat(of_parts, np.diff(self.starts))
+        return repeated(of_parts, self.starts)
 
 
-#: Up to this number, all whole numbers are float64.
-MOST_EXACT = 2**53
+def repeated(of_parts: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return an array (parts,) with an entry for each point; unchanged if there is one part."""
+    return of_parts if len(of_parts) == 1 else np.repeat(of_parts, np.diff(starts))
 
 
 def crossed(fa: np.ndarray, fr: np.ndarray, genuine: Any, impostor: Any) -> np.ndarray:
@@ -232,32 +150,29 @@ def without_overflow(genuine: Any, impostor: Any) -> tuple[Any, Any]:
 
 
 def equal_error_between(
-    before: Sequence[np.ndarray],
-    after: Sequence[np.ndarray],
-    genuine: Any,
-    impostor: Any,
-    found: Any = True,
+    before: Points, after: Points, genuine: Any, impostor: Any, found: Any = True
 ) -> EqualError:
-    """Return the EER between neighbouring points (threshold, false accepts, false rejects).
+    """Return the EER between neighbouring points, where FAR and FRR cross in each part.
 
-    FAR and FRR cross between the two points of each part; NaN where not `found`. Between point 0,
-    with F0 = FAR and R0 = FRR, and point 1, the value is ``EER = F0 + lambda (F1 - F0)`` with
-    ``lambda = (R0 - F0) / ((F1 - F0) - (R1 - R0))``. The threshold is the attainable neighbour with
-    the smaller ``max(FAR, FRR)``, the stricter one in a tie; the bracket is defined as by the
-    Fingerprint Verification Competition (Maio et al. 2002, FVC2000, *IEEE TPAMI* 24): the neighbour
-    with the smaller FAR + FRR.
+    It is NaN where it is not `found`. Between point 0 (`before`), with F0 = FAR and R0 = FRR, and
+    point 1 (`after`), the value is ``EER = F0 + lambda (F1 - F0)`` with ``lambda = (R0 - F0) /
+    ((F1 - F0) - (R1 - R0))``.
+
+    - The threshold is the point with the smaller ``max(FAR, FRR)``, the stricter one in a tie.
+    - The bracket is FAR and FRR at the point with the smaller FAR + FRR, as in the Fingerprint
+      Verification Competition (Maio et al. 2002, FVC2000, *IEEE TPAMI* 24).
     """
-    f0 = before[1] / impostor
-    r0 = before[2] / genuine
-    f1 = after[1] / impostor
-    r1 = after[2] / genuine
+    f0 = before.fa / impostor
+    r0 = before.fr / genuine
+    f1 = after.fa / impostor
+    r1 = after.fr / genuine
     weight = (r0 - f0) / np.where(found, (f1 - f0) - (r1 - r0), 1.0)
     # Compare as whole numbers over a common denominator, so that ties are exact.
     genuine, impostor = without_overflow(genuine, impostor)
-    a0 = before[1] * genuine
-    b0 = before[2] * impostor
-    a1 = after[1] * genuine
-    b1 = after[2] * impostor
+    a0 = before.fa * genuine
+    b0 = before.fr * impostor
+    a1 = after.fa * genuine
+    b1 = after.fr * impostor
     strict_is_better = np.maximum(a0, b0) <= np.maximum(a1, b1)
     # The loosest point with FRR >= FAR is point 1 where the two are equal there.
     loose_is_closer = (a1 == b1) | (a1 + b1 <= a0 + b0)
@@ -266,7 +181,7 @@ def equal_error_between(
         found,
         [
             f0 + weight * (f1 - f0),
-            np.where(strict_is_better, before[0], after[0]),
+            np.where(strict_is_better, before.threshold, after.threshold),
             np.where(strict_is_better, f0, f1),
             np.where(strict_is_better, r0, r1),
             np.minimum(*bracket),
@@ -288,10 +203,6 @@ def allowed_errors(target: Any, attempts: Any) -> np.ndarray:
     errors += (errors + 1) / attempts <= target
     errors -= errors / attempts > target
     return errors
-
-
-# Points of ROCs that are computed together: few enough for the caches.
-POINTS_TOGETHER = 1 << 16
 
 
 def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
@@ -319,9 +230,9 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     # Indices are into the points of all rows, row after row.
     is_strict = far < frr
     row_start = np.arange(0, far.size, far.shape[1])
-    first = is_strict.argmin(axis=1)  # the first point that is not strict, if there is any
-    start = row_start + np.maximum(first - 1, 0)
-    end = row_start + first
+    first_loose = is_strict.argmin(axis=1)  # the first point that is not strict, if there is any
+    start = row_start + np.maximum(first_loose - 1, 0)
+    end = row_start + first_loose
     meets = ~is_strict.take(end)
     while True:
         x0 = far.take(start)
@@ -334,17 +245,13 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
         is_below &= meets
         if not is_below.any():
             break
-        on_side = is_strict.take(lowest)
-        start = np.where(is_below & on_side, lowest, start)
-        end = np.where(is_below & ~on_side, lowest, end)
+        is_strict_end = is_strict.take(lowest)
+        start = np.where(is_below & is_strict_end, lowest, start)
+        end = np.where(is_below & ~is_strict_end, lowest, end)
     gap0 = y0 - x0
     gap1 = y1 - x1
     share = gap0 / np.where(meets & (gap0 > gap1), gap0 - gap1, 1.0)
     return np.where(meets, x0 + share * (x1 - x0), np.nan)
-
-
-# The largest number of points of nearly the same cost that are compared without rounding.
-EXACT_COSTS = 1000
 
 
 @lru_cache(256)
@@ -428,59 +335,3 @@ def least_costs(
         frr, far = curve.fr[best[:, k]] / genuine, curve.fa[best[:, k]] / impostor
         least[:, k] = float(prior * miss) * frr + float((1 - prior) * accept) * far
     return least, best
-
-
-class Moments(NamedTuple):
-    """Mean and standard deviation of the finite scores of a class; NaN without scores.
-
-    The mean is ``origin + offset``. The two are kept apart, since their sum loses digits if scores
-    are far from 0 and close together.
-    """
-
-    scale: float = 1.0  # a power of two by which the scores, and the other fields, are multiplied
-    origin: float = np.nan  # one of the scores
-    offset: float = np.nan  # the mean of the scores, less the origin
-    deviation: float = np.nan  # the standard deviation of the scores (``ddof = 0``)
-
-
-def moment_scale(low: float, high: float) -> float:
-    """Return a power of two by which differences in a range become about 1 at most."""
-    spread = math.frexp(high / 2 - low / 2)[1] + 1
-    # As if the range were wider than the rounding of its ends: no scaled score overflows.
-    largest = math.frexp(max(abs(low), abs(high)))[1]
-    return 2.0 ** -max(spread, largest - 60, -1000)
-
-
-def moments_of(scores: np.ndarray) -> Moments:
-    """Return the moments of some finite scores, in increasing order."""
-    if not len(scores):
-        return Moments()
-    scale = moment_scale(float(scores[0]), float(scores[-1]))
-    scaled = scores * scale
-    origin = float(scaled[0])
-    scaled -= origin
-    mean = float(scaled.sum() / len(scaled))
-    scaled -= mean
-    spread = np.square(scaled, out=scaled).sum() / len(scaled)
-    return Moments(scale, origin, mean, math.sqrt(spread))
-
-
-def d_prime(genuine: Moments, impostor: Moments) -> float:
-    """Return ``|mean_i - mean_g| / sqrt((var_g + var_i) / 2)``; NaN where both variances are 0.
-
-    The variances are over the number of scores (``ddof = 0``): Green and Swets (1966), Signal
-    detection theory and psychophysics; Daugman (2000), Technical Report 482, Cambridge.
-
-    The difference of the means is the difference of the origins plus the difference of the offsets,
-    which are exact, or nearly so, if scores are close together.
-    """
-    # In the scale of the wider class no score overflows; scores of the other may underflow.
-    scale = min(genuine.scale, impostor.scale)
-    genuine_scale = scale / genuine.scale
-    impostor_scale = scale / impostor.scale
-    spread = math.hypot(genuine.deviation * genuine_scale, impostor.deviation * impostor_scale)
-    if not spread > 0:
-        return float("nan")
-    origins = impostor.origin * impostor_scale - genuine.origin * genuine_scale
-    offsets = impostor.offset * impostor_scale - genuine.offset * genuine_scale
-    return abs(origins + offsets) / spread * math.sqrt(2)

@@ -12,7 +12,7 @@ import numpy as np
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report_rows
 from bioeval.counting.parts import Parts, RowParts, TileParts, parts_of, show_blocks
-from bioeval.counting.thresholds import extent_of
+from bioeval.counting.thresholds import ScoreExtent
 from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for
@@ -76,12 +76,7 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
     *reducers : Reducer
         Each block is read, or computed, once for all of them.
     """
-    parts = scores
-    if not isinstance(parts, Parts):
-        nearest = all(reducer.fusion in (None, "best") for reducer in reducers)
-        parts = parts_of(parts, nearest=nearest)
-        if any(reducer.lists_fewer for reducer in reducers):
-            parts.list_fewer()
+    parts = scores if isinstance(scores, Parts) else _parts_for(scores, reducers)
     workers = None
     if OPTIONS["client"] is not None and not parts.few and isinstance(parts, RowParts | TileParts):
         from bioeval.counting.cluster import Workers
@@ -99,16 +94,22 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
             report_rows(parts.scores.shape[0], parts.scores.shape[0])
         unfinished: Sequence[Reducer] = () if parts.few else reducers
         while unfinished:
-            by_thread = (
-                show_blocks(parts, unfinished)
-                if workers is None
-                else [workers.count_blocks(unfinished)]
-            )
-            for copies in by_thread:
+            if workers is None:
+                copies_of_threads = show_blocks(parts, unfinished)
+            else:
+                copies_of_threads = [workers.count_blocks(unfinished)]
+            for copies in copies_of_threads:
                 for reducer, counts in zip(unfinished, copies, strict=True):
                     reducer.merge(counts)
             unfinished = [reducer for reducer in unfinished if reducer.finish_pass()]
         return [reducer.result() for reducer in reducers]
+
+
+def _parts_for(scores: Scores, reducers: Sequence[Reducer]) -> Parts:
+    parts = parts_of(scores, nearest=all(x.fusion in (None, "best") for x in reducers))
+    if any(reducer.lists_fewer for reducer in reducers):
+        parts.list_fewer()
+    return parts
 
 
 class OfEachBlock(Reducer):
@@ -140,14 +141,11 @@ class OfEachBlock(Reducer):
 
 
 class Extent(Reducer):
-    """The smallest and the largest finite score, and whether -inf and +inf are scores."""
+    """Finds the range of all scores, fused by a rule."""
 
     def __init__(self, fusion: str | None = None):
         self.fusion = fusion
-        self.low = np.inf
-        self.high = -np.inf
-        self.negative = False
-        self.positive = False
+        self.extent = ScoreExtent()
 
     def prepare(self, parts: Parts) -> None:
         self._take(parts.mates.scores(self.fusion)[0])
@@ -157,15 +155,10 @@ class Extent(Reducer):
             self._take((side if self.fusion is None else side.by_person(self.fusion)).scores()[0])
 
     def _take(self, scores: np.ndarray) -> None:
-        low, high, negative, positive = extent_of(scores)
-        self.low, self.high = min(self.low, low), max(self.high, high)
-        self.negative |= negative
-        self.positive |= positive
+        self.extent = self.extent.joined(ScoreExtent.from_scores(scores))
 
     def merge(self, other: Extent) -> None:
-        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
-        self.negative |= other.negative
-        self.positive |= other.positive
+        self.extent = self.extent.joined(other.extent)
 
-    def result(self) -> tuple[float, float, bool, bool]:
-        return self.low, self.high, self.negative, self.positive
+    def result(self) -> ScoreExtent:
+        return self.extent

@@ -34,7 +34,7 @@ def thresholds_over(
     if isinstance(requested_thresholds, np.ndarray):
         return to_internal(requested_thresholds, scores.kind)
     (extent,) = reduce(scores, Extent())
-    return grid_over(*extent, number=requested_thresholds, count=count)
+    return grid_over(extent, number=requested_thresholds, count=count)
 
 
 # How many chances are computed together, so that memory does not grow with the ranks.

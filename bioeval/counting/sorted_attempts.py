@@ -11,11 +11,17 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.counting.cells import EvenCells, EvenCounts, cell_exponent, joint_exponent
 from bioeval.counting.floats import next_number
+from bioeval.counting.moments import Moments
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.order import increasing
-from bioeval.counting.points import Moments
 from bioeval.counting.sorted_scores import FINITE, SortedScores
-from bioeval.counting.thresholds import DEFAULT_COUNT, default_grid, grid_over, with_infinities
+from bioeval.counting.thresholds import (
+    DEFAULT_COUNT,
+    ScoreExtent,
+    default_grid,
+    grid_over,
+    with_infinities,
+)
 
 
 class Attempts:
@@ -112,22 +118,13 @@ class Attempts:
 
     def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return about 1,000 thresholds over both classes, and the false accepts there."""
-        thresholds = grid_over(*self.extent())
+        thresholds = grid_over(self.extent())
         return thresholds, self.false_accepts(thresholds)
 
-    def extent(self) -> tuple[float, float, bool, bool]:
-        """Return the least and the largest finite score, and whether -inf and +inf are scores."""
-        low = np.inf
-        high = -np.inf
-        negative = False
-        positive = False
-        for scores in (self.genuine, self.impostor.keys):
-            first, last = scores.searchsorted(FINITE).tolist()
-            negative = negative or first > 0
-            positive = positive or last < len(scores)
-            if first < last:
-                low, high = min(low, float(scores[first])), max(high, float(scores[last - 1]))
-        return low, high, negative, positive
+    def extent(self) -> ScoreExtent:
+        """Return the range of the scores of both classes."""
+        genuine, impostor = map(ScoreExtent.from_ordered, (self.genuine, self.impostor.keys))
+        return genuine.joined(impostor)
 
 
 class CountedScores(SortedScores):

@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from bioeval.counting.moments import Moments, moments_of
 from bioeval.counting.order import run_bounds
-from bioeval.counting.points import Moments, moments_of
 
 #: Where the finite scores begin and end among increasing scores.
 FINITE = np.array([np.finfo(np.float64).min, np.inf])
@@ -195,6 +195,14 @@ class SortedScores:
         if self.distances is None:
             return keys
         return self.distances[keys - np.repeat(self._first_keys, np.diff(self.run_starts))]
+
+    def upto_distinct(self) -> np.ndarray:
+        """Return how many attempts of its part are up to each distinct score, part by part."""
+        upto = self.runs[1:]
+        before = self.starts[:-1]
+        if self.summed is not None:
+            upto, before = self.summed[upto], self.summed[before]
+        return upto - np.repeat(before, np.diff(self.run_starts))
 
     def counts_at(self, other: SortedScores) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers below, and up to, the distinct scores of another class.

@@ -25,14 +25,12 @@ from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.points import (
     allowed_errors,
     cheapest,
-    check_costs,
     crossed,
-    per_cent,
     rounded_weights,
-    warn_of_per_cent,
     weights_of_errors,
 )
 from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.targets import check_costs, per_cent, warn_of_per_cent
 from bioeval.counting.thresholds import to_user
 
 #: The rules that choose a threshold.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,13 +18,18 @@ from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.counting.cells import cell_exponent, cell_of
 from bioeval.counting.floats import rounded_down
+from bioeval.counting.sorted_scores import FINITE
 from bioeval.scores.matrix import Scores
 
+# About how many thresholds the default grid has.
 DEFAULT_COUNT = 1000
 
 # The largest number of evenly spaced thresholds.
 MOST = 10_000_000
 
+# The smallest and the largest number of cells of a guide, which has about four for each threshold.
+LEAST_GUIDE = 1 << 12
+LARGEST_GUIDE = 1 << 20
 
 #: The thresholds of a curve: increasing values in the units of the scores, their number, or None
 #: for the default.
@@ -146,19 +151,51 @@ def linear_grid(low: float, high: float, count: int | None) -> np.ndarray:
     return np.unique(grid)
 
 
-def grid_over(
-    low: float, high: float, *infinite: bool, number: int | None = None, count: int | None = None
-) -> np.ndarray:
-    """Return `number` thresholds over a range or, if it is None, about `count` edges of cells.
+class ScoreExtent(NamedTuple):
+    """The range of some scores."""
 
-    `infinite` says whether -inf and +inf are scores.
-    """
+    low: float = math.inf  # the smallest finite score; infinity without any
+    high: float = -math.inf  # the largest finite score; -infinity without any
+    negative: bool = False  # whether -inf is a score
+    positive: bool = False  # whether +inf is a score
+
+    @classmethod
+    def from_scores(cls, scores: np.ndarray) -> ScoreExtent:
+        """Return the range of scores in any order; NaN is none."""
+        finite = scores[np.isfinite(scores)]
+        low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
+        infinite = bool((scores == -np.inf).any()), bool((scores == np.inf).any())
+        return cls(float(low), float(high), *infinite)
+
+    @classmethod
+    def from_ordered(cls, scores: np.ndarray) -> ScoreExtent:
+        """Return the range of increasing scores without NaN."""
+        first, end = scores.searchsorted(FINITE).tolist()
+        extent = cls(negative=first > 0, positive=end < len(scores))
+        if first == end:
+            return extent
+        return extent._replace(low=float(scores[first]), high=float(scores[end - 1]))
+
+    def joined(self, other: ScoreExtent) -> ScoreExtent:
+        return ScoreExtent(
+            min(self.low, other.low),
+            max(self.high, other.high),
+            self.negative or other.negative,
+            self.positive or other.positive,
+        )
+
+
+def grid_over(
+    extent: ScoreExtent, *, number: int | None = None, count: int | None = None
+) -> np.ndarray:
+    """Return `number` thresholds over a range or, if it is None, about `count` edges of cells."""
+    low, high, negative, positive = extent
     if number is None:
         exponent = cell_exponent(low, high) if low <= high else 0
         grid = default_grid(low, high, exponent, count or DEFAULT_COUNT)
     else:
         grid = linear_grid(low, high, number)
-    return with_infinities(grid, *infinite)
+    return with_infinities(grid, negative, positive)
 
 
 def with_infinities(grid: np.ndarray, negative: bool, positive: bool) -> np.ndarray:
@@ -178,19 +215,6 @@ def is_accepted(distances: np.ndarray, threshold: float) -> np.ndarray:
     becomes 0 in float32.
     """
     return distances <= rounded_down(np.array([threshold]), distances.dtype)
-
-
-def extent_of(scores: np.ndarray) -> tuple[float, float, bool, bool]:
-    """Return the least and the largest finite score, and whether -inf and +inf are scores."""
-    finite = scores[np.isfinite(scores)]
-    low, high = finite.min(initial=np.inf), finite.max(initial=-np.inf)
-    infinite = bool((scores == -np.inf).any()), bool((scores == np.inf).any())
-    return float(low), float(high), *infinite
-
-
-# The smallest and the largest number of cells of a guide, which has about four for each threshold.
-LEAST_GUIDE = 1 << 12
-LARGEST_GUIDE = 1 << 20
 
 
 def indices_among(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:

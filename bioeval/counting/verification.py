@@ -11,11 +11,13 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.kinds import Kind
-from bioeval.counting.counted import AttemptCounter, ThreadCounts
+from bioeval.counting.chosen_cells import GenuineScores
+from bioeval.counting.counted import AttemptCounter
 from bioeval.counting.order import increasing
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Extent, Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.thread_counts import ThreadCounts
 from bioeval.counting.thresholds import CurveThresholds, grid_over, require_values, to_internal
 from bioeval.counting.too_few_templates import NO_CLAIMS_LOST, ClaimsLost, TooFewTemplates
 from bioeval.counting.wanted_points import PointsWanted, VerificationPoints, points_of
@@ -96,20 +98,17 @@ class CollectAttempts(Reducer):
         self.failed = 0 if further is None else len(further) - len(self.further)
 
     def prepare(self, parts: Parts) -> None:
-        genuine, self.missed = parts.mates.scores(self.fusion)
-        self.genuine = increasing(genuine)
-        self.counter: AttemptCounter | None = None
+        genuine, missed = parts.mates.scores(self.fusion)
+        self.genuine = GenuineScores(increasing(genuine), missed)
+        self.counter: AttemptCounter | None = None  # None if the scores are few, and all kept
         if parts.few:
             return
         is_exact = self.fusion in (None, "best", "worst") and not len(self.further)
         dtype = parts.dtype if is_exact else np.dtype(np.float64)
-        self.genuine = self.genuine.astype(np.float64)
-        self.counter = AttemptCounter(
-            dtype, self.wanted, self.thresholds, self.genuine, self.missed
-        )
+        genuine_scores = GenuineScores(self.genuine.scores.astype(np.float64), missed)
+        self.counter = AttemptCounter(dtype, self.wanted, self.thresholds, genuine_scores)
         sample = [x.ravel() for block in parts.sample() for x, _, _ in self._scores(block)]
-        self.counter.choose_cells(sample, parts.size)
-        self.counter.prepare()
+        self.counter.prepare(sample, parts.size)
         self.counts = self._count_further()
 
     def _count_further(self) -> list[ThreadCounts]:
@@ -165,7 +164,8 @@ class CollectAttempts(Reducer):
             return self.counter.attempts()
         impostor = increasing(np.concatenate([np.empty(0, np.float16), *self.kept, self.further]))
         impostor = np.repeat(impostor, self.copies)
-        return Attempts.from_ordered(self.genuine, impostor, self.missed, self.failed)
+        genuine, missed = self.genuine
+        return Attempts.from_ordered(genuine, impostor, missed, self.failed)
 
 
 def is_mirrored(block: Block, values: np.ndarray) -> bool:
@@ -250,7 +250,7 @@ class Verified:
         """Return the reducer that counts the attempts, if claims are not listed."""
         if isinstance(self.requested_thresholds, int) and not parts.few:
             (extent,) = reduce(parts, Extent(self.use.fused))
-            self.grid = grid_over(*extent, number=self.requested_thresholds)
+            self.grid = grid_over(extent, number=self.requested_thresholds)
         thresholds = np.empty(0) if self.grid is None else self.grid
         if self.wanted is not None and self.wanted.thresholds is not None:
             thresholds = np.union1d(thresholds, self.wanted.thresholds)
@@ -287,7 +287,7 @@ class Verified:
             return thresholds, accepted.astype(np.int64)
         if thresholds is None:
             assert not isinstance(self.requested_thresholds, np.ndarray)
-            thresholds = grid_over(*attempts.extent(), number=self.requested_thresholds)
+            thresholds = grid_over(attempts.extent(), number=self.requested_thresholds)
         return thresholds, attempts.false_accepts(thresholds).astype(np.int64)
 
     # -- operating points

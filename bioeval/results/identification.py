@@ -15,15 +15,17 @@ from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout
 from bioeval.base.messages import Message
 from bioeval.counting.identification import ENDS, Searches
 from bioeval.counting.order import increasing
-from bioeval.counting.points import (
-    FAR_TARGETS,
-    EqualError,
-    check_targets,
-    per_cent,
-)
+from bioeval.counting.points import EqualError
 from bioeval.counting.ranked_attempts import RankedAttempts
 from bioeval.counting.sorted_scores import SortedScores
-from bioeval.counting.thresholds import CurveThresholds, extent_of, grid_over, to_internal, to_user
+from bioeval.counting.targets import FAR_TARGETS, check_targets, per_cent
+from bioeval.counting.thresholds import (
+    CurveThresholds,
+    ScoreExtent,
+    grid_over,
+    to_internal,
+    to_user,
+)
 from bioeval.protocol.choices import ImpostorProbes, Ties, Unmated
 from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, variables_over
 from bioeval.results.support import (
@@ -499,7 +501,7 @@ def open_set_dataset(
         grid = to_internal(thresholds, kind)
     else:
         grid = grid_over(
-            *extent_of(np.append(points.mate_distance, points.impostor_distances)),
+            ScoreExtent.from_scores(np.append(points.mate_distance, points.impostor_distances)),
             number=thresholds,
         )
     if thresholds is None or extra_distances is not None:

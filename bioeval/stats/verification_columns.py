@@ -11,7 +11,8 @@ import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
-from bioeval.counting.people import count_layers
+from bioeval.counting.pair_layers import count_layers
+from bioeval.counting.people import GenuineAttempts
 from bioeval.counting.verification import Verified
 from bioeval.results.support import independent_trials
 from bioeval.scores.people import People
@@ -29,7 +30,6 @@ from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.weighted_sums import (
     AttemptsMade,
     AttemptsOfEach,
-    GenuineAttempts,
     QuadraticForms,
     by_subject,
     linear_forms,
@@ -108,8 +108,7 @@ class VerificationColumns:
             both_ways = _has_equal_mirrored_scores(verified)
             forms = QuadraticForms(weights, len(drawn_at) + 1, layers, both_ways=both_ways)
         sinks = [made] if forms is None else [made, forms]
-        distance, person, failed = count_layers(verified, counted_at, *sinks)
-        genuine = GenuineAttempts(distance, person)
+        genuine, failed = count_layers(verified, counted_at, *sinks)
 
         without = replicates = _NO_COLUMNS
         if isinstance(made, AttemptsOfEach):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import scipy
 
-from bioeval.counting.people import PairCounts
+from bioeval.counting.pair_layers import PairCounts
+from bioeval.counting.people import GenuineAttempts
 from bioeval.kernels.resampled_people import sort_by_layer, weigh_pairs
 from bioeval.stats.weights import groups_of_people, without_each
 
@@ -200,13 +201,6 @@ def by_subject(
     size = (len(thresholds) + 1) * number_of_subjects
     counts = np.bincount(layer * number_of_subjects + subjects, weights, minlength=size)
     return counts.reshape(len(thresholds) + 1, number_of_subjects)
-
-
-class GenuineAttempts(NamedTuple):
-    """Genuine attempts, in arrays of one length."""
-
-    distance: np.ndarray  # NaN: the attempt failed
-    person: np.ndarray  # index of the person
 
 
 class AttemptsMade:

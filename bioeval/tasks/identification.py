@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.errors import DataError, received
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import Searches, check_max_rank, search
-from bioeval.counting.points import FAR_TARGETS, check_targets
+from bioeval.counting.targets import FAR_TARGETS, check_targets
 from bioeval.counting.thresholds import (
     CurveThresholds,
     curve_thresholds,

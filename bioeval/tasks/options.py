@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import ProtocolError
 from bioeval.counting.identification import check_max_rank
-from bioeval.counting.points import check_targets
+from bioeval.counting.targets import check_targets
 from bioeval.counting.thresholds import CurveThresholds, check_extra, curve_thresholds
 from bioeval.protocol.card import Protocol, Report
 from bioeval.protocol.choices import ImpostorProbes

@@ -12,11 +12,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
-from bioeval.counting.points import (
-    RARE_TARGETS,
-    check_costs,
-    with_rare_targets,
-)
+from bioeval.counting.targets import RARE_TARGETS, check_costs, with_rare_targets
 from bioeval.counting.thresholds import (
     require_values,
     to_internal,

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
-from bioeval.counting.points import FAR_TARGETS, check_costs, check_targets
+from bioeval.counting.targets import FAR_TARGETS, check_costs, check_targets
 from bioeval.counting.thresholds import curve_thresholds
 from bioeval.counting.verification import (
     UnenrolledClaims,

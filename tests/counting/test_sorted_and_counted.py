@@ -351,7 +351,7 @@ def test_no_table_of_folds_counts_more_than_it_has_room_for(monkeypatch):
         in_table.append(table.sum())
         return number
 
-    monkeypatch.setattr(folds, "MOST_COUNTED", most_counted)
+    monkeypatch.setattr("bioeval.counting.fold_scores.MOST_COUNTED", most_counted)
     monkeypatch.setattr(folds.kernel, "count_by_fold", count)
     splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
     check(square().scores(), "small tiles", cross_evaluated, splitter=splitter, threshold="eer")

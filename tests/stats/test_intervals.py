@@ -12,7 +12,7 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval import stats
-from bioeval.counting.points import check_costs
+from bioeval.counting.targets import check_costs
 from bioeval.counting.verification import Use, verify
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.stats.verification_columns import VerificationColumns

@@ -13,8 +13,7 @@ from scipy.stats import binomtest
 
 import bioeval as be
 from bioeval import stats
-from bioeval.counting import people as counting_people
-from bioeval.counting.people import PairCounts
+from bioeval.counting.pair_layers import PairCounts
 from bioeval.stats import weighted_sums
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.limits import jackknife, open_limits, percentile
@@ -214,7 +213,7 @@ def test_people_of_many_claims_have_the_limits_of_few(monkeypatch):
     scores = be.simulate(12, 3, random_state=1)
     options = {"templates": "multi", "fusion": "mean", "interval": "people"}
     few_claims = be.verification(scores, **options)
-    monkeypatch.setattr(counting_people, "FEW_ATTEMPTS", 0)
+    monkeypatch.setattr("bioeval.counting.pair_layers.FEW_ATTEMPTS", 0)
     many_claims = be.verification(scores, **options)
     names = [name for name in few_claims.variables if str(name).endswith(("_low", "_high"))]
     assert len(names) > 10

@@ -147,7 +147,7 @@ def fuse_command(
     """
     import warnings
 
-    from bioeval.counting.points import FAR_TARGETS
+    from bioeval.counting.targets import FAR_TARGETS
     from bioeval.studies.fusion.fusion import SystemFusion, fuse
 
     if len(systems) < 2:

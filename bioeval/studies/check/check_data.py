@@ -11,8 +11,8 @@ from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported
-from bioeval.counting.points import check_targets
 from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.targets import check_targets
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.verification import verify
 from bioeval.counting.wanted_points import PointsWanted

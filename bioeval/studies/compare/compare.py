@@ -20,7 +20,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
-from bioeval.counting.points import FAR_TARGETS, check_targets
+from bioeval.counting.targets import FAR_TARGETS, check_targets
 from bioeval.protocol.choices import ImpostorProbes, RankUnit, Ties
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet

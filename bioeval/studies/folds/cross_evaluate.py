@@ -12,7 +12,7 @@ from bioeval import partition
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import Kind
 from bioeval.base.progress import rows_reported
-from bioeval.counting.points import FAR_TARGETS, check_priors, check_targets
+from bioeval.counting.targets import FAR_TARGETS, check_priors, check_targets
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import Use

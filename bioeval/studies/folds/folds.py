@@ -12,7 +12,8 @@ import numpy as np
 
 from bioeval import partition
 from bioeval.base.progress import report_rows, reporter, rows_reported_to
-from bioeval.counting.folds import FoldAttempts, Subset
+from bioeval.counting.fold_scores import Subset
+from bioeval.counting.folds import FoldAttempts
 from bioeval.counting.identification import Searches, search
 from bioeval.counting.reduce import reduce
 from bioeval.counting.sorted_attempts import Attempts

@@ -13,8 +13,8 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.counting.order import increasing
-from bioeval.counting.points import check_targets
 from bioeval.counting.reduce import OfEachBlock, reduce
+from bioeval.counting.targets import check_targets
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.bona_fide import without_attacks

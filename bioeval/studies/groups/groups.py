@@ -13,7 +13,8 @@ from bioeval.base.arguments import require_number
 from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import report_rows, rows_reported
-from bioeval.counting.folds import FoldAttempts, Subset
+from bioeval.counting.fold_scores import Subset
+from bioeval.counting.folds import FoldAttempts
 from bioeval.counting.reduce import reduce
 from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user

@@ -15,8 +15,9 @@ import numpy as np
 
 from bioeval.base.progress import Tell
 from bioeval.counting.masks import MaskedParts, PartTemplates, SearchedParts, batches, masks_pay
-from bioeval.counting.points import COST_LABELS, is_supported, with_rare_targets
+from bioeval.counting.points import COST_LABELS
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
+from bioeval.counting.targets import is_supported, with_rare_targets
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.wanted_points import point_values
 from bioeval.protocol.choices import PlainTies
