@@ -121,6 +121,11 @@ def to_user(values: Any, kind: Kind) -> Any:
     return 0.0 - values if kind in LARGER_IS_CLOSER else 0.0 + values
 
 
+def in_order_of_scores(kind: Kind) -> slice:
+    """Return the slice that puts values at increasing distances in order of increasing scores."""
+    return slice(None, None, -1) if kind in LARGER_IS_CLOSER else slice(None)
+
+
 def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarray:
     """Return about `count` evenly spaced thresholds, which are edges of cells of the exponent.
 

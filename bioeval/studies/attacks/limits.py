@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -21,6 +21,7 @@ from bioeval.stats.weighted_sums import by_subject, ratio
 from bioeval.stats.weights import groups_of, kish, without_each
 from bioeval.studies.attacks.presentations import BONA_FIDE, Presentations
 from bioeval.studies.attacks.scores import (
+    ALL_AT_ONCE,
     AttackAttempts,
     AttackedScores,
     with_pooled_and_largest,
@@ -30,13 +31,10 @@ from bioeval.tasks.verification_task import verification
 if TYPE_CHECKING:
     from bioeval.studies.attacks.vulnerability import AttackCounts
 
-#: How the limits of the largest rate of several species are made, as an attribute of results.
-ALL_AT_ONCE = "all species at once"
-
 #: Metadata columns of attack rows: besides each target, each of their values is left out in turn.
 ALSO_LEFT_OUT = ("instrument", "attacker")
 
-# The variable that has the thresholds of the rates whose names end so.
+# By the ending of the names of rates: the variable that has their thresholds.
 _THRESHOLD_NAMES = {
     "": "threshold",
     "_at_eer": "eer_threshold",
@@ -142,41 +140,54 @@ def presentation_limits(
             "`subjects` or `instrument`"
         )
     *species, bona_fide = (_accepted_presentations(data, units, code) for code in data.classes)
-    species_in_apcer = [*compress(species, data.in_apcer)]
-    confidence = options.confidence
-
-    def limits_at(distances: np.ndarray, confidence: float) -> tuple[Limits, Limits]:
-        rates = data.rates(distances)
-        apcer = data.of_single_species(rates["apcer"])[:, data.in_apcer]
-        return (
-            largest_limits(species_in_apcer, apcer, confidence),
-            bona_fide.curve(confidence).complement().limits_at(rates["bpcer"]),
-        )
-
-    # The rates at the distances: APCER of each species, pooled (without limits) and the largest.
-    of_largest, of_bpcer = limits_at(distances, confidence)
-    apcer = data.of_single_species(data.rates(distances)["apcer"])
-    unknown = np.full((len(distances), 1), np.nan)
-    low, high = (
-        np.concatenate([of_species, unknown, largest[:, None]], axis=1)
-        for of_species, largest in zip(
-            class_limits(species, apcer, confidence), of_largest, strict=True
-        )
-    )
-    limits: dict[str, Limits] = {"apcer": (low, high), "bpcer": of_bpcer}
+    classes = _DetectionClasses(data, species, bona_fide)
+    limits: dict[str, Limits] = {
+        "apcer": classes.apcer_limits(distances, options.confidence),
+        "bpcer": classes.bpcer_limits(distances, options.confidence),
+    }
 
     # The rates at points that APCER and BPCER choose: an end may miss because of either of the two,
     # each with half of the probability. The lower limits of both give the lower end.
-    ends = [*zip(*limits_at(data.points.threshold, (1 + confidence) / 2), strict=True)]
+    points = data.points.threshold
+    confidence_of_each = (1 + options.confidence) / 2
+    largest_apcer = classes.largest_apcer_limits(points, confidence_of_each)
+    bpcer = classes.bpcer_limits(points, confidence_of_each)
+    ends = [*zip(largest_apcer, bpcer, strict=True)]
     if not np.isnan(data.d_eer.eer):
         low, high = (
-            np.array(ErrorColumns(apcer[1:, None], bpcer[1:, None]).equal_error()[0])
-            for apcer, bpcer in ends
+            np.array(ErrorColumns(x[1:, None], y[1:, None]).equal_error()[0]) for x, y in ends
         )
         limits["d_eer"] = low, high
-    low, high = (_bpcer_at_targets(apcer, bpcer, targets) for apcer, bpcer in ends)
+    low, high = (_bpcer_at_targets(x, y, targets) for x, y in ends)
     limits["bpcer_at_apcer"] = low, high
     return limits
+
+
+class _DetectionClasses(NamedTuple):
+    """The presentations of each class, counted also without each unit in turn."""
+
+    data: Presentations
+    species: list[AcceptedAttempts]
+    bona_fide: AcceptedAttempts
+
+    def bpcer_limits(self, distances: np.ndarray, confidence: float) -> Limits:
+        bpcer = self.data.rates(distances)["bpcer"]
+        return self.bona_fide.curve(confidence).complement().limits_at(bpcer)
+
+    def largest_apcer_limits(self, distances: np.ndarray, confidence: float) -> Limits:
+        apcer = self.data.apcer_of_species(distances)[:, self.data.in_apcer]
+        return largest_limits([*compress(self.species, self.data.in_apcer)], apcer, confidence)
+
+    def apcer_limits(self, distances: np.ndarray, confidence: float) -> Limits:
+        """Return limits (distances, labels of species); NaN for the pooled APCER."""
+        of_species = class_limits(self.species, self.data.apcer_of_species(distances), confidence)
+        of_largest = self.largest_apcer_limits(distances, confidence)
+        of_pooled = np.full((len(distances), 1), np.nan)
+        low, high = (
+            np.concatenate([x, of_pooled, largest[:, None]], axis=1)
+            for x, largest in zip(of_species, of_largest, strict=True)
+        )
+        return low, high
 
 
 def _accepted_presentations(
@@ -211,12 +222,39 @@ def with_limits_of_attacks(
 
     An attack is left out with its target, and with its instrument and its attacker if known.
     """
-    # FAR, FRR and their limits at every threshold of the result.
-    threshold_names = {point: name for point, name in _THRESHOLD_NAMES.items() if name in dataset}
+    threshold_names = {ending: name for ending, name in _THRESHOLD_NAMES.items() if name in dataset}
     thresholds = np.unique(
         np.concatenate([dataset[name].values.ravel() for name in threshold_names.values()])
     )
     thresholds = thresholds[np.isfinite(thresholds)]
+    columns = [name for name in ALSO_LEFT_OUT if name in attacked.attacks.probe_meta]
+    limits = _limits_of_rates(thresholds, counts, attacked, columns, options)
+    limits_by_name: dict[str, Any] = {}
+    for ending, name in threshold_names.items():
+        limits_by_name |= _limits_at_point(
+            dataset, limits, thresholds, ending, dataset[name].values
+        )
+    few_people = options.few_people(counts.verified.people.number)
+    objects = [f"{name}s" for name in columns]
+    return options.added_to(dataset, limits_by_name, names, few_people).assign_attrs(
+        interval_threshold="thresholds stay",
+        left_out=", ".join(["subjects", *objects]),
+        interval_of_largest=ALL_AT_ONCE,
+        interval_for=f"new {' and '.join(['people', *objects])}",
+    )
+
+
+def _limits_of_rates(
+    thresholds: np.ndarray,
+    counts: AttackCounts,
+    attacked: AttackedScores,
+    columns: Sequence[str],
+    options: IntervalMethod,
+) -> dict[str, Limits]:
+    """Return the limits of FAR, FRR, IAPAR and RIAPAR at thresholds, by the name of the rate.
+
+    `columns` are the metadata columns whose values are left out besides the targets.
+    """
     use: Any = counts.verified.use
     bona_fide = verification(
         attacked.bona_fide,
@@ -228,32 +266,17 @@ def with_limits_of_attacks(
         auc=False,
         interval=options.for_new_people,
     )
-    limits: dict[str, Limits] = {
-        x: (bona_fide[f"{x}_low"].values, bona_fide[f"{x}_high"].values) for x in ("far", "frr")
-    }
-
-    # IAPAR with its limits, and RIAPAR, the sum of IAPAR and FRR.
-    meta = attacked.attacks.probe_meta
-    columns = [name for name in ALSO_LEFT_OUT if name in meta]
-    units = [attacked.attacks.codes.probe, *(meta[name] for name in columns)]
-    distances = to_internal(thresholds, attacked.bona_fide.kind)
-    iapar, (low, high) = _iapar_with_limits(counts.attacks, units, distances, options.confidence)
-    limits["iapar"] = low, high
-    frr, frr_low, frr_high = (x[:, None] for x in (bona_fide["frr"].values, *limits["frr"]))
-    limits["riapar"] = limits_of_sum((iapar, low, high), (frr, frr_low, frr_high), least=0.0)
-
-    # The limits of each operating point, which is at some of the thresholds.
-    limits_by_name: dict[str, Any] = {}
-    for point, name in threshold_names.items():
-        limits_by_name |= _limits_at_point(dataset, limits, thresholds, point, dataset[name].values)
-    few_people = options.few_people(counts.verified.people.number)
-    objects = [f"{name}s" for name in columns]
-    return options.added_to(dataset, limits_by_name, names, few_people).assign_attrs(
-        interval_threshold="thresholds stay",
-        left_out=", ".join(["subjects", *objects]),
-        interval_of_largest=ALL_AT_ONCE,
-        interval_for=f"new {' and '.join(['people', *objects])}",
+    far, frr = (
+        (bona_fide[f"{x}_low"].values, bona_fide[f"{x}_high"].values) for x in ("far", "frr")
     )
+    attacks = attacked.attacks
+    units = [attacks.codes.probe, *(attacks.probe_meta[name] for name in columns)]
+    distances = to_internal(thresholds, attacked.bona_fide.kind)
+    iapar, iapar_limits = _iapar_with_limits(counts.attacks, units, distances, options.confidence)
+    # RIAPAR is the sum of IAPAR and FRR.
+    rate, low, high = (x[:, None] for x in (bona_fide["frr"].values, *frr))
+    riapar = limits_of_sum((iapar, *iapar_limits), (rate, low, high), least=0.0)
+    return {"far": far, "frr": frr, "iapar": iapar_limits, "riapar": riapar}
 
 
 def _iapar_with_limits(
@@ -263,16 +286,17 @@ def _iapar_with_limits(
 
     `units` has, for each kind of unit, the unit of each attack row: first the targets.
     """
-    units = [np.unique(x.astype(str), return_inverse=True)[1][attacks.row] for x in units]
-    all_attempts = AcceptedAttempts.from_distances(attacks.distance, units)
-    species = []
-    for i in range(len(attacks.names)):
-        is_species = attacks.species == i
-        species.append(
-            AcceptedAttempts.from_distances(
-                attacks.distance[is_species], [x[is_species] for x in units]
-            )
+    unit_of_attempts = [
+        np.unique(x.astype(str), return_inverse=True)[1][attacks.row] for x in units
+    ]
+    all_attempts = AcceptedAttempts.from_distances(attacks.distance, unit_of_attempts)
+    species = [
+        AcceptedAttempts.from_distances(
+            attacks.distance[attacks.species == i],
+            [unit[attacks.species == i] for unit in unit_of_attempts],
         )
+        for i in range(len(attacks.names))
+    ]
     accepted = attacks.accepted(distances)
     rates = ratio(accepted, attacks.attempt_counts)
     pooled = ratio(accepted.sum(axis=1), attacks.attempt_counts.sum())
@@ -294,23 +318,22 @@ def _limits_at_point(
     dataset: xr.Dataset,
     limits: Mapping[str, Limits],
     thresholds: np.ndarray,
-    point: str,
+    ending: str,
     point_thresholds: np.ndarray,
 ) -> dict[str, Any]:
     """Return the limits of the rates of an operating point, by name; NaN without a threshold.
 
     `limits` are at the increasing `thresholds`, which include the `point_thresholds`; the names of
-    the rates end with `point`.
+    the rates at the point have this `ending`.
     """
     # A threshold that is not finite has the index of another one, and limits of NaN.
     index = np.minimum(np.searchsorted(thresholds, point_thresholds), max(len(thresholds) - 1, 0))
     limits_by_name: dict[str, Any] = {}
-    for name, ends in limits.items():
-        variable = f"{name}{point}"
-        if variable not in dataset or variable in ("far_at_eer", "frr_at_eer"):
+    for rate, ends in limits.items():
+        name = f"{rate}{ending}"
+        if name not in dataset or name in ("far_at_eer", "frr_at_eer"):
             continue
-        is_finite = np.isfinite(point_thresholds).reshape(
-            point_thresholds.shape + (1,) * (ends[0].ndim - 1)
-        )
-        limits_by_name[variable] = tuple(np.where(is_finite, x[index], np.nan) for x in ends)
+        shape = point_thresholds.shape + (1,) * (ends[0].ndim - 1)
+        is_finite = np.isfinite(point_thresholds).reshape(shape)
+        limits_by_name[name] = tuple(np.where(is_finite, x[index], np.nan) for x in ends)
     return limits_by_name

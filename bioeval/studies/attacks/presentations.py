@@ -120,9 +120,9 @@ class Presentations:
             "bpcer": ratio(sizes[-1] - accepted[:, -1], sizes[-1]),
         }
 
-    def of_single_species(self, rates: np.ndarray) -> np.ndarray:
-        """Return rates (distances, labels of species) without the pooled and the largest rate."""
-        return rates[:, : len(self.species)]
+    def apcer_of_species(self, distances: np.ndarray) -> np.ndarray:
+        """Return the APCER of each species, (distances, species)."""
+        return self.rates(distances)["apcer"][:, : len(self.species)]
 
     @cached_property
     def points(self) -> ErrorCurve:

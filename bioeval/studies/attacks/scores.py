@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.errors import DataError, counted, nearest_name
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.results.support import RuleOf
 from bioeval.scores.blocks import fused
@@ -31,14 +30,14 @@ from bioeval.stats.weighted_sums import ratio
 #: A warning says which species have fewer attack instruments.
 FEW_INSTRUMENTS = 10
 
-#: The last labels of the dimension `species`: all attacks together, whatever their species, and the
-#: largest rate of a species.
-POOLED, LARGEST = "pooled", "largest"
+#: The label of the dimension `species` of all attacks together, whatever their species.
+POOLED = "pooled"
 
+#: The label of the dimension `species` of the largest rate of a species.
+LARGEST = "largest"
 
-def in_order_of_scores(kind: Kind) -> slice:
-    """Return the slice that puts values at increasing distances in order of increasing scores."""
-    return slice(None, None, -1) if kind in LARGER_IS_CLOSER else slice(None)
+#: How the limits of the largest rate of several species are made, as an attribute of results.
+ALL_AT_ONCE = "all species at once"
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,12 +281,31 @@ class AttackAttempts:
 
     @classmethod
     def from_rows(cls, attacked: AttackedScores, fusion: str | None) -> AttackAttempts:
-        """Read the attempts of the attack rows; with `fusion`, a row is one attempt."""
-        row, distance, too_few = _distances(attacked.attacks, fusion)
+        """Read the attempts of the attack rows; with `fusion`, a row of a matrix is one attempt.
+
+        Only comparisons with the target are read.
+        """
+        attacks = attacked.attacks
+        rows = np.arange(attacks.shape[0])
+        too_few = 0
+        if attacks.layout == "pairs":
+            row, values = rows, attacks.pair_distances()
+        else:
+            row, values = _comparisons_with_targets(attacks)
+            if fusion is not None:
+                values, too_few = _fused_by_row(attacks, row, values, fusion)
+                row = rows
+        # In values as they are read, NaN is no attempt, and +inf a rejected failure.
+        is_attempt = ~np.isnan(values)
+        row, distance = row[is_attempt], values[is_attempt]
+        if attacks.nan == "reject":
+            distance = scored(distance)
         names, code = np.unique(attacked.species, return_inverse=True)
         require_free_labels(names.tolist())
         presentations = np.bincount(code, minlength=len(names))
-        return cls(names.tolist(), presentations, row, distance, code[row], too_few)
+        return cls(
+            names.tolist(), presentations, row, distance.astype(np.float64), code[row], too_few
+        )
 
     @cached_property
     def attempt_counts(self) -> np.ndarray:
@@ -324,15 +342,9 @@ def accepted_at(classes: list[np.ndarray], thresholds: np.ndarray) -> np.ndarray
     return np.where(np.isnan(thresholds)[:, None], 0, accepted)
 
 
-def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the row and the distance of each attack attempt, and the number of rows not fused.
-
-    Only comparisons with the target are read. A row with too few of them is not fused.
-    """
-    if attacks.layout == "pairs":
-        return *_attempts(np.arange(attacks.shape[0]), attacks.pair_distances(), attacks), 0
-    rows = attacks.shape[0]
-    row, column = mate_cells(attacks, np.arange(rows))
+def _comparisons_with_targets(attacks: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Return the row and the value, as it is read, of each comparison of an attack of a matrix."""
+    row, column = mate_cells(attacks, np.arange(attacks.shape[0]))
     is_attempt = ~_is_from_source(attacks, row, column) & ~excluded(attacks, row, column)
     is_attempt &= ~attacks.cells.is_ignored(row, column)
     row, column = row[is_attempt], column[is_attempt]
@@ -347,31 +359,24 @@ def _distances(attacks: Scores, fusion: str | None) -> tuple[np.ndarray, np.ndar
             'comparisons: `nan="reject"` (as attempts that no threshold accepts) or '
             '`nan="exclude"` (no attempt)'
         )
-    if attacks.nan == "reject":
-        values = with_failures(values, failed)
-    too_few = 0
-    if fusion is not None:
-        # (rows, templates): the scores of each row with its target's templates, else NaN.
-        template = np.arange(len(row)) - np.searchsorted(row, row)
-        table = np.full((rows, int(template.max(initial=0)) + 1), np.nan, dtype=values.dtype)
-        table[row, template] = values
-        ends = np.array([0, table.shape[1]])
-        row = np.arange(rows)
-        values = fused(table, ends, fusion, rejected=attacks.nan == "reject")[:, 0]
-        too_few = int(np.count_nonzero(np.isnan(values) & ~np.isnan(table).all(axis=1)))
-    return *_attempts(row, values, attacks), too_few
+    return row, with_failures(values, failed) if attacks.nan == "reject" else values
 
 
-def _attempts(
-    row: np.ndarray, values: np.ndarray, attacks: Scores
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return two arrays (k,): the rows and the distances of attempts; NaN is a failed attempt.
+def _fused_by_row(
+    attacks: Scores, row: np.ndarray, values: np.ndarray, fusion: str
+) -> tuple[np.ndarray, int]:
+    """Return the fused value of each row, and the number of rows with too few values to be fused.
 
-    The `values` are comparisons as they are read: NaN is no attempt, +inf a rejected failure.
+    `row` and `values` are of comparisons, in the order of rows.
     """
-    is_attempt = ~np.isnan(values)
-    row, values = row[is_attempt], values[is_attempt]
-    return row, (scored(values) if attacks.nan == "reject" else values).astype(np.float64)
+    # (rows, templates): the scores of each row with its target's templates, else NaN.
+    template = np.arange(len(row)) - np.searchsorted(row, row)
+    shape = attacks.shape[0], int(template.max(initial=0)) + 1
+    table = np.full(shape, np.nan, dtype=values.dtype)
+    table[row, template] = values
+    ends = np.array([0, table.shape[1]])
+    by_row = fused(table, ends, fusion, rejected=attacks.nan == "reject")[:, 0]
+    return by_row, int(np.count_nonzero(np.isnan(by_row) & ~np.isnan(table).all(axis=1)))
 
 
 def _is_from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:

@@ -10,14 +10,18 @@ import xarray as xr
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import DataError, ProtocolError, counted, received
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import Searches, Searching, check_max_rank
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import thresholds_over
-from bioeval.counting.thresholds import curve_thresholds, require_values, to_user
+from bioeval.counting.thresholds import (
+    curve_thresholds,
+    in_order_of_scores,
+    require_values,
+    to_user,
+)
 from bioeval.protocol.choices import ImpostorProbes, Ties
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import about_attrs, dataset, rate
@@ -138,7 +142,7 @@ def _dataset(
     far = rate(np.minimum(np.stack(fa), impostor), impostor)
 
     # The result, over increasing scores.
-    order = slice(None, None, -1) if about.kind in LARGER_IS_CLOSER else slice(None)
+    order = in_order_of_scores(about.kind)
     dir_, far = dir_[:, order], far[:, order]
     by_threshold = ("gallery_size", "threshold")
     variables = {
