@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Context
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy
@@ -41,7 +41,9 @@ from bioeval.stats.weights import groups_of_people, without_each
 from bioeval.studies.calibration.counts import LOG2, CalibrationCounts, count_for_calibration
 from bioeval.tasks.verification_task import verification
 
+# Dimensions of variables.
 PRIOR, ODDS, LLR, BLOCK = ("prior",), ("prior_log_odds",), ("llr",), ("pav_block",)
+
 _cost = partial(Variable, units="cost", direction="smaller")
 _over_odds = partial(Variable, dims=ODDS, direction="smaller", detail="data")
 
@@ -152,6 +154,7 @@ RATIOS = np.linspace(-10.0, 10.0, 201) * math.log(10)
 # The index of the log odds 0, where the empirical cross-entropy is Cllr.
 _EVEN_ODDS = len(LOG_ODDS) // 2
 
+#: Default priors of the decision costs.
 PRIORS = (0.5, 0.1, 0.01, 0.001)
 
 
@@ -183,8 +186,8 @@ def _rounded_down_to_six_digits(thresholds: np.ndarray) -> np.ndarray:
 def _next_ratios(counts: CalibrationCounts, thresholds: np.ndarray) -> np.ndarray:
     """Return, for each threshold, the next number below the threshold rounded down to six digits.
 
-    It tells that the rounded threshold, as it is shown, decides as the threshold does; NaN where
-    the scores have a ratio between the two.
+    NaN where a score is between the two: there the threshold, if it is shown with six digits, would
+    decide otherwise.
     """
     distances = 0.0 - thresholds
     rounded = 0.0 - _rounded_down_to_six_digits(thresholds)
@@ -235,7 +238,8 @@ def _actual_costs(
     counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]
 ) -> dict[str, Any]:
     """Return the costs of the ratios as they are; empty if the scores are no ratios."""
-    if counts.genuine_loss is None or counts.impostor_loss is None:
+    losses = counts.losses
+    if losses is None:
         return {}
     thresholds = bayes_thresholds(priors, costs)
     frr, far = _frr_and_far(counts, 0.0 - thresholds)
@@ -254,9 +258,7 @@ def _actual_costs(
     values["bayes_error"] = weight_frr * frr + weight_far * far
     frr, far = _frr_and_far(counts, _last_distances_above(RATIOS))
     values |= {"genuine_above": 1 - frr, "impostor_above": far}
-    values["ece"] = (
-        prior_of_odds * counts.genuine_loss + (1 - prior_of_odds) * counts.impostor_loss
-    ) / LOG2
+    values["ece"] = (prior_of_odds * losses.genuine + (1 - prior_of_odds) * losses.impostor) / LOG2
     values["cllr"] = float(values["ece"][_EVEN_ODDS])
     return values
 
@@ -268,8 +270,8 @@ def _least_costs(
 
     Costs are NaN unless both classes have attempts.
     """
-    pooled = counts.pooled
-    if pooled is None:
+    isotonic = counts.isotonic
+    if isotonic is None:
         nan_over_odds = np.full(len(LOG_ODDS), np.nan)
         return {
             "min_dcf": np.full(len(priors), np.nan),
@@ -278,13 +280,14 @@ def _least_costs(
             "min_ece": nan_over_odds,
             "min_cllr": math.nan,
         }
+    pooled = isotonic.pooled
     min_ece = pooled.cross_entropy(LOG_ODDS)
-    low, high = (to_user(x, counts.about.kind) for x in (counts.low, counts.high))
+    low, high = (to_user(x, counts.about.kind) for x in (isotonic.low, isotonic.high))
     beta = _beta(priors, costs)
     return {
-        "min_dcf": counts.least_cost(*_cost_weights(priors, costs)),
-        "min_bayes_error": counts.least_cost(*_cost_weights(scipy.special.expit(LOG_ODDS))),
-        "min_c_primary": float(counts.least_cost(np.ones(len(beta)), beta).mean()),
+        "min_dcf": isotonic.least_cost(*_cost_weights(priors, costs)),
+        "min_bayes_error": isotonic.least_cost(*_cost_weights(scipy.special.expit(LOG_ODDS))),
+        "min_c_primary": float(isotonic.least_cost(np.ones(len(beta)), beta).mean()),
         "pav_low": np.minimum(low, high),
         "pav_high": np.maximum(low, high),
         "pav_llr": pooled.llr,
@@ -361,8 +364,8 @@ def calibration(
     costs : (float, float)
         Costs of a miss and of a false accept. A miss is a false reject.
     interval : {"people", "subject-bootstrap"}, optional
-        Add intervals of Cllr and of the actual costs. For other subjects; of ``kind="llr"`` alone.
-        They take the map to log-likelihood ratios as given.
+        Add intervals of Cllr and of the actual costs, for other subjects. Only scores of
+        ``kind="llr"`` have them; the map to log-likelihood ratios is taken as given.
 
     Returns
     -------
@@ -392,10 +395,12 @@ def calibration(
 
     Notes
     -----
-    Exact over all attempts, in three passes over the scores; memory is that of the genuine scores.
-    Bruemmer, N., du Preez, J. (2006). Application-independent evaluation of speaker detection.
-    *Computer Speech and Language* 20, 230-275. Cprimary: NIST 2016 Speaker Recognition Evaluation
-    Plan, section 3, with the priors 0.01 and 0.005. See ``docs/calibration.md``.
+    - Cllr: Bruemmer, N., du Preez, J. (2006). Application-independent evaluation of speaker
+      detection. *Computer Speech and Language* 20, 230-275.
+    - Cprimary: NIST 2016 Speaker Recognition Evaluation Plan, section 3, with the priors 0.01 and
+      0.005.
+    - All attempts count, in three passes over the scores; memory is that of the genuine scores.
+    - More: ``docs/calibration.md``.
 
     Examples
     --------
@@ -465,6 +470,15 @@ def with_intervals(
     return options.added_to(ds, limits, names, remarks)
 
 
+class ImpostorLosses(NamedTuple):
+    """Losses of impostor attempts by pair of people, (entries,): one or more of each pair."""
+
+    probe: np.ndarray  # int64: the person of the probe
+    claimed: np.ndarray  # int64: the person claimed
+    loss: np.ndarray  # sum of the losses
+    number: np.ndarray  # number of attempts
+
+
 class LossesOfPeople(Reducer):
     """Sums of losses and numbers of attempts: genuine by person, impostor by pair of people.
 
@@ -474,9 +488,7 @@ class LossesOfPeople(Reducer):
         The people of both sides.
     genuine : float64 (2, people)
         The sum of the losses and the number of the genuine attempts of each person.
-    impostor : tuple of four arrays (entries,)
-        The person of the probe, the person claimed, and the sum of the losses and the number of
-        impostor attempts between them. A pair of people may have several entries.
+    impostor : ImpostorLosses
     """
 
     def prepare(self, parts: Parts) -> None:
@@ -519,7 +531,7 @@ class LossesOfPeople(Reducer):
 
     def result(self) -> Self:
         blocks = [self._impostor_of_block[key] for key in sorted(self._impostor_of_block)]
-        self.impostor = tuple(map(np.concatenate, zip(*blocks, strict=True)))
+        self.impostor = ImpostorLosses(*map(np.concatenate, zip(*blocks, strict=True)))
         return self
 
 
@@ -533,35 +545,35 @@ def _cllr_limits(scores: Scores, options: IntervalMethod) -> tuple[np.ndarray, n
     """
     with threads_for(scores):
         (losses,) = reduce(scores, LossesOfPeople())
-    no_person, genuine = losses.people.no_person, losses.genuine
-    probe, claimed, loss, number = losses.impostor
-    if options.resamples:
-        weights = options.weights(len(no_person), no_person)
-        genuine_mean = ratio(*linear_forms(genuine, weights))
-        impostor_sums = [bilinear_forms(probe, claimed, x, weights) for x in (loss, number)]
-        cllr = (genuine_mean + ratio(*impostor_sums)) / (2 * LOG2)
-        return percentile(cllr, options.confidence)
-    group, groups = groups_of_people(no_person)
-    probe_group, claimed_group = group[probe], group[claimed]
+    impostor = losses.impostor
+    if not options.resamples:
+        return student(_cllr_without_each(losses), options.confidence, bounds=(0.0, np.inf))
+    no_person = losses.people.no_person
+    weights = options.weights(len(no_person), no_person)
+    genuine_mean = ratio(*linear_forms(losses.genuine, weights))
+    impostor_sums = (
+        bilinear_forms(impostor.probe, impostor.claimed, x, weights)
+        for x in (impostor.loss, impostor.number)
+    )
+    cllr = (genuine_mean + ratio(*impostor_sums)) / (2 * LOG2)
+    return percentile(cllr, options.confidence)
 
-    def sums_without_each_person(
-        by_person: np.ndarray, by_pair: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        genuine_of_person = np.bincount(group, by_person, groups + 1)
-        impostor_of_person = np.bincount(probe_group, by_pair, groups + 1)
-        impostor_of_person += np.bincount(
-            claimed_group, by_pair * (probe_group != claimed_group), groups + 1
-        )
-        return (
-            without_each(genuine_of_person[:groups], np.array(by_person.sum())),
-            without_each(impostor_of_person[:groups], np.array(by_pair.sum())),
-        )
 
-    genuine_loss, impostor_loss = sums_without_each_person(genuine[0], loss)
-    genuine_number, impostor_number = sums_without_each_person(genuine[1], number)
-    means = ratio(genuine_loss, genuine_number), ratio(impostor_loss, impostor_number)
-    cllr = (means[0] + means[1]) / (2 * LOG2)
-    return student(cllr, options.confidence, bounds=(0.0, np.inf))
+def _cllr_without_each(losses: LossesOfPeople) -> np.ndarray:
+    """Return Cllr, and Cllr without each group of people, (1 + groups,)."""
+    impostor = losses.impostor
+    group, groups = groups_of_people(losses.people.no_person)
+    probe_group, claimed_group = group[impostor.probe], group[impostor.claimed]
+    is_of_two_groups = probe_group != claimed_group
+    genuine_sums = []
+    impostor_sums = []
+    for by_person, by_pair in zip(losses.genuine, (impostor.loss, impostor.number), strict=True):
+        genuine_of_group = np.bincount(group, by_person, groups + 1)
+        impostor_of_group = np.bincount(probe_group, by_pair, groups + 1)
+        impostor_of_group += np.bincount(claimed_group, by_pair * is_of_two_groups, groups + 1)
+        genuine_sums.append(without_each(genuine_of_group[:groups], np.array(by_person.sum())))
+        impostor_sums.append(without_each(impostor_of_group[:groups], np.array(by_pair.sum())))
+    return (ratio(*genuine_sums) + ratio(*impostor_sums)) / (2 * LOG2)
 
 
 def _measure_of_ratios(scores: Scores, name: str, *priors: Sequence[float]) -> float:

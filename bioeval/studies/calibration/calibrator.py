@@ -370,14 +370,14 @@ class _IsotonicMap:
     """
 
     def __init__(self, counts: CalibrationCounts):
-        pooled = counts.pooled
-        if pooled is None:
+        if counts.isotonic is None:
             missing = "impostor" if len(counts.genuine) else "genuine"
             raise DataError(f"pav calibration needs attempts of both classes; no {missing} attempt")
         self._sign = 1.0 if counts.about.kind in LARGER_IS_CLOSER else -1.0
         # The blocks are in order of increasing similarity, which is the negative distance.
+        pooled, low, high, _ = counts.isotonic
         total = (pooled.genuine + pooled.impostor)[::-1]
-        ends = -np.stack([counts.high, counts.low])[:, ::-1]
+        ends = -np.stack([high, low])[:, ::-1]
         self._genuine = pooled.genuine[::-1] / total
         self._impostor = pooled.impostor[::-1] / total
         self._shift = math.log(len(counts.genuine) / counts.impostor_attempts)

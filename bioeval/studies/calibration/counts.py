@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -95,6 +96,33 @@ class Pooled:
         return entropy.sum(axis=1) / LOG2
 
 
+class Isotonic(NamedTuple):
+    """The blocks of isotonic regression, and the thresholds of least cost; scores are distances."""
+
+    pooled: Pooled
+    low: np.ndarray  # float64 (blocks,): the smallest distance in each block
+    high: np.ndarray  # float64 (blocks,): the largest distance in each block
+    #: FAR and FRR at some thresholds, among which is one of least cost at any prior and costs.
+    points: tuple[np.ndarray, np.ndarray]
+
+    def least_cost(self, weight_frr: np.ndarray, weight_far: np.ndarray) -> np.ndarray:
+        """Return the least of ``weight_frr FRR + weight_far FAR`` over all thresholds."""
+        far, frr = self.points
+        cost = np.multiply.outer(weight_frr, frr) + np.multiply.outer(weight_far, far)
+        return cost.min(axis=1)
+
+
+class MeanLosses(NamedTuple):
+    """Mean losses at each shift, float64 (shifts,); NaN without attempts.
+
+    With the negative distance ``l``, they are means of ``log(1 + e^-(l + shift))`` over genuine
+    attempts and of ``log(1 + e^(l + shift))`` over impostor attempts.
+    """
+
+    genuine: np.ndarray
+    impostor: np.ndarray
+
+
 @dataclass(frozen=True)
 class CalibrationCounts:
     """Counts of attempts for calibration; all scores are distances."""
@@ -105,24 +133,9 @@ class CalibrationCounts:
     thresholds: np.ndarray
     fa: np.ndarray  # int64 (t,): impostor scores at or below each threshold
     impostor_attempts: int
-    #: float64 (shifts,), or None without shifts: the mean of ``log(1 + e^-(l + shift))`` over
-    #: genuine attempts, and of ``log(1 + e^(l + shift))`` over impostor attempts, with the negative
-    #: distance ``l``; NaN without attempts.
-    genuine_loss: np.ndarray | None
-    impostor_loss: np.ndarray | None
     infinite: tuple[int, int]  # genuine attempts at the distance inf, impostor attempts at -inf
-    pooled: Pooled | None  # None unless both classes have attempts
-    #: float64 (blocks,): the smallest and the largest distance in each isotonic block.
-    low: np.ndarray
-    high: np.ndarray
-    #: FAR and FRR at some thresholds, among which is one of least cost at any prior and costs.
-    points: tuple[np.ndarray, np.ndarray]
-
-    def least_cost(self, weight_frr: np.ndarray, weight_far: np.ndarray) -> np.ndarray:
-        """Return the least of ``weight_frr FRR + weight_far FAR`` over all thresholds."""
-        far, frr = self.points
-        cost = np.multiply.outer(weight_frr, frr) + np.multiply.outer(weight_far, far)
-        return cost.min(axis=1)
+    losses: MeanLosses | None  # None without shifts
+    isotonic: Isotonic | None  # None unless both classes have attempts
 
     def false_accepts(self, thresholds: np.ndarray) -> np.ndarray:
         """Return the number of impostor attempts accepted at each of some counted `thresholds`."""
@@ -158,45 +171,41 @@ def count_for_calibration(
         genuine = np.append(attempts.genuine, np.full(attempts.missed, np.inf))
         thresholds = np.union1d(given_thresholds, genuine)
         fa = attempts.false_accepts(thresholds).astype(np.int64)
-        impostors = attempts.impostor_attempts
         infinite = int(np.isposinf(genuine).sum()), int(fa[0])
-
-        genuine_loss = impostor_loss = None
+        losses = None
         if shifts is not None:
             impostor_sums = np.sum(losses_of_blocks[0], axis=0)
             # Genuine attempts at the distance -inf have the loss 0.
             finite = genuine[np.isfinite(genuine)]
             genuine_sums = _sums_of_losses(finite, 1.0, -shifts[::-1])[::-1]
-            genuine_loss = _mean_loss(genuine_sums, len(genuine), infinite[0])
-            impostor_loss = _mean_loss(impostor_sums, impostors, infinite[1])
-
-        pooled = None
-        low = np.empty(0)
-        high = np.empty(0)
-        points = np.empty(0), np.empty(0)
-        if len(genuine) and impostors:
-            pooled = _pooled(genuine, thresholds, fa, impostors, laplace=laplace)
+            losses = MeanLosses(
+                _mean_loss(genuine_sums, len(genuine), infinite[0]),
+                _mean_loss(impostor_sums, attempts.impostor_attempts, infinite[1]),
+            )
+        isotonic = None
+        if len(genuine) and attempts.impostor_attempts:
+            pooled = _pooled(genuine, thresholds, fa, attempts.impostor_attempts, laplace=laplace)
             low, high = _ranges_of_blocks(scores, attempts, pooled.edges)
-            points = pooled.points
-            # Failed comparisons are in the last block, but no threshold accepts them.
-            if attempts.missed or attempts.missed_impostors:
-                curve = attempts.points.corners
-                corners = curve.corners()
-                points = curve.fars[corners], curve.frrs[corners]
+            isotonic = Isotonic(pooled, low, high, _points_of_least_cost(pooled, attempts))
     return CalibrationCounts(
-        about=Provenance.from_scores(scores),
+        Provenance.from_scores(scores),
         genuine=genuine,
         thresholds=thresholds,
         fa=fa,
-        impostor_attempts=impostors,
-        genuine_loss=genuine_loss,
-        impostor_loss=impostor_loss,
+        impostor_attempts=attempts.impostor_attempts,
         infinite=infinite,
-        pooled=pooled,
-        low=low,
-        high=high,
-        points=points,
+        losses=losses,
+        isotonic=isotonic,
     )
+
+
+def _points_of_least_cost(pooled: Pooled, attempts: Attempts) -> tuple[np.ndarray, np.ndarray]:
+    # Failed comparisons are in the last block, but no threshold accepts them.
+    if attempts.missed or attempts.missed_impostors:
+        curve = attempts.points.corners
+        corners = curve.corners()
+        return curve.fars[corners], curve.frrs[corners]
+    return pooled.points
 
 
 def _pooled(

@@ -196,8 +196,9 @@ class TransformedScores(FoldedSystem):
             return {}
         even = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)  # Cllr is at even odds
         counts = count_for_calibration(test.scores, shifts=LOG_ODDS[even])
-        assert counts.genuine_loss is not None and counts.impostor_loss is not None
-        loss = float(counts.genuine_loss[0] + counts.impostor_loss[0])
-        pooled = counts.pooled
-        min_cllr = np.nan if pooled is None else float(pooled.cross_entropy(np.zeros(1))[0])
+        assert counts.losses is not None
+        loss = float(counts.losses.genuine[0] + counts.losses.impostor[0])
+        min_cllr = np.nan
+        if counts.isotonic is not None:
+            min_cllr = float(counts.isotonic.pooled.cross_entropy(np.zeros(1))[0])
         return {"cllr": loss / (2 * LOG2), "min_cllr": min_cllr}

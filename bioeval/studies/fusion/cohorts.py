@@ -40,7 +40,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# Number of pairs with different scores that an error lists.
 _EXAMPLES = 3
+
+# Number of cells in memory at a time.
+_BLOCK = 1 << 20
 
 
 def read_cohort(path: str | os.PathLike[str], **reading: Any) -> Scores:
@@ -52,10 +56,12 @@ def read_cohort(path: str | os.PathLike[str], **reading: Any) -> Scores:
         A text with a name of the trials, a name of the cohort and their score on each line, in
         either order of names; or a file of a matrix with names of templates.
     **reading
-        As for :func:`load`; text needs the `kind` of the scores unless its first line states it. Of
-        text, `subject_from` takes the subject from a name, or `labels` is the table of the
-        templates with their subjects: :func:`normalise` then refuses a cohort that has subjects of
-        the trials. A name of which neither gives the subject is its own subject.
+        As for :func:`load`. Of text:
+
+        - `kind` is needed unless the first line states the kind of the scores
+        - `subject_from` takes the subject from a name, or `labels` is the table of the templates
+          with their subjects: :func:`normalise` then refuses a cohort with subjects of the trials.
+          A name without a subject by either is its own subject.
 
     Returns
     -------
@@ -196,7 +202,7 @@ def _subjects(
     return CodedSides(distinct, code[names.a], code[names.b])
 
 
-def in_order_of(names: pd.Index | None, cohort: Scores, what: str) -> Scores:
+def in_order_of(names: pd.Index | None, cohort: Scores, input_name: str) -> Scores:
     """Return a cohort's matrix with the templates that have these names, in the order of the names.
 
     If the templates or the cohort have no names, the cohort is returned unchanged.
@@ -207,16 +213,12 @@ def in_order_of(names: pd.Index | None, cohort: Scores, what: str) -> Scores:
     for side, own in sides.items():
         if own is None or not (places_of(names, own) >= 0).any():
             continue
-        index = joined((own,), names, what)
+        index = joined((own,), names, input_name)
         return cohort if index is None else cohort.select(**{side: index})
     given_names = [own for own in sides.values() if own is not None]
     if len(given_names) == len(sides):
-        joined(given_names, names, what)  # raises an error, since no name is shared
+        joined(given_names, names, input_name)  # raises an error, since no name is shared
     return cohort
-
-
-# Number of cells in memory at a time.
-_BLOCK = 1 << 20
 
 
 class CohortMoments(NamedTuple):
@@ -351,7 +353,6 @@ def _refuse_templates(
 
 def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) -> CohortMoments:
     """Return the moments of the template of each pair on a side, 0 or 1."""
-    # The scores of the cohort, and the templates of the trials.
     name = ("first", "second")[side]
     input_name = f"the cohort of the {name} names of the trials"
     require_scores(cohort, f"{'probe' if side else 'gallery'}_cohort")
@@ -366,48 +367,64 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
     trial_names = set(map(str, listed.values))
     if cohort.layout == "pairs":
         cohort = _trials_first(cohort, trial_names)
-    used, template = np.unique(listed.b if side else listed.a, return_inverse=True)
+    used, template_of_pair = np.unique(listed.b if side else listed.a, return_inverse=True)
     names = as_names([str(listed.values[i]) for i in used.tolist()])
-
-    # The side of the cohort's scores that has these templates; the other side has the cohort.
-    names_of_sides = _names_of_sides(cohort)
-    in_common = [np.count_nonzero(names.isin(x)) for x in names_of_sides]
-    trial_side = int(in_common[1] > in_common[0])
-    row = joined((names_of_sides[trial_side],), names, input_name)
-    row = np.arange(len(names)) if row is None else row
-    cohort_names = names_of_sides[1 - trial_side]
-    if shared := [x for x in cohort_names if x in trial_names]:
+    found = _found_templates(cohort, names, input_name)
+    if shared := [x for x in found.cohort_names if x in trial_names]:
         raise DataError(
             f"the cohort shares {counted(len(shared), 'templates')} with the trials, the first is "
             f"{shared[0]!r}; expected templates of other people"
         )
-    _require_different_people(scores, cohort, 1 - trial_side)
-    require_cells(len(names), len(cohort_names))
-
-    # (templates, cohort): their scores.
+    _require_different_people(scores, cohort, 1 - found.side)
+    require_cells(len(names), len(found.cohort_names))
     if cohort.layout == "pairs":
-        values = _cells_of_list(cohort, trial_side)[row]
-        # One list may have the cohorts of both sides: the other cohort has no scores here.
-        columns = np.flatnonzero(~np.isnan(values).all(axis=0))
-        values = values[:, columns]
-        missing = np.argwhere(np.isnan(values))
-        if len(missing) and cohort.nan == "raise":
-            i, j = missing[0].tolist()
-            raise DataError(
-                f"the cohort scores lack {len(missing):,} of the {values.size:,} pairs of the "
-                f"{name} names of the trials and the cohort, the first is {names[i]!r} and "
-                f'{cohort_names[columns[j]]!r}; give the scores of all, or `nan="exclude"` '
-                "to leave these pairs out of mean and standard deviation"
-            )
+        values = _values_of_list(cohort, found, names, name)
     else:
-        values = cells_of_matrix(cohort, not trial_side, "the cohort")[row]
+        values = cells_of_matrix(cohort, not found.side, "the cohort")[found.row]
     if top is not None and top > values.shape[1]:
         raise DataError(
             f"`top={top}` is more than there are in {input_name}, which has "
             f"{counted(values.shape[1], 'templates')}"
         )
     moments = cohort_moments(values, top, scores.kind, input_name, names)
-    return moments.of_templates(template.reshape(-1))
+    return moments.of_templates(template_of_pair.reshape(-1))
+
+
+class _FoundTemplates(NamedTuple):
+    """Where templates of trials are in the scores of a cohort."""
+
+    side: int  # their side, 0 or 1; the other side has the cohort
+    row: np.ndarray  # (templates,): the index of each among the templates of this side
+    cohort_names: pd.Index
+
+
+def _found_templates(cohort: Scores, names: pd.Index, input_name: str) -> _FoundTemplates:
+    names_of_sides = _names_of_sides(cohort)
+    in_common = [np.count_nonzero(names.isin(x)) for x in names_of_sides]
+    side = int(in_common[1] > in_common[0])
+    row = joined((names_of_sides[side],), names, input_name)
+    row = np.arange(len(names)) if row is None else row
+    return _FoundTemplates(side, row, names_of_sides[1 - side])
+
+
+def _values_of_list(
+    cohort: Scores, found: _FoundTemplates, names: pd.Index, side_name: str
+) -> np.ndarray:
+    """Return the scores of a list, (templates, cohort), without columns that have none of them."""
+    values = _cells_of_list(cohort, found.side)[found.row]
+    # One list may have the cohorts of both sides: the other cohort has no scores here.
+    columns = np.flatnonzero(~np.isnan(values).all(axis=0))
+    values = values[:, columns]
+    missing = np.argwhere(np.isnan(values))
+    if len(missing) and cohort.nan == "raise":
+        i, j = missing[0].tolist()
+        raise DataError(
+            f"the cohort scores lack {len(missing):,} of the {values.size:,} pairs of the "
+            f"{side_name} names of the trials and the cohort, the first is {names[i]!r} and "
+            f'{found.cohort_names[columns[j]]!r}; give the scores of all, or `nan="exclude"` '
+            "to leave these pairs out of mean and standard deviation"
+        )
+    return values
 
 
 def _trials_first(cohort: Scores, trial_names: set[str]) -> Scores:

@@ -63,6 +63,19 @@ class _Scale:
         return 0.5 * (np.tanh(0.01 * standardised) + 1)
 
 
+def _scales_of(systems: Systems, normalise: Normalisation) -> list[_Scale]:
+    spreads: list[Spread | None] = [None] * len(systems)
+    if normalise != "none":
+        spreads = list(SeveralSystems(list(systems.values()), "fusion").spreads())
+    scales = []
+    for (name, scores), spread in zip(systems.items(), spreads, strict=True):
+        if spread is not None:
+            require_spread(spread, f"{normalise} normalisation of {name!r}")
+        sign = 1.0 if scores.kind in LARGER_IS_CLOSER else -1.0
+        scales.append(_Scale(normalise, sign, spread))
+    return scales
+
+
 # A system is on another scale if the range of its scores is at least this many times as wide.
 _OTHER_SCALE = 10
 
@@ -74,19 +87,24 @@ class SystemFusion(ScoreTransformer):
     ----------
     method : str
         Rule that fuses the scores: best, worst, mean, median, kth:K, min, max, product, weighted or
-        logistic. The first seven are those of :func:`verification`, of the systems' scores of a
-        comparison: ``"kth:2"`` is the second closest, ``"min"`` the smallest. ``"product"`` is of
-        ``normalise="min-max"``, clipped to [0, 1]. ``"weighted"`` is the sum of weight times score.
-        ``"logistic"`` gives the log-odds of a logistic regression, the classes weighted to a prior
-        of one half.
+        logistic.
+
+        - the first seven: the rules of :func:`verification`, over the systems' scores of a
+          comparison; ``"kth:2"`` is the second closest, ``"min"`` the smallest
+        - ``"product"``: of scores by ``normalise="min-max"``, clipped to [0, 1]
+        - ``"weighted"``: the sum of weight times score
+        - ``"logistic"``: the log-odds of a logistic regression, with the classes weighted to a
+          prior of one half; always of ``kind="llr"``
     normalise : {"none", "min-max", "z", "tanh"}
-        Normalisation of the scores before fusion. ``"none"``: the systems are of one kind, which
-        the result keeps. Only the plain sum of log-likelihood ratios (all weights 1) is one, if the
-        systems are independent; other rules make similarities of them, and ``"logistic"`` gives
-        ``"llr"`` always. Otherwise scores enter as
-        similarities, distances negated, and the result is one: ``"min-max"`` ``(s - min) / (max -
-        min)``, ``"z"`` ``(s - mean) / sd``, ``"tanh"`` ``0.5 (tanh(0.01 (s - mean) / sd) + 1)``,
-        over the finite scores of all training attempts.
+        Normalisation of the scores before fusion. The systems of ``"none"`` are of one kind, which
+        the result keeps; but of log-likelihood ratios, only the plain sum (all weights 1) of
+        independent systems is a ratio, and other rules make similarities. With the others, scores
+        enter as similarities, distances negated, and the result is a similarity. Over the finite
+        scores of all training attempts:
+
+        - ``"min-max"``: ``(s - min) / (max - min)``
+        - ``"z"``: ``(s - mean) / sd``
+        - ``"tanh"``: ``0.5 (tanh(0.01 (s - mean) / sd) + 1)``
     weights : mapping of str to float, optional
         Weights for ``"weighted"``, one per system, 0 or more.
 
@@ -172,7 +190,6 @@ class SystemFusion(ScoreTransformer):
         -------
         SystemFusion
         """
-        # The systems, and the scale of each.
         systems = {name: without_attacks(x) for name, x in require_systems(X).items()}
         kinds = {name: scores.kind for name, scores in systems.items()}
         if self.normalise == "none":
@@ -187,18 +204,7 @@ class SystemFusion(ScoreTransformer):
         self._line = None
         if self.weights is not None:
             self._line = LogOdds(_weights(self.weights, names), 0.0, False)
-        spreads: list[Spread | None] = [None] * len(names)
-        if self.normalise != "none":
-            spreads = list(SeveralSystems(list(systems.values()), "fusion").spreads())
-        self._scales = []
-        for (name, scores), spread in zip(systems.items(), spreads, strict=True):
-            if spread is not None:
-                require_spread(spread, f"{self.normalise} normalisation of {name!r}")
-            self._scales.append(
-                _Scale(self.normalise, 1.0 if scores.kind in LARGER_IS_CLOSER else -1.0, spread)
-            )
-
-        # Remarks, and the weights of logistic fusion.
+        self._scales = _scales_of(systems, self.normalise)
         remarks = []
         if self.normalise == "none" and self.method not in ("weighted", "logistic"):
             remarks += _other_scales(systems, self.method)
@@ -244,14 +250,8 @@ class SystemFusion(ScoreTransformer):
                     f"the scores of {name!r} are {noun_of(kind, plural=True)}, and its training "
                     f"scores {noun_of(trained, plural=True)}"
                 )
-        # The kind of the fused scores. If systems are independent, the plain sum of their
-        # log-likelihood ratios is a log-likelihood ratio; no other rule gives one.
         entering_kind = self._kinds[names[0]] if self.normalise == "none" else "similarity"
-        kind = entering_kind
-        if kind == "llr" and not (self.weights and set(self.weights.values()) == {1}):
-            kind = "similarity"
-        if self.method == "logistic":
-            kind = "llr"
+        kind = self._kind_of_fused(entering_kind)
         origin = f"{self.method} of {', '.join(names)}"
         if self.normalise != "none":
             origin += f", {self.normalise}-normalised"
@@ -260,6 +260,14 @@ class SystemFusion(ScoreTransformer):
         remarks = dict.fromkeys(chain.from_iterable(x.remarks for x in systems.values()))
         remarks |= self._remarks_on([systems[name] for name in names], "fusion")
         return fused.replace(name="fused").with_remarks(*remarks)
+
+    def _kind_of_fused(self, entering_kind: Kind) -> Kind:
+        if self.method == "logistic":
+            return "llr"
+        # If systems are independent, the plain sum of their log-likelihood ratios is a
+        # log-likelihood ratio; no other rule gives one.
+        is_plain_sum = self.weights and set(self.weights.values()) == {1}
+        return "similarity" if entering_kind == "llr" and not is_plain_sum else entering_kind
 
     def _fuse(
         self, rule: str, kind: Kind, blocks: list[np.ndarray], index: np.ndarray

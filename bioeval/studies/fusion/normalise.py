@@ -30,7 +30,7 @@ from bioeval.studies.fusion.cohorts import (
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
 METHODS: tuple[CohortMethod, ...] = get_args(CohortMethod)
 
-# The sides of a list whose cohort scores count: both, unless the method is here.
+# By method: the sides of a list whose cohort scores count. Other methods take both.
 _SIDES = {"z": (0,), "t": (1,)}
 
 
@@ -52,10 +52,13 @@ def normalise(
         verification. The first name of a pair is that of the enrolled template, the second that of
         the probe.
     method : {"z", "t", "s", "zt", "as"}
-        By cohort scores of the enrolled template, the probe, both, or the closest of both. ``"z"``:
-        by the gallery template's. ``"t"``: by the probe's. ``"s"``: the mean of both. ``"zt"``: Z,
-        then T with probe-cohort scores that are Z-normalised by `cohort`. ``"as"``: S with the
-        `top` closest cohort scores of each side (AS-norm1 of Matějka and others).
+        By cohort scores of the enrolled template, the probe, both, or the closest of both.
+
+        - ``"z"``: by the scores of the gallery template; ``"t"``: of the probe
+        - ``"s"``: the mean of both
+        - ``"zt"``: Z, then T with probe-cohort scores that are Z-normalised by `cohort`
+        - ``"as"``: S with the `top` closest cohort scores of each side (AS-norm1 of Matějka and
+          others)
     gallery_cohort : Scores
         Gallery templates against the cohort, either as rows; all but ``"t"`` need it. To normalise
         a list, it has scores of the enrolled templates, a list (:func:`read_cohort`) or a matrix
@@ -84,11 +87,13 @@ def normalise(
 
     Notes
     -----
-    Mean and standard deviation (``ddof = 0``) are of finite scores. Auckenthaler, R., Carey, M.,
-    Lloyd-Thomas, H. (2000). Score normalization for text-independent speaker verification systems.
-    *Digital Signal Processing* 10, 42-54 (Z, T and ZT). Kenny, P. (2010). Bayesian speaker
-    verification with heavy-tailed priors. *Odyssey* (S). Matějka, P., and others (2017). Analysis
-    of score normalization in multilingual speaker recognition. *Interspeech*, 1567-1571 (AS).
+    Mean and standard deviation (``ddof = 0``) are of finite scores.
+
+    - Z, T and ZT: Auckenthaler, R., Carey, M., Lloyd-Thomas, H. (2000). Score normalization for
+      text-independent speaker verification systems. *Digital Signal Processing* 10, 42-54.
+    - S: Kenny, P. (2010). Bayesian speaker verification with heavy-tailed priors. *Odyssey*.
+    - AS: Matějka, P., and others (2017). Analysis of score normalization in multilingual speaker
+      recognition. *Interspeech*, 1567-1571.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -43,9 +43,11 @@ GALLERY_SIZE = {
     **entries(OPEN_SET, "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
 }
 
-#: Kinds of impostors: probes of enrolled subjects, whose own subject is left out of the gallery,
-#: and probes of unenrolled subjects.
-ENROLLED, UNENROLLED = 0, 1
+#: The kind of impostors that are enrolled: their own subject is left out of the gallery.
+ENROLLED = 0
+
+#: The kind of impostors whose subject is in no gallery.
+UNENROLLED = 1
 
 #: The kinds of impostors by the role of impostors in a search.
 KINDS = {
@@ -54,181 +56,10 @@ KINDS = {
     "both": (ENROLLED, UNENROLLED),
 }
 
-
-class CandidateSubjects(Reducer):
-    """A histogram, for each threshold, of the number of subjects that are candidates of a probe.
-
-    The result, int64 (2, t, N + 1), counts enrolled and unenrolled probes for which a threshold
-    accepts 0, 1, ... of the `N` gallery subjects. A probe's own subject is no candidate.
-
-    - `thresholds` (t,): increasing distances
-    - `enrolled` (probes,): whether the subject of a probe is in the gallery
-    """
-
-    sums = ("candidates",)
-
-    def __init__(self, fusion: str, thresholds: np.ndarray, subjects: int, enrolled: np.ndarray):
-        self.fusion: str = fusion
-        self.thresholds, self.enrolled = thresholds, enrolled
-        self.candidates = np.zeros((2, len(thresholds), subjects + 1), dtype=np.int64)
-
-    def prepare(self, parts: Parts) -> None:
-        """Do nothing: the thresholds are known."""
-
-    def add(self, block: Block) -> None:
-        """Count the candidates of the probes of a block, which has whole rows."""
-        claims = block.by_person(self.fusion)
-        thresholds = len(self.thresholds)
-        # (probes, subjects): index of the first threshold that accepts each subject; the number of
-        # thresholds if none does. One bincount, in which each probe has a range of numbers, counts
-        # the subjects that each threshold is the first to accept.
-        first = self.thresholds.searchsorted(claims.scores()[0].astype(np.float64))
-        probes = len(first)
-        first += np.arange(probes)[:, None] * (thresholds + 1)
-        newly_accepted = np.bincount(first.reshape(-1), minlength=probes * (thresholds + 1))
-        # (probes, t): number of candidates at each threshold.
-        counts = np.cumsum(newly_accepted.reshape(-1, thresholds + 1)[:, :-1], axis=1)
-        has_attempt = ~np.isnan(claims.values).all(axis=1)
-        is_enrolled = self.enrolled[block.probes]
-        # (probes, t): the cell of each probe and threshold in a flat table (t, N + 1).
-        cell = np.arange(thresholds) * self.candidates.shape[2] + counts
-        for table, is_of_kind in zip(self.candidates, (is_enrolled, ~is_enrolled), strict=True):
-            cells_of_kind = cell[has_attempt & is_of_kind].ravel()
-            table += np.bincount(cells_of_kind, minlength=table.size).reshape(table.shape)
-
-    def result(self) -> np.ndarray:
-        return self.candidates
-
-
-def _dataset(
-    searches: Searches,
-    grid: np.ndarray,
-    candidates: np.ndarray,
-    sizes: np.ndarray,
-    task: OpenSet,
-) -> xr.Dataset:
-    """Return the rates over increasing gallery sizes.
-
-    - `searches`: by subject
-    - `grid` (float64 (t,)): increasing distances
-    - `candidates`: see :class:`CandidateSubjects`
-    """
-    about = searches.about
-    subjects = candidates.shape[2] - 1
-    role = searches.impostor_role(task.impostors)
-    points = len(sizes) * (len(grid) + 1)
-    ranks, remarks = ranks_to_report(subjects, task.max_rank, points)
-    mated = np.flatnonzero(searches.mates > 0)
-    genuine = len(mated)
-    impostor = int(candidates[list(KINDS[role]), :1].sum())
-
-    # (t + 1, subjects): the expected number of probes with 0, 1, ... subjects closer than the mate,
-    # by the first threshold that accepts the mate; the last row has mates beyond all thresholds.
-    probes, rank, weights = searches.rank_weights(mated, task.ties)
-    closer = np.zeros((len(grid) + 1, subjects))
-    np.add.at(closer, (np.searchsorted(grid, searches.mate[probes]), rank - 1), weights)
-
-    # For each size, the gallery has the probe's own subject for CMS and DIR, and not for FAR.
-    identified = []
-    fa = []
-    for size in sizes.tolist():
-        # (t + 1, ranks): expected probes, up to each threshold and each rank.
-        drawn = drawn_marked(subjects - 1, size - 1, closer, ranks).cumsum(axis=0).cumsum(axis=1)
-        identified.append(np.minimum(drawn, genuine))
-        fa.append(sum(_accepted(candidates[kind], kind, size) for kind in KINDS[role]))
-    counts = np.stack(identified)  # (sizes, t + 1, ranks); the last threshold accepts all mates
-    dir_ = rate(counts[:, :-1], genuine)
-    cms = rate(counts[:, -1], genuine)
-    far = rate(np.minimum(np.stack(fa), impostor), impostor)
-
-    # The result, over increasing scores.
-    order = in_order_of_scores(about.kind)
-    dir_, far = dir_[:, order], far[:, order]
-    by_threshold = ("gallery_size", "threshold")
-    variables = {
-        "cms": (("gallery_size", "rank"), cms),
-        "recognition_rate": (("gallery_size",), cms[:, 0]),
-        "dir": (("gallery_size", "threshold", "rank"), dir_),
-        "far": (by_threshold, far),
-        "frr": (by_threshold, 1.0 - dir_[:, :, 0]),
-        "genuine_attempts": genuine,
-        "impostor_attempts": impostor,
-    }
-    coordinates = {
-        "gallery_size": sizes,
-        "rank": np.arange(1, ranks + 1),
-        "threshold": to_user(grid, about.kind)[order],
-    }
-    remarks = [*remarks]
-    if not genuine:
-        remarks.append(Message("no-attempt", what="genuine attempt", rates=["cms", "dir", "frr"]))
-    if not impostor:
-        remarks.append(Message("no-attempt", what="impostor attempt", rates=["far"]))
-    elif np.isnan(far[-1]).any():
-        remarks.append(Message("one-subject-left-out", subjects=subjects, others=subjects - 1))
-    attrs = about_attrs(about, "gallery-size", "identification against gallery size", remarks)
-    attrs |= {
-        "rank_unit": "subject",
-        "fusion": searches.fusion,
-        "ties": task.ties,
-        "impostors": role,
-    }
-    return dataset(variables, GALLERY_SIZE, coordinates, attrs)
-
-
-def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:
-    """Return the expected number of impostors that each threshold accepts, (t,).
-
-    `table` (t, N + 1) counts the impostors with 0, 1, ... candidates. The gallery has `size`
-    subjects besides the impostor's own; the number is NaN if there are fewer.
-    """
-    population = table.shape[1] - 1 - (kind == ENROLLED)
-    if not len(table) or not table[0].any():
-        return np.zeros(len(table))
-    if size > population:
-        return np.full(len(table), np.nan)
-    return table @ (1.0 - none_drawn(population, size, table.shape[1]))
-
-
-def drawn_marked(population: int, drawn: int, weights: np.ndarray, limit: int) -> np.ndarray:
-    """Return mixtures of hypergeometric distributions, (rows, limit).
-
-    If ``m`` subjects of a `population` are marked and `drawn` subjects are drawn, the number of
-    marked subjects among them has a hypergeometric distribution. Row ``a`` of the result has the
-    probabilities of 0, 1, ... ``limit - 1``, mixed over ``m`` = 0, 1, ... with ``weights[a]``.
-
-    The distribution for ``m + 1`` follows from the distribution for ``m``: if `j` of the ``m`` are
-    drawn, one more is drawn with probability ``(drawn - j) / (population - m)``. No term is
-    negative, so that no digits cancel.
-    """
-    mixture = np.zeros((len(weights), limit))
-    number = np.arange(limit)
-    distribution = (number == 0).astype(np.float64)
-    for marked in range(weights.shape[1]):
-        mixture += weights[:, marked, None] * distribution
-        if population <= marked:
-            break
-        chance = np.clip((drawn - number) / (population - marked), 0.0, 1.0)
-        one_more = np.append(0.0, (distribution * chance)[:-1])
-        distribution = distribution * (1.0 - chance) + one_more
-    return mixture
-
-
-def none_drawn(population: int, drawn: int, count: int) -> np.ndarray:
-    """Return the probability that none of 0, 1, ... ``count - 1`` candidates is drawn.
-
-    It is ``C(M - c, n) / C(M, n)`` for ``c`` candidates, if ``n`` of ``M`` subjects are drawn.
-    """
-    candidates = np.arange(count - 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        steps = np.maximum(population - drawn - candidates, 0) / (population - candidates)
-    return np.concatenate([[1.0], np.cumprod(np.where(candidates < population, steps, 0.0))])
-
-
-# The default number of thresholds; each has a table of counts as long as the gallery.
+#: The default number of thresholds; each has a table of counts as long as the gallery.
 THRESHOLDS = 100
 
-# The default number of sizes.
+#: The default number of sizes.
 SIZES = 12
 
 
@@ -282,11 +113,12 @@ def gallery_size(
 
     Notes
     -----
-    A probe with ``r - 1`` of ``N - 1`` other subjects closer has, in a gallery of ``n'`` subjects,
-    a hypergeometric number closer; with ``c`` of ``M`` candidates within a threshold, none of
-    ``n'`` drawn is with chance ``C(M - c, n') / C(M, n')``. The dependence
-    on size is that of Grother and Phillips (2004), "Models of large population recognition
-    performance", CVPR, without their assumption of one distribution for all probes.
+    - CMS and DIR: in a gallery of some of all subjects, the number of subjects closer than the mate
+      has a hypergeometric distribution.
+    - FAR: if a threshold accepts ``c`` of ``M`` subjects, it accepts none of ``n`` drawn subjects
+      with the probability ``C(M - c, n) / C(M, n)``.
+    - Source: Grother and Phillips (2004), "Models of large population recognition performance",
+      CVPR, whose assumption of one distribution for all probes is not made here.
 
     Examples
     --------
@@ -314,7 +146,11 @@ def gallery_size(
     parts = parts_of(scores, nearest=False)  # blocks of whole rows
     with rows_reported():
         *facts, histogram = reduce(parts, *searching.reducers, candidates)
-    result = _dataset(searching.result(*facts), grid, histogram, gallery_sizes, task)
+    searches = searching.result(*facts)
+    points = len(gallery_sizes) * (len(grid) + 1)
+    ranks, remarks = ranks_to_report(subjects, max_rank, points)
+    rates = _rates(searches, grid, histogram, gallery_sizes, task, ranks)
+    result = _dataset(rates, searches, task, [*remarks, *rates.undefined(subjects)])
     if isinstance(curve, np.ndarray):
         smallest = result.isel(gallery_size=0)  # FAR of the largest gallery may be undefined
         detected = smallest["dir"].isel(rank=-1)
@@ -349,3 +185,192 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
             f"subjects from 1 to {subjects:,}, the subjects of the gallery"
         )
     return array.astype(np.int64)
+
+
+def _dataset(
+    rates: _Rates, searches: Searches, task: OpenSet, remarks: list[Message]
+) -> xr.Dataset:
+    by_threshold = ("gallery_size", "threshold")
+    order = in_order_of_scores(searches.about.kind)
+    dir_ = rates.dir[:, order]
+    variables = {
+        "cms": (("gallery_size", "rank"), rates.cms),
+        "recognition_rate": (("gallery_size",), rates.cms[:, 0]),
+        "dir": (("gallery_size", "threshold", "rank"), dir_),
+        "far": (by_threshold, rates.far[:, order]),
+        "frr": (by_threshold, 1.0 - dir_[:, :, 0]),
+        "genuine_attempts": rates.genuine_attempts,
+        "impostor_attempts": rates.impostor_attempts,
+    }
+    coordinates = {
+        "gallery_size": rates.sizes,
+        "rank": np.arange(1, rates.cms.shape[1] + 1),
+        "threshold": to_user(rates.grid, searches.about.kind)[order],
+    }
+    title = "identification against gallery size"
+    attrs = about_attrs(searches.about, "gallery-size", title, remarks)
+    attrs |= {
+        "rank_unit": "subject",
+        "fusion": searches.fusion,
+        "ties": task.ties,
+        "impostors": searches.impostor_role(task.impostors),
+    }
+    return dataset(variables, GALLERY_SIZE, coordinates, attrs)
+
+
+class _Rates(NamedTuple):
+    """Rates over gallery sizes and increasing distances; NaN without attempts."""
+
+    sizes: np.ndarray  # int64 (sizes,)
+    grid: np.ndarray  # float64 (t,): the distances
+    cms: np.ndarray  # (sizes, ranks)
+    dir: np.ndarray  # (sizes, t, ranks)
+    far: np.ndarray  # (sizes, t)
+    genuine_attempts: int
+    impostor_attempts: int
+
+    def undefined(self, subjects: int) -> Iterator[Message]:
+        """Yield which rates are not defined; `subjects` are those of the whole gallery."""
+        if not self.genuine_attempts:
+            yield Message("no-attempt", what="genuine attempt", rates=["cms", "dir", "frr"])
+        if not self.impostor_attempts:
+            yield Message("no-attempt", what="impostor attempt", rates=["far"])
+        elif np.isnan(self.far[-1]).any():
+            yield Message("one-subject-left-out", subjects=subjects, others=subjects - 1)
+
+
+def _rates(
+    searches: Searches,
+    grid: np.ndarray,
+    candidates: np.ndarray,
+    sizes: np.ndarray,
+    task: OpenSet,
+    ranks: int,
+) -> _Rates:
+    """Return the rates of increasing gallery sizes up to a rank.
+
+    `searches` are by subject; `candidates` are the result of :class:`CandidateSubjects`.
+    """
+    kinds = KINDS[searches.impostor_role(task.impostors)]
+    impostors = int(candidates[list(kinds), :1].sum())
+    subjects = candidates.shape[2] - 1
+    mated = np.flatnonzero(searches.mates > 0)
+    # (t + 1, subjects): the expected number of probes with 0, 1, ... subjects closer than the mate,
+    # by the first threshold that accepts the mate; the last row has mates beyond all thresholds.
+    probes, rank, weights = searches.rank_weights(mated, task.ties)
+    closer = np.zeros((len(grid) + 1, subjects))
+    np.add.at(closer, (np.searchsorted(grid, searches.mate[probes]), rank - 1), weights)
+
+    # For each size, the gallery has the probe's own subject for CMS and DIR, and not for FAR.
+    identified_by_size = []
+    accepted_by_size = []
+    for size in sizes.tolist():
+        # (t + 1, ranks): expected probes, up to each threshold and each rank.
+        identified = drawn_marked(subjects - 1, size - 1, closer, ranks).cumsum(0).cumsum(1)
+        identified_by_size.append(np.minimum(identified, len(mated)))
+        accepted_by_size.append(sum(_accepted(candidates[kind], kind, size) for kind in kinds))
+    # (sizes, t + 1, ranks): the last threshold accepts all mates.
+    identification_rates = rate(np.stack(identified_by_size), len(mated))
+    return _Rates(
+        sizes,
+        grid,
+        cms=identification_rates[:, -1],
+        dir=identification_rates[:, :-1],
+        far=rate(np.minimum(np.stack(accepted_by_size), impostors), impostors),
+        genuine_attempts=len(mated),
+        impostor_attempts=impostors,
+    )
+
+
+def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:
+    """Return the expected number of impostors that each threshold accepts, (t,).
+
+    `table` (t, N + 1) counts the impostors with 0, 1, ... candidates. The gallery has `size`
+    subjects besides the impostor's own; the number is NaN if there are fewer.
+    """
+    population = table.shape[1] - 1 - (kind == ENROLLED)
+    if not len(table) or not table[0].any():
+        return np.zeros(len(table))
+    if size > population:
+        return np.full(len(table), np.nan)
+    return table @ (1.0 - none_drawn(population, size, table.shape[1]))
+
+
+def drawn_marked(population: int, drawn: int, weights: np.ndarray, limit: int) -> np.ndarray:
+    """Return mixtures of hypergeometric distributions, (rows, limit).
+
+    If ``m`` subjects of a `population` are marked and `drawn` subjects are drawn, the number of
+    marked subjects among them has a hypergeometric distribution. Row ``a`` of the result has the
+    probabilities of 0, 1, ... ``limit - 1``, mixed over ``m`` = 0, 1, ... with ``weights[a]``.
+
+    The distribution for ``m + 1`` follows from the distribution for ``m``: if `j` of the ``m`` are
+    drawn, one more is drawn with probability ``(drawn - j) / (population - m)``. No term is
+    negative, so that no digits cancel.
+    """
+    mixture = np.zeros((len(weights), limit))
+    number = np.arange(limit)
+    distribution = (number == 0).astype(np.float64)
+    for marked in range(weights.shape[1]):
+        mixture += weights[:, marked, None] * distribution
+        if population <= marked:
+            break
+        chance = np.clip((drawn - number) / (population - marked), 0.0, 1.0)
+        one_more = np.append(0.0, (distribution * chance)[:-1])
+        distribution = distribution * (1.0 - chance) + one_more
+    return mixture
+
+
+def none_drawn(population: int, drawn: int, count: int) -> np.ndarray:
+    """Return the probability that none of 0, 1, ... ``count - 1`` candidates is drawn.
+
+    It is ``C(M - c, n) / C(M, n)`` for ``c`` candidates, if ``n`` of ``M`` subjects are drawn.
+    """
+    candidates = np.arange(count - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.maximum(population - drawn - candidates, 0) / (population - candidates)
+    return np.concatenate([[1.0], np.cumprod(np.where(candidates < population, steps, 0.0))])
+
+
+class CandidateSubjects(Reducer):
+    """A histogram, for each threshold, of the number of subjects that are candidates of a probe.
+
+    The result, int64 (2, t, N + 1), counts enrolled and unenrolled probes for which a threshold
+    accepts 0, 1, ... of the `N` gallery subjects. A probe's own subject is no candidate.
+
+    - `thresholds` (t,): increasing distances
+    - `enrolled` (probes,): whether the subject of a probe is in the gallery
+    """
+
+    sums = ("candidates",)
+
+    def __init__(self, fusion: str, thresholds: np.ndarray, subjects: int, enrolled: np.ndarray):
+        self.fusion: str = fusion
+        self.thresholds, self.enrolled = thresholds, enrolled
+        self.candidates = np.zeros((2, len(thresholds), subjects + 1), dtype=np.int64)
+
+    def prepare(self, parts: Parts) -> None:
+        """Do nothing: the thresholds are known."""
+
+    def add(self, block: Block) -> None:
+        """Count the candidates of the probes of a block, which has whole rows."""
+        claims = block.by_person(self.fusion)
+        thresholds = len(self.thresholds)
+        # (probes, subjects): index of the first threshold that accepts each subject; the number of
+        # thresholds if none does. One bincount, in which each probe has a range of numbers, counts
+        # the subjects that each threshold is the first to accept.
+        first = self.thresholds.searchsorted(claims.scores()[0].astype(np.float64))
+        probes = len(first)
+        first += np.arange(probes)[:, None] * (thresholds + 1)
+        newly_accepted = np.bincount(first.reshape(-1), minlength=probes * (thresholds + 1))
+        # (probes, t): number of candidates at each threshold.
+        counts = np.cumsum(newly_accepted.reshape(-1, thresholds + 1)[:, :-1], axis=1)
+        has_attempt = ~np.isnan(claims.values).all(axis=1)
+        is_enrolled = self.enrolled[block.probes]
+        # (probes, t): the cell of each probe and threshold in a flat table (t, N + 1).
+        cell = np.arange(thresholds) * self.candidates.shape[2] + counts
+        for table, is_of_kind in zip(self.candidates, (is_enrolled, ~is_enrolled), strict=True):
+            cells_of_kind = cell[has_attempt & is_of_kind].ravel()
+            table += np.bincount(cells_of_kind, minlength=table.size).reshape(table.shape)
+
+    def result(self) -> np.ndarray:
+        return self.candidates

@@ -73,8 +73,8 @@ def differences_of_groups(
     - ``letters``: two groups that share a letter do not differ significantly; the group with the
       smallest rate has an ``a``, and a group that is not compared has no letter
 
-    The limits hold together (Bonferroni). Pairs are compared in steps (Holm 1979): by limits that
-    hold together for the pairs without a significant difference yet, until no further pair has one.
+    The limits hold together (Bonferroni). Pairs are compared in steps: by limits that hold together
+    for the pairs without a significant difference yet, until no further pair has one.
     """
     rates = np.array([np.nan if x is None else x.rate for x in groups])
     difference = rates[:, None] - rates
@@ -84,23 +84,10 @@ def differences_of_groups(
     compared = [x for x in groups if x is not None and not np.isnan(x.rate)]
     if len(compared) > 1:
         first, second = index[np.array(np.triu_indices(len(compared), 1))]
-
-        def limits(pairs: int) -> Limits:
-            """Return the limits of all differences, which hold for `pairs` of them together."""
-            level = 1 - (1 - confidence) / pairs
-            rate_limits = np.array([x.limits(level) for x in compared]).T
-            return limits_of_differences(rates[index], (rate_limits[0], rate_limits[1]))
-
-        ends = limits(len(first))
-        low[first, second], high[first, second] = ends
-        low[second, first], high[second, first] = -ends[1], -ends[0]
-        # (pairs,): 1 or -1 if 0 is outside of the limits, which become narrower step by step.
-        larger = (ends[0] > 0).astype(np.int64) - (ends[1] < 0)
-        pairs_before = 0
-        while pairs_before < (pairs := int(np.count_nonzero(larger))) < len(first):
-            pairs_before = pairs
-            ends = limits(len(first) - pairs)
-            larger = np.where(larger, larger, (ends[0] > 0).astype(np.int64) - (ends[1] < 0))
+        lower, upper = _limits_together(compared, len(first), confidence)
+        low[first, second], high[first, second] = lower, upper
+        low[second, first], high[second, first] = -upper, -lower
+        larger = _larger_in_steps(compared, len(first), confidence)
         separated[first, second], separated[second, first] = larger, -larger
     smaller_groups = (difference > 0).sum(axis=1)
     order = sorted(index.tolist(), key=lambda group: (smaller_groups[group], group))
@@ -113,6 +100,25 @@ def differences_of_groups(
     }
 
 
+def _limits_together(groups: Sequence[PeopleOfRate], pairs: int, confidence: float) -> Limits:
+    """Return the limits of the differences of all pairs; they hold for `pairs` pairs together."""
+    level = 1 - (1 - confidence) / pairs
+    low, high = np.array([x.limits(level) for x in groups]).T
+    return limits_of_differences(np.array([x.rate for x in groups]), (low, high))
+
+
+def _larger_in_steps(groups: Sequence[PeopleOfRate], pairs: int, confidence: float) -> np.ndarray:
+    """Return 1 or -1 for each of the pairs whose difference is significant, else 0 (Holm 1979)."""
+    larger = np.zeros(pairs, dtype=np.int64)
+    while pending := int(np.count_nonzero(larger == 0)):
+        low, high = _limits_together(groups, pending, confidence)
+        found = np.where(larger, larger, (low > 0).astype(np.int64) - (high < 0))
+        if (found == larger).all():
+            break
+        larger = found
+    return larger
+
+
 def limits_of_differences(rates: np.ndarray, limits: Limits) -> Limits:
     """Return the limits of the difference of each two independent rates from the rates' limits.
 
@@ -123,9 +129,6 @@ def limits_of_differences(rates: np.ndarray, limits: Limits) -> Limits:
     return limits_of_sum(
         (rates[first], low[first], high[first]), (-rates[second], -high[second], -low[second])
     )
-
-
-# ------------------------------------------------------------------------- counts
 
 
 class PairsOfGroups:
@@ -172,9 +175,6 @@ class PairsOfGroups:
         errors, attempts = probing.sum(axis=1).tolist()
         errors_of, attempts_of = left_out[:, has_attempt]
         return PeopleOfRate(errors, attempts, errors_of, attempts_of, trials, persons[has_attempt])
-
-
-# ------------------------------------------------------------------------- the test
 
 
 #: A function that returns the errors and the attempts of each person, each (people, columns), if

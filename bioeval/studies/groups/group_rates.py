@@ -1,41 +1,22 @@
-"""Verification by group: rates, measures of inequality, and intervals."""
+"""Rates by group and measures of inequality, and the descriptions of all their variables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import Message
-from bioeval.base.progress import stage
-from bioeval.base.random import Stream
 from bioeval.counting.folds import FoldCounts
 from bioeval.counting.threshold_rules import ChosenThreshold
 from bioeval.results.dataset import about_attrs, dataset, variables_over
 from bioeval.results.support import RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries
-from bioeval.scores.disjoint import mates_among
-from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.limits import Limits
-from bioeval.stats.options import IntervalMethod, trials_of
-from bioeval.stats.people import PeopleCounts, people_counts
-from bioeval.stats.simultaneous import Differences, discordant, least_discordant
 from bioeval.stats.weighted_sums import ratio
-from bioeval.stats.weights import without_each
-from bioeval.studies.groups.differences import (
-    MOST_TESTED,
-    PairsOfGroups,
-    PeopleOfRate,
-    differences_of_groups,
-    far_differs,
-    frr_differs,
-)
-from bioeval.studies.groups.measures import INEQUITY, inequity, measure_limits
+from bioeval.studies.groups.measures import inequity
 
 #: The last label of the dimension `group`: all groups together.
 ALL = "all"
@@ -197,64 +178,50 @@ def groups_dataset(
 
     In `symmetric` data, each pair of templates is compared twice.
     """
-    # Rates of the groups (groups + 1,), and FAR of pairs of groups (groups + 1, groups + 1).
-    chosen, subjects, of_attempts, counts = rates
-    defined = chosen.defined
+    counts = rates.counts
+    defined = rates.chosen.defined
     rejects = counts.genuine_attempts - counts.genuine_accepted
     # The group of the probe alone decides a genuine attempt.
-    genuine = _rate_of_groups(rejects, counts.genuine_attempts, defined, symmetric).by_probe
-    impostor = _rate_of_groups(
-        counts.impostor_accepted, counts.impostor_attempts, defined, symmetric
-    )
-    is_small = subjects < FEW_SUBJECTS  # (groups + 1,)
-    is_small_pair = is_small[:, None] | is_small
+    frr = _rate_of_groups(rejects, counts.genuine_attempts, defined, symmetric).by_probe
+    far = _rate_of_groups(counts.impostor_accepted, counts.impostor_attempts, defined, symmetric)
     labels = np.append(groups, ALL)
     by_group: tuple[str, ...] = ("group",)
     by_pair: tuple[str, ...] = ("group", "claimed_group")
     coordinates = {"group": labels, "claimed_group": labels}
-    if of_attempts:
-        impostor = impostor.by_probe
-        is_small_pair = is_small
+    if rates.of_attempts:
+        far = far.by_probe
         by_pair = by_group
         coordinates = {"group": labels}
-    frr = genuine.rate
-    far = impostor.rate
-    expected_fr = genuine.attempts_once * frr[-1]
-    expected_fa = impostor.attempts_once * far.flat[-1]
-    frr_flagged = is_small | ~(expected_fr >= RuleOf(30))
-    far_flagged = is_small_pair | ~(expected_fa >= RuleOf(30))
-
+    is_small = rates.subjects < FEW_SUBJECTS  # (groups + 1,)
     variables = {
         **variables_over(
             by_group,
-            subjects=subjects,
-            genuine_attempts=genuine.attempts,
-            frr=frr,
-            fr=genuine.errors,
+            subjects=rates.subjects,
+            genuine_attempts=frr.attempts,
+            frr=frr.rate,
+            fr=frr.errors,
         ),
-        **variables_over(by_pair, impostor_attempts=impostor.attempts, far=far, fa=impostor.errors),
-        "expected_fr": (by_group, expected_fr),
-        "expected_fa": (by_pair, expected_fa),
+        **variables_over(by_pair, impostor_attempts=far.attempts, far=far.rate, fa=far.errors),
+        "expected_fr": (by_group, frr.expected),
+        "expected_fa": (by_pair, far.expected),
         "few_subjects": (by_group, is_small.astype(np.int64)),
-        "frr_flagged": (by_group, frr_flagged.astype(np.int64)),
-        "far_flagged": (by_pair, far_flagged.astype(np.int64)),
-        **chosen.in_units(about.kind),
+        "frr_flagged": (by_group, frr.is_flagged(is_small).astype(np.int64)),
+        "far_flagged": (by_pair, far.is_flagged(is_small).astype(np.int64)),
+        **rates.chosen.in_units(about.kind),
     }
 
     # Measures of inequality, and remarks, which leave out all groups together.
-    attrs: dict[str, Any] = {"groups_of": "attempts" if of_attempts else "people"}
+    attrs: dict[str, Any] = {"groups_of": "attempts" if rates.of_attempts else "people"}
     remarks: list[Message] = []
-    far_within = (far if of_attempts else far.diagonal())[:-1]
-    if not of_attempts:
-        variables |= inequity(far_within, frr[:-1], alpha)
+    far_within = (far.rate if rates.of_attempts else far.rate.diagonal())[:-1]
+    if not rates.of_attempts:
+        variables |= inequity(far_within, frr.rate[:-1], alpha)
         attrs["alpha"] = alpha
-    if not (of_attempts and defined):
-        remarks += _undefined(defined, groups, frr[:-1], far_within)
-    is_small = is_small[:-1]
-    remarks += few_subjects(groups, is_small)
-    remarks += few_errors(groups, is_small, "frr", float(frr[-1]), frr_flagged[:-1], symmetric)
-    flags = far_flagged[(slice(-1),) * far.ndim]
-    remarks += few_errors(groups, is_small, "far", float(far.flat[-1]), flags, symmetric)
+    if not (rates.of_attempts and defined):
+        remarks += _undefined(defined, groups, frr.rate[:-1], far_within)
+    remarks += few_subjects(groups, is_small[:-1])
+    remarks += few_errors(groups, is_small, "frr", frr, symmetric)
+    remarks += few_errors(groups, is_small, "far", far, symmetric)
     attrs = about_attrs(about, "groups", "verification by group", remarks) | attrs
     return dataset(variables, GROUPS, coordinates, attrs)
 
@@ -275,6 +242,27 @@ class _RateOfGroups(NamedTuple):
     def by_probe(self) -> _RateOfGroups:
         """The rate by group of the probe alone; arrays are (groups + 1,)."""
         return _RateOfGroups(*(x[:, -1] for x in self))
+
+    @property
+    def overall(self) -> float:
+        """The rate of all groups together."""
+        return float(self.rate.flat[-1])
+
+    @property
+    def expected(self) -> np.ndarray:
+        """The number of errors at the rate of all groups together."""
+        return self.attempts_once * self.overall
+
+    def is_flagged(self, is_small: np.ndarray) -> np.ndarray:
+        """Whether a group is small, (groups + 1,), or fewer than 30 errors are expected."""
+        return self._involves(is_small) | ~(self.expected >= RuleOf(30))
+
+    def lacks_errors(self, is_small: np.ndarray) -> np.ndarray:
+        """Whether fewer than 30 errors are expected, though no group is small."""
+        return self.is_flagged(is_small) & ~self._involves(is_small)
+
+    def _involves(self, is_group: np.ndarray) -> np.ndarray:
+        return is_group if self.rate.ndim == 1 else is_group[:, None] | is_group
 
 
 def _rate_of_groups(
@@ -338,27 +326,21 @@ def few_subjects(groups: np.ndarray, is_small: np.ndarray) -> list[Message]:
 
 
 def few_errors(
-    groups: np.ndarray,
-    is_small: np.ndarray,
-    rate: str,
-    overall: float,
-    is_flagged: np.ndarray,
-    symmetric: bool,
+    groups: np.ndarray, is_small: np.ndarray, name: str, rate: _RateOfGroups, symmetric: bool
 ) -> list[Message]:
     """Return a warning that groups, or pairs of groups, have too few errors to be ranked.
 
-    Errors are expected at the `overall` rate; in `symmetric` data, each pair of templates counts
-    once. Groups with few subjects (`is_small`) have a warning of their own.
+    Groups with few subjects, `is_small` (groups + 1,), have a warning of their own.
     """
-    is_listed = is_flagged & ~(is_small if is_flagged.ndim == 1 else is_small[:, None] | is_small)
-    if not is_listed.any() or math.isnan(overall):
+    is_listed = rate.lacks_errors(is_small)[(slice(-1),) * rate.rate.ndim]
+    if not is_listed.any() or math.isnan(rate.overall):
         return []
-    errors = {"frr": "false rejects", "far": "false accepts"}[rate]
+    errors = {"frr": "false rejects", "far": "false accepts"}[name]
     expected: dict[str, Any] = {
         "needed": int(RuleOf(30)),
         "errors": errors,
-        "rate": rate,
-        "overall": overall,
+        "rate": name,
+        "overall": rate.overall,
     }
     if symmetric:
         expected["once"] = "each pair of templates counts once"
@@ -369,312 +351,6 @@ def few_errors(
     return [Message("few-expected-errors-in-groups", **expected, groups=listed)]
 
 
-@stage("leaving people out")
-def group_intervals(
-    dataset: xr.Dataset,
-    scores: Scores,
-    group: np.ndarray,
-    options: IntervalMethod,
-    *,
-    defined: bool,
-) -> xr.Dataset:
-    """Return a result by group of people with confidence intervals, if rates are `defined`.
-
-    `group` (int64 (people,)) has the group of each person, in the order of the people's codes.
-
-    FRR and FAR at the threshold of all groups have limits by leaving out each person. Nothing is
-    concluded about groups of fewer than 30 subjects: their rates may be anything, and tests and
-    differences leave them out.
-    """
-    # The attempts of FRR by group, and of FAR by the groups of probe and claimed person.
-    is_compared = has_enough_subjects(dataset)
-    groups = range(len(is_compared))
-    counts = people_counts(scores, dataset["threshold"].values[None])
-    pairs = PairsOfGroups(counts, group)
-    subjects, disjoint_pairs = independent_trials(counts, group, len(groups))
-    genuine = [people_with_mates(counts, group == g, int(subjects[g])) for g in groups]
-    impostor = [[pairs.people_of(g, h, int(disjoint_pairs[g, h])) for h in groups] for g in groups]
-
-    # (1 + groups, groups, 2): lower and upper limits of FRR, then of FAR by group of the probe.
-    frr, *far = np.full((1 + len(groups), len(groups), 2), np.nan)
-    if defined:
-        rows = (genuine, *impostor)
-        frr, *far = np.array([[x.limits(options.confidence) for x in row] for row in rows])
-    limits: dict[str, Limits] = {
-        "frr": (frr[:, 0], frr[:, 1]),
-        "far": (np.stack(far)[..., 0], np.stack(far)[..., 1]),
-    }
-    remarks: list[Message] = [*options.few_people(int((~counts.no_person).sum()))]
-    remarks += not_compared(len(groups), is_compared)
-    variables: dict[str, Any] = {}
-    if defined:
-        compared_rates = {
-            "far": [impostor[g][g] if is_compared[g] else None for g in groups],
-            "frr": [genuine[g] if is_compared[g] else None for g in groups],
-        }
-        p_values = {"far": math.nan, "frr": math.nan}
-        if is_compared.sum() > 1:
-            p_values, notes = _p_values(counts, pairs, is_compared, options)
-            remarks += notes
-        alpha = float(dataset.attrs["alpha"])
-        limits |= _limits_of_inequity(compared_rates, alpha, options.confidence)
-        variables = _variables_of_comparison(compared_rates, p_values, options.confidence)
-    result = with_limits_of_groups(dataset, options, limits, variables, remarks)
-    return result.assign_attrs(
-        interval_of_inequality="range of values while the rates of all groups are within limits "
-        "that hold for all of them together"
-    )
-
-
-def _limits_of_inequity(
-    rates: Mapping[str, Sequence[PeopleOfRate | None]], alpha: float, confidence: float
-) -> dict[str, Limits]:
-    """Return the limits of the measures of inequality; NaN with fewer than two groups."""
-    groups = sum(people is not None for people in rates["frr"])
-    if groups < 2:
-        return {name: (np.array(np.nan), np.array(np.nan)) for name in INEQUITY}
-    for_both_rates, for_one_rate = (
-        [_limits_together(people, number * groups, confidence) for people in rates.values()]
-        for number in (2, 1)
-    )
-    return measure_limits(for_both_rates, for_one_rate, alpha)
-
-
-def _variables_of_comparison(
-    compared_rates: Mapping[str, Sequence[PeopleOfRate | None]],
-    p_values: Mapping[str, float],
-    confidence: float,
-) -> dict[str, Any]:
-    variables: dict[str, Any] = {}
-    for rate, groups in compared_rates.items():
-        number = sum(people is not None for people in groups)
-        low, high = _limits_together(groups, number, confidence)
-        rates = np.array([np.nan if people is None else people.rate for people in groups])
-        variables[f"{rate}_simultaneous"] = rates
-        variables |= {f"{rate}_simultaneous_low": low, f"{rate}_simultaneous_high": high}
-        variables[f"{rate}_groups_p"] = np.array(p_values[rate])
-        differences = differences_of_groups(groups, confidence)
-        variables |= {f"{rate}_{statistic}": x for statistic, x in differences.items()}
-    return variables
-
-
-def _limits_together(
-    groups: Sequence[PeopleOfRate | None], rates: int, confidence: float
-) -> Limits:
-    """Return limits of the groups' rates that hold for a number of `rates` together.
-
-    The limits of a group that is None are NaN. Groups have no person in common, so that their rates
-    are independent, and limits of each at the level ``confidence ** (1 / rates)`` hold together
-    (Sidak). Two rates of the same people are not independent: their limits hold at least so often.
-    """
-    level = confidence ** (1 / max(rates, 1))
-    ends = [(np.nan, np.nan) if people is None else people.limits(level) for people in groups]
-    low, high = np.array(ends).reshape(-1, 2).T
-    return low, high
-
-
-def with_limits_of_groups(
-    dataset: xr.Dataset,
-    options: IntervalMethod,
-    limits: dict[str, Limits],
-    variables: dict[str, np.ndarray],
-    remarks: list[Message],
-) -> xr.Dataset:
-    """Return a result with limits of its rates, and with variables by group or by pair of groups.
-
-    The label of all groups together has none of these values: they are NaN, empty or 0 there.
-    """
-    padded_limits = {}
-    for name, ends in limits.items():
-        # Limits of a measure, which has no dimension, are not padded.
-        low, high = (np.pad(x, (0, 1), constant_values=np.nan) for x in ends)
-        padded_limits[name] = low, high
-    result = options.added_to(dataset, padded_limits, GROUPS, remarks)
-    for name in filter(variables.__contains__, GROUPS):
-        values = variables[name]
-        dims = ("group", "other_group")[: values.ndim]
-        if dims:
-            missing = {"f": np.nan, "O": ""}.get(values.dtype.kind, 0)
-            last_row = np.full((1, *values.shape[1:]), missing, dtype=values.dtype)
-            values = np.concatenate([values, last_row])
-        result[name] = dims, values, GROUPS[name].attrs
-    if variables:
-        other_groups = "other_group", dataset["group"].values[:-1], GROUPS["other_group"].attrs
-        result = result.assign_coords(other_group=other_groups).assign_attrs(
-            interval_of_differences="limits that hold for all pairs of groups together"
-        )
-    return result
-
-
 def has_enough_subjects(dataset: xr.Dataset) -> np.ndarray:
     """Return whether each group has enough subjects to be compared, bool (groups,)."""
     return dataset["few_subjects"].values[:-1] == 0
-
-
-def not_compared(groups: int, is_compared: np.ndarray) -> list[Message]:
-    """Return a message if there are several groups, and fewer than two of them are compared."""
-    if groups < 2 or is_compared.sum() > 1:
-        return []
-    reason = (
-        f"fewer than two groups have {FEW_SUBJECTS} subjects, so there are no limits and no "
-        "p-values"
-    )
-    return [Message("groups-not-compared", what="groups differ", why=reason)]
-
-
-def independent_trials(
-    counts: PeopleCounts, group: np.ndarray, groups: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of independent trials of FRR and of FAR.
-
-    FRR of a group has a trial for each subject with a genuine attempt, int64 (groups,); FAR of two
-    groups has a trial for each disjoint pair of people, int64 (groups, groups). Disjoint pairs have
-    no person in common.
-    """
-    subjects = np.bincount(group[counts.genuine_attempts > 0], minlength=groups)
-    pairs = np.zeros((groups, groups), dtype=np.int64)
-    if counts.listed:
-        # Not everyone is compared: disjoint pairs are looked for among the pairs compared.
-        are_people = ~(counts.no_person[counts.probe] | counts.no_person[counts.claimed])
-        probe, claimed = counts.probe[are_people], counts.claimed[are_people]
-        code = group[probe] * groups + group[claimed]
-        for k in np.unique(code):
-            partner = mates_among(probe[code == k], claimed[code == k], len(counts.people))
-            pairs.flat[k] = (partner >= 0).sum() // 2
-        return subjects, pairs
-    # If everyone is compared, the numbers of people on both sides decide.
-    probes, enrolled = (np.flatnonzero(size * ~counts.no_person) for size in counts.sizes)
-    probes_of = np.bincount(group[probes], minlength=groups)
-    enrolled_of = np.bincount(group[enrolled], minlength=groups)
-    everyone_of = np.bincount(group[np.union1d(probes, enrolled)], minlength=groups)
-    for first in range(groups):
-        for second in range(groups):
-            pairs[first, second] = min(probes_of[first], enrolled_of[second])
-        pairs[first, first] = min(pairs[first, first], everyone_of[first] // 2)
-    return subjects, pairs
-
-
-def people_with_mates(counts: PeopleCounts, is_in_group: np.ndarray, trials: int) -> PeopleOfRate:
-    """Return the genuine attempts of the people in a group."""
-    attempts_of = counts.genuine_attempts
-    accepted = counts.genuine_accepted[0]
-    has_attempt = is_in_group & (attempts_of > 0)
-    rejects = (attempts_of - accepted)[has_attempt]
-    attempts = attempts_of[has_attempt]
-    persons = np.flatnonzero(has_attempt)
-    trials = trials_of(trials)
-    return PeopleOfRate(int(rejects.sum()), int(attempts.sum()), rejects, attempts, trials, persons)
-
-
-def _p_values(
-    counts: PeopleCounts, pairs: PairsOfGroups, is_compared: np.ndarray, options: IntervalMethod
-) -> tuple[dict[str, float], list[Message]]:
-    """Return the p-value of a permutation test of each rate; NaN if it is not tested."""
-    p_values = {"far": math.nan, "frr": math.nan}
-    attempts = counts.genuine_attempts
-    accepted = counts.genuine_accepted[0]
-    is_candidate = is_compared[pairs.group] & ~pairs.no_person
-
-    def tested(is_tested: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the people of a mask, and their groups numbered from 0 without gaps."""
-        persons = np.flatnonzero(is_tested)
-        return persons, np.unique(pairs.group[persons], return_inverse=True)[1].reshape(-1)
-
-    persons, groups = tested(is_candidate & (attempts > 0))
-    if len(np.unique(groups)) > 1:
-        errors = (attempts - accepted)[persons]
-        p_values["frr"] = frr_differs(errors, attempts[persons], groups, Stream(options.seed, 1))
-    tables = pairs.tables
-    if tables is None:
-        statement = "{far} within groups differs"
-        reason = f"this is tested only with up to {MOST_TESTED:,} subjects"
-        return p_values, [Message("groups-not-compared", what=statement, why=reason)]
-    persons, groups = tested(is_candidate & (tables[1].sum(axis=1) > 0))
-    if len(np.unique(groups)) > 1:
-        squares = tables[:, persons[:, None], persons]
-        p_values["far"] = far_differs(squares, groups, Stream(options.seed, 2))
-    return p_values, []
-
-
-@stage("leaving people out")
-def condition_intervals(
-    dataset: xr.Dataset, scores: Scores, group: np.ndarray, options: IntervalMethod
-) -> xr.Dataset:
-    """Return a result by group of attempts with limits and differences.
-
-    `group` (probes,) has the group of each probe. Groups of fewer than 30 subjects are left out of
-    comparisons.
-    """
-    # The genuine and the impostor attempts of each group, counted as if its probes were alone.
-    threshold = dataset["threshold"].values[None]
-    is_compared = has_enough_subjects(dataset)
-    codes = scores.codes
-    persons = np.union1d(codes.probe, codes.gallery)
-    index_of_person = {name: i for i, name in enumerate(codes.values[persons].tolist())}
-    rates: dict[str, list[PeopleOfRate]] = {"frr": [], "far": []}
-    for number in range(len(is_compared)):
-        counts = people_counts(scores.select(probes=np.flatnonzero(group == number)), threshold)
-        index = np.array([index_of_person[name] for name in counts.people])
-        one_group = np.zeros(len(index), dtype=np.int64)
-        subjects, pairs = independent_trials(counts, one_group, 1)
-        genuine = people_with_mates(counts, one_group == 0, int(subjects[0]))
-        impostor = PairsOfGroups(counts, one_group).people_of(0, 0, int(pairs[0, 0]))
-        for groups, people in zip(rates.values(), (genuine, impostor), strict=True):
-            groups.append(replace(people, person=index[people.person]))
-
-    # Their limits, and the differences of each two groups.
-    limits: dict[str, Limits] = {}
-    variables: dict[str, np.ndarray] = {}
-    for rate, groups in rates.items():
-        low, high = np.array([people.limits(options.confidence) for people in groups]).T
-        limits[rate] = low, high
-        differences = _differences(
-            groups, len(persons), is_compared, options.confidence, of_two=rate == "far"
-        )
-        variables |= {f"{rate}_{statistic}": values for statistic, values in differences.items()}
-    known_people = int((~codes.no_person[persons]).sum())
-    remarks = [*options.few_people(known_people), *not_compared(len(is_compared), is_compared)]
-    return with_limits_of_groups(dataset, options, limits, variables, remarks)
-
-
-def _differences(
-    groups: Sequence[PeopleOfRate],
-    people: int,
-    is_compared: np.ndarray,
-    confidence: float,
-    *,
-    of_two: bool,
-) -> dict[str, np.ndarray]:
-    """Return differences of one rate between each two groups, by the ends of names of variables.
-
-    - `people`: number of all people, which `person` of the groups indexes
-    - `of_two`: whether an attempt is of two people
-    """
-    # Both (groups, people): the same people in all groups, for a jackknife of the differences.
-    errors, attempts = np.zeros((2, len(groups), people))
-    for number, people_of_group in enumerate(groups):
-        errors[number, people_of_group.person] = people_of_group.errors_of
-        attempts[number, people_of_group.person] = people_of_group.attempts_of
-    has_attempt = attempts.any(axis=0)
-    errors = errors[:, has_attempt]
-    attempts = attempts[:, has_attempt]
-    all_errors = np.array([people_of_group.errors for people_of_group in groups])
-    all_attempts = np.array([people_of_group.attempts for people_of_group in groups])
-    columns = ratio(without_each(errors, all_errors), without_each(attempts, all_attempts))
-    person_rates = np.nan_to_num(ratio(errors, attempts))  # a person without attempts has no error
-    none = [person_rates[0, :0]] * len(groups)
-    discordant_people = discordant(*((none, person_rates) if of_two else (person_rates, none)))
-    is_comparable = discordant_people >= least_discordant(confidence)
-    is_comparable &= is_compared[:, None] & is_compared
-    between = Differences.from_columns(columns, is_comparable, confidence, widest=1.0)
-    order = np.flatnonzero(is_compared & ~np.isnan(columns[:, 0]))
-    letters = between.letters(order[np.argsort(columns[order, 0], kind="stable")].tolist())
-    return {
-        "difference": between.difference,
-        "difference_low": between.low,
-        "difference_high": between.high,
-        "discordant": discordant_people,
-        "p_value": between.p,
-        "separated": between.larger,
-        "letters": np.array(letters, dtype=object),
-    }

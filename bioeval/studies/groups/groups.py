@@ -36,11 +36,10 @@ from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.studies.groups.group_rates import (
     ALL,
     GroupRates,
-    condition_intervals,
-    group_intervals,
     groups_dataset,
     has_enough_subjects,
 )
+from bioeval.studies.groups.intervals import condition_intervals, group_intervals
 
 # More groups are refused: counts of all pairs of groups would take too much memory.
 MOST_GROUPS = 256
@@ -58,30 +57,32 @@ def by_group(
 ) -> xr.Dataset:
     """Evaluate verification by group at one threshold: groups of people, or of attempts.
 
-    Where each person is of one group (women and men), these are groups of people: FRR of each, and
-    FAR of each pair of groups. Else (by day and by night) they are of attempts, as the value of
-    the probe is: FRR and FAR of each, whose differences are paired over people.
+    Groups of people (women and men) have an FRR each, and each pair of groups has a FAR. Groups of
+    attempts (by day and by night) have an FRR and a FAR each: the probe decides the group of an
+    attempt, and differences are paired over people.
 
     Parameters
     ----------
     scores : Scores
         A matrix with labels, or a list of pairs with the subjects of both sides.
     group : str, array_like, or pair of array_like
-        Metadata column of the groups; or one value a template of all-against-all scores; or the
-        values of the probes and those of the gallery (of listed pairs, of the second and of the
-        first names): of people then, so that all templates of a subject are of one group. With
-        None in place of the gallery, a column of probes or their values, ``("light", None)``,
-        groups are of attempts, as those of a column are that probes alone have, or in which
-        templates of a subject differ.
+        The groups of the templates:
+
+        - ``"sex"``: a metadata column. If only probes have it, or templates of a subject differ in
+          it, the groups are of attempts.
+        - one value a template of all-against-all scores
+        - a pair, the values of the probes and of the gallery (of listed pairs, of the second and of
+          the first names): all templates of a subject must be of one group
+        - ``("light", None)``, a column of the probes, or their values, and None: groups of attempts
     threshold : float or str
         Threshold: a number, or a rule applied to all groups together. A rule is ``"eer"``,
         ``"far=0.001"`` (the loosest threshold), ``"hter"``, ``"cost=prior,c_miss,c_fa"``.
     alpha : float
-        Weight of FAR in FDR and GARBE, from 0 to 1. That of FRR is ``1 - alpha``. Groups of
+        Weight of FAR in FDR and GARBE, from 0 to 1; FRR has the weight ``1 - alpha``. Groups of
         attempts have no such measures.
     interval : {None, "people"}
-        Add confidence intervals by subject: those of the jackknife over the people of each group.
-        The threshold of all groups stays.
+        Add confidence intervals by the jackknife over the people of each group. The threshold of
+        all groups stays.
 
     Returns
     -------
@@ -110,10 +111,10 @@ def by_group(
 
         Labels are texts, and ``.drop_sel(group="all")`` leaves the totals out.
 
-        With an interval, ``_low`` and ``_high`` of each, NaN for all groups together, whose limits
+        With an interval, each has ``_low`` and ``_high``: NaN for all groups together, whose limits
         :func:`verification` has. The limits of the measures are their smallest and largest values
-        while all rates keep within their simultaneous limits. Groups of fewer than 30 subjects have
-        no part in any of these:
+        while all rates are within their simultaneous limits. Also the following, in which groups
+        of fewer than 30 subjects have no part:
 
         - ``frr_simultaneous_low`` ... ``far_simultaneous_high``: limits that hold for all groups
           together
@@ -142,13 +143,15 @@ def by_group(
 
     Notes
     -----
-    With ``x`` the FAR within each of ``n`` groups and ``y`` their FRR: ``fdr = 1 - (alpha max|x_i -
-    x_j| + (1 - alpha) max|y_i - y_j|)`` (de Freitas Pereira and Marcel 2021, "Fairness in
-    biometrics: a figure of merit to assess biometric verification systems", IEEE T-BIOM 4);
-    ``garbe = alpha G(x) + (1 - alpha) G(y)`` with the Gini coefficient ``G(x) = n / (n - 1) sum_ij
-    |x_i - x_j| / (2 n^2 mean(x))`` (Howard, Laird, Rubin, Sirotin, Tipton and Vemury 2022,
-    "Evaluating proposed fairness models for face recognition algorithms"). ISO/IEC 19795-10 names
-    the terms: differential performance of demographic groups. ``docs/groups.md``.
+    ``x`` is the FAR within each of ``n`` groups, and ``y`` the FRR of each.
+
+    - ``fdr = 1 - (alpha max|x_i - x_j| + (1 - alpha) max|y_i - y_j|)``: de Freitas Pereira and
+      Marcel (2021), "Fairness in biometrics: a figure of merit to assess biometric verification
+      systems", IEEE T-BIOM 4.
+    - ``garbe = alpha G(x) + (1 - alpha) G(y)`` with the Gini coefficient ``G(x) = n / (n - 1)
+      sum_ij |x_i - x_j| / (2 n^2 mean(x))``: Howard, Laird, Rubin, Sirotin, Tipton and Vemury
+      (2022), "Evaluating proposed fairness models for face recognition algorithms".
+    - Terms: ISO/IEC 19795-10, differential performance of demographic groups. ``docs/groups.md``.
 
     Examples
     --------
@@ -289,43 +292,39 @@ class Groups(NamedTuple):
         return np.append(people, len(np.unique(subject[is_person])))
 
 
-def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]:
-    """Return the groups, the scores of templates with a known group, and messages.
+class _Grouped(NamedTuple):
+    groups: Groups
+    scores: Scores  # the scores of templates with a known group
+    messages: list[Message]
+
+
+def _grouped(scores: Scores, group: Any) -> _Grouped:
+    """Read the argument `group`.
 
     The groups are of people if each person's templates are all in one group, else of attempts.
     """
     of_probes = isinstance(group, (tuple, list)) and len(group) == 2 and group[1] is None
     values = group[0] if of_probes else group
     name = values if isinstance(values, str) else ""
-    messages = list[Message]()
     if name in scores.probe_meta:
         gallery = scores.gallery_meta.get(name)
         of_probes |= gallery is None or bool(unknown_values(gallery, name).all())
-
-    # Groups of people.
+    messages = list[Message]()
     if not of_probes:
         known_scores, sides = with_known_values(scores, values, "group")
         codes = known_scores.codes
         labels, groups_of_sides = _labels_of(*sides)
-        subject = np.append(codes.probe, codes.gallery)
-        group_of_template = np.append(*groups_of_sides)
         group_of_subject = np.full(len(codes.values), -1, dtype=np.int64)
-        group_of_subject[subject] = group_of_template
-        in_other_group = np.flatnonzero(group_of_subject[subject] != group_of_template)
-        if not len(in_other_group):
-            groups_of_people = group_of_subject[codes.probe], group_of_subject[codes.gallery]
-            groups = Groups(labels, groups_of_people, group_of_subject, name)
-            return groups, known_scores, messages
-        first = subject[in_other_group[0]]
-        groups_of_first = labels[np.unique(group_of_template[subject == first])].tolist()
-        first_name = plain(codes.values[first])
-        number = len(np.unique(subject[in_other_group]))
+        group_of_subject[codes.probe], group_of_subject[codes.gallery] = groups_of_sides
+        several = _in_several_groups(codes, groups_of_sides, labels)
+        if several is None:
+            groups = Groups(labels, groups_of_sides, group_of_subject, name)
+            return _Grouped(groups, known_scores, [])
         if is_pair(values):
-            raise _error_of_several_groups(scores, first_name, groups_of_first, number)
-        people = len(np.unique(subject))
-        if 2 * number < people:  # few subjects are in several groups: it may be a mistake
-            about = {"several": number, "of": people}
-            about |= {"subject": first_name, "groups": groups_of_first}
+            raise several.error(scores)
+        if 2 * several.number < several.people:  # it may be a mistake
+            about: dict[str, Any] = {"several": several.number, "of": several.people}
+            about |= {"subject": several.first, "groups": several.groups_of_first}
             messages.append(Message("groups-of-attempts", **about))
 
     # Groups of attempts.
@@ -334,20 +333,46 @@ def _grouped(scores: Scores, group: Any) -> tuple[Groups, Scores, list[Message]]
     # A tile of all-against-all embeddings is counted in both directions.
     is_square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
     group_of_column = group_of_probe if is_square else np.zeros(scores.shape[-1], dtype=np.int64)
-    return Groups(labels, (group_of_probe, group_of_column), None, name), scores, messages
+    groups = Groups(labels, (group_of_probe, group_of_column), None, name)
+    return _Grouped(groups, scores, messages)
 
 
-def _error_of_several_groups(
-    scores: Scores, subject: Any, groups: list[Any], number: int
-) -> DataError:
-    further = f" ({counted(number, 'subjects')} have several)" if number > 1 else ""
-    advice = ""
-    if scores.layout == "pairs":
-        advice = "; the first array is of the probes, which are the second names of the pairs"
-    return DataError(
-        f"`group`: subject {subject!r} is in the groups "
-        f"{', '.join(map(repr, groups))}{further}; expected one group for all templates of a "
-        f"subject, or of groups of attempts the values of the probes and None{advice}"
+class _SeveralGroups(NamedTuple):
+    """Subjects whose templates are in several groups."""
+
+    first: Any
+    groups_of_first: list[Any]
+    number: int
+    people: int  # number of all subjects
+
+    def error(self, scores: Scores) -> DataError:
+        further = f" ({counted(self.number, 'subjects')} have several)" if self.number > 1 else ""
+        advice = ""
+        if scores.layout == "pairs":
+            advice = "; the first array is of the probes, which are the second names of the pairs"
+        return DataError(
+            f"`group`: subject {self.first!r} is in the groups "
+            f"{', '.join(map(repr, self.groups_of_first))}{further}; expected one group for all "
+            "templates of a subject, or of groups of attempts the values of the probes and None"
+            f"{advice}"
+        )
+
+
+def _in_several_groups(
+    codes: Codes, groups_of_sides: Sides, labels: np.ndarray
+) -> _SeveralGroups | None:
+    subject = np.append(codes.probe, codes.gallery)
+    group = np.append(*groups_of_sides)
+    last_group_of_subject = np.empty(len(codes.values), dtype=np.int64)
+    last_group_of_subject[subject] = group
+    in_several = subject[last_group_of_subject[subject] != group]
+    if not len(in_several):
+        return None
+    first = in_several[0]
+    groups_of_first = labels[np.unique(group[subject == first])].tolist()
+    people = len(np.unique(subject))
+    return _SeveralGroups(
+        plain(codes.values[first]), groups_of_first, len(np.unique(in_several)), people
     )
 
 

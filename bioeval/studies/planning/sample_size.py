@@ -26,6 +26,7 @@ from bioeval.scores.rows import blocks_of
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.limits import jackknife
 from bioeval.stats.options import IntervalMethod
+from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.assurance.assured import ASSURED, people_to_guarantee
 from bioeval.studies.assurance.judged_rates import JudgedAttempts
 from bioeval.studies.planning.variance_components import (
@@ -104,8 +105,8 @@ ATTEMPTS = (1, 2, 3, 5)
 #: The rule of 30 takes more trials than int64 holds for a smaller FAR.
 LEAST_FAR = 1e-17
 
-#: The plan adds this multiple of ``z`` standard errors to the variance of a pilot, where ``z`` is
-#: the normal quantile of `ASSURANCE`. Set by simulation (docs/uncertainty.md).
+#: The plan adds ``OF_PILOT * z`` standard errors to the variance of a pilot, where ``z`` is the
+#: normal quantile of `ASSURANCE`. Set by simulation (docs/uncertainty.md).
 OF_PILOT = 0.7
 
 # With fewer erring subjects, a pilot says little about the spread between people.
@@ -180,12 +181,13 @@ def sample_size(
 
     Notes
     -----
-    Rule of 3: no false accept in ``3 / far`` independent trials shows the FAR at 95 % (``-ln(1 -
-    confidence) / far`` at another confidence). Rule of 30: 30 errors are expected (ISO/IEC 19795-1;
-    Mansfield and Wayman 2002). Both rules treat pairs of people as independent, although pairs
-    share people. They are therefore lower bounds, and do not say how exact a rate will be. Widths
-    are of normal intervals by subject. ``docs/uncertainty.md`` has the model, its components and
-    the simulation.
+    - Rule of 3: no false accept in ``3 / far`` independent trials shows the FAR at 95 % (``-ln(1 -
+      confidence) / far`` at another confidence).
+    - Rule of 30: 30 errors are expected (ISO/IEC 19795-1; Mansfield and Wayman 2002).
+    - Both rules take pairs of people as independent, although pairs share people. Their numbers are
+      lower bounds, and do not say how exact a rate will be.
+    - Widths are of normal intervals by subject.
+    - ``docs/uncertainty.md`` has the model, its components and the simulation.
 
     Examples
     --------
@@ -302,17 +304,14 @@ def _people_needed(ds: xr.Dataset, planned: str) -> Iterator[Message]:
 
 
 class GenuineErrors(NamedTuple):
-    """Genuine errors of people, assumed or of a pilot, and the sizes that are planned.
-
-    Sizes are templates of each person, or attempts of each person (`of_attempts`).
-    """
+    """Genuine errors of people, assumed or of a pilot, and the sizes that are planned."""
 
     components: Components
-    sizes: np.ndarray
+    sizes: np.ndarray  # templates of each person, or attempts of each person
     without: Sequence[Components] = ()  # the components without each subject of the pilot
     subjects: int = 0  # subjects of the pilot
-    of_attempts: bool = False
-    attrs: dict[str, Any] | None = None
+    of_attempts: bool = False  # whether sizes are attempts
+    attrs: dict[str, Any] | None = None  # attributes of the result
     messages: Sequence[Message] = ()
 
     def pairs(self, size: Any) -> Any:
@@ -415,49 +414,50 @@ def _threshold_of_pilot(pilot: Scores, far: float, threshold: Any) -> tuple[floa
 
 
 def _genuine_errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
-    """Return the genuine errors of each subject, and whether both sides share templates.
+    """Return a table of genuine errors of each subject, and whether both sides share templates.
 
-    The errors of a subject are a table, templates of one side by templates of the other, with NaN
-    where two templates are not compared. If both sides share templates, the table is symmetric, and
-    the error of a pair is the mean of its two comparisons.
+    A table is templates of one side by templates of the other, with NaN where two templates are not
+    compared. If both sides share templates, it is symmetric, and the error of a pair is the mean of
+    its two comparisons.
     """
     limit = to_internal(np.array([threshold]), pilot.kind)[0]
-    shared = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
-    attempts = []
+    shares_templates = bool(np.isin(pilot.probe_ids, pilot.gallery_ids).any())
+    attempts_of_blocks = []
     for block in blocks_of(pilot, reported=False):
         row, column, value = block.genuine()
         person = pilot.codes.probe[row]
-        left = pilot.probe_ids[row]
-        right = pilot.gallery_ids[column]
-        attempts.append(np.stack([person, left, right, value > limit]))
-    subject, left, right, wrong = np.concatenate(attempts, axis=1)
-    tables = []
-    for person in np.unique(subject):
-        is_of_person = subject == person
-        if shared:
-            rows = columns = np.unique(np.concatenate([left[is_of_person], right[is_of_person]]))
-        else:
-            rows = np.unique(left[is_of_person])
-            columns = np.unique(right[is_of_person])
-        places = (
-            np.searchsorted(rows, left[is_of_person]),
-            np.searchsorted(columns, right[is_of_person]),
-        )
-        shape = len(rows), len(columns)
-        total = np.zeros(shape)
-        number = np.zeros(shape)
-        np.add.at(total, places, wrong[is_of_person])
-        np.add.at(number, places, 1)
-        if shared:
-            total = total + total.T
-            number = number + number.T
-        tables.append(np.divide(total, number, out=np.full(shape, np.nan), where=number > 0))
+        probe, template = pilot.probe_ids[row], pilot.gallery_ids[column]
+        attempts_of_blocks.append(np.stack([person, probe, template, value > limit]))
+    attempts = np.concatenate(attempts_of_blocks, axis=1)
+    tables = [
+        _error_table(attempts[1:, attempts[0] == person], shares_templates)
+        for person in np.unique(attempts[0])
+    ]
     if len(tables) < 2:
         raise DataError(
             f"the pilot has {counted(len(tables), 'subjects')} with a genuine attempt; the spread "
             "between people needs two or more"
         )
-    return tables, shared
+    return tables, shares_templates
+
+
+def _error_table(attempts: np.ndarray, symmetric: bool) -> np.ndarray:
+    """Return the errors of one subject as a table; see :func:`_genuine_errors`.
+
+    `attempts` (3, n) are the probe, the gallery template, and 1 for an error.
+    """
+    probe, template, is_error = attempts
+    rows, columns = np.unique(probe), np.unique(template)
+    if symmetric:
+        rows = columns = np.union1d(probe, template)
+    cells = np.searchsorted(rows, probe), np.searchsorted(columns, template)
+    errors, attempts = np.zeros((2, len(rows), len(columns)))
+    np.add.at(errors, cells, is_error)
+    np.add.at(attempts, cells, 1)
+    if symmetric:
+        errors = errors + errors.T
+        attempts = attempts + attempts.T
+    return ratio(errors, attempts)
 
 
 def _doubts(tables: list[np.ndarray], components: Components) -> list[Message]:

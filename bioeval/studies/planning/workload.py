@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from bioeval.base.arguments import require_integer, require_list, require_number
 from bioeval.base.errors import DataError, nearest_name, received
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.threshold_rules import Rule
-from bioeval.results.dataset import dataset, variables_over
+from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import beyond_scores
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.variables import Variable
@@ -68,73 +68,34 @@ WORKLOAD = {
         label="probability of none",
     ),
 }
-for _name, _rate in (
-    ("expected", "if the rate is exact"),
-    ("predicted", "the rate as uncertain as its interval; NaN without one"),
-):
-    for _end, _words in (("low", "lower"), ("high", "upper")):
-        WORKLOAD[f"{_name}_{_end}"] = Variable(
-            f"{_words} end of the events in the period, {_rate}", "events", shown="count"
-        )
-# An uncertain rate is represented by this number of equally likely values.
-NODES = 400
+WORKLOAD |= {
+    f"{name}_{end}": Variable(
+        f"{words} end of the events in the period, {rate}", "events", shown="count"
+    )
+    for name, rate in (
+        ("expected", "if the rate is exact"),
+        ("predicted", "the rate as uncertain as its interval; NaN without one"),
+    )
+    for end, words in (("low", "lower"), ("high", "upper"))
+}
 
-
-def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int, int]:
-    """Return the central interval of the number of events in independent trials.
-
-    - `rate` (float (k,)): equally likely values of the rate
-    - `confidence`: smallest probability of a number within the limits, which are both included
-    """
-    from scipy.stats import binom  # slow to import: only here
-
-    def quantile(level: float) -> int:
-        def is_enough(count: int) -> bool:
-            return bool(binom.cdf(count, trials, rate).mean() >= level - 1e-12)
-
-        return bisect_left(range(min(trials, 1 << 62)), True, key=is_enough)
-
-    tail = (1 - confidence) / 2
-    return quantile(tail), quantile(1 - tail)
-
-
-def values_of_rate(rate: float, low: float, high: float, confidence: float) -> np.ndarray:
-    """Return equally likely values of a rate with a confidence interval, shape (NODES,).
-
-    The logit of the rate is normal on either side of the estimate, with a standard deviation of its
-    own by which the limit has its confidence. If there is no error (or nothing else), the limit is
-    one-sided, and larger (smaller) rates are exponentially less likely.
-    """
-    level = (np.arange(NODES) + 0.5) / NODES
-    if rate <= 0.0:
-        return -np.expm1(np.log1p(-level) / np.log1p(-confidence) * np.log1p(-min(high, 1 - 1e-12)))
-    if rate >= 1.0:
-        return 1 - values_of_rate(0.0, 0.0, 1 - low, confidence)
-    logit = scipy.special.logit
-    quantile = scipy.special.ndtri(0.5 + confidence / 2)
-    spread = np.abs([(logit(rate) - logit(low)) / quantile, (logit(rate) - logit(high)) / quantile])
-    # A limit of 0 or 1 gives no standard deviation: the one of the other side is taken.
-    down, up = np.where(np.isfinite(spread), spread, spread.min())
-    normal = scipy.special.ndtri(level)
-    return scipy.special.expit(logit(rate) + normal * np.where(normal < 0, down, up))
-
-
-#: The attributes of a result that describe the data of its rates.
-_DATA_ATTRIBUTES = (
-    "system",
-    "kind",
-    "exclude",
-    "fingerprint",
-    "templates",
-    "use",
-    "most_tries",
-    "rank_unit",
-)
-
+#: The labels of the dimension `event`.
 EVENTS = ("false-alarm", "rejected")
+
+#: Default periods, in days.
 DAYS = (1, 30, 365)
 
-_VERIFICATION, _WATCH_LIST = ("far", "frr"), ("fpir", "fnir")
+#: An uncertain rate is represented by this number of equally likely values.
+NODES = 400
+
+# The attributes of a result that describe the data of its rates.
+_DATA_ATTRIBUTES = (
+    *("system", "kind", "exclude", "fingerprint", "templates", "use", "most_tries", "rank_unit"),
+)
+
+# The names of the rates of false alarms and of rejections, by task.
+_VERIFICATION = "far", "frr"
+_WATCH_LIST = "fpir", "fnir"
 
 
 class Estimate(NamedTuple):
@@ -149,7 +110,7 @@ class Estimate(NamedTuple):
 class _Rates:
     """The rates of false alarms and of rejections at an operating point."""
 
-    names: tuple[str, str]  # the names of both rates
+    names: tuple[str, str]
     alarms: Estimate
     rejections: Estimate
     #: The threshold or the FAR target of the operating point, by name; empty of given rates.
@@ -173,11 +134,12 @@ def workload(
     Parameters
     ----------
     rates : xarray.Dataset or mapping of str to float, optional
-        A result of :func:`verification` (also ``with_failures``: its ISO rates are taken) or
-        of :func:`open_set`; or rates by name: ``far`` and ``frr`` of verification, or ``fpir`` and
-        ``fnir`` of a watch list, each also with ``_low`` and ``_high``, the ends of its 95 %
-        interval.
-        Needed without `alarms_per_day`.
+        The error rates. Needed without `alarms_per_day`.
+
+        - a result of :func:`verification` or :func:`open_set`; of ``with_failures``, the ISO rates
+          are taken
+        - rates by name: ``far`` and ``frr`` of verification, or ``fpir`` and ``fnir`` of a watch
+          list, each also with the ends of its 95 % interval, ``_low`` and ``_high``
     people_per_day : int
         People per day, each once.
     impostor_share : float
@@ -253,7 +215,6 @@ def workload(
     share = require_number("impostor_share", impostor_share, low=0.0, high=1.0)
     periods = _periods(days)
 
-    # The operating point.
     attrs: dict[str, Any] = {}
     far = None
     if alarms_per_day is not None:
@@ -270,6 +231,7 @@ def workload(
         raise DataError(f"`threshold`{point_of}")
     else:
         point = _given_rates(rates, far)
+    variables = _events(point, people, share, periods)
     attrs |= {
         "result_type": "workload",
         "task": "workload",
@@ -279,33 +241,7 @@ def workload(
         "impostor_share": share,
         "confidence": point.confidence,
     }
-
-    # False alarms and rejections in each period.
-    shares = np.array([share, 1 - share])  # people who can cause false alarms, rejections
-    rate, low, high = np.array([point.alarms, point.rejections]).T
-    per_day = people * shares * rate
-    expected = per_day[:, None] * periods
-    trials = people * np.array(periods)
-    limits = _limits_of_counts(point, shares, trials)
-    with np.errstate(divide="ignore"):
-        none_at_all = np.exp(np.log1p(-shares * rate)[:, None] * trials.astype(float))
-    variables = variables_over(
-        ("event",),
-        rate=rate,
-        rate_low=low,
-        rate_high=high,
-        people_per_day=people * shares,
-        per_day=per_day,
-    ) | variables_over(
-        ("event", "days"),
-        expected=expected,
-        expected_low=limits[0],
-        expected_high=limits[1],
-        predicted=np.where(np.isnan(limits[2]), np.nan, expected),
-        predicted_low=limits[2],
-        predicted_high=limits[3],
-        none_at_all=none_at_all,
-    )
+    _, per_day = variables["per_day"]
     attrs |= message_attrs([_errors_of_a_day(people, point.names, per_day)], attrs)
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
     return dataset(variables, WORKLOAD, coordinates, attrs)
@@ -334,26 +270,103 @@ def _point_of_result(
     return point, attrs | message_attrs(messages)
 
 
-def _limits_of_counts(point: _Rates, shares: np.ndarray, trials: np.ndarray) -> np.ndarray:
-    """Return limits of the numbers of events, (4, events, periods); NaN if the rate is unknown.
+def _events(point: _Rates, people: int, share: float, periods: list[int]) -> Variables:
+    """Return the numbers of false alarms and rejections a day, and in each period."""
+    estimates = (point.alarms, point.rejections)
+    rate, low, high = np.array(estimates).T
+    shares = np.array([share, 1 - share])  # people who can cause false alarms, rejections
+    per_day = people * shares * rate
+    trials = people * np.array(periods)
+    with np.errstate(divide="ignore"):
+        none_at_all = np.exp(np.log1p(-shares * rate)[:, None] * trials.astype(float))
+    expected = per_day[:, None] * periods
+    exact_rates = [np.array([x.rate]) for x in estimates]
+    expected_limits = _limits_of_counts(exact_rates, shares, trials, point.confidence)
+    likely_rates = [_likely_rates(x, point.confidence) for x in estimates]
+    predicted_limits = _limits_of_counts(likely_rates, shares, trials, point.confidence)
+    return variables_over(
+        ("event",),
+        rate=rate,
+        rate_low=low,
+        rate_high=high,
+        people_per_day=people * shares,
+        per_day=per_day,
+    ) | variables_over(
+        ("event", "days"),
+        expected=expected,
+        expected_low=expected_limits[0],
+        expected_high=expected_limits[1],
+        predicted=np.where(np.isnan(predicted_limits[0]), np.nan, expected),
+        predicted_low=predicted_limits[0],
+        predicted_high=predicted_limits[1],
+        none_at_all=none_at_all,
+    )
 
-    They are the lower and the upper limit if the rate is exact, and the lower and the upper limit
-    if it is as uncertain as its interval. `trials` are the people of each period; a person causes
-    an event with the probability share times rate.
+
+def _limits_of_counts(
+    rates: Sequence[np.ndarray], shares: np.ndarray, trials: np.ndarray, confidence: float
+) -> np.ndarray:
+    """Return the lower and the upper limits of the numbers of events, (2, events, periods).
+
+    `rates` has equally likely values for each event; if they are NaN, so are the limits. `trials`
+    are the people of each period; a person causes an event with the probability share times rate.
     """
-    limits = np.full((4, len(EVENTS), len(trials)), np.nan)
-    for i, estimate in enumerate((point.alarms, point.rejections)):
-        for j, people in enumerate(trials.tolist()):
-            if not math.isnan(estimate.rate):
-                exact = shares[i] * np.array([estimate.rate])
-                limits[:2, i, j] = count_limits(people, exact, point.confidence)
-            if not math.isnan(sum(estimate)):
-                uncertain = values_of_rate(*estimate, point.confidence)
-                # A rate of 0 is likely itself, and not among the values.
-                if estimate.rate == 0:
-                    uncertain[: NODES // 2] = 0
-                limits[2:, i, j] = count_limits(people, shares[i] * uncertain, point.confidence)
+    limits = np.full((2, len(EVENTS), len(trials)), np.nan)
+    for i, likely_rates in enumerate(rates):
+        if not np.isnan(likely_rates).any():
+            for j, people in enumerate(trials.tolist()):
+                limits[:, i, j] = count_limits(people, shares[i] * likely_rates, confidence)
     return limits
+
+
+def _likely_rates(estimate: Estimate, confidence: float) -> np.ndarray:
+    """Return equally likely values of a rate; a single NaN without an interval."""
+    if math.isnan(sum(estimate)):
+        return np.array([np.nan])
+    rates = values_of_rate(*estimate, confidence)
+    # A rate of 0 is likely itself, and not among the values.
+    if estimate.rate == 0:
+        rates[: NODES // 2] = 0
+    return rates
+
+
+def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int, int]:
+    """Return the central interval of the number of events in independent trials.
+
+    - `rate` (float (k,)): equally likely values of the rate
+    - `confidence`: smallest probability of a number within the limits, which are both included
+    """
+    from scipy.stats import binom  # slow to import: only here
+
+    def quantile(level: float) -> int:
+        def is_enough(count: int) -> bool:
+            return bool(binom.cdf(count, trials, rate).mean() >= level - 1e-12)
+
+        return bisect_left(range(min(trials, 1 << 62)), True, key=is_enough)
+
+    tail = (1 - confidence) / 2
+    return quantile(tail), quantile(1 - tail)
+
+
+def values_of_rate(rate: float, low: float, high: float, confidence: float) -> np.ndarray:
+    """Return equally likely values of a rate with a confidence interval, shape (NODES,).
+
+    The logit of the rate is normal on either side of the estimate, with a standard deviation of its
+    own by which the limit has its confidence. If there is no error (or nothing else), the limit is
+    one-sided, and larger (smaller) rates are exponentially less likely.
+    """
+    level = (np.arange(NODES) + 0.5) / NODES
+    if rate <= 0.0:
+        return -np.expm1(np.log1p(-level) / np.log1p(-confidence) * np.log1p(-min(high, 1 - 1e-12)))
+    if rate >= 1.0:
+        return 1 - values_of_rate(0.0, 0.0, 1 - low, confidence)
+    logit = scipy.special.logit
+    quantile = scipy.special.ndtri(0.5 + confidence / 2)
+    spread = np.abs([(logit(rate) - logit(low)) / quantile, (logit(rate) - logit(high)) / quantile])
+    # A limit of 0 or 1 gives no standard deviation: the one of the other side is taken.
+    down, up = np.where(np.isfinite(spread), spread, spread.min())
+    normal = scipy.special.ndtri(level)
+    return scipy.special.expit(logit(rate) + normal * np.where(normal < 0, down, up))
 
 
 def _errors_of_a_day(people: int, rates: tuple[str, str], per_day: np.ndarray) -> Message:
@@ -455,22 +468,19 @@ def _rates_of_result(ds: xr.Dataset, threshold: Any) -> _Rates:
             "or a rule such as eer or far=0.001"
         )
     rule = Rule.parse(float(ds["threshold"][0]) if threshold is None else threshold)
-    if rule.name == "far":
-        alarms, rejections, where = _at_target(ds, rule, is_open_set)
-    else:
-        alarms, rejections, where = _at_threshold(ds, rule)
-    for name, estimate in (("FAR", alarms), ("FRR", rejections)):
-        if math.isnan(estimate.rate):
-            point = ", ".join(f"{key} {where[key]:.6g}" for key in where if key != "threshold_next")
-            raise DataError(f"the {name} at {point} is not defined: no attempt of its class")
     names = _WATCH_LIST if is_open_set else _VERIFICATION
-    confidence = float(ds.attrs.get("confidence", IntervalMethod.CONFIDENCE))
-    return _Rates(names, alarms, rejections, where, confidence)
+    rates_at = _at_target if rule.name == "far" else _at_threshold
+    point = rates_at(ds, rule, names)
+    for name, estimate in (("FAR", point.alarms), ("FRR", point.rejections)):
+        if math.isnan(estimate.rate):
+            where = [f"{x} {y:.6g}" for x, y in point.where.items() if x != "threshold_next"]
+            raise DataError(
+                f"the {name} at {', '.join(where)} is not defined: no attempt of its class"
+            )
+    return replace(point, confidence=float(ds.attrs.get("confidence", IntervalMethod.CONFIDENCE)))
 
 
-def _at_target(
-    ds: xr.Dataset, rule: Rule, is_open_set: bool
-) -> tuple[Estimate, Estimate, dict[str, float]]:
+def _at_target(ds: xr.Dataset, rule: Rule, names: tuple[str, str]) -> _Rates:
     lookup = ResultThresholds(ds)
     (target,) = rule.values
     if target not in lookup.far_targets:
@@ -480,7 +490,7 @@ def _at_target(
         )
     index = {"far_target": lookup.far_targets.tolist().index(target), "rank": 0}
     has_failures = "fta" in ds.attrs
-    if is_open_set:
+    if names == _WATCH_LIST:
         detected = _rate_of(ds, "dir_at_far", index)
         rejections = Estimate(1 - detected.rate, 1 - detected.high, 1 - detected.low)
     else:
@@ -490,10 +500,10 @@ def _at_target(
     threshold = _rate_of(ds, "threshold_at_far", index).rate
     if not math.isnan(threshold):
         where["threshold"] = threshold
-    return alarms, rejections, where
+    return _Rates(names, alarms, rejections, where)
 
 
-def _at_threshold(ds: xr.Dataset, rule: Rule) -> tuple[Estimate, Estimate, dict[str, float]]:
+def _at_threshold(ds: xr.Dataset, rule: Rule, names: tuple[str, str]) -> _Rates:
     threshold = ResultThresholds(ds).of_rule(rule)
     indices = np.flatnonzero(ds["threshold"].values == threshold)
     if not len(indices):
@@ -508,7 +518,7 @@ def _at_threshold(ds: xr.Dataset, rule: Rule) -> tuple[Estimate, Estimate, dict[
     where = {"threshold": threshold}
     if "threshold_next" in ds:
         where["threshold_next"] = float(ds["threshold_next"][index])
-    return alarms, rejections, where
+    return _Rates(names, alarms, rejections, where)
 
 
 def _rate_of(ds: xr.Dataset, name: str, index: Mapping[str, int]) -> Estimate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from bioeval.studies.tracking.measures import SequenceSums
 
 #: The states of a target, by increasing coverage.
 STATES = ("mostly lost", "partially tracked", "mostly tracked")
+
+#: The localisation thresholds alpha of HOTA: 0.05, 0.1, ... 0.95.
+THRESHOLDS = np.arange(1, 20) / 20
 
 #: How result boxes on ignored ground truth are treated.
 Ignored = Literal["motchallenge", "mot20", "remove", "count"]
@@ -273,16 +276,6 @@ def _states(covered: np.ndarray, present: np.ndarray, mostly_tracked: str) -> np
     return np.array(STATES, dtype=str)[np.where(is_lost, 0, np.where(is_tracked, 2, 1))]
 
 
-# ------------------------------------------------------------------------- HOTA
-
-# Boxes are matched by the alignment of whole tracks. At each of 19 localisation thresholds, these
-# sums of a sequence add up over sequences: the number of true positives; and the sums, over the
-# true positives, of the overlap and of the association accuracy, recall and precision.
-
-#: The localisation thresholds alpha: 0.05, 0.1, ... 0.95.
-THRESHOLDS = np.arange(1, 20) / 20
-
-
 def _hota_sums(
     truth: Boxes, result: Boxes, overlaps: Overlaps, serial: np.ndarray
 ) -> dict[str, np.ndarray]:
@@ -290,45 +283,57 @@ def _hota_sums(
 
     `overlaps` are all overlaps above 0. Each frame is matched once for all thresholds, with the
     largest sum of overlaps, each multiplied by the alignment of target and identity over the
-    sequence. The sum ``assa`` is of TPA / (TPA + FNA + FPA), ``assre`` of TPA / (TPA + FNA), and
-    ``asspr`` of TPA / (TPA + FPA).
+    sequence. The sums add up over sequences: ``tp`` counts matches, ``loca`` sums overlaps,
+    ``assa`` sums TPA / (TPA + FNA + FPA), ``assre`` TPA / (TPA + FNA), ``asspr`` TPA / (TPA + FPA).
     """
-    box = overlaps.truth
-    row = overlaps.row
-    iou = overlaps.iou
-
-    # The distinct pairs of a target and an identity, with the numbers of boxes of both.
-    identities = int(result.code.max(initial=0)) + 1
-    pairs, pair = np.unique(truth.code[box] * identities + result.code[row], return_inverse=True)
-    target_boxes = np.bincount(truth.code)[pairs // identities]
-    identity_boxes = np.bincount(result.code)[pairs % identities]
-
-    # The alignment of each pair, a soft Jaccard index of the two tracks: an overlap counts by its
-    # proportion of all overlaps of the two boxes (Luiten et al. 2021).
-    of_both = np.bincount(box, iou, len(truth))[box] + np.bincount(row, iou, len(result))[row]
-    in_common = np.bincount(pair, iou / (of_both - iou), len(pairs))
-    alignment = in_common / (target_boxes + identity_boxes - in_common)
-    weighted = replace(overlaps, iou=alignment[pair] * iou)
-    matched = match(truth, result, weighted, serial, "previous-frame", keep=False)
-
+    tracks = _TrackPairs.from_overlaps(truth, result, overlaps)
+    aligned = replace(overlaps, iou=tracks.alignment(overlaps)[tracks.pair] * overlaps.iou)
+    matched = match(truth, result, aligned, serial, "previous-frame", keep=False)
+    is_match = matched[overlaps.truth] == overlaps.row
+    iou = overlaps.iou[is_match]
     # (matches,): how many thresholds the overlap of each match passes.
-    matches = np.flatnonzero(matched[box] == row)
-    passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou[matches], side="right")
+    passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou, side="right")
     levels = len(THRESHOLDS) + 1
     # (pairs with a match, thresholds): true positive associations.
-    matched_pairs, pair_of_match = np.unique(pair[matches], return_inverse=True)
+    pairs, pair_of_match = np.unique(tracks.pair[is_match], return_inverse=True)
     tpa = _at_thresholds(
-        np.bincount(pair_of_match * levels + passed, minlength=len(matched_pairs) * levels)
+        np.bincount(pair_of_match * levels + passed, minlength=len(pairs) * levels)
     )
-    target_boxes = target_boxes[matched_pairs, np.newaxis]
-    identity_boxes = identity_boxes[matched_pairs, np.newaxis]
+    target_boxes = tracks.target_boxes[pairs, np.newaxis]
+    identity_boxes = tracks.identity_boxes[pairs, np.newaxis]
     return {
         "tp": tpa.sum(axis=0),
         "assa": (tpa * (tpa / (target_boxes + identity_boxes - tpa))).sum(axis=0),
         "assre": (tpa * (tpa / target_boxes)).sum(axis=0),
         "asspr": (tpa * (tpa / identity_boxes)).sum(axis=0),
-        "loca": _at_thresholds(np.bincount(passed, iou[matches], levels))[0],
+        "loca": _at_thresholds(np.bincount(passed, iou, levels))[0],
     }
+
+
+class _TrackPairs(NamedTuple):
+    """The pairs of a target and an identity whose boxes overlap."""
+
+    pair: np.ndarray  # int64 (overlaps,): the pair of each overlap
+    target_boxes: np.ndarray  # int64 (pairs,): boxes of the target
+    identity_boxes: np.ndarray  # int64 (pairs,): boxes of the identity
+
+    @classmethod
+    def from_overlaps(cls, truth: Boxes, result: Boxes, overlaps: Overlaps) -> _TrackPairs:
+        identities = int(result.code.max(initial=0)) + 1
+        key = truth.code[overlaps.truth] * identities + result.code[overlaps.row]
+        distinct, pair = np.unique(key, return_inverse=True)
+        target_boxes = np.bincount(truth.code)[distinct // identities]
+        return cls(pair, target_boxes, np.bincount(result.code)[distinct % identities])
+
+    def alignment(self, overlaps: Overlaps) -> np.ndarray:
+        """Return the alignment of each pair, a soft Jaccard index of the two tracks.
+
+        An overlap counts by its proportion of all overlaps of the two boxes: Luiten et al. (2021).
+        """
+        iou, box, row = overlaps.iou, overlaps.truth, overlaps.row
+        of_both = np.bincount(box, iou)[box] + np.bincount(row, iou)[row]
+        in_common = np.bincount(self.pair, iou / (of_both - iou), len(self.target_boxes))
+        return in_common / (self.target_boxes + self.identity_boxes - in_common)
 
 
 def _at_thresholds(by_passed: np.ndarray) -> np.ndarray:

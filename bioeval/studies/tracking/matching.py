@@ -229,12 +229,11 @@ def _iou(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def serials(truth: Boxes, result: Boxes, camera: np.ndarray) -> np.ndarray:
-    """Return a number for each frame, by which consecutive frames differ by 1.
+    """Return a serial number for each frame, by which consecutive frames differ by 1.
 
-    Only frames with boxes of both sides are counted: nothing can be paired in any other frame, so
-    that it has the number of the frame before, and interrupts no pairing. A number is
-    skipped between two cameras, so that pairing ``"previous-frame"`` keeps nothing from one camera
-    to the next.
+    Nothing can be paired in a frame without boxes of both sides: it has the number of the frame
+    before, and interrupts no pairing. A number is skipped between two cameras, so that pairing
+    ``"previous-frame"`` keeps nothing from one camera to the next.
     """
     frames = len(camera)
     has_both_sides = (np.diff(truth.starts(frames)) > 0) & (np.diff(result.starts(frames)) > 0)
@@ -251,42 +250,45 @@ def match(
 ) -> np.ndarray:
     """Return the result box of each ground-truth box, or -1.
 
-    With the pairing ``"last-known"``, a target's last pairing is kept, however old, if both are
-    present and overlap; then as many boxes as possible are matched, with the largest sum of
-    overlaps. With ``"previous-frame"``, only pairings of the frame before are kept; then boxes are
-    matched with the largest sum of overlaps. Without `keep`, no earlier pairing is kept.
+    - pairing ``"last-known"``: a target's last pairing is kept, however old, if both are present
+      and overlap; then as many boxes as possible are matched, with the largest sum of overlaps
+    - pairing ``"previous-frame"``: only pairings of the frame before are kept; then boxes are
+      matched with the largest sum of overlaps
+    - without `keep`: no earlier pairing is kept
     """
-    frames = len(serial)
-    box = overlaps.truth.tolist()
-    row = overlaps.row.tolist()
-    iou = overlaps.iou.tolist()
+    box_of = overlaps.truth.tolist()
+    row_of = overlaps.row.tolist()
+    iou_of = overlaps.iou.tolist()
     target = truth.code.tolist()
     identity = result.code.tolist()
-    start = overlaps.start[truth.starts(frames)].tolist()
+    first_overlap = overlaps.start[truth.starts(len(serial))].tolist()
     matches: dict[int, int] = {}
-    # The last identity of each target, and the number of its frame.
+    # The last identity of each target, and the serial number of its frame.
     last: dict[int, tuple[int, int]] = {}
-    for frame, number in enumerate(serial.tolist()):
-        candidates = list(range(start[frame], start[frame + 1]))
+    for frame, serial_of_frame in enumerate(serial.tolist()):
+        candidates = list(range(first_overlap[frame], first_overlap[frame + 1]))
         used_rows = set[int]()
         pairs: list[tuple[int, int]] = []
         if keep:
             for k in candidates:
-                last_identity, last_number = last.get(target[box[k]], (-1, -1))
-                is_recent = pairing == "last-known" or last_number >= number - 1
-                if is_recent and last_identity == identity[row[k]] and row[k] not in used_rows:
-                    pairs.append((box[k], row[k]))
-                    used_rows.add(row[k])
+                box, row = box_of[k], row_of[k]
+                last_identity, last_serial = last.get(target[box], (-1, -1))
+                is_recent = pairing == "last-known" or last_serial >= serial_of_frame - 1
+                if is_recent and last_identity == identity[row] and row not in used_rows:
+                    pairs.append((box, row))
+                    used_rows.add(row)
             kept = dict(pairs)
-            candidates = [k for k in candidates if box[k] not in kept and row[k] not in used_rows]
+            candidates = [
+                k for k in candidates if box_of[k] not in kept and row_of[k] not in used_rows
+            ]
         pairs += _assign(
-            [box[k] for k in candidates],
-            [row[k] for k in candidates],
-            [iou[k] for k in candidates],
+            [box_of[k] for k in candidates],
+            [row_of[k] for k in candidates],
+            [iou_of[k] for k in candidates],
             pairing == "last-known",
         )
         matches.update(pairs)
-        last.update((target[i], (identity[j], number)) for i, j in pairs)
+        last.update((target[box], (identity[row], serial_of_frame)) for box, row in pairs)
     matched = np.full(len(truth), -1, dtype=np.int64)
     matched[list(matches)] = list(matches.values())
     return matched

@@ -50,7 +50,7 @@ from bioeval.studies.tracking.measures import (
     values_of,
 )
 
-#: The variables of each sequence that short tables show.
+#: The measures and counts of each sequence that short tables show.
 _SHOWN_OF_SEQUENCES = ("mota", "idf1", "hota", "idsw")
 
 
@@ -174,11 +174,15 @@ def tracking(
     Parameters
     ----------
     truth, result : path, array of shape (n, 6) or more, or mapping of str to either
-        A file of rows ``frame, id, left, top, width, height`` (in pixels; further columns as in
-        the MOTChallenge format, commas or blanks, plain or gzip); an array of such rows, or a table
-        of pandas with columns of these names or motmetrics', in any order; a folder of sequences
-        (``<sequence>/gt/gt.txt`` with ``<sequence>/seqinfo.ini``, or ``<sequence>.txt``; results as
-        ``<sequence>.txt``, or in a folder ``data``); or files and arrays by the names of sequences.
+        Rows ``frame, id, left, top, width, height`` in pixels, with further columns as in the
+        MOTChallenge format:
+
+        - a file with commas or blanks, plain or gzip
+        - an array, or a table of pandas with columns of these names or motmetrics', in any order
+        - a folder of sequences: ``<sequence>/gt/gt.txt`` with ``<sequence>/seqinfo.ini``, or
+          ``<sequence>.txt``; results as ``<sequence>.txt``, or in a folder ``data``
+        - files and arrays by the names of sequences
+
         The results of several trackers by their names, ``{"A": result, "B": result}``, are compared
         on the sequences that all of them have.
     iou : float, in (0, 1]
@@ -188,24 +192,28 @@ def tracking(
         ``seqinfo.ini``, else the number of frames with rows in either file, ignored rows included.
     pairing : {"last-known", "previous-frame"}
         Earlier pairings that are kept: each target's last, or the last frame's. ``"last-known"``:
-        each target's last one, however long ago (Bernardin and Stiefelhagen; py-motmetrics).
-        ``"previous-frame"``: only those of the frame before (MOT16; TrackEval).
+        each target's last, however long ago (Bernardin and Stiefelhagen; py-motmetrics).
+        ``"previous-frame"``: only the pairings of the frame before (MOT16; TrackEval).
     mostly_tracked : {"at-least", "more-than"}
         Count a target tracked in exactly 80 % of its frames as mostly tracked, or not.
     ignored : {"motchallenge", "mot20", "remove", "count"}
         Result boxes on ignored ground truth: removed on distractors alone, all removed, or all
-        counted. Ignored is flag 0, or another class than those evaluated. ``"motchallenge"``:
-        those on distractors (classes 2, 7, 8, 12; for ``"mot20"`` 6 too) are removed, others are
-        false positives. ``"remove"``: all are removed. ``"count"``: all are false positives.
+        counted. Ground truth is ignored if its flag is 0, or its class is not evaluated.
+
+        - ``"motchallenge"``: boxes on distractors (classes 2, 7, 8 and 12) are removed, others are
+          false positives
+        - ``"mot20"``: likewise, and class 6 is a distractor
+        - ``"remove"``: all are removed; ``"count"``: all are false positives
     columns : {"motchallenge", "cityflow"}
         Columns of the rows. ``"cityflow"`` is ``camera, id, frame, left, top, width, height``: the
         cameras of a sequence share identities.
     classes : sequence of int, optional
         Classes of the ground truth to evaluate, by their numbers in column 8. Boxes of others are
         ignored ground truth. Default: 1, or all where `ignored` is ``"remove"`` or ``"count"``.
-        Rows of ten columns or more have classes if column 8 has whole numbers and column 9 a
-        visibility from 0 to 1 everywhere, else world coordinates (MOTChallenge 2015); with
-        `classes`, column 8 is a class always.
+
+        With `classes`, column 8 is always a class. Without, rows of ten columns or more have
+        classes if column 8 has whole numbers and column 9 a visibility from 0 to 1 everywhere, else
+        world coordinates (MOTChallenge 2015).
     interval : {"sequence-jackknife"} or IntervalMethod, optional
         Add confidence intervals over sequences, from 12 sequences on. Measures of all sequences
         together have Student's intervals by the jackknife, on logits for measures between 0 and 1.
@@ -249,17 +257,19 @@ def tracking(
 
     Notes
     -----
-    ``mota = 1 - (fn + fp + idsw) / truth_boxes``; ``motp`` is the mean overlap of the matches and
-    ``motp_distance`` the mean of 1 - overlap; ``far = (fn + fp + idsw) / frames``; ``idf1 =
-    2 idtp / (2 idtp + idfp + idfn)``; ``hota`` is the mean over 19 localisation thresholds of
-    ``sqrt(DetA * AssA)``, and has a matching of its own, by the alignment of whole tracks.
-    ``docs/tracking.md`` has every definition.
+    - ``mota = 1 - (fn + fp + idsw) / truth_boxes``
+    - ``motp`` is the mean overlap of the matches, ``motp_distance`` the mean of 1 - overlap
+    - ``far = (fn + fp + idsw) / frames``
+    - ``idf1 = 2 idtp / (2 idtp + idfp + idfn)``
+    - ``hota`` is the mean over 19 localisation thresholds of ``sqrt(DetA * AssA)``, and has a
+      matching of its own, by the alignment of whole tracks
 
-    The error of a difference of two trackers is that of the jackknife, one sequence left out of
-    both. Limits are Student's, with degrees of freedom after Satterthwaite, and hold for all pairs
-    together (Bonferroni); tests are adjusted for the number of pairs (Holm). Two trackers that have
-    another value in fewer than six sequences are not compared. Measures are not adjusted for
-    their number.
+    ``docs/tracking.md`` has every definition. Of two trackers:
+
+    - The error of a difference is by the jackknife: a sequence is left out of both.
+    - Limits are Student's, with degrees of freedom after Satterthwaite, and hold for all pairs
+      together (Bonferroni). Tests are adjusted for the number of pairs (Holm), not of measures.
+    - Trackers whose values differ in fewer than six sequences are not compared.
 
     References
     ----------

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 #: The side of the comparisons that templates are on.
 Role = Literal["both", "probe", "gallery"]
 
-
 #: Two embeddings of one template may differ by rounding errors; if they differ by more than this
 #: fraction of their length, they come from different states of a model.
 ROUNDING = 0.05
@@ -109,10 +108,10 @@ class Meter:
 
     Notes
     -----
-    The memory is that of the embeddings in the dtype in which they are given: float16 stays
-    float16. They are brought into the order of their `index`: if it is the position in the data
-    set, the numbers are those of the data set in its order, to the last bit. Without an index the
-    order is that in which they come.
+    - Embeddings are kept in the dtype in which they are given: float16 stays float16.
+    - Templates are brought into the order of their `index`. If it is the position in the data set,
+      the numbers are those of the data set in its order, to the last bit. Without an index,
+      templates stay in the order in which they come.
 
     Examples
     --------
@@ -314,15 +313,24 @@ def _joined(batches: Sequence[_Batch]) -> _Batch:
         _integers_or_texts(as_names(concatenated(names))), return_index=True, return_inverse=True
     )
     name = name.reshape(-1)
-    original = first_of_name[name]
+    _require_same_templates(embeddings, [labels, *meta.values()], index[name], first_of_name[name])
+    meta = {name: column[first_of_name] for name, column in meta.items()}
+    return _Batch(embeddings[first_of_name], labels[first_of_name], meta, index)
 
-    # Repeated templates must have the labels, metadata and embeddings of the original ones.
-    for column in (labels, *meta.values()):
+
+def _require_same_templates(
+    embeddings: np.ndarray, columns: Sequence[np.ndarray], names: np.ndarray, original: np.ndarray
+) -> None:
+    """Refuse a repeated template with other labels, metadata or embedding than its original.
+
+    `names` has the name of each template, and `original` the index of the first of this name.
+    """
+    for column in columns:
         are_missing = missing_values(column) & missing_values(column[original])
         differs = (column != column[original]) & ~are_missing
         if differs.any():
             raise DataError(
-                f"template {index[name[np.argmax(differs)]].item()!r} of the index was given "
+                f"template {names[np.argmax(differs)].item()!r} of the index was given "
                 "twice, with different labels or metadata; expected one name for each template"
             )
     repeated = np.flatnonzero(original != np.arange(len(original)))
@@ -332,11 +340,9 @@ def _joined(batches: Sequence[_Batch]) -> _Batch:
     distance = np.linalg.norm(vectors - original_vectors, axis=1)
     if (differs := distance > ROUNDING * np.linalg.norm(original_vectors, axis=1)).any():
         raise DataError(
-            f"template {index[name[repeated[np.argmax(differs)]]].item()!r} of the index was given "
+            f"template {names[repeated[np.argmax(differs)]].item()!r} of the index was given "
             "twice, with different embeddings; call reset() before templates of another model"
         )
-    meta = {name: column[first_of_name] for name, column in meta.items()}
-    return _Batch(embeddings[first_of_name], labels[first_of_name], meta, index)
 
 
 def _integers_or_texts(names: Any) -> np.ndarray:

@@ -159,11 +159,10 @@ class Rate:
     def judged(self, confidence: float) -> Judged | None:
         """Return the limits of the rate; None with fewer people than `FEWEST`.
 
-        A person is left out wherever they try or are claimed. If no person does both, or there are
-        genuine claims alone, only people who try are left out.
+        A person is left out of both sides: wherever they try, and wherever they are claimed. Only
+        people who try are left out if nobody does both, or if all claims are genuine.
         """
-        is_impostor = self.probing != self.claimed
-        is_one_side = not is_impostor.any() or self.fixed_gallery
+        is_one_side = not (self.probing != self.claimed).any() or self.fixed_gallery
         sides = [self.probing] if is_one_side else [self.probing, self.claimed]
         people, person = np.unique(np.concatenate(sides), return_inverse=True)
         if len(people) < FEWEST:
@@ -181,8 +180,8 @@ class Rate:
     def _without_each(self, person: np.ndarray, sides: int) -> np.ndarray:
         """Return the rate, and the rate without each person, (1 + people,).
 
-        `person` is the position of a person in the result for each pair, side after side,
-        (sides * pairs,): all claims of a pair leave with the person of either side.
+        `person` is the index of the person of each pair, side after side, (sides * pairs,): all
+        claims of a pair leave with the person of either side.
         """
         sums = np.bincount(person, np.tile(self.claims * self.value, sides))
         claims = np.bincount(person, np.tile(self.claims, sides))

@@ -37,6 +37,7 @@ from bioeval.showing.messages import warns_of_doubts
 from bioeval.studies.thresholds.judged_threshold import rates_at
 from bioeval.studies.tries.pools import Pools
 
+# The largest number of tries at a claim.
 _MOST_TRIES = 10**12
 
 _LOGGED = "of the visits as they are, accepted if one of their tries is"
@@ -97,10 +98,15 @@ def tries(
     Returns
     -------
     xarray.Dataset
-        Over ``tries``: ``far frr`` with ``far_low far_high frr_low frr_high``, limits by people;
-        ``genuine_attempts impostor_attempts``, the claims that count, and ``genuine_pairs_left_out
-        impostor_pairs_left_out``, pairs of a person and a claimed person with fewer tries. Scalars:
-        ``threshold``, and ``far_logged frr_logged``, the rates of the visits as they are.
+        Over ``tries``:
+
+        - ``far`` and ``frr``, with limits by people, ``_low`` and ``_high``
+        - ``genuine_attempts`` and ``impostor_attempts``: the claims that count
+        - ``genuine_pairs_left_out`` and ``impostor_pairs_left_out``: pairs of a person and a
+          claimed person with fewer tries
+
+        Scalars: ``threshold``, and ``far_logged`` and ``frr_logged``, the rates of the visits as
+        they are.
 
     Raises
     ------
@@ -109,15 +115,15 @@ def tries(
 
     Notes
     -----
-    The tries of all visits of a person with a claimed person are pooled; the scores of a try are
-    fused over the templates. If ``r`` of ``n`` tries are rejected, ``1 - C(r, k) / C(n, k)`` of the
-    choices of ``k`` tries have an accepted try. Each claim counts once, with the value of its pair
-    of people. The limits on either side are the limits of :func:`check_promise`
-    (``docs/uncertainty.md``). Tries of unknown people are left out. If visits end at the first
-    accepted try, FRR is estimated too small, by a fifth to a third in simulations
-    (``docs/choose-threshold.md``). Tries are treated as exchangeable. Where they are not, because a
-    person learns within a visit or a camera is blinded for all of its tries, several tries help
-    less than pooled tries do.
+    - The tries of all visits of a person with a claimed person are pooled; the scores of a try are
+      fused over the templates. Tries of unknown people are left out.
+    - If ``r`` of ``n`` tries are rejected, ``1 - C(r, k) / C(n, k)`` of the choices of ``k`` tries
+      have an accepted try. Each claim counts once, with the value of its pair of people.
+    - The limits on either side are the limits of :func:`check_promise` (``docs/uncertainty.md``).
+    - If visits end at the first accepted try, FRR is estimated too small, by a fifth to a third in
+      simulations (``docs/choose-threshold.md``).
+    - Tries are treated as exchangeable. Where they are not, because a person learns within a visit
+      or a camera is blinded for all of its tries, several tries help less than pooled tries do.
 
     Examples
     --------

@@ -18,13 +18,13 @@ from bioeval.scores.codes import Codes, column_codes
 from bioeval.scores.matrix import Scores
 from bioeval.studies.zoo.kernel import permuted_products
 
-# With fewer subjects there is no test.
+#: With fewer subjects there is no test.
 LEAST_SUBJECTS = 8
 
-# A stratum of permuted subjects has at least this number of subjects.
+#: A stratum of permuted subjects has at least this number of subjects.
 LEAST_TOGETHER = 4
 
-# Number of groups into which the opponents of wolves and lambs are divided at random.
+#: Number of groups into which the opponents of wolves and lambs are divided at random.
 GROUPS = 16
 
 
@@ -53,22 +53,12 @@ def draw_halves(scores: Scores, person: Codes, stream: Stream) -> Halves:
     Whole sessions are drawn where the data have a metadata column ``session``. A template or
     session on both sides is in the same half on both sides; otherwise the sides are drawn apart.
     """
-    sessions = sessions_of(scores)
     probes = len(person.probe)
     subjects = len(person.values)
-    # Sessions are drawn; a template without a known session is a session of its own.
-    ids = np.concatenate([scores.probe_ids, scores.gallery_ids]) + len(sessions.values)
-    session = np.concatenate([sessions.probe, sessions.gallery])
-    session = np.where(session < 0, ids, session)
     owner = np.concatenate([person.probe, person.gallery])
+    session = _session_of_template(scores)
+    pool_of_template = _pool_of_template(owner, session, probes)
     span = 1 + int(session.max(initial=0))
-    key = owner * span + session
-    is_on_both_sides = np.zeros(subjects, dtype=bool)
-    is_on_both_sides[np.intersect1d(key[:probes], key[probes:]) // span] = True
-    # A pool has all sessions of a subject; a subject without a session on both sides has two pools,
-    # one of each side.
-    pool_of_template = 2 * owner
-    pool_of_template[:probes] += ~is_on_both_sides[person.probe]
     unit, unit_of_template = np.unique(pool_of_template * span + session, return_inverse=True)
     pool = unit // span
     # In random order, the sessions of a pool belong to the halves in turn.
@@ -79,6 +69,31 @@ def draw_halves(scores: Scores, person: Codes, stream: Stream) -> Halves:
     group[np.argsort(stream.uniforms(subjects), kind="stable")] = np.arange(subjects) % GROUPS
     of_probe, of_gallery = np.split(half[unit_of_template.reshape(-1)], [probes])
     return Halves(of_probe, of_gallery, group)
+
+
+def _session_of_template(scores: Scores) -> np.ndarray:
+    """Return the session of each probe, then of each gallery template.
+
+    A template without a known session is a session of its own.
+    """
+    sessions = sessions_of(scores)
+    ids = np.concatenate([scores.probe_ids, scores.gallery_ids]) + len(sessions.values)
+    session = np.concatenate([sessions.probe, sessions.gallery])
+    return np.where(session < 0, ids, session)
+
+
+def _pool_of_template(owner: np.ndarray, session: np.ndarray, probes: int) -> np.ndarray:
+    """Return the pool of each template, from its subject and its session; `probes` come first.
+
+    The sessions of a pool are drawn together. A subject with a session on both sides has one
+    pool, another subject has one of each side.
+    """
+    span = 1 + int(session.max(initial=0))
+    key = owner * span + session
+    on_both_sides = np.intersect1d(key[:probes], key[probes:]) // span
+    pool = 2 * owner
+    pool[:probes] += ~np.isin(owner[:probes], on_both_sides)
+    return pool
 
 
 def sessions_of(scores: Scores) -> Codes:
@@ -116,11 +131,13 @@ def opponents_test(
 ) -> HalvesTest:
     """Test products of the means of two halves against groups, shape (subjects, 2, groups).
 
-    The statistic is the sum, over subjects, of the products of the mean of the first half against
-    one group and the mean of the second half against a *different* group: they share no template
-    and no opponent. A replicate adds the two reasons why it varies. Some templates happen to be
-    near to everyone: second halves are permuted among subjects with second halves of one `size`.
-    Some opponents happen to be near to some subjects: the signs of the groups change at random.
+    The statistic is a sum over subjects: products of the mean of the first half against one group
+    and the mean of the second half against a *different* group, which share no template and no
+    opponent. It varies for two reasons, and a replicate adds both:
+
+    - Some templates happen to be near to everyone: second halves are permuted among subjects with
+      second halves of one `size`.
+    - Some opponents happen to be near to some subjects: the signs of the groups change at random.
     """
     has_both_halves = ~np.isnan(means).all(axis=2).any(axis=1)
     if has_both_halves.sum() < LEAST_SUBJECTS:
@@ -152,8 +169,8 @@ def opponents_test(
 def _strata(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the subjects in order of their sizes, and where each stratum of this order ends.
 
-    A stratum is one size; with fewer than `LEAST_TOGETHER` subjects it is joined with the next
-    stratum, and the last one with the stratum before it.
+    A stratum is one size. A stratum of fewer than `LEAST_TOGETHER` subjects is joined with the
+    next, and the last one with the stratum before it.
     """
     ends = [0]
     for end in np.cumsum(np.unique(size, return_counts=True)[1]).tolist():

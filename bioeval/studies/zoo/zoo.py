@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -117,17 +117,18 @@ def zoo(
 
     Notes
     -----
-    A genuine attempt counts for its subject. An impostor attempt counts for the subject of its
-    probe (the wolf's side) and for the subject that it claims (the lamb's side). Animals: Yager and
-    Dunstone (2010), "The biometric menagerie", IEEE TPAMI 32(2): doves are best by genuine and
-    impostor mean, worms worst by both, chameleons best by the genuine and worst by the impostor
-    mean, phantoms the reverse. Goats, lambs and wolves: Doddington and others (1998), "Sheep,
-    goats, lambs and wolves", ICSLP, whose test takes all scores as independent. The tests here
-    compare means over two halves of each subject's templates, drawn at random, that have no
-    template in common: without differences between subjects they are independent. Subjects are
-    permuted among those whose second halves are of one size, which makes the test of goats exact.
-    Halves are whole sessions where there is a metadata column ``session``. ``docs/who-fails.md``
-    has the measured level and power.
+    - A genuine attempt counts for its subject. An impostor attempt counts for the subject of its
+      probe (the wolf's side) and for the subject that it claims (the lamb's side).
+    - Animals: Yager and Dunstone (2010), "The biometric menagerie", IEEE TPAMI 32(2). Doves are
+      best by genuine and impostor mean, worms worst by both, chameleons best by the genuine and
+      worst by the impostor mean, phantoms the reverse.
+    - Goats, lambs and wolves: Doddington and others (1998), "Sheep, goats, lambs and wolves",
+      ICSLP, whose test takes all scores as independent.
+    - The tests here compare means over two halves of each subject's templates (whole sessions, if
+      there is a metadata column ``session``), drawn at random. The halves have no template in
+      common: if subjects do not differ, the means are independent.
+    - Subjects are permuted among those whose second halves are of one size, which makes the test of
+      goats exact. ``docs/who-fails.md`` has the measured level and power.
 
     Examples
     --------
@@ -163,18 +164,18 @@ def zoo(
     if "session" in scores.probe_meta and not excludes_same(scores, "session"):
         messages += unknown_notes(sessions_of(scores), "session")
     means = _means(attempts)
-    if means["non_finite"]:
-        messages.append(Message("infinite-scores-left-out", attempts=means["non_finite"]))
+    if means.infinite:
+        messages.append(Message("infinite-scores-left-out", attempts=means.infinite))
 
     # The result. Distractors and junk have the last codes: they are opponents, but no subjects.
     people = int(np.count_nonzero(~codes.no_person[present]))
-    numbers = {
+    variables = {
         **chosen.in_units(scores.kind),
-        **{name: to_user(x, scores.kind) if "mean" in name else x for name, x in means.items()},
+        **means.variables(scores.kind),
+        **_errors(attempts, people),
+        **_animals(means, quantile),
+        **tests,
     }
-    variables = {name: (("subject",), x) if np.ndim(x) else x for name, x in numbers.items()}
-    variables |= _errors(attempts, people)
-    variables |= _animals(means["genuine_mean"], means["impostor_mean"], quantile)
     coordinates = {
         "subject": _integers_or_texts(person),
         "error": np.array(ERRORS),
@@ -182,7 +183,7 @@ def zoo(
         "test": np.array(TESTED),
     }
     attrs = about_attrs(Provenance.from_scores(scores), "zoo", "zoo", messages)
-    ds = dataset(variables | tests, ZOO, coordinates, attrs).isel(subject=slice(people))
+    ds = dataset(variables, ZOO, coordinates, attrs).isel(subject=slice(people))
     settings = {
         **rule.attrs(),
         "quantile": float(quantile),
@@ -205,37 +206,50 @@ def _messages_on_threshold(
     return beyond_scores(to_user(distance, kind), float(far), float(frr))
 
 
-def _means(attempts: ZooAttempts) -> dict[str, Any]:
-    genuine = attempts.genuine
-    as_probe = attempts.as_probe
-    as_claimed = attempts.as_claimed
+class _Means(NamedTuple):
+    """The mean finite distances of each subject, (subjects,); NaN without an attempt."""
+
+    genuine: np.ndarray
+    as_probe: np.ndarray
+    as_claimed: np.ndarray
+    impostor: np.ndarray  # in both roles
+    infinite: int  # number of attempts with an infinite score, which are left out
+
+    def variables(self, kind: Kind) -> Variables:
+        genuine, as_probe, as_claimed, impostor = (to_user(x, kind) for x in self[:4])
+        return variables_over(
+            ("subject",),
+            genuine_mean=genuine,
+            impostor_mean_as_probe=as_probe,
+            impostor_mean_as_claimed=as_claimed,
+            impostor_mean=impostor,
+        ) | {"non_finite": self.infinite}
+
+
+def _means(attempts: ZooAttempts) -> _Means:
+    genuine, as_probe, as_claimed = attempts
     subjects = len(as_probe.attempts)
     finite = np.isfinite(genuine.distance)
     person = genuine.person[finite]
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = {
-            "genuine_mean": np.bincount(person, genuine.distance[finite], subjects),
-            "impostor_mean_as_probe": as_probe.sums.sum(axis=(1, 2)),
-            "impostor_mean_as_claimed": as_claimed.sums.sum(axis=(1, 2)),
-        }
+        sums = [
+            np.bincount(person, genuine.distance[finite], subjects),
+            as_probe.sums.sum(axis=(1, 2)),
+            as_claimed.sums.sum(axis=(1, 2)),
+        ]
         # An impostor attempt counts for the subject of its probe and for the claimed subject.
-        sums["impostor_mean"] = sums["impostor_mean_as_probe"] + sums["impostor_mean_as_claimed"]
-    if not all(np.isfinite(x).all() for x in sums.values()):
+        sums.append(sums[1] + sums[2])
+    if not all(np.isfinite(x).all() for x in sums):
         raise DataError(
             "the scores are too large to be averaged: their sum exceeds the largest float64; "
             "divide all scores by a constant"
         )
     probing = as_probe.finite.sum(axis=(1, 2))
     claimed = as_claimed.finite.sum(axis=(1, 2))
-    counts = {
-        "genuine_mean": np.bincount(person, minlength=subjects),
-        "impostor_mean_as_probe": probing,
-        "impostor_mean_as_claimed": claimed,
-        "impostor_mean": probing + claimed,
-    }
-    means = {name: ratio(x, counts[name]) for name, x in sums.items()}
+    counts = [np.bincount(person, minlength=subjects), probing, claimed, probing + claimed]
     infinite = int((~finite).sum() + (as_probe.attempts - probing).sum())
-    return {**means, "non_finite": infinite}
+    of_genuine, of_probe, of_claimed, of_both_roles = map(ratio, sums, counts)
+    return _Means(of_genuine, of_probe, of_claimed, of_both_roles, infinite)
 
 
 def _errors(attempts: ZooAttempts, people: int) -> Variables:
@@ -288,15 +302,15 @@ def fewest_with_half(counts: np.ndarray) -> int:
     return int(np.searchsorted(2 * sums, sums[-1]) + 1) if sums[-1] else 0
 
 
-def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: float) -> Variables:
+def _animals(means: _Means, quantile: float) -> Variables:
     # The best and the worst subjects, by the genuine mean and by the impostor mean.
-    subjects = np.flatnonzero(~np.isnan(genuine_mean) & ~np.isnan(impostor_mean))
+    subjects = np.flatnonzero(~np.isnan(means.genuine) & ~np.isnan(means.impostor))
     best = number_of_best(quantile, len(subjects))
     by_mean = []
-    for distance in (genuine_mean[subjects], -impostor_mean[subjects]):
+    for distance in (means.genuine[subjects], -means.impostor[subjects]):
         order = subjects[np.argsort(distance, kind="stable")]
         by_mean.append({"best": order[:best], "worst": order[len(subjects) - best :]})
-    animal_of_subject = np.full(len(genuine_mean), NO_ANIMAL, dtype="<U9")
+    animal_of_subject = np.full(len(means.genuine), NO_ANIMAL, dtype="<U9")
     for animal, (by_genuine, by_impostor) in ANIMALS.items():
         members = np.intersect1d(by_mean[0][by_genuine], by_mean[1][by_impostor])
         animal_of_subject[members] = animal
@@ -380,7 +394,7 @@ def _integers_or_texts(person: Codes) -> np.ndarray:
 # The attempts by subject are counted in one pass. Memory is of the size of the subjects and of the
 # genuine and the accepted attempts.
 
-# Number of columns that one thread adds up, about.
+# About this number of columns is added up by one thread.
 PIECE = 1024
 
 
@@ -436,56 +450,39 @@ def attempts_by_subject(
 
     `threshold` is a distance; NaN accepts nothing.
     """
-    # The person of each row and of each column, and the half of each column: blocks have the
-    # gallery in the order of its subjects.
+    # Blocks have the gallery in the order of its subjects.
     order = scores.gallery_order.columns[0]
-    probe = person.probe
     claimed = person.gallery[order]
-    half_of_column = halves.gallery[order]
-    group_of_row = halves.group[probe]
-    group_of_column = halves.group[claimed]
-    threshold = float(among_distances(scores, threshold))
-    rows_of_matrix, columns_of_matrix = scores.shape
-    pieces = -(-columns_of_matrix // PIECE)
-
-    # What the loop over blocks collects; for the sums, see `add_scores`.
     subjects = len(person.values)
+    probes = _Side(person.probe, halves.probe, halves.group[person.probe], subjects, order="C")
+    templates = _Side(claimed, halves.gallery[order], halves.group[claimed], subjects, order="F")
+    threshold = float(among_distances(scores, threshold))
+    columns = scores.shape[1]
+    pieces = -(-columns // PIECE)
     genuine_of_blocks = []
-    accepted_as_probe, accepted_as_claimed = np.zeros((2, subjects), dtype=np.int64)
-    row_sums = np.zeros((rows_of_matrix, GROUPS))
-    row_lacking = np.zeros((rows_of_matrix, GROUPS + 1), dtype=np.int64)
-    column_sums = np.zeros((GROUPS, columns_of_matrix))
-    column_lacking = np.zeros((GROUPS + 1, columns_of_matrix), dtype=np.int64)
-
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         for block in blocks_of(scores):
             rows = block.probes
             row, column, value = block.genuine()
             half = halves.probe[row]
             half[half != halves.gallery[column]] = -1
-            genuine_of_blocks.append((value, probe[row], half))
+            genuine_of_blocks.append((value, person.probe[row], half))
 
             distances = block.impostors().values
             accepted_cells = np.flatnonzero(is_accepted(distances, threshold))
-            row, column = np.divmod(accepted_cells, columns_of_matrix)
-            accepted_as_probe += np.bincount(probe[rows][row], minlength=subjects)
-            accepted_as_claimed += np.bincount(claimed[column], minlength=subjects)
-
+            row, column = np.divmod(accepted_cells, columns)
+            probes.count_accepted(np.arange(len(probes.person))[rows][row])
+            templates.count_accepted(column)
             if block.rejected:
                 distances = farthest(distances)
             sums = np.zeros((pieces, len(distances), GROUPS))
             lacking = np.zeros((pieces, len(distances), GROUPS + 1), dtype=np.int64)
-            groups = group_of_row[rows], group_of_column
-            add_scores(distances, *groups, sums, lacking, column_sums, column_lacking)
-            row_sums[rows] = sums.sum(axis=0)
-            row_lacking[rows] = lacking.sum(axis=0)
-        as_probe = _by_subject(
-            row_sums, row_lacking, group_of_column, accepted_as_probe, probe, halves.probe
-        )
-        as_claimed = _by_subject(
-            *(column_sums.T, column_lacking.T, group_of_row),
-            *(accepted_as_claimed, claimed, half_of_column),
-        )
+            groups = probes.group[rows], templates.group
+            add_scores(distances, *groups, sums, lacking, templates.sums.T, templates.lacking.T)
+            probes.sums[rows] = sums.sum(axis=0)
+            probes.lacking[rows] = lacking.sum(axis=0)
+        as_probe = probes.impostors(templates.group)
+        as_claimed = templates.impostors(probes.group)
 
     # The genuine attempts in increasing order: sums do not depend on the order of the templates.
     distance, owner, half = map(np.concatenate, zip(*genuine_of_blocks, strict=True))
@@ -499,31 +496,47 @@ def attempts_by_subject(
     return ZooAttempts(genuine, as_probe, as_claimed)
 
 
-def _by_subject(
-    sums: np.ndarray,
-    lacking: np.ndarray,
-    group_of_opponent: np.ndarray,
-    accepted: np.ndarray,
-    person: np.ndarray,
-    half: np.ndarray,
-) -> Impostors:
-    """Return the impostor attempts of each subject, added up over its rows (or its columns).
+class _Side:
+    """The impostor attempts of each template of one side, as a pass over the scores adds them up.
 
-    - `sums` (rows, GROUPS): sums of the scores of each row against each group of opponents
-    - `lacking` (rows, GROUPS + 1): numbers of scores that are not finite, by group, and of infinite
-      scores
-    - `group_of_opponent` (columns,): the group of the subject of each column
-    - `accepted` (subjects,): false accepts
-    - `person`, `half` (rows,): the subject of each row, and the half of its template
+    Attributes
+    ----------
+    person, half, group : int64 (templates,)
+        The subject of each template, the half of the template, and the group of the subject.
+    accepted : int64 (subjects,)
+        False accepts.
+    sums : float64 (templates, GROUPS)
+        Sums of the finite scores against each group of opponents.
+    lacking : int64 (templates, GROUPS + 1)
+        Numbers of scores that are not finite, by group, and of infinite scores.
     """
-    subjects = len(accepted)
-    sums_of_halves = np.zeros((subjects, 2, GROUPS))
-    finite = np.zeros((subjects, 2, GROUPS), dtype=np.int64)
-    infinite = np.zeros(subjects, dtype=np.int64)
-    group_sizes = np.bincount(group_of_opponent, minlength=GROUPS)
-    np.add.at(sums_of_halves, (person, half), sums)
-    np.add.at(finite, (person, half), group_sizes - lacking[:, :GROUPS])
-    np.add.at(infinite, person, lacking[:, GROUPS])
-    attempts = finite.sum(axis=(1, 2)) + infinite
-    second_half_sizes = np.bincount(person[half == 1], minlength=subjects)
-    return Impostors(attempts, accepted, second_half_sizes, sums_of_halves, finite)
+
+    def __init__(
+        self,
+        person: np.ndarray,
+        half: np.ndarray,
+        group: np.ndarray,
+        subjects: int,
+        order: Literal["C", "F"],
+    ):
+        self.person, self.half, self.group = person, half, group
+        self.accepted = np.zeros(subjects, dtype=np.int64)
+        self.sums = np.zeros((len(person), GROUPS), order=order)
+        self.lacking = np.zeros((len(person), GROUPS + 1), dtype=np.int64, order=order)
+
+    def count_accepted(self, template: np.ndarray) -> None:
+        self.accepted += np.bincount(self.person[template], minlength=len(self.accepted))
+
+    def impostors(self, group_of_opponent: np.ndarray) -> Impostors:
+        """Return the attempts of each subject against the groups of the other side's templates."""
+        subjects = len(self.accepted)
+        sums = np.zeros((subjects, 2, GROUPS))
+        finite = np.zeros((subjects, 2, GROUPS), dtype=np.int64)
+        infinite = np.zeros(subjects, dtype=np.int64)
+        group_sizes = np.bincount(group_of_opponent, minlength=GROUPS)
+        np.add.at(sums, (self.person, self.half), self.sums)
+        np.add.at(finite, (self.person, self.half), group_sizes - self.lacking[:, :GROUPS])
+        np.add.at(infinite, self.person, self.lacking[:, GROUPS])
+        attempts = finite.sum(axis=(1, 2)) + infinite
+        second_half_sizes = np.bincount(self.person[self.half == 1], minlength=subjects)
+        return Impostors(attempts, self.accepted, second_half_sizes, sums, finite)
