@@ -105,7 +105,7 @@ def pad_command(
     """
     from bioeval.cli.running import Extras
     from bioeval.studies.attacks.pad import pad
-    from bioeval.studies.attacks.presentations import read_presentations
+    from bioeval.studies.attacks.presentation_lists import read_presentations
 
     limits, listed = run.interval(interval), read_presentations(data, key)
     kinds, train_set = {kind, listed.kind}, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -52,19 +53,12 @@ _INTERVAL_FOR = {
     ("subjects", "instrument"): "new people, and new instruments of these species",
 }
 
+_error_rate = partial(Variable, units="proportion", direction="smaller")
 _BY_SPECIES = ": of a species; of all (pooled); the largest of a species (largest)"
 
 
 def _rate(iso: str, counted: str, out_of: str, dims: tuple[str, ...] = ()) -> Variable:
-    return Variable(
-        f"proportion of {counted}",
-        "proportion",
-        iso,
-        dims,
-        label=iso,
-        direction="smaller",
-        out_of=out_of,
-    )
+    return _error_rate(f"proportion of {counted}", iso=iso, dims=dims, label=iso, out_of=out_of)
 
 
 NAMES = {
@@ -98,31 +92,25 @@ NAMES = {
     "bpcer": _rate(
         "BPCER", "bona fide presentations classified as attacks", "bona_fide", ("threshold",)
     ),
-    "acer": Variable(
+    "acer": _error_rate(
         "mean of APCER, the largest, and BPCER; no measure of ISO/IEC 30107-3, kept for older "
         "papers",
-        "proportion",
         label="ACER (no measure of ISO/IEC 30107-3)",
-        direction="smaller",
         threshold="threshold_used",
     ),
-    "d_eer": Variable(
+    "d_eer": _error_rate(
         "detection equal error rate: APCER, the largest, and BPCER cross",
-        "proportion",
         label="D-EER",
-        direction="smaller",
         threshold="d_eer_threshold",
     ),
     "d_eer_threshold": Variable(
         "attainable threshold nearest to the detection equal error rate", "score", shown="threshold"
     ),
-    "bpcer_at_apcer": Variable(
+    "bpcer_at_apcer": _error_rate(
         "BPCER at the loosest threshold within the APCER target",
-        "proportion",
-        "BPCER",
+        iso="BPCER",
         label="BPCER with APCER <= {target}",
         also="BPCER10 BPCER20 BPCER100",
-        direction="smaller",
         out_of="bona_fide",
         threshold="threshold_at_apcer",
     ),

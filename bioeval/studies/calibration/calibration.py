@@ -44,6 +44,7 @@ from bioeval.tasks.verification_task import verification
 # Dimensions of variables.
 PRIOR, ODDS, LLR, BLOCK = ("prior",), ("prior_log_odds",), ("llr",), ("pav_block",)
 
+_rate = partial(Variable, units="proportion", direction="smaller")
 _cost = partial(Variable, units="cost", direction="smaller")
 _over_odds = partial(Variable, dims=ODDS, direction="smaller", detail="data")
 
@@ -75,25 +76,21 @@ CALIBRATION = {
         dims=PRIOR,
         label="threshold",
     ),
-    "far_at_bayes": Variable(
+    "far_at_bayes": _rate(
         "FAR at the Bayes threshold",
-        "proportion",
-        "FMR",
-        PRIOR,
+        iso="FMR",
+        dims=PRIOR,
         out_of="impostor_attempts",
         threshold="bayes_threshold",
         label="{far}",
-        direction="smaller",
     ),
-    "frr_at_bayes": Variable(
+    "frr_at_bayes": _rate(
         "FRR at the Bayes threshold",
-        "proportion",
-        "FNMR",
-        PRIOR,
+        iso="FNMR",
+        dims=PRIOR,
         out_of="genuine_attempts",
         threshold="bayes_threshold",
         label="{frr}",
-        direction="smaller",
     ),
     "act_dcf": _cost(
         "normalised decision cost at the Bayes threshold",

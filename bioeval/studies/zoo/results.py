@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ NAMED = 3
 _EACH = ("error", "subject")
 
 _BY_CHANCE = "if the two means were independent"
+
+_rate = partial(Variable, units="proportion", direction="smaller")
 
 ZOO = {
     "animal": Variable(
@@ -127,15 +130,13 @@ ZOO = {
         detail="verbose",
         label="attempts",
     ),
-    "rate": Variable(
+    "rate": _rate(
         "error rate of the subject",
-        "proportion",
         iso="FNMR, FMR",
         dims=_EACH,
         out_of="attempts",
         threshold="threshold",
         label="rate",
-        direction="smaller",
     ),
     "share": Variable(
         "proportion of all such errors that are the subject's",
@@ -143,15 +144,13 @@ ZOO = {
         label="share of all",
         out_of="all_errors",
     ),
-    "rate_without": Variable(
+    "rate_without": _rate(
         "error rate of all attempts without the subject, on either side",
-        "proportion",
         iso="FNMR, FMR",
         dims=_EACH,
         threshold="threshold",
         label="rate without the subject",
         detail="verbose",
-        direction="smaller",
     ),
     "gini": Variable(
         "Gini coefficient of the errors over subjects; 0: all have the same number",
@@ -168,14 +167,12 @@ ZOO = {
         "errors of all subjects", "attempts", threshold="threshold", label="errors"
     ),
     "all_attempts": Variable("attempts of all subjects", "attempts", label="attempts"),
-    "all_rate": Variable(
+    "all_rate": _rate(
         "error rate of all subjects together",
-        "proportion",
         iso="FNMR, FMR",
         out_of="all_attempts",
         threshold="threshold",
         label="rate",
-        direction="smaller",
     ),
     "non_finite": Variable(
         "attempts with an infinite score, left out of means",
