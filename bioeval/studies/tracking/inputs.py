@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -118,50 +118,21 @@ def read_boxes(
         names = tuple(name for name in names if name not in _OPTIONAL)
     least = sum(name not in _OPTIONAL for name in names)
 
-    # The columns, as they are written and as numbers.
-    written: list[Any]
     if isinstance(value, Path):
-        place, cells, line = _text_cells(value, least, of_result)
-        classes = [row[2] for row in cells[:1] if row[2].casefold() in KITTI_CLASSES]
-        if classes:
-            raise DataError(
-                f"{place} {line[0]}: column 3 is {classes[0]!r}, as in labels of KITTI; expected "
-                f"numbers, {', '.join(names)}, as MOTChallenge has them"
-            )
-        written = [*map(list, zip(*cells, strict=True))]
-        # A column of visibility may follow the named columns.
-        table = [_numbers(column) for column in written[: len(names) + 1]]
+        table = _text_table(value, names, least, of_result)
     else:
-        if (columns := columns_of(value)) is not None:
-            names, value = _columns_by_name(columns, names, least, role)
-        place = f"{role}: row"
-        array = _rows_of_boxes(value, role, names[:least], of_result)
-        written = table = list(array.T)
-        line = np.arange(1, len(array) + 1)
-    numbers = dict(zip(names, table, strict=False))
-    world = not with_class and "class" in numbers and len(written) >= _COLUMNS_WITH_WORLD
-    if world and (world := not _are_classes(numbers["class"], table[len(names)])):
+        table = _array_table(value, names, least, role, of_result)
+    numbers = dict(zip(table.names, table.numbers, strict=False))
+    world = not with_class and "class" in numbers and len(table.written) >= _COLUMNS_WITH_WORLD
+    if world and (world := not _are_classes(numbers["class"], table.numbers[len(table.names)])):
         del numbers["class"]
-
-    # The first row with a wrong value is an error.
-    wrong_cells = []
-    for column, name in enumerate(numbers):
-        is_valid, _ = _RULES[name]
-        wrong_rows = np.flatnonzero(~is_valid(numbers[name]))
-        wrong_cells += [(int(row), column, name) for row in wrong_rows[:1]]
-    if wrong_cells:
-        row, column, name = min(wrong_cells)
-        cell = written[column][row]
-        text = repr(cell) if isinstance(cell, str) else f"{cell:g}"
-        _, expected = _RULES[name]
-        raise DataError(f"{place} {line[row]}: {name} is {text}; expected {expected}")
-
-    rows = len(line)
+    _refuse_wrong_values(table, numbers)
+    rows = len(table.line)
     no_rows = np.zeros(0)
     sides = [numbers.get(name, no_rows) for name in ("left", "top", "width", "height")]
     return BoxRows(
-        place=place,
-        line=line,
+        place=table.place,
+        line=table.line,
         camera=numbers.get("camera", np.zeros(rows)).astype(np.int64),
         frame=numbers.get("frame", no_rows).astype(np.int64),
         identity=numbers.get("id", no_rows).astype(np.int64),
@@ -170,6 +141,42 @@ def read_boxes(
         category=numbers.get("class", np.full(rows, -1)).astype(np.int64),
         world=world,
     )
+
+
+class _Table(NamedTuple):
+    """The rows of a source, column by column."""
+
+    place: str  # the name of the source, and its word for a row
+    line: np.ndarray  # int64 (n,)
+    names: tuple[str, ...]  # names of the first columns
+    written: list[Any]  # the columns as they are written, texts or numbers
+    numbers: list[np.ndarray]  # the columns as numbers, also the one behind the names; NaN for text
+
+
+def _array_table(
+    value: Any, names: tuple[str, ...], least: int, role: str, of_result: bool
+) -> _Table:
+    if (columns := columns_of(value)) is not None:
+        names, value = _columns_by_name(columns, names, least, role)
+    array = _rows_of_boxes(value, role, names[:least], of_result)
+    columns_of_array = list(array.T)
+    line = np.arange(1, len(array) + 1)
+    return _Table(f"{role}: row", line, names, columns_of_array, columns_of_array)
+
+
+def _refuse_wrong_values(table: _Table, numbers: Mapping[str, np.ndarray]) -> None:
+    """Raise :class:`DataError` for the first row with a value that its column may not have."""
+    wrong_cells = []
+    for column, name in enumerate(numbers):
+        is_valid, _ = _RULES[name]
+        wrong_rows = np.flatnonzero(~is_valid(numbers[name]))
+        wrong_cells += [(int(row), column, name) for row in wrong_rows[:1]]
+    if wrong_cells:
+        row, column, name = min(wrong_cells)
+        cell = table.written[column][row]
+        text = repr(cell) if isinstance(cell, str) else f"{cell:g}"
+        _, expected = _RULES[name]
+        raise DataError(f"{table.place} {table.line[row]}: {name} is {text}; expected {expected}")
 
 
 def _are_classes(column: np.ndarray, visibility: np.ndarray) -> bool:
@@ -215,11 +222,8 @@ def _rows_of_boxes(value: Any, role: str, names: tuple[str, ...], of_result: boo
     return table
 
 
-def _text_cells(path: Path, least: int, of_result: bool) -> tuple[str, list[Any], np.ndarray]:
-    """Return the place for messages, the cells of each line with a box, and the line numbers.
-
-    Blank lines and lines that begin with # have no box.
-    """
+def _text_table(path: Path, names: tuple[str, ...], least: int, of_result: bool) -> _Table:
+    """Read a file; blank lines and lines that begin with # have no box."""
     is_empty = of_result and path.is_file() and path.stat().st_size == 0
     text = "" if is_empty else read_text(existing_file(path, "a file of boxes"))
     lines = {
@@ -237,12 +241,19 @@ def _text_cells(path: Path, least: int, of_result: bool) -> tuple[str, list[Any]
                 f"{path}: line {number}: has {len(row)} columns separated by "
                 f"{'commas' if comma else 'blanks'}; expected {least} or more, as many in each line"
             )
-    return f"{path}: line", cells, np.array([*lines], dtype=np.int64)
-
-
-def _numbers(cells: list[str]) -> np.ndarray:
-    """Return cells as numbers; a cell with other text is NaN."""
-    return np.array([float(cell) if is_number(cell) else np.nan for cell in cells])
+    line = np.array([*lines], dtype=np.int64)
+    if cells and cells[0][2].casefold() in KITTI_CLASSES:
+        raise DataError(
+            f"{path}: line {line[0]}: column 3 is {cells[0][2]!r}, as in labels of KITTI; expected "
+            f"numbers, {', '.join(names)}, as MOTChallenge has them"
+        )
+    written = [*map(list, zip(*cells, strict=True))]
+    # A column of visibility may follow the named columns.
+    numbers = [
+        np.array([float(cell) if is_number(cell) else np.nan for cell in column])
+        for column in written[: len(names) + 1]
+    ]
+    return _Table(f"{path}: line", line, names, written, numbers)
 
 
 @dataclass(frozen=True)
@@ -272,7 +283,7 @@ def are_trackers(truth: Any, result: Any) -> bool:
 
 
 def _depth(value: Any) -> int:
-    """Return how many levels of names an input has: mappings, and a folder of sequences."""
+    """Return how many levels of names an input has: of mappings, and of a folder of sequences."""
     if isinstance(value, Mapping):
         return 1 + max(map(_depth, value.values()), default=0)
     if isinstance(value, str | os.PathLike):
