@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -81,22 +80,28 @@ def compare(
     ----------
     a, b : Scores
         Two systems of the same layout, shape and labels, in the same order. One may hold distances
-        and the other similarities. Pairs need their subjects. Where both name their templates (the
-        names of a list; metadata ``template``, ``name`` or names of files, of both sides of a
-        matrix), or no two pairs have the same subjects, they may be in any order, and what one of
-        them lacks is left out, with a warning. Or `a` alone, a mapping of the name of each system
-        to its scores, or to a function without arguments that reads them: then one system at a time
-        is in memory.
+        and the other similarities. Pairs need their subjects.
+
+        - Where both name their templates (the names of a list; metadata ``template``, ``name`` or
+          names of files, of both sides of a matrix), or no two pairs have the same subjects, they
+          may be in any order. Templates that one of them lacks are left out, with a warning.
+        - `a` alone may be a mapping of the name of each system to its scores, or to a function
+          without arguments that reads them: then one system at a time is in memory.
     measures : sequence, optional
-        Measures to compare, such as eer, frr_at_far=0.001, auc, cms=5, mean_ap. Others are
-        ``"far_at_frr=0.01"``, ``"eer_hull"``, ``"min_dcf=0.01"`` (at a prior),
-        ``"frr_at_threshold=0.4"``, ``"far_at_threshold=0.4"``, ``"recognition_rate"``,
-        ``"dir_at_far=0.01"``, ``"cllr"``, ``"min_cllr"``, ``"act_dcf=0.01"`` and the best values of
-        :func:`bioeval.scalar`; with a protocol ``"cmc=10"`` and the means over queries. Also a
-        :class:`bioeval.Measure`, or a function of scores that returns a number of which less is
-        better. By default EER, FRR at each FAR target, FAR at each FRR target, AUC, recognition
-        rate and DIR, as far as the scores support them; with a protocol CMC(1), CMC(5) and the
-        means over queries.
+        Measures to compare, such as eer, frr_at_far=0.001, auc, cms=5, mean_ap. Others are:
+
+        - ``"far_at_frr=0.01"``, ``"eer_hull"``, ``"min_dcf=0.01"`` (at a prior),
+          ``"frr_at_threshold=0.4"``, ``"far_at_threshold=0.4"``, and the best values of
+          :func:`bioeval.scalar`
+        - ``"recognition_rate"``, ``"dir_at_far=0.01"``
+        - ``"cllr"``, ``"min_cllr"``, ``"act_dcf=0.01"``
+        - with a protocol: ``"cmc=10"`` and the means over queries
+        - a :class:`bioeval.Measure`, or a function of scores that returns a number of which less is
+          better
+
+        By default EER, FRR at each FAR target, FAR at each FRR target, AUC, recognition rate and
+        DIR, as far as the scores support them; with a protocol CMC(1), CMC(5) and the means over
+        queries.
     far_targets, frr_targets
         As for :func:`verification`.
     rank_unit, fusion, ties, impostors
@@ -151,17 +156,18 @@ def compare(
 
     Notes
     -----
-    Operating points are chosen anew for each system and without each person, who is left out as
-    probe and from the gallery; of top-K lists as probe alone, for this gallery (``interval_for``).
-    Standard errors of
-    differences are those of the jackknife by people; of EER, FRR at a FAR and FAR at a FRR, which
-    are quantiles, those of people drawn again, the same for all systems. Re-identification and
-    functions of scores are computed anew without each person, or group of people (``jackknifed``):
-    100 groups of more than 200 people, and of more than 40 people 20 for functions. Each pair has
-    Student's test, adjusted for the number of pairs (Holm 1979), with degrees of freedom after
-    Satterthwaite; the limits of all pairs hold together (Bonferroni), so that a pair that differs
-    by its p-value may have limits that still include 0. Sets of ranks: Mogstad, Romano,
-    Shaikh and Wilhelm (2024); letters: Piepho (2004).
+    Without each person, who is left out as probe and from the gallery (of top-K lists as probe
+    alone, for this gallery: ``interval_for``), operating points are chosen anew for each system.
+
+    - Standard errors of differences are those of the jackknife by people. EER, FRR at a FAR and FAR
+      at a FRR are quantiles: theirs are of people drawn again, the same for all systems.
+    - Re-identification and functions of scores are computed anew without each person, or group of
+      people (``jackknifed``): 100 groups of more than 200 people, and of more than 40 people 20 for
+      functions.
+    - Each pair has Student's test, with degrees of freedom after Satterthwaite, adjusted for the
+      number of pairs: Holm (1979). The limits of all pairs hold together (Bonferroni), so that a
+      pair that differs by its p-value may have limits that still include 0.
+    - Sets of ranks: Mogstad, Romano, Shaikh and Wilhelm (2024). Letters: Piepho (2004).
 
     With several measures, one in twenty differs at 95 % by chance alone, unless ``adjust="holm"``.
     A system that was chosen because its figure is the best on these data seems better than it is:
@@ -201,9 +207,8 @@ def compare(
             return by_queries(scores, rules, requested, method)
         return by_attempts(scores, requested, search, method)
 
-    systems = _Systems(_by_name(a, b), measure, rules, protocol)
     with rows_reported():
-        systems.measure_all()
+        systems = _Systems(_by_name(a, b), measure, rules, protocol)
     measures_of_all = systems.measures_of_all()
     compared = []
     for of_systems in measures_of_all:
@@ -255,42 +260,53 @@ def _by_name(a: Any, b: Any) -> Mapping[str, System]:
     return dict(zip(names, (a, b), strict=True))
 
 
-@dataclass
 class _Systems:
-    """Systems, measured one after another on the templates that all have in common."""
+    """Systems, measured one after another on the templates that all have in common.
 
-    systems: Mapping[str, System]
-    measure: Callable[[Scores], MeasuredSystem]
-    rules: Convention | None  # None for verification and identification
-    protocol: Any
+    - `rules`: None for verification and identification
+    - `reference`: scores on the templates that all systems have in common
+    - `measured`: the measures of each system, by name
+    """
 
-    def measure_all(self) -> None:
+    def __init__(
+        self,
+        systems: Mapping[str, System],
+        measure: Callable[[Scores], MeasuredSystem],
+        rules: Convention | None,
+        protocol: Any,
+    ):
         """Read and measure the systems; twice if a later one lacks some templates."""
-        reference: Scores | None = None
-        is_complete = False
-        while not is_complete:
-            is_complete = True
-            self.measured: dict[str, MeasuredSystem] = {}
-            self.fingerprints: list[str] = []
-            self._messages: dict[Message, list[str]] = {}
-            self._left_out: dict[str, dict[str, int]] = {}
-            for name, system in self.systems.items():
-                try:
-                    scores = self._read(name, system)
-                    common = scores
-                    if reference is not None:
-                        common, scores = self._aligned(reference, name, scores)
-                        # If this system lacks templates, earlier systems were measured on too many.
-                        is_complete &= common is reference
-                    reference = common
-                    if is_complete:
-                        self._measure_system(name, scores)
-                except BioevalError as error:
-                    if str(error).startswith(f"{name}:"):  # the name of a file
-                        raise
-                    raise error.preceded_by(f"{name}: ") from error
-        assert reference is not None
-        self.reference = reference
+        self.systems, self.measure = systems, measure
+        self.rules, self.protocol = rules, protocol
+        self.reference: Scores | None = None
+        while not self._measure_all():
+            pass
+
+    def _measure_all(self) -> bool:
+        """Measure all systems on the templates of the reference.
+
+        Return False if a system lacks some of them: earlier systems had too many templates then.
+        """
+        self.measured: dict[str, MeasuredSystem] = {}
+        self.fingerprints: list[str] = []
+        self._messages: dict[Message, list[str]] = {}
+        self._left_out: dict[str, dict[str, int]] = {}
+        is_complete = True
+        for name, system in self.systems.items():
+            try:
+                scores = self._read(name, system)
+                common = scores
+                if self.reference is not None:
+                    common, scores = self._aligned(self.reference, name, scores)
+                    is_complete &= common is self.reference
+                self.reference = common
+                if is_complete:
+                    self._measure_system(name, scores)
+            except BioevalError as error:
+                if str(error).startswith(f"{name}:"):  # the name of a file
+                    raise
+                raise error.preceded_by(f"{name}: ") from error
+        return is_complete
 
     def _read(self, name: str, system: System) -> Scores:
         scores = system() if callable(system) and not isinstance(system, Scores) else system
@@ -317,13 +333,11 @@ class _Systems:
                     require_equal(mine, theirs, "cameras", side)
         except DataError as error:
             raise DataError(f"the system is not like {first}: {error}") from None
-        for message in (x for x in messages if x.code != "not-in-common"):
-            self._messages.setdefault(message, []).append(name)
-        for message in (x for x in messages if x.code == "not-in-common"):
-            entries = message.arguments["what"]
-            number = message.arguments["left_out"][name]
-            if number:
-                self._left_out.setdefault(entries, {})[name] = number
+        for message in messages:
+            if message.code != "not-in-common":
+                self._messages.setdefault(message, []).append(name)
+            elif number := message.arguments["left_out"][name]:
+                self._left_out.setdefault(message.arguments["what"], {})[name] = number
         return common, numbered_as(common, scores)
 
     def _measure_system(self, name: str, scores: Scores) -> None:
@@ -357,6 +371,7 @@ class _Systems:
 
     def details(self) -> dict[str, str | int]:
         scores = self.reference
+        assert scores is not None
         first = next(iter(self.measured.values()))
         codes = scores.codes
         sides = {

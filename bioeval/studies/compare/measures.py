@@ -7,9 +7,9 @@ kept as well; replicates draw people anew, the same people for all systems.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -62,6 +62,14 @@ class MeasuredSystem:
     messages: list[Message]
 
 
+class _MeasuredTask(NamedTuple):
+    """The measures of one task, and messages on them."""
+
+    measures: list[SystemMeasure]
+    attempts: list[int]  # number of attempts of each class
+    messages: list[Message]
+
+
 def by_attempts(
     scores: Scores,
     wanted: WantedMeasures,
@@ -69,73 +77,68 @@ def by_attempts(
     interval: IntervalMethod,
 ) -> MeasuredSystem:
     """Measure verification, identification and functions of scores, as far as they are defined."""
-    # The tasks, and one pass over the scores that counts both.
-    thresholds = np.unique([x for name in AT_THRESHOLD for x in wanted.numbers(name)])
     require_all_scores(scores)
-    verification_measures = (*(x.name for x in curve_measures()), *AT_THRESHOLD)
-    points = PointsWanted(
-        wanted.far_targets,
-        np.array([(x, 1, 1) for x in sorted(set(wanted.numbers("min_dcf")))]).reshape(-1, 3),
-        True,
-        frr_targets=wanted.frr_targets,
-        optima=best_values(),
-    )
-    verifying: list[Verified] = []
-    searching: list[Searching] = []
-    if scores.kind != "order" and wanted.asks(*verification_measures):
-        given = thresholds if len(thresholds) else None
-        verifying = [Verified(scores, wanted=points, thresholds=given)]
+    verifying = _verifying(scores, wanted)
+    searching = None
     if not (scores.layout == "pairs" or scores.claims) and wanted.asks(*IDENTIFICATION):
-        searching = [Searching(scores, search)]
-    if not verifying and not searching and not wanted.functions:
+        searching = Searching(scores, search)
+    if not (verifying or searching or wanted.functions):
         raise ProtocolError(
             "there is nothing to compare: pairs and claims have no identification, and scores "
             "that hold only an order no verification"
         )
-    facts = count(scores, verifying, *(reducer for x in searching for reducer in x.reducers))
 
-    # The measures of each task, and of functions of the scores.
-    measures: list[SystemMeasure] = []
+    # One pass over the scores counts both tasks.
+    reducers = searching.reducers if searching else ()
+    facts = count(scores, [verifying] if verifying else [], *reducers)
+    tasks: list[_MeasuredTask] = []
     people = len(scores.codes.people(scores.codes.probe))
-    attempts: list[int] = []
-    messages: list[Message] = []
     with threads_for(scores):
-        for verified in verifying:
-            verified.find_points(
-                symmetric=False, with_thresholds=verified.requested_thresholds is None
-            )
-            people = int((~verified.people.no_person).sum())
-            attempts += [verified.attempts.genuine_attempts, verified.attempts.impostor_attempts]
-            measured, notes = _measured_verification(verified, wanted, interval)
-            measures += measured
-            messages += notes
+        if verifying:
+            tasks.append(_measured_verification(verifying, wanted, interval))
+            people = int((~verifying.people.no_person).sum())
         if searching:
-            searches = searching[0].result(*facts)
-            attempts.append(int((searches.mates > 0).sum()))
-            measured, notes = _measured_searches(searches, scores, wanted, search, interval)
-            measures += measured
-            messages += notes
-    details = {}
-    if verifying and not scores.claims:
-        details["templates"] = "single"
-    if searching:
-        details |= {name: search[name] for name in ("rank_unit", "ties", "impostors")}
+            searches = searching.result(*facts)
+            tasks.append(_measured_searches(searches, scores, wanted, search, interval))
+
+    measures = [x for task in tasks for x in task.measures]
+    details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
     if wanted.functions:
         codes = scores.codes
         everyone = codes.people(codes.probe, codes.gallery)
         groups = number_of_groups(len(everyone), _GROUPS)
         details["jackknifed"] = left_out_in_words(len(everyone), groups)
         measures += _own_functions(scores, wanted.functions, everyone, groups, interval)
-    return MeasuredSystem(wanted.in_order(measures), people, tuple(attempts), details, messages)
+    attempts = tuple(number for task in tasks for number in task.attempts)
+    messages = [message for task in tasks for message in task.messages]
+    return MeasuredSystem(wanted.in_order(measures), people, attempts, details, messages)
+
+
+def _verifying(scores: Scores, wanted: WantedMeasures) -> Verified | None:
+    """Return verification, to be counted; None without values or if no measure of it is wanted."""
+    names = (*(x.name for x in curve_measures()), *AT_THRESHOLD)
+    if scores.kind == "order" or not wanted.asks(*names):
+        return None
+    priors = sorted(set(wanted.numbers("min_dcf")))
+    points = PointsWanted(
+        wanted.far_targets,
+        np.array([(prior, 1, 1) for prior in priors]).reshape(-1, 3),
+        True,
+        frr_targets=wanted.frr_targets,
+        optima=best_values(),
+    )
+    thresholds = np.unique([x for name in AT_THRESHOLD for x in wanted.numbers(name)])
+    return Verified(scores, wanted=points, thresholds=thresholds if len(thresholds) else None)
 
 
 def _measured_verification(
     verified: Verified, wanted: WantedMeasures, interval: IntervalMethod
-) -> tuple[Iterable[SystemMeasure], list[Message]]:
+) -> _MeasuredTask:
+    verified.find_points(symmetric=False, with_thresholds=verified.requested_thresholds is None)
+    attempts = [verified.attempts.genuine_attempts, verified.attempts.impostor_attempts]
     # In a symmetric matrix, each pair of templates is one attempt.
     symmetric = is_symmetric(verified.scores)
-    genuine = verified.attempts.genuine_attempts / (1 + symmetric)
-    impostor = verified.attempts.impostor_attempts / (1 + symmetric)
+    genuine, impostor = (number / (1 + symmetric) for number in attempts)
     compared = verified.compared
     people = None if compared is None else compared.number
     messages: list[Message] = []
@@ -156,32 +159,11 @@ def _measured_verification(
             requested.append(measure)
     has_quantiles = any(x.scalar.quantile for x in requested)
     counted = VerificationColumns.count(verified, interval, requested, drawn=has_quantiles)
-    measures = chain(
-        _curve_measures(counted, requested, trials),
-        _measures_at_thresholds(counted, wanted),
-    )
-    return measures, messages
-
-
-def _measured_searches(
-    searches: Searches,
-    scores: Scores,
-    wanted: WantedMeasures,
-    search: OpenSet,
-    interval: IntervalMethod,
-) -> tuple[Iterable[SystemMeasure], list[Message]]:
-    messages = [
-        *too_few_notes(*searches.about.too_few, order_of(search.of_kind(scores.kind).fusion))
+    measures = [
+        *_curve_measures(counted, requested, trials),
+        *_measures_at_thresholds(counted, wanted),
     ]
-    role = searches.impostor_role(search.impostors)
-    non_mated = 0
-    if scores.kind != "order" and (searches.mates > 0).any():
-        non_mated = len(searches.impostor_probes(role))
-    searching = searching_people(searches.about, role)
-    if non_mated and wanted.asks("dir_at_far"):
-        messages += support_messages(wanted.far_targets, non_mated, False, "dir at far", searching)
-    non_mated_searches = non_mated, searching
-    return _identification(searches, scores, wanted, search, interval, non_mated_searches), messages
+    return _MeasuredTask(measures, attempts, messages)
 
 
 def _curve_measures(
@@ -256,37 +238,75 @@ def _decisions(
     return own, shared
 
 
-def _identification(
+class _NonMated(NamedTuple):
+    """The searches without a mate, from which a FAR is computed."""
+
+    searches: int
+    people: int | None  # number of people who make them, None if unknown
+
+
+def _measured_searches(
     searches: Searches,
     scores: Scores,
     wanted: WantedMeasures,
     search: OpenSet,
     interval: IntervalMethod,
-    non_mated_searches: tuple[int, int | None],
-) -> Iterator[SystemMeasure]:
-    """Yield the recognition rate, CMS at ranks, and DIR at each FAR target at rank 1.
-
-    `non_mated_searches` are the number of searches without a mate, and the people who make them.
-    """
-    # Searches without each person: as probe and in the gallery, or with few people as probe alone.
-    person = np.where(people_of_probes(scores) < 0, -1, scores.codes.probe)
+) -> _MeasuredTask:
+    too_few = too_few_notes(*searches.about.too_few, order_of(search.of_kind(scores.kind).fusion))
+    messages = [*too_few]
+    mated = int((searches.mates > 0).sum())
+    role = searches.impostor_role(search.impostors)
+    number = len(searches.impostor_probes(role)) if scores.kind != "order" and mated else 0
+    non_mated = _NonMated(number, searching_people(searches.about, role))
+    if number and wanted.asks("dir_at_far"):
+        messages += support_messages(
+            wanted.far_targets, number, False, "dir at far", non_mated.people
+        )
     cms_ranks = {int(x) for x in wanted.numbers("cms")}
-    ranks = sorted({1, *cms_ranks})
-    is_person = ~scores.codes.no_person[LeftOut.subjects_of(scores)]
-    arguments = searches, search.ties, interval, search.impostors
-    is_used: slice | np.ndarray = slice(None)
-    if int(is_person.sum()) >= FEWEST:
-        population = NEW_PEOPLE
-        with rows_reported_to(None):
-            left_out = LeftOut.from_searches(searches, scores, search.ties, ranks=ranks[-1])
-        counted = SearchColumns.for_new_people(*arguments, left_out=left_out)
-        is_used = np.append(True, is_person)  # columns without a distractor are not used
-    else:
-        population = THIS_GALLERY
-        counted = SearchColumns.for_probes(*arguments, subjects=person)
+    without_each = _SearchesWithoutEach.from_searches(
+        searches, scores, search, interval, ranks=max({1, *cms_ranks})
+    )
+    measures = [*_measures_at_ranks(without_each, cms_ranks)]
+    if scores.kind != "order" and len(wanted.far_targets):
+        measures += _measures_of_dir(without_each, wanted.far_targets, mated, non_mated)
+    return _MeasuredTask(measures, [mated], messages)
 
-    # The recognition rate, and CMS at ranks.
-    for rank in ranks:
+
+class _SearchesWithoutEach(NamedTuple):
+    """Searches without each person, left out as probe and in the gallery, or as probe alone."""
+
+    counted: SearchColumns
+    is_used: slice | np.ndarray  # columns without a distractor are not used
+    population: str
+
+    @classmethod
+    def from_searches(
+        cls,
+        searches: Searches,
+        scores: Scores,
+        search: OpenSet,
+        interval: IntervalMethod,
+        ranks: int,
+    ) -> Self:
+        """Count up to a number of `ranks`; few people are left out as probes alone."""
+        is_person = ~scores.codes.no_person[LeftOut.subjects_of(scores)]
+        arguments = searches, search.ties, interval, search.impostors
+        if int(is_person.sum()) < FEWEST:
+            person = np.where(people_of_probes(scores) < 0, -1, scores.codes.probe)
+            counted = SearchColumns.for_probes(*arguments, subjects=person)
+            return cls(counted, slice(None), THIS_GALLERY)
+        with rows_reported_to(None):
+            left_out = LeftOut.from_searches(searches, scores, search.ties, ranks=ranks)
+        counted = SearchColumns.for_new_people(*arguments, left_out=left_out)
+        return cls(counted, np.append(True, is_person), NEW_PEOPLE)
+
+
+def _measures_at_ranks(
+    without_each: _SearchesWithoutEach, cms_ranks: set[int]
+) -> Iterator[SystemMeasure]:
+    """Yield the recognition rate, and CMS at ranks."""
+    counted, is_used, population = without_each
+    for rank in sorted({1, *cms_ranks}):
         cms = counted.cms(np.array([rank]))[0]
         low, high = counted.limits_at_ranks(np.array(rank), cms[0])
         recognised = SystemMeasure(
@@ -301,20 +321,24 @@ def _identification(
         if rank in cms_ranks:
             yield replace(recognised, scalar=CMS_AT_RANK, places={"rank": rank})
 
-    # DIR at FAR targets.
-    targets = wanted.far_targets
-    if scores.kind == "order" or not len(targets):
-        return
-    non_mated, searching = non_mated_searches
-    trials = independent_trials(non_mated or np.inf, searching)
-    hits = np.array([counted.hits_of_each(1, target) for target in targets])
-    mated = (searches.mates > 0).sum() if non_mated else 0
-    value = ratio(hits.sum(axis=1), np.array(mated))
-    at_far, (at_low, at_high) = counted.at_targets(counted.curve(), targets, value)
-    for i, target in enumerate(targets.tolist()):
+
+def _measures_of_dir(
+    without_each: _SearchesWithoutEach,
+    far_targets: np.ndarray,
+    mated: int,
+    non_mated: _NonMated,
+) -> Iterator[SystemMeasure]:
+    """Yield DIR at rank 1 at each FAR target; `mated` is the number of searches with a mate."""
+    counted, is_used, population = without_each
+    trials = independent_trials(non_mated.searches or np.inf, non_mated.people)
+    hits = np.array([counted.hits_of_each(1, target) for target in far_targets])
+    searches = mated if non_mated.searches else 0
+    value = ratio(hits.sum(axis=1), np.array(searches))
+    at_far, (at_low, at_high) = counted.at_targets(counted.curve(), far_targets, value)
+    for i, target in enumerate(far_targets.tolist()):
         supported = RuleOf(3).supports(target, trials)
         lowest = float(at_low[i])
-        if not (supported and target > 0 and non_mated) and not np.isnan(lowest):
+        if not (supported and target > 0 and non_mated.searches) and not np.isnan(lowest):
             lowest = 0.0
         yield SystemMeasure(
             scalar=VARIABLES["dir_at_far"],

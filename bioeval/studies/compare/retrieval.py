@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +39,29 @@ _RANKS = (1, 5)
 _DETAILS = ("convention", "removes", "junk", "cmc_counts", "ties", "ap", "unmatched_queries")
 
 
+#: The name of a mean over queries, and its rank, which is 0 for a mean over the whole list.
+MeanKey = tuple[str, int]
+
+
+class _ChosenMeans(NamedTuple):
+    """The means over queries that are compared."""
+
+    ranks: Sequence[int]  # the ranks of the CMC
+    last_rank: int  # the last rank of the CMC
+    rank_k: int  # the rank at which lists are cut, or 0
+
+    def among(self, measures: QueryMeasures) -> dict[MeanKey, QueryMean]:
+        """Return the means as far as they are defined."""
+        means: dict[MeanKey, QueryMean] = {}
+        for name in QUERY_MEANS:
+            if (mean := measures.means.get(name)) is not None:
+                means[name, self.rank_k if name == "rank_k_mean_ap" else 0] = mean
+        for rank in self.ranks:
+            if rank <= self.last_rank:
+                means["cmc", rank] = measures.cmc.up_to_rank(rank)
+        return means
+
+
 def by_queries(
     scores: Scores,
     rules: Convention,
@@ -47,35 +69,22 @@ def by_queries(
     interval: IntervalMethod,
 ) -> MeasuredSystem:
     """Measure the means over the queries under a convention, and without each person."""
-    # The means of all queries, by name and rank.
-    ranks = sorted({int(x) for x in wanted.numbers("cmc")}) or _RANKS
     counts = plan_reid(scores, rules)()
     dataset, measures = counts.dataset(), counts.measures(curves=False)
     if rules.unmatched == "skip":
         require_matches(dataset)
-    rank_k = rules.rank_k or int(dataset.get("rank_k", 0))
-    compared_means = partial(
-        _compared_means, rank_k=rank_k, last_rank=dataset.sizes["rank"], ranks=ranks
+    chosen = _ChosenMeans(
+        sorted({int(x) for x in wanted.numbers("cmc")}) or _RANKS,
+        last_rank=dataset.sizes["rank"],
+        rank_k=rules.rank_k or int(dataset.get("rank_k", 0)),
     )
-    means = compared_means(measures)
+    means = chosen.among(measures)
     details = {name: dataset.attrs[name] for name in _DETAILS}
-
-    # The means without each group of people, as probes and in the gallery. The gallery of lists is
-    # fixed, because the entries after the last of a list are not known.
     codes = scores.codes
     no_person = codes.of_no_person((*scores.no_person_ids, *rules.junk_ids, *rules.distractor_ids))
-    values_without: dict[tuple[str, int], np.ndarray] = {}
-    searching = int((~no_person[np.unique(codes.probe)]).sum())
-    if searching >= FEWEST and scores.layout != "top-k":
-        groups = number_of_groups(searching, _GROUPS)
-        details["jackknifed"] = left_out_in_words(searching, groups)
-        group = _group_of_person(codes, no_person, groups)
-        short_rules = replace(rules, max_rank=min(rules.max_rank, max(ranks)))
-        with rows_reported_to(None):
-            left_out = means_without_groups(
-                scores, short_rules, group, compared_means, [*means.values()]
-            )
-        values_without = dict(zip(means, left_out, strict=True))
+    left_out = _without_groups(scores, rules, no_person, chosen, means)
+    if left_out is not None:
+        details["jackknifed"] = left_out.in_words
 
     # The measures, with limits by these groups, or else by people who search this gallery.
     is_person = ~no_person[codes.probe]
@@ -84,12 +93,11 @@ def by_queries(
     for (name, rank), mean in means.items():
         columns = queries.replicate_mean(mean)[0]
         low, high = map(float, queries.limits(columns, mean.counted))
-        without_groups = values_without.get((name, rank))
-        if without_groups is not None:
-            columns = np.append(columns[0], without_groups)
+        if left_out is not None:
+            without = left_out.means[name, rank]
             trials = round(queries.independent_people(mean.counted))
-            scalar = VARIABLES[name]
-            low, high = limits_without(scalar, columns[0], without_groups, trials, interval)
+            low, high = limits_without(VARIABLES[name], columns[0], without, trials, interval)
+            columns = np.append(columns[0], without)
         # A counted query adds 1 to its person, so that systems with other queries differ.
         decided = np.nan_to_num(mean.by_query) + mean.counted
         system_measures.append(
@@ -99,7 +107,7 @@ def by_queries(
                 limits=(low, high),
                 places={"rank": rank} if rank else {},
                 own=as_whole_numbers(np.bincount(codes.probe[is_person], decided[is_person])),
-                population=THIS_GALLERY if without_groups is None else NEW_PEOPLE,
+                population=THIS_GALLERY if left_out is None else NEW_PEOPLE,
             )
         )
     return MeasuredSystem(
@@ -109,6 +117,37 @@ def by_queries(
         details,
         messages_of(dataset.attrs),
     )
+
+
+class _WithoutGroups(NamedTuple):
+    """Means without each group of people, as probes and in the gallery."""
+
+    means: dict[MeanKey, np.ndarray]  # float64 (groups,)
+    in_words: str  # who is left out
+
+
+def _without_groups(
+    scores: Scores,
+    rules: Convention,
+    no_person: np.ndarray,
+    chosen: _ChosenMeans,
+    means: dict[MeanKey, QueryMean],
+) -> _WithoutGroups | None:
+    """Return the means without each group; None of few people, and of top-K lists.
+
+    The gallery of lists is fixed, because the entries after the last of a list are not known.
+    """
+    codes = scores.codes
+    searching = int((~no_person[np.unique(codes.probe)]).sum())
+    if searching < FEWEST or scores.layout == "top-k":
+        return None
+    groups = number_of_groups(searching, _GROUPS)
+    group = _group_of_person(codes, no_person, groups)
+    short_rules = replace(rules, max_rank=min(rules.max_rank, max(chosen.ranks)))
+    with rows_reported_to(None):
+        values = means_without_groups(scores, short_rules, group, chosen.among, [*means.values()])
+    by_key = dict(zip(means, values, strict=True))
+    return _WithoutGroups(by_key, left_out_in_words(searching, groups))
 
 
 def _group_of_person(codes: Any, no_person: np.ndarray, groups: int) -> np.ndarray:
@@ -122,20 +161,3 @@ def _group_of_person(codes: Any, no_person: np.ndarray, groups: int) -> np.ndarr
         people = np.flatnonzero(is_in_role & ~no_person)
         group[people] = np.arange(len(people)) % groups
     return group
-
-
-def _compared_means(
-    measures: QueryMeasures, rank_k: int, last_rank: int, ranks: Sequence[int]
-) -> dict[tuple[str, int], QueryMean]:
-    """Return the compared means by name and rank; the rank of a mean over the whole list is 0.
-
-    `rank_k` is the rank at which lists are cut, or 0, and `last_rank` the last rank of the CMC.
-    """
-    means = {}
-    for name in QUERY_MEANS:
-        if (mean := measures.means.get(name)) is not None:
-            means[name, rank_k if name == "rank_k_mean_ap" else 0] = mean
-    for rank in ranks:
-        if rank <= last_rank:
-            means["cmc", rank] = measures.cmc.up_to_rank(rank)
-    return means
