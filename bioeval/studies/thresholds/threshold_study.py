@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, get_args
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
 
-from bioeval import partition
-from bioeval.base.arguments import chosen_task, require_integer
-from bioeval.base.errors import DataError, ProtocolError, counted
-from bioeval.base.kinds import Kind
+from bioeval.base.arguments import chosen_task
 from bioeval.base.messages import Message, message_attrs, messages_of
-from bioeval.base.progress import rows_reported, stage
+from bioeval.base.progress import rows_reported
 from bioeval.base.random import RandomState
-from bioeval.counting.identification import search
-from bioeval.counting.sorted_attempts import Attempts
-from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
-from bioeval.counting.thresholds import require_values, to_user
-from bioeval.counting.too_few_templates import claims_lost
-from bioeval.counting.verification import verify
-from bioeval.counting.wanted_points import PointsWanted
+from bioeval.counting.threshold_rules import Rule, no_such_threshold
+from bioeval.counting.thresholds import require_values
 from bioeval.protocol.choices import RankUnit
-from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import (
     STUDY_PARTS,
     THRESHOLD_STUDY,
@@ -37,7 +26,7 @@ from bioeval.results.dataset import (
     tree_of,
     variables_over,
 )
-from bioeval.results.support import RULES, beyond_scores, people_with
+from bioeval.results.support import RULES, beyond_scores
 from bioeval.results.variables import (
     COORDINATES,
     FOLDS,
@@ -49,34 +38,36 @@ from bioeval.results.variables import (
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule, by_closeness
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern_of
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_scores, require_subjects
-from bioeval.scores.symmetry import is_symmetric
+from bioeval.scores.requirements import require_scores
 from bioeval.showing.messages import warns_of_doubts
-from bioeval.stats.aggregate import aggregate
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance.assured import (
     ASSURED,
+    Assured,
     assured_threshold,
     check_assurance,
     remarks_on,
     require_named_people,
 )
-from bioeval.studies.assurance.judged_rates import JudgedAttempts, SearchesOfOthers
-from bioeval.studies.folds.cross_evaluate import cross_evaluate
-from bioeval.studies.folds.folds import Searched, fold_of_searches, stacked
-from bioeval.studies.folds.options import FoldOptions, ThresholdTask
-from bioeval.studies.folds.results import fold_dataset
-from bioeval.studies.folds.splits import Samples, SamplesToDivide, SplitPlan
+from bioeval.studies.assurance.judged_rates import JudgedAttempts
+from bioeval.studies.folds.options import ThresholdTask
 from bioeval.studies.thresholds.answers import answers_of_study, new_people
-from bioeval.studies.thresholds.judged_threshold import rates_at
-
-#: The rates of a study.
-RATES = ("far", "frr", "hter")
-
-#: Statistics of each rate over the test parts of the folds, besides the mean.
-FOLD_STATISTICS = ("sd", "pooled")
+from bioeval.studies.thresholds.study_counts import (
+    FOLD_STATISTICS,
+    RATES,
+    CountedStudy,
+    count_comparisons,
+    count_searches,
+    searches_of_people,
+)
+from bioeval.studies.thresholds.study_folds import (
+    divides_people,
+    require_folds,
+    splitter_of_study,
+    usual_folds,
+)
+from bioeval.studies.thresholds.study_people import needs_of
 
 STUDY = {
     "threshold": Variable(
@@ -124,9 +115,6 @@ STUDY = {
     ),
     **ASSURED,
 }
-
-# The default numbers of folds and of repeats.
-USUAL_FOLDS, REPEATS = 10, 20
 
 _CHOSEN_ON_ALL = "all data, so errors are optimistic (too low)"
 
@@ -257,14 +245,13 @@ def study_threshold(
     >>> study["folds"].sizes["repeat"], study["needs"].subjects_needed.to_series().to_dict()
     (5, {3: 25, 30: 78})
     """
-    # The arguments, and the splitter into folds.
     rule = Rule.parse(target, "target")
     require_scores(scores)
-    _require_folds(scores, "folds", folds, low=2)
-    _require_folds(scores, "repeats", repeats, low=1)
+    require_folds(scores, "folds", folds, low=2)
+    require_folds(scores, "repeats", repeats, low=1)
     notes: list[Message] = []
     if folds is None:
-        folds, notes = _usual_folds(scores)
+        folds, notes = usual_folds(scores)
     task = chosen_task(task, get_args(ThresholdTask))
     is_open_set = task == "open_set"
     if is_open_set:
@@ -274,80 +261,100 @@ def study_threshold(
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
     method = required_interval(interval, BY_PEOPLE)
-    splitter = _splitter(scores, folds, repeats or REPEATS, random_state, task)
+    splitter = splitter_of_study(scores, folds, repeats, random_state, task)
 
     # The threshold on all data, and the thresholds of the folds.
     search_options: dict[str, Any] = {}
     with rows_reported():
         if is_open_set:
             search_options = {"rank_unit": rank_unit, "fusion": by_closeness(fusion, scores.kind)}
-            counted = _count_searches(scores, rule, splitter, method, search_options)
+            counted = count_searches(scores, rule, splitter, method, search_options)
         else:
-            counted = _count_comparisons(scores, rule, splitter, method)
-    rates = counted.rates_by_part()
-    variables = counted.variables_of_all_data(scores.kind)
-    attrs: dict[str, Any] = _attributes_of_folds(counted, rule, scores, method) | search_options
-    messages = [*_messages(counted, rule, scores, notes)]
-    if rule.name == "fixed":
-        messages += beyond_scores(rule.values[0], rates["far"][0], rates["frr"][0])
-
-    # The assured threshold, and the people that the target needs.
-    is_assured = False
+            counted = count_comparisons(scores, rule, splitter, method)
+    assured = None
     if assure is not None:
         if counted.others is None:
             curve = JudgedAttempts(scores, assure).far_curve()
         else:
             curve = counted.others.far_curve(assure)
         assured = assured_threshold(curve, rule.values[0])
-        assured_variables, assured_attrs = assured.described(scores.kind, rates["frr"][0])
-        variables |= assured_variables
-        attrs |= assured_attrs | {"assure": assure}
-        messages += remarks_on(assured, scores)
-        is_assured = assured.refusal is None
-    needed, support = _support(counted.people, rule, is_assured)
-    messages += support
+    return _Study(scores, rule, method, search_options, notes, counted, assured).tree()
 
-    # The datasets: the study, its rates by part, what a target needs, and the folds.
-    about = Provenance.from_scores(scores)
-    studied = "single-template verification"
-    if about.use_title:
-        studied = f"verification, {about.use_title}"
-    if is_open_set:
-        about = about.searching(scores)
-        studied = f"open set, {rank_unit} ranks"
-    described = about_attrs(about, THRESHOLD_STUDY, f"threshold study, {studied}", messages)
-    study = dataset(variables, STUDY, {}, described | attrs)
-    variables_by_part = variables_over(("part",), **rates)
-    if needed:
-        is_shown = all(message.code != "target-not-shown" for message in support)
-        variables_by_part[f"{rule.name}{SUPPORTED}"] = int(is_shown)
-    by_part = _rates_by_part(
-        study, variables_by_part, _attributes_of_intervals(counted, rule, method)
-    )
-    answers = answers_of_study(study, by_part, rule, messages)
-    study.attrs.update(message_attrs(answers, study.attrs))
-    nodes = {"": study, "rates": by_part}
-    if needed:
-        labels = {"rule": np.array(RULES)}
-        about_needs = {"task": STUDY_PARTS["needs"], **counted.people.in_words()}
-        nodes["needs"] = dataset(needed, STUDY, labels, about_needs)
-    return tree_of({**nodes, "folds": counted.folds.assign_attrs(detail="verbose")})
+
+@dataclass(frozen=True)
+class _Study:
+    """What a study found, and the datasets that it makes of it."""
+
+    scores: Scores
+    rule: Rule
+    method: IntervalMethod
+    search_options: Mapping[str, Any]  # empty for verification
+    notes: Sequence[Message]  # on the number of folds
+    counted: CountedStudy
+    assured: Assured | None  # None if no assured threshold was asked for
+
+    def tree(self) -> xr.DataTree:
+        """Return the study, its rates by part, what the target needs, and the folds."""
+        counted, rule = self.counted, self.rule
+        is_assured = self.assured is not None and self.assured.refusal is None
+        needs = needs_of(counted.people, rule, is_assured=is_assured)
+        rates = counted.rates_by_part()
+        messages = [*_messages(counted, rule, self.scores, self.notes)]
+        if rule.name == "fixed":
+            messages += beyond_scores(rule.values[0], rates["far"][0], rates["frr"][0])
+        if self.assured is not None:
+            messages += remarks_on(self.assured, self.scores)
+        messages += needs.messages
+        study = self._dataset(rates["frr"][0], messages)
+        variables = variables_over(("part",), **rates)
+        if needs.variables:
+            variables[f"{rule.name}{SUPPORTED}"] = int(needs.are_shown)
+        by_part = _rates_by_part(
+            study, variables, _attributes_of_intervals(counted, rule, self.method)
+        )
+        answers = answers_of_study(study, by_part, rule, messages)
+        study.attrs.update(message_attrs(answers, study.attrs))
+        nodes = {"": study, "rates": by_part}
+        if needs.variables:
+            about = {"task": STUDY_PARTS["needs"], **counted.people.in_words()}
+            nodes["needs"] = dataset(needs.variables, STUDY, {"rule": np.array(RULES)}, about)
+        return tree_of({**nodes, "folds": counted.folds.assign_attrs(detail="verbose")})
+
+    def _dataset(self, frr: float, messages: Sequence[Message]) -> xr.Dataset:
+        """Return the thresholds; `frr` is the FRR at the threshold by the rule."""
+        scores, search_options = self.scores, self.search_options
+        variables = self.counted.variables_of_all_data(scores.kind)
+        attrs = _attributes_of_folds(self.counted, self.rule, scores, self.method)
+        attrs |= search_options
+        if self.assured is not None:
+            assured_variables, assured_attrs = self.assured.described(scores.kind, frr)
+            variables |= assured_variables
+            attrs |= assured_attrs | {"assure": self.assured.curve.judged.confidence}
+        about = Provenance.from_scores(scores)
+        studied = "single-template verification"
+        if about.use_title:
+            studied = f"verification, {about.use_title}"
+        if search_options:
+            about = about.searching(scores)
+            studied = f"open set, {search_options['rank_unit']} ranks"
+        described = about_attrs(about, THRESHOLD_STUDY, f"threshold study, {studied}", messages)
+        return dataset(variables, STUDY, {}, described | attrs)
 
 
 def _attributes_of_folds(
-    counted: _Counted, rule: Rule, scores: Scores, method: IntervalMethod
+    counted: CountedStudy, rule: Rule, scores: Scores, method: IntervalMethod
 ) -> dict[str, Any]:
     fold_attrs = counted.folds.attrs
     attrs: dict[str, Any] = {x: fold_attrs[x] for x in _FOLD_ATTRIBUTES if x in fold_attrs}
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _CHOSEN_ON_ALL
-    attrs["divided"] = "subjects" if _divides_people(scores) else "pairs"
+    attrs["divided"] = "subjects" if divides_people(scores) else "pairs"
     if method.resamples:
         attrs["replicates"] = method.replicates
     return attrs
 
 
 def _messages(
-    counted: _Counted, rule: Rule, scores: Scores, notes: Sequence[Message]
+    counted: CountedStudy, rule: Rule, scores: Scores, notes: Sequence[Message]
 ) -> Iterator[Message]:
     has_no_threshold = counted.attempts.defined and not counted.chosen.defined
     for message in (*messages_of(counted.folds.attrs), *notes):
@@ -356,7 +363,7 @@ def _messages(
             message = Message("no-spread-in-folds", **message.arguments)
         if not (has_no_threshold and message.code == "undefined-in-parts"):
             yield message
-    if not _divides_people(scores):
+    if not divides_people(scores):
         yield Message("pairs-divided")
     yield from counted.messages
     if has_no_threshold:
@@ -373,58 +380,8 @@ def _rates_by_part(
     return dataset(variables, table, {"part": np.array(["all", "test"])}, about)
 
 
-class _People(NamedTuple):
-    """The people and impostor attempts that decide whether data support a target."""
-
-    subjects: int  # number of people, of searches only those not enrolled; 0 if unknown
-    impostors: int  # number of impostor attempts; each pair of a symmetric matrix counts once
-    compared: ComparedPeople | None = None  # None of searches, and if people are unknown
-    is_search: bool = False  # whether people who are not enrolled search a gallery
-
-    def in_words(self) -> dict[str, str]:
-        """Return the attribute with the number of people, empty if unknown."""
-        if not self.subjects:
-            return {}
-        text = counted(self.subjects, "people" if self.compared else "people who are not enrolled")
-        if self.compared is not None:
-            text += f", {counted(self.compared.pairs, 'pairs of people')}"
-        return {"people_here": text}
-
-
-class _Counted(NamedTuple):
-    """The threshold of a study with its rates on all data, and the evaluation in folds."""
-
-    folds: xr.Dataset
-    chosen: ChosenThreshold
-    attempts: Attempts  # all attempts, on which the threshold is chosen
-    rates: Mapping[str, Any]  # rates of all attempts at the threshold, with limits
-    variables: Variables  # numbers of people and pairs
-    people: _People
-    messages: Sequence[Message] = ()
-    others: SearchesOfOthers | None = None  # None of single comparisons
-
-    def variables_of_all_data(self, kind: Kind) -> Variables:
-        values: Variables = {**self.chosen.in_units(kind)}
-        for name in ("genuine_attempts", "impostor_attempts"):
-            values[name] = getattr(self.attempts, name)
-        return values | self.variables
-
-    def rates_by_part(self) -> dict[str, list[float]]:
-        over_folds = aggregate(self.folds, ("repeat", "fold"))
-        mean_of_tests = over_folds.sel(part="test", statistic="mean")
-        rates = {}
-        for end in ("", "_low", "_high"):
-            far, frr = (self.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
-            for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
-                rates[f"{rate}{end}"] = [on_all, mean_of_tests[f"{rate}{end}"].item()]
-        for rate, statistic in itertools.product(RATES, FOLD_STATISTICS):
-            value = over_folds[rate].sel(part="test", statistic=statistic).item()
-            rates[f"{rate}_{statistic}"] = [math.nan, value]
-        return rates
-
-
 def _attributes_of_intervals(
-    counted: _Counted, rule: Rule, method: IntervalMethod
+    counted: CountedStudy, rule: Rule, method: IntervalMethod
 ) -> dict[str, str | int | float]:
     attrs: dict[str, str | int | float] = {}
     thresholds = counted.folds["threshold"].values
@@ -437,251 +394,3 @@ def _attributes_of_intervals(
         attrs |= method.attrs()
         attrs["interval_of_test"] = "Nadeau and Bengio (a heuristic) over the folds"
     return attrs
-
-
-def _count_comparisons(
-    scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod
-) -> _Counted:
-    folds = cross_evaluate(scores, splitter, threshold=rule, interval=_method_over_folds(interval))
-    distance_rule = rule.as_distance(scores.kind)
-    verified = verify(scores, wanted=PointsWanted.of_rule(distance_rule))
-    attempts, compared = verified.attempts, verified.compared
-    chosen = choose(distance_rule, attempts)
-    pairs = attempts.impostor_attempts // (2 if is_symmetric(scores) else 1)
-    subjects = len(scores.subjects) if knows_people(scores) else 0
-    rates, messages = _rates_on_all_data(scores, chosen, interval)
-    variables: Variables = {"impostor_pairs": pairs}
-    if subjects:
-        variables["subjects"] = subjects
-    if compared is not None:
-        variables |= {"disjoint_pairs": compared.disjoint, "pairs_of_people": compared.pairs}
-    people = _People(subjects, pairs, compared)
-    return _Counted(folds, chosen, attempts, rates, variables, people, messages)
-
-
-def _method_over_folds(interval: IntervalMethod) -> IntervalMethod:
-    return IntervalMethod("nadeau-bengio", interval.confidence)
-
-
-def searches_of_people(scores: Scores) -> Scores:
-    """Return scores whose probes are all of people; distractors and junk stay in the gallery.
-
-    Raise :class:`ProtocolError` unless people who are not enrolled search a gallery.
-    """
-    purpose = (
-        "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
-    )
-    if scores.layout != "probe-against-gallery":
-        raise ProtocolError(
-            f"{purpose}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
-            "probes and a gallery"
-        )
-    is_person = people_of_probes(scores) >= 0
-    if np.isin(scores.codes.probe, scores.codes.gallery)[is_person].all():
-        raise ProtocolError(f"{purpose}; all people of these probes are enrolled. Give others, too")
-    if is_person.all():
-        return scores
-    return scores.select(probes=np.flatnonzero(is_person))
-
-
-def _count_searches(
-    scores: Scores,
-    rule: Rule,
-    splitter: Any,
-    interval: IntervalMethod,
-    search_options: dict[str, Any],
-) -> _Counted:
-    task = OpenSet(impostors="unenrolled", **search_options)
-    options = FoldOptions("open_set", rule, _method_over_folds(interval), search=task)
-    distance_rule = rule.as_distance(scores.kind)
-    person = scores.codes.probe
-    gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
-    searches = search(scores, task)
-
-    # The folds, which divide people who are enrolled and people who are not alike.
-    enrolled = np.where(np.isin(person, person[searches.mates > 0]), "yes", "no")
-    plan = SplitPlan(splitter, SamplesToDivide(len(person), person, meta={"enrolled": enrolled}))
-    people, folds = Samples(person), []
-    for split in plan.splits.values():
-        parts = (searches.select(part.probes) for part in (split.train, split.test))
-        train, test = (Searched.of_part(part, task, gallery) for part in parts)
-        folds.append(fold_of_searches(train, test, options, distance_rule) | people.sizes(split))
-    about = Provenance.from_scores(scores).without_claims(
-        *claims_lost(scores, options.fused(scores.kind))
-    )
-
-    # The threshold on all data.
-    all_searches = Searched.of_part(searches, task, gallery)
-    attempts = all_searches.attempts()
-    chosen = choose(distance_rule, attempts)
-    is_impostor = searches.impostor_probes("unenrolled")
-    searching, unenrolled = (len(np.unique(x)) for x in (person, person[is_impostor]))
-    variables: Variables = {
-        "impostor_pairs": attempts.impostor_attempts,
-        "subjects": searching,
-        "unenrolled_people": unenrolled,
-    }
-    mates_at_rank_1 = np.where(all_searches.ranks == 1, all_searches.mate_distance, np.inf)
-    return _Counted(
-        fold_dataset(stacked(folds), plan, about, options),
-        chosen,
-        attempts,
-        _rates_of_searches(scores, chosen, interval, search_options),
-        variables,
-        _People(unenrolled, attempts.impostor_attempts, is_search=True),
-        others=SearchesOfOthers(searches.other[is_impostor], person[is_impostor], mates_at_rank_1),
-    )
-
-
-@stage("intervals")
-def _rates_of_searches(
-    scores: Scores,
-    chosen: ChosenThreshold,
-    interval: IntervalMethod,
-    search_options: dict[str, Any],
-) -> dict[str, Any]:
-    from bioeval.tasks.identification import open_set
-
-    if not (chosen.defined and math.isfinite(chosen.threshold)):
-        return {}
-    searched = open_set(
-        scores,
-        impostors="unenrolled",
-        interval=interval,
-        thresholds=[to_user(chosen.threshold, scores.kind)],
-        max_rank=1,
-        **search_options,
-    )
-    return {str(name): x.item() for name, x in searched.data_vars.items() if x.size == 1}
-
-
-@stage("intervals")
-def _rates_on_all_data(
-    scores: Scores, chosen: ChosenThreshold, interval: IntervalMethod
-) -> tuple[dict[str, Any], list[Message]]:
-    if not chosen.defined:
-        return {}, []
-    has_people = knows_people(scores)
-    rates, _ = rates_at(scores, chosen.threshold, interval if has_people else None)
-    if not has_people:
-        return rates, [Message("no-interval-by-subject", pattern=str(subject_pattern_of(scores)))]
-    return rates, interval.few_people(len(scores.subjects))
-
-
-def _support(people: _People, rule: Rule, is_assured: bool) -> tuple[Variables, list[Message]]:
-    """Return the people that a target needs and lacks, and a message if there are too few.
-
-    `is_assured` says whether there is an assured threshold besides the threshold by the rule.
-    """
-    rate = rule.name
-    is_search = people.is_search
-    compared = people.compared
-    is_limited = rate == "far" or (rate == "frr" and people.subjects > 0 and not is_search)
-    if not is_limited or not rule.values[0] > 0:
-        return {}, []
-    target = float(rule.values[0])
-    in_pairs = rate == "far" and not is_search
-    independent = people.subjects
-    if in_pairs:
-        pairs = people.impostors if compared is None else compared.pairs
-        independent = min(people.impostors, pairs)
-
-    # The variables, over the rules of 3 and 30.
-    numbers = [rule_of.attempts_for(target) for rule_of in RULES]
-    needed: Variables = {}
-    if people.subjects:
-        needed["subjects_needed"] = [*map(people_with, numbers)] if in_pairs else numbers
-    if rate == "far":
-        needed["impostors_needed"] = numbers
-        needed["impostors_missing"] = [max(0, number - independent) for number in numbers]
-    needed = variables_over(("rule",), **needed)
-
-    # The message on the first rule that the data do not fulfil.
-    error = {"far": "false accept", "frr": "false reject"}[rate]
-    about: dict[str, Any] = {"rate": rate, "target": target}
-    for rule_of, number in zip(RULES, numbers, strict=True):
-        if rule_of.supports(target, independent):
-            continue
-        about["needed"] = _needed_by_unit(people, number, in_pairs=in_pairs)
-        if rule_of == 3:
-            return needed, [Message("target-not-shown", **about, error=error)]
-        about |= {"errors": f"{error}s", "which": "", "beside": ""}
-        if is_assured:
-            about["which"] = "by the rule "
-            about["beside"] = (
-                "; the assured threshold needs fewer people, because its {far} is bounded and not "
-                "measured"
-            )
-        return needed, [Message("threshold-uncertain", **about)]
-    return needed, []
-
-
-def _needed_by_unit(people: _People, number: int, *, in_pairs: bool) -> dict[str, int]:
-    if not in_pairs:
-        return {"people who are not enrolled" if people.is_search else "people": number}
-    compared = people.compared
-    if compared is None or compared.pairs > people.impostors:
-        return {"impostor attempts": number}
-    more_people = people_with(number)
-    needed = {"people": more_people} if more_people > compared.number else {}
-    return needed | {"pairs of people": number}
-
-
-def _require_folds(scores: Scores, name: str, number: int | None, *, low: int) -> None:
-    if number is None:
-        return
-    require_integer(name, number, low=low, of_draws=True)
-    if scores.layout == "pairs" and scores.pair_folds is not None:
-        raise DataError(f"`{name}` is {number}, but these pairs define folds; leave it out")
-
-
-def _usual_folds(scores: Scores) -> tuple[int, list[Message]]:
-    """Return the default number of folds, and a message if the usual number is not possible.
-
-    Each fold has at least two people, or a pair of each class.
-    """
-    if scores.layout == "pairs" and scores.pair_folds is not None:
-        return USUAL_FOLDS, []
-    if _divides_people(scores) or scores.layout != "pairs":
-        available = len(scores.subjects)
-        most_folds = len(scores.subjects) // 2
-        noun = "people"
-    else:
-        genuine = int(np.count_nonzero(scores.genuine))
-        available = most_folds = min(genuine, len(scores.genuine) - genuine)
-        noun = "pairs of the rarer class"
-    folds = min(USUAL_FOLDS, max(most_folds, 2))
-    if folds == USUAL_FOLDS:
-        return folds, []
-    return folds, [
-        Message("fewer-folds", folds=folds, usual=USUAL_FOLDS, there=available, what=noun)
-    ]
-
-
-def _splitter(
-    scores: Scores, folds: int, repeats: int, random_state: RandomState, task: ThresholdTask
-) -> Any:
-    if scores.layout != "pairs":
-        require_subjects(scores, "a threshold study")
-    drawn: dict[str, Any] = {"n_repeats": repeats, "shuffle": True, "random_state": random_state}
-    if task == "open_set":
-        return partition.SubjectKFold(folds, **drawn, stratify="enrolled")
-    if scores.layout == "pairs" and scores.pair_folds is not None:
-        return partition.PredefinedPairFolds(scores.pair_folds)
-    if _divides_people(scores):
-        return partition.SubjectKFold(folds, **drawn)
-    return partition.SampleKFold(folds, **drawn, stratify="genuine")
-
-
-def _divides_people(scores: Scores) -> bool:
-    """Whether folds divide people; otherwise they divide pairs, and share subjects."""
-    if scores.layout != "pairs":
-        return True
-    if scores.pair_subjects is None or scores.pair_folds is None:
-        return scores.pair_subjects is not None
-    # Given folds divide people if each person is in one fold.
-    codes = scores.codes
-    sides = np.concatenate([codes.gallery, codes.probe])
-    people = sides[~codes.no_person[sides]].tolist()
-    folds = np.tile(scores.pair_folds, 2)[~codes.no_person[sides]].tolist()
-    return len(set(zip(people, folds, strict=True))) == len(set(people))
