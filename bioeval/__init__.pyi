@@ -58,6 +58,7 @@ from .tasks.identification import (
     open_set as open_set,
     ranks as ranks,
 )
-from .tasks.reid.gom import gom as gom, gom_from_curves as gom_from_curves
+from .tasks.reid.gom import gom as gom
+from .tasks.reid.gom_curves import gom_from_curves as gom_from_curves
 from .tasks.reid.reid import reid as reid
 from .tasks.verification_task import verification as verification

@@ -56,7 +56,7 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
-        A result of :func:`bioeval.gom`, ``bioeval.tasks.reid.gom.gom_from_curves``, or
+        A result of :func:`bioeval.gom`, :func:`bioeval.gom_from_curves`, or
         :func:`bioeval.evaluate` under a card with ``[gom]``; or several by name.
     ax, **style
         As for :func:`bioeval.plot.roc`.

@@ -122,32 +122,41 @@ class Candidates:
 
     def removed_entries(self, rule: str) -> np.ndarray:
         """Return how many gallery templates are removed for each query, its own not counted."""
-        order = np.argsort(self.scores.gallery_ids)
-        index = np.searchsorted(self.scores.gallery_ids[order], self.scores.probe_ids)
+        gallery_ids = self.scores.gallery_ids
+        order = np.argsort(gallery_ids)
+        position = np.searchsorted(gallery_ids[order], self.scores.probe_ids)
         # The column of the query's own template; any column if the gallery lacks it.
-        own_column = np.where(self.itself, order[np.minimum(index, len(order) - 1)], 0)
+        own_column = np.where(self.itself, order[np.minimum(position, len(order) - 1)], 0)
         removed = np.full(len(own_column), int(self.junk.sum()))
         is_own_removed = self.junk[own_column]
         if self.cameras is not None and rule != "none":
-            camera = self.cameras.probe
-            has_camera = camera >= 0
-            # An entry is removed if its key is the query's: the camera, or person and camera.
-            query_key = camera
-            entry_key = self.cameras.gallery
-            if rule == "same-id-same-camera":
-                keys_per_person = len(self.cameras.values) + 1
-                query_key = self.identity * keys_per_person + camera
-                entry_key = (
-                    self.scores.codes.labelled.gallery * keys_per_person + self.cameras.gallery
-                )
-            is_removable = (self.cameras.gallery >= 0) & ~self.junk
-            keys = np.sort(entry_key[is_removable])
-            first = np.searchsorted(keys, query_key, "left")
-            end = np.searchsorted(keys, query_key, "right")
-            removed += np.where(has_camera, end - first, 0)
-            has_own_key = entry_key[own_column] == query_key
-            is_own_removed |= has_camera & is_removable[own_column] & has_own_key
+            of_camera, is_own_of_camera = self._of_the_same_camera(self.cameras, rule, own_column)
+            removed += of_camera
+            is_own_removed |= is_own_of_camera
         return removed - (self.itself & is_own_removed)
+
+    def _of_the_same_camera(
+        self, cameras: Codes, rule: str, own_column: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many templates besides junk the rule removes for each query by its camera.
+
+        The second array says whether the query's own template is among them.
+        """
+        # A template is removed if its key is the query's: the camera, or person and camera.
+        query_key = cameras.probe
+        column_key = cameras.gallery
+        if rule == "same-id-same-camera":
+            keys_per_person = len(cameras.values) + 1
+            query_key = self.identity * keys_per_person + cameras.probe
+            person = self.scores.codes.labelled.gallery
+            column_key = person * keys_per_person + cameras.gallery
+        is_removable = (cameras.gallery >= 0) & ~self.junk
+        keys = np.sort(column_key[is_removable])
+        first = np.searchsorted(keys, query_key, "left")
+        end = np.searchsorted(keys, query_key, "right")
+        has_camera = cameras.probe >= 0
+        is_own = has_camera & is_removable[own_column] & (column_key[own_column] == query_key)
+        return np.where(has_camera, end - first, 0), is_own
 
     def about(self) -> Provenance:
         """Return the provenance of the data, with messages on left-out queries and on cameras."""

@@ -90,38 +90,37 @@ class ReidCounts:
 
     @classmethod
     def from_candidates(
-        cls, candidates: Candidates, thresholds: np.ndarray | None = None, **more: Any
+        cls, candidates: Candidates, thresholds: np.ndarray | None = None, **fields: Any
     ) -> Self:
-        """Count the candidates; `thresholds` are distances, and `more` are fields of the counts."""
+        """Count the candidates; `thresholds` are distances, and `fields` further fields."""
         rules = candidates.rules
-        ap_reducers: list[Reducer] = [MateRanks()]
-        if thresholds is not None:
-            ap_reducers.append(Within(thresholds))
-        cmc_reducers = [RankFacts("best")] if rules.cmc == "identity-dedup" else []
+        within = [] if thresholds is None else [Within(thresholds)]
+        ranks_of_identities = [RankFacts("best")] if rules.cmc == "identity-dedup" else []
         # Identities are ranked only where all templates of a person are in one block.
-        parts_without = candidates.people if cmc_reducers else candidates.parts
+        parts_for_cmc = candidates.people if ranks_of_identities else candidates.parts
+        ap_reducers: list[Reducer] = [MateRanks(), *within]
+        if rules.removed == rules.ap_removed:
+            parts = parts_for_cmc(rules.removed)
+            matches, *further = reduce(parts, *ap_reducers, *ranks_of_identities)
+            cmc_matches = matches
+        else:
+            matches, *further = reduce(candidates.parts(rules.ap_removed), *ap_reducers)
+            parts = parts_for_cmc(rules.removed)
+            cmc_matches, *ranks = reduce(parts, MateRanks(), *ranks_of_identities)
+            further += ranks
+        if within:
+            fields["retrieved"] = further.pop(0) * ~candidates.left_out[:, None]
+        if ranks_of_identities:
+            fields["identities"] = further.pop(0)
         if rules.cmc == "single-gallery-shot":
             single = candidates.without_removed(rules.removed, by_label=True)
-            more["shots"] = SingleShots.from_scores(single, rules.max_rank, rules.ties)
-        if rules.removed == rules.ap_removed:
-            counts = reduce(parts_without(rules.removed), *ap_reducers, *cmc_reducers)
-            matches, *retrieved = counts[: len(ap_reducers)]
-            cmc_matches, identities = matches, counts[len(ap_reducers) :]
-        else:
-            matches, *retrieved = reduce(candidates.parts(rules.ap_removed), *ap_reducers)
-            cmc_matches, *identities = reduce(
-                parts_without(rules.removed), MateRanks(), *cmc_reducers
-            )
-        if retrieved:
-            more["retrieved"] = retrieved[0] * ~candidates.left_out[:, None]
-        if identities:
-            more["identities"] = identities[0]
+            fields["shots"] = SingleShots.from_scores(single, rules.max_rank, rules.ties)
         return cls(
             candidates=candidates,
             matches=matches,
             cmc_matches=cmc_matches,
             thresholds=thresholds,
-            **more,
+            **fields,
         )
 
     @cached_property
@@ -169,13 +168,10 @@ class ReidCounts:
             variables["subjects"] = len(np.unique(candidates.identity[in_means]))
         coordinates = {"rank": np.arange(1, rules.max_rank + 1), "recall_level": RECALL_LEVELS}
         if self.thresholds is not None:
-            variables["micro_f1"] = (
-                ("threshold",),
-                self._in_order_of_thresholds(self._retrieved_sets.micro_f1()),
-            )
-            coordinates["threshold"] = self._in_order_of_thresholds(
-                to_user(self.thresholds, about.kind)
-            )
+            micro_f1 = self._in_order_of_thresholds(self._retrieved_sets.micro_f1())
+            variables["micro_f1"] = ("threshold",), micro_f1
+            thresholds = to_user(self.thresholds, about.kind)
+            coordinates["threshold"] = self._in_order_of_thresholds(thresholds)
         if self.per_query:
             variables |= self._numbers_of_queries(measures, removed_entries)
             coordinates["probe"] = np.arange(len(in_means))
