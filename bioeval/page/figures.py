@@ -14,9 +14,9 @@ from bioeval.base.errors import printable
 from bioeval.page.results import PageResults, is_evaluation
 from bioeval.page.svg import places_in_svg, svg_of
 from bioeval.page.threshold import Moving, RatesByThreshold, values_at
+from bioeval.plot.det_plots import det
 from bioeval.plot.display import Display
 from bioeval.plot.files import PlotFile, plot_files
-from bioeval.plot.rate_plots import det
 from bioeval.plot.score_plots import draw_histograms
 from bioeval.plot.worst_pair_plots import worst_pairs
 from bioeval.results.histogram import ScoreHistograms

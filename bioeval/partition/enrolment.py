@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, NoReturn, get_args
 
 import numpy as np
 
@@ -36,24 +36,26 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
     Parameters
     ----------
     n_gallery : int, float or None
-        Number of enrolled templates of each subject; or a proportion in (0, 1) of those that
-        may be enrolled, rounded to the nearest and at least 1 (and, without `enrol`, leaving at
-        least one probe). None enrols all that `enrol` lets.
+        Enrolled templates of each subject.
+
+        - int: their number;
+        - float in (0, 1): a proportion of the templates that may be enrolled, rounded to the
+          nearest number, but at least 1; without `enrol`, at least one template probes;
+        - None: all that `enrol` lets.
     by : str or sequence of str
         Unit of the number: each subject, or with ``by=("subject", "camera")`` each combination of a
-        subject with a value of this metadata column; one that has fewer templates enrols all.
+        subject with a value of this metadata column. A combination with fewer templates enrols all.
     quality : str, optional
         A metadata column: the templates with the **largest** values are enrolled, the earlier
         one of two equals. Otherwise the choice is random.
     enrol : mapping of str to value or list of values, optional
         Which templates may be enrolled, by metadata: ``{"session": 1}`` or
-        ``{"session": [1, 2], "camera": "door"}``, where all have to hold. Every other template
-        probes; those that might have been enrolled and are not are left out, since probes of
-        the enrolling session would flatter the system.
+        ``{"session": [1, 2], "camera": "door"}``, where all have to hold. All other templates
+        probe. Templates that may be enrolled and are not are left out, since probes of the
+        enrolling session would flatter the system.
     too_few : {"raise", "enrol", "probe", "drop"}
-        Treatment of a subject that cannot have both its gallery templates and a probe: an error;
-        all its templates are enrolled (and it never probes); all of them probe (and it is not
-        enrolled); or all are left out.
+        Treatment of a subject that cannot have both its gallery templates and a probe: an error, or
+        all its templates are enrolled, or probe, or are left out.
     n_probe : int, optional
         At most this number of templates of each enrolled subject probe, drawn at random from those
         that are not enrolled; the others are left out. None: all of them probe.
@@ -153,9 +155,9 @@ class ProbeGallerySplit(Splitter[ProbesGallery]):
 class EnrolledSplit(Splitter[ProbesGallery]):
     """Some subjects are not enrolled; all their templates are non-mated probes.
 
-    Yields ``ProbesGallery(probes, gallery)``: the templates of the enrolled subjects are
-    divided by a :class:`ProbeGallerySplit`, and all templates of the others probe. The probes
-    of enrolled subjects are mated (PG), the others non-mated (PN); their labels say which.
+    Yields ``ProbesGallery(probes, gallery)``. The templates of the enrolled subjects are divided by
+    a :class:`ProbeGallerySplit`; all templates of other subjects probe. The probes of enrolled
+    subjects are mated (PG), the others non-mated (PN); their labels say which.
 
     Parameters
     ----------
@@ -164,9 +166,9 @@ class EnrolledSplit(Splitter[ProbesGallery]):
     unenrolled : float or int
         The proportion of subjects in (0, 1) that are not enrolled, rounded up, or their number.
     enrolled : float or int, optional
-        The subjects that are enrolled, in place of `unenrolled`: a number or a proportion, rounded
-        down, of those with templates enough. All others are not enrolled, those with too few
-        templates included (or, with ``too_few="drop"``, left out).
+        The subjects that are enrolled, in place of `unenrolled`: a number, or a proportion, rounded
+        down, of the subjects with templates enough. No other subject is enrolled; subjects with too
+        few templates are left out with ``too_few="drop"``.
     n_repeats : int
         How often to draw.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
@@ -175,8 +177,8 @@ class EnrolledSplit(Splitter[ProbesGallery]):
     Notes
     -----
     Whether a subject has too few templates is decided for all subjects, before some are drawn.
-    With ``too_few="probe"`` in `probe_gallery`, those with too few are unenrolled besides the
-    drawn ones.
+    With ``too_few="probe"`` in `probe_gallery`, these subjects are unenrolled besides the drawn
+    ones.
 
     Examples
     --------
@@ -230,13 +232,13 @@ def _enrolments(
     splitter: ProbeGallerySplit | EnrolledSplit,
     rule: ProbeGallerySplit,
     samples: SplitInput,
-    *outside: float | int | None,
+    unenrolled: float | int | None = None,
+    enrolled: float | int | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield probes and gallery; `outside` has the sizes `unenrolled` and `enrolled`."""
     draws = EnrolmentDraws.from_seed(seed_sequence(splitter.random_state))
     enrolment = Enrolment(rule, samples, draws)
     for count in shuffling.blocks(splitter.n_repeats, samples.n):
-        yield enrolment.drawn(count, *outside)
+        yield enrolment.drawn(count, unenrolled, enrolled)
 
 
 class EnrolmentDraws(NamedTuple):
@@ -256,27 +258,28 @@ class Enrolment:
     """Draws the enrolled templates and the probes among samples, by the rule of ProbeGallerySplit.
 
     A unit is a subject, or with `by` a subject with a value of further columns, such as a camera.
+    Candidates are the samples that may be enrolled; they are in places, unit after unit.
 
     - `is_able` (bool (subjects,)): which subjects have enough templates
     """
 
     def __init__(self, rule: ProbeGallerySplit, samples: SplitInput, draws: EnrolmentDraws):
         self._rule, self._samples, self._draws = rule, samples, draws
-        subjects = samples.subjects
         units = self._enrolment_units()
-        self._may_enrol = self._allowed()
-        candidates = np.bincount(units.codes[self._may_enrol], minlength=len(units))
+        self._is_candidate = self._allowed()  # (n,)
+        candidates = np.bincount(units.codes[self._is_candidate], minlength=len(units))
         wanted = self._wanted(candidates)
-        if units is not subjects:
+        if units is not samples.subjects:
             wanted = np.minimum(wanted, candidates)
         self.is_able = ~self._cannot_enrol(units, candidates, wanted)
         order = by_name(samples)
         quality = self._quality_of_templates()
         if quality is not None:
             order = order[np.argsort(-quality[order], kind="stable")]
-        order = order[self._may_enrol[order]]
+        order = order[self._is_candidate[order]]
         self._groups = shuffling.ShuffledGroups(order, units.codes[order], len(units))
-        self._is_enrolled = self._groups.place < wanted[self._groups.group]
+        #: bool (candidates,): the places whose samples are enrolled, in each draw.
+        self._is_enrolled_place = self._groups.place < wanted[self._groups.group]
 
     def drawn(
         self,
@@ -288,34 +291,42 @@ class Enrolment:
 
         If `unenrolled` or `enrolled` is given, some subjects are not enrolled.
         """
-        rule = self._rule
-        samples = self._samples
-        subjects = self._samples.subjects
-        draws = self._draws.gallery if rule._random_gallery else None
-        enrolled_samples = self._groups.drawn(draws, count)[:, self._is_enrolled]
-        gallery = shuffling.flags(enrolled_samples, samples.n)
-        probe = ~(
-            gallery if rule.enrol is None else np.broadcast_to(self._may_enrol, gallery.shape)
-        )
-        if rule.n_probe is not None:
-            probe = self._at_most_per_subject(rule.n_probe, probe)
-        has_too_few = ~self.is_able[subjects.codes]
-        gallery[:, has_too_few] = rule.too_few == "enrol"
-        probe[:, has_too_few] = rule.too_few == "probe"
+        too_few = self._rule.too_few
+        subject_of_sample = self._samples.subjects.codes
+        probe, gallery = self._drawn_of_able(count)
+        is_able = self.is_able[subject_of_sample]
+        gallery[:, ~is_able] = too_few == "enrol"
+        probe[:, ~is_able] = too_few == "probe"
         if unenrolled is not None or enrolled is not None:
             is_unenrolled = self._unenrolled_subjects(count, unenrolled, enrolled)
-            may_probe = np.ones_like(is_unenrolled)
-            if enrolled is not None and rule.too_few == "drop":
-                may_probe &= self.is_able
-            gallery &= ~is_unenrolled[:, subjects.codes]
-            probe = np.where(is_unenrolled[:, subjects.codes], may_probe[:, subjects.codes], probe)
+            is_unenrolled = is_unenrolled[:, subject_of_sample]
+            gallery &= ~is_unenrolled
+            is_dropped = ~is_able & (enrolled is not None and too_few == "drop")
+            probe = np.where(is_unenrolled, ~is_dropped, probe)
         for name, role in (("gallery", gallery), ("probes", probe)):
             if not role.any(axis=1).all():
                 raise DataError(
-                    f"{samples.splitter}: no {name} left: all subjects that could be enrolled have "
-                    f'too few templates, with `too_few="{rule.too_few}"`; {_MORE_TEMPLATES}'
+                    f"{self._samples.splitter}: no {name} left: all subjects that could be "
+                    f'enrolled have too few templates, with `too_few="{too_few}"`; '
+                    f"{_MORE_TEMPLATES}"
                 )
         return np.stack([probe, gallery], axis=1)
+
+    def _drawn_of_able(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return masks (count, n) of probes and gallery, right for subjects with enough templates.
+
+        All of them are enrolled.
+        """
+        rule = self._rule
+        draws = self._draws.gallery if rule._random_gallery else None
+        enrolled_samples = self._groups.drawn(draws, count)[:, self._is_enrolled_place]
+        gallery = shuffling.flags(enrolled_samples, self._samples.n)
+        is_no_probe = gallery
+        if rule.enrol is not None:
+            is_no_probe = np.broadcast_to(self._is_candidate, gallery.shape)
+        if rule.n_probe is None:
+            return ~is_no_probe, gallery
+        return self._at_most_per_subject(rule.n_probe, ~is_no_probe), gallery
 
     def _at_most_per_subject(self, number: int, probe: np.ndarray) -> np.ndarray:
         """Draw at most `number` probes of each subject, from and as masks (repeats, n)."""
@@ -325,9 +336,9 @@ class Enrolment:
         group = np.where(probe, subjects.codes, len(subjects))[:, order]
         drawn = self._draws.probes.grouped(len(probe), group, len(subjects) + 1)
         # In each repeat, a group has the same number of samples.
-        group_of_place = np.sort(group[0])
-        place = np.arange(len(group_of_place)) - np.searchsorted(group_of_place, group_of_place)
-        is_drawn = (place < number) & (group_of_place < len(subjects))
+        group_at_place = np.sort(group[0])
+        place_in_group = np.arange(len(order)) - np.searchsorted(group_at_place, group_at_place)
+        is_drawn = (place_in_group < number) & (group_at_place < len(subjects))
         return shuffling.flags(order[drawn[:, is_drawn]], self._samples.n)
 
     def _unenrolled_subjects(
@@ -367,7 +378,7 @@ class Enrolment:
 
     def _allowed(self) -> np.ndarray:
         """Return which samples the metadata of `enrol` allow to enrol, bool (n,)."""
-        may_enrol = np.ones(self._samples.n, dtype=bool)
+        is_allowed = np.ones(self._samples.n, dtype=bool)
         for name, value in (self._rule.enrol or {}).items():
             column = self._samples.labelled(name)
             listed = isinstance(value, list | tuple | set | frozenset | np.ndarray)
@@ -380,10 +391,11 @@ class Enrolment:
                     f"has this value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
                     f"{nearest_name(missing, column.values.tolist()[:10_000])}"
                 )
-            may_enrol &= np.isin(column.codes, codes)
-        return may_enrol
+            is_allowed &= np.isin(column.codes, codes)
+        return is_allowed
 
     def _wanted(self, candidates: np.ndarray) -> np.ndarray:
+        """Return how many of its `candidates` each unit should enrol, both (units,)."""
         if self._rule.n_gallery is None:
             return np.maximum(candidates, 1)
         size = shuffling.as_size(self._samples.splitter, "n_gallery", self._rule.n_gallery)
@@ -424,27 +436,28 @@ class Enrolment:
         subjects = self._samples.subjects
         subject_of_unit = np.empty(len(units), dtype=np.int64)
         subject_of_unit[units.codes] = subjects.codes
-
-        def sums_by_subject(numbers: np.ndarray) -> np.ndarray:
-            sums = np.zeros(len(subjects), dtype=np.int64)
-            np.add.at(sums, subject_of_unit, numbers)
-            return sums
-
-        available = sums_by_subject(candidates)
-        needed = np.maximum(sums_by_subject(wanted), 1)
-        enrolled = needed if rule.enrol is None else available
-        has_too_few = (available < needed) | (subjects.counts - enrolled < 1)
+        available, needed = np.zeros((2, len(subjects)), dtype=np.int64)
+        np.add.at(available, subject_of_unit, candidates)
+        np.add.at(needed, subject_of_unit, wanted)
+        needed = np.maximum(needed, 1)
+        # With `enrol`, no candidate probes.
+        no_probes = needed if rule.enrol is None else available
+        has_too_few = (available < needed) | (subjects.counts - no_probes < 1)
         if has_too_few.any() and rule.too_few == "raise":
-            first = int(np.argmax(has_too_few))
-            need = f"{needed[first]} to enrol and one to probe"
-            if rule.enrol is not None:
-                least = 1 if rule.n_gallery is None else needed[first]
-                need = f"{least} to enrol by metadata and another to probe"
-            treatments = enumerated([f'`too_few="{x}"`' for x in TOO_FEW[1:]], "or")
-            better = f". Better: {_MORE_TEMPLATES}" if has_too_few.all() else ""
-            raise DataError(
-                f"{self._samples.splitter}: {has_too_few.sum()} of {len(subjects)} subjects have "
-                f"too few templates ({subjects.show(np.flatnonzero(has_too_few))}): each needs "
-                f"{need}. Choose their treatment: {treatments}{better}"
-            )
+            self._refuse(has_too_few, int(needed[np.argmax(has_too_few)]))
         return has_too_few
+
+    def _refuse(self, has_too_few: np.ndarray, needed: int) -> NoReturn:
+        """Raise :class:`DataError`; the first subject with too few has `needed` to enrol."""
+        rule, subjects = self._rule, self._samples.subjects
+        need = f"{needed} to enrol and one to probe"
+        if rule.enrol is not None:
+            least = 1 if rule.n_gallery is None else needed
+            need = f"{least} to enrol by metadata and another to probe"
+        treatments = enumerated([f'`too_few="{x}"`' for x in TOO_FEW[1:]], "or")
+        better = f". Better: {_MORE_TEMPLATES}" if has_too_few.all() else ""
+        raise DataError(
+            f"{self._samples.splitter}: {has_too_few.sum()} of {len(subjects)} subjects have too "
+            f"few templates ({subjects.show(np.flatnonzero(has_too_few))}): each needs {need}. "
+            f"Choose their treatment: {treatments}{better}"
+        )

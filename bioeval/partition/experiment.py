@@ -37,17 +37,15 @@ from bioeval.partition.shuffle_splits import (
 class ExperimentParts(NamedTuple):
     """Ascending index arrays of one repeat.
 
-    `train` and `validation` are whole parts, or empty. `probes` and `gallery`
-    divide the test part; `threshold_probes` and `threshold_gallery` in the same way the part on
-    which a threshold is chosen: validation, or training without one. Without a division both are
-    the whole part.
+    The threshold is chosen on the validation part, or without validation on the training part.
+    Without galleries, the probes and the gallery of a part are both the whole part.
     """
 
-    train: np.ndarray
-    validation: np.ndarray
-    probes: np.ndarray
-    gallery: np.ndarray
-    threshold_probes: np.ndarray
+    train: np.ndarray  # may be empty
+    validation: np.ndarray  # may be empty
+    probes: np.ndarray  # of the test part
+    gallery: np.ndarray  # of the test part
+    threshold_probes: np.ndarray  # of the part on which the threshold is chosen
     threshold_gallery: np.ndarray
 
 
@@ -152,29 +150,30 @@ class Experiment(Division[ExperimentParts]):
         require_integer(f"{experiment}: repeats", self.repeats, low=1, of_draws=True)
         require_seed(self.random_state)
         for name in ("unseen", "unenrolled", "enrolled"):
-            if not _absent(getattr(self, name)):
+            if not _is_absent(getattr(self, name)):
                 shuffling.as_size(experiment, name, getattr(self, name))
         require_column(experiment, self.stratify)
         self._galleries = self._gallery_split()
-        unit = None if self.by_subject else self.unit
-        parts = "`train=0.5`"
-        enrols = "`gallery_templates=2`"
-        for name, value, is_met, needed in (
-            ("unit", unit, self.chooses, parts),
-            ("unseen", self.unseen, not self.by_subject, '`unit="sample"`'),
-            ("stratify", self.stratify, self.chooses, parts),
-            ("stratify", self.stratify, self.by_subject, '`unit="subject"`'),
-            ("unenrolled", self.unenrolled, self.has_galleries, enrols),
-            ("enrolled", self.enrolled, self.has_galleries, enrols),
-            ("enrolled", self.enrolled, _absent(self.unenrolled), "`unenrolled=0`"),
-            ("probe_templates", self.probe_templates, self.has_galleries, enrols),
-        ):
-            if not _absent(value) and not is_met:
-                raise DataError(
-                    f"{experiment}: `{name}` is {received(value)}, which needs {needed}"
-                )
+        parts, enrols = "`train=0.5`", "`gallery_templates=2`"
+        if not self.by_subject:
+            self._require(self.chooses, parts, "unit")
+        self._require(not self.by_subject, '`unit="sample"`', "unseen")
+        self._require(self.chooses, parts, "stratify")
+        self._require(self.by_subject, '`unit="subject"`', "stratify")
+        self._require(self.has_galleries, enrols, "unenrolled", "enrolled")
+        self._require(_is_absent(self.unenrolled), "`unenrolled=0`", "enrolled")
+        self._require(self.has_galleries, enrols, "probe_templates")
         if self.enrolled is not None and self._galleries is not None:
             EnrolledSplit(self._galleries, enrolled=self.enrolled)  # refuses impossible sizes
+
+    def _require(self, is_met: bool, need: str, *names: str) -> None:
+        """Raise :class:`DataError` if an argument is given whose need is not met."""
+        for name in names:
+            value = getattr(self, name)
+            if not is_met and not _is_absent(value):
+                raise DataError(
+                    f"{type(self).__name__}: `{name}` is {received(value)}, which needs {need}"
+                )
 
     def _gallery_split(self) -> ProbeGallerySplit | None:
         rule = self.gallery_templates
@@ -193,7 +192,7 @@ class Experiment(Division[ExperimentParts]):
     @property
     def _sizes(self) -> dict[str, float | int | None]:
         parts = {"train_size": self.train, "validation_size": self.validation}
-        return {**{k: v for k, v in parts.items() if not _absent(v)}, "test_size": None}
+        return {**{k: v for k, v in parts.items() if not _is_absent(v)}, "test_size": None}
 
     @property
     def by_subject(self) -> bool:
@@ -213,7 +212,7 @@ class Experiment(Division[ExperimentParts]):
     @property
     def impostors(self) -> str:
         """Which probes are the impostors of open-set identification unless said otherwise."""
-        not_all = not _absent(self.unenrolled) or self.enrolled is not None
+        not_all = not _is_absent(self.unenrolled) or self.enrolled is not None
         if not_all or (self.has_galleries and self.too_few == "probe"):
             return "unenrolled"
         return "leave-subject-out"
@@ -228,41 +227,49 @@ class Experiment(Division[ExperimentParts]):
         draws = EnrolmentDraws.from_seed(seed), EnrolmentDraws.from_seed(second_seed)
         for block in self._divided(samples, seed):
             train, validation, test = np.moveaxis(block, 1, 0)
-            chosen = np.where(validation.any(axis=1, keepdims=True), validation, train)
-            parts = np.stack([train, validation, test, test, chosen, chosen], axis=1)
-            if self._galleries is not None:
-                for split in parts:
-                    self._enrol(self._galleries, samples, split, draws)
-            yield parts
+            chosen_on = np.where(validation.any(axis=1, keepdims=True), validation, train)
+            if self._galleries is None:
+                yield np.stack([train, validation, test, test, chosen_on, chosen_on], axis=1)
+                continue
+            enrolled = [
+                self._enrol(self._galleries, samples, *parts, draws)
+                for parts in zip(test, chosen_on, strict=True)
+            ]
+            yield np.concatenate([block[:, :2], enrolled], axis=1)
 
     def _enrol(
         self,
         rule: ProbeGallerySplit,
         samples: SplitInput,
-        split: np.ndarray,
+        test: np.ndarray,
+        chosen_on: np.ndarray,
         draws: tuple[EnrolmentDraws, EnrolmentDraws],
-    ) -> None:
+    ) -> np.ndarray:
+        """Divide both parts of a repeat, masks (n,), into probes and gallery; return masks (4, n).
+
+        `draws` are for the test part, and for the part on which the threshold is chosen.
+        """
         unenrolled, enrolled = (
-            None if _absent(x) else shuffling.as_size(samples.splitter, "size", x)
+            None if _is_absent(x) else shuffling.as_size(samples.splitter, "size", x)
             for x in (self.unenrolled, self.enrolled)
         )
-        test = np.flatnonzero(split[2])
-        chosen = np.flatnonzero(split[4])
-        part = samples.select(test)
+        masks = np.zeros((4, samples.n), dtype=bool)
+        part = samples.select(np.flatnonzero(test))
         enrolment = Enrolment(rule, part, draws[0])
-        split[2:4, test] = enrolment.drawn(1, unenrolled, enrolled)[0]
-        if not len(chosen):
-            return
+        masks[:2, test] = enrolment.drawn(1, unenrolled, enrolled)[0]
+        if not chosen_on.any():
+            return masks
         # The part of the threshold has the same proportion of enrolled subjects, not the number.
         if isinstance(unenrolled, int):
             unenrolled = min(unenrolled / len(part.subjects), 1 - 1e-9)
         if isinstance(enrolled, int):
             enrolled = min(enrolled / int(np.count_nonzero(enrolment.is_able)), 1 - 1e-9)
-        part = samples.select(chosen, "part of the threshold")
-        drawn = Enrolment(rule, part, draws[1]).drawn(1, unenrolled, enrolled)
-        split[4:, chosen] = drawn[0]
+        part = samples.select(np.flatnonzero(chosen_on), "part of the threshold")
+        masks[2:, chosen_on] = Enrolment(rule, part, draws[1]).drawn(1, unenrolled, enrolled)[0]
+        return masks
 
     def _divided(self, samples: SplitInput, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
+        """Yield masks of training, validation and test in some repeats, bool (repeats, 3, n)."""
         if not self.by_subject:
             yield from self._parts_by_sample(samples, seed)
             return
@@ -281,16 +288,11 @@ class Experiment(Division[ExperimentParts]):
     def _parts_by_sample(
         self, samples: SplitInput, seed: np.random.SeedSequence
     ) -> Iterator[np.ndarray]:
-        """Yield masks of training, validation and test in some repeats, bool (repeats, 3, n).
-
-        Training has its share of the templates of each seen subject, rounded down, but at least
-        one; validation has its share, rounded up; and the test has at least one. A subject with one
-        template is only tested.
-        """
+        """Yield masks as `_divided`; a subject with one template, or not seen, is only tested."""
         subjects = samples.subjects
         able = np.flatnonzero(subjects.counts > 1)  # the subjects that can be seen in training
         unseen = 0
-        if not _absent(self.unseen):
+        if not _is_absent(self.unseen):
             size = shuffling.as_size(samples.splitter, "unseen", self.unseen)
             unseen = shuffling.number_of_units(size, len(able), up=True)
         if unseen >= len(able):
@@ -299,18 +301,7 @@ class Experiment(Division[ExperimentParts]):
                 "more are unseen; at least one has to be seen in training: fewer `unseen` "
                 f"subjects, or more templates of the {len(subjects)} subjects"
             )
-        # The numbers of templates in training, and in training and validation, by subject.
-        rounding = 1e-12 * subjects.counts  # 0.07 of 100 is 7, not 7.000000000000001
-        train, validation = self.train or 0, self.validation or 0
-        number = train if isinstance(train, int) else np.floor(train * subjects.counts + rounding)
-        trained = np.clip(number, not _absent(self.train), subjects.counts - 1).astype(np.int64)
-        number = (
-            validation
-            if isinstance(validation, int)
-            else np.ceil(validation * subjects.counts - rounding)
-        )
-        not_tested = trained + np.clip(number, 0, subjects.counts - 1 - trained).astype(np.int64)
-
+        trained, not_tested = self._templates_by_part(subjects.counts)
         draws = shuffling.stream(seed, shuffling.SAMPLE_PARTS)
         draws_of_subjects = shuffling.stream(seed, shuffling.UNSEEN)
         order = by_name(samples)
@@ -324,6 +315,23 @@ class Experiment(Division[ExperimentParts]):
             is_test = place >= np.where(is_seen, not_tested, 0)[:, subjects.codes]
             yield np.stack([is_train, ~is_train & ~is_test, is_test], axis=1)
 
+    def _templates_by_part(self, templates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many templates of each seen subject train, and train or validate.
 
-def _absent(size: object) -> bool:
+        Training has its share of the subject's `templates` (subjects,), rounded down, but at least
+        one; validation has its share, rounded up; and the test has at least one.
+        """
+        rounding = 1e-12 * templates  # 0.07 of 100 is 7, not 7.000000000000001
+        number: Any = self.train or 0
+        if not isinstance(number, int):
+            number = np.floor(number * templates + rounding)
+        trained = np.clip(number, not _is_absent(self.train), templates - 1).astype(np.int64)
+        number = self.validation or 0
+        if not isinstance(number, int):
+            number = np.ceil(number * templates - rounding)
+        return trained, trained + np.clip(number, 0, templates - 1 - trained).astype(np.int64)
+
+
+def _is_absent(size: object) -> bool:
+    """Whether an argument asks for nothing: None or 0, but not False, which is no size."""
     return size is None or (isinstance(size, int | float) and size == 0 and size is not False)

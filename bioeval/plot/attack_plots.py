@@ -13,9 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import counted
+from bioeval.plot.det_plots import DET_LABELS, POINTS, draw_det, with_eer
 from bioeval.plot.display import Curve, Curves, Display, curves_of, numbered
 from bioeval.plot.plot_style import ATTACK, IMPOSTOR, SQUARE, Style, styled
-from bioeval.plot.rate_plots import DET_LABELS, POINTS, draw_det, smallest_rates, with_eer
+from bioeval.plot.rate_plots import smallest_rates
 from bioeval.plot.score_plots import draw_histograms
 from bioeval.plot.systems import System, agreed, as_plot_text, pick
 from bioeval.results.histogram import ScoreHistograms
@@ -24,15 +25,12 @@ from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.lines import written
 from bioeval.studies.attacks.scores import LARGEST, POOLED
 
+#: Classes of attempts, and their names.
 _CLASSES = (
     ("genuine", "Genuine"),
     ("impostor", "Zero-effort impostor"),
     ("attack", "Attack"),
 )
-
-
-def _as_species(curve: Curve, number: int) -> Curve:
-    return replace(curve, hue=ATTACK, shade=number, dash=ATTACK + number)
 
 
 def _attempts_in_words(system: System) -> str:
@@ -68,19 +66,31 @@ def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curv
     (system,) = pick(data, "attack_det", single=True)
     far = Curve.from_variables(replace(system, name="zero-effort impostors"), "far", "frr")
     curves = [replace(far, hue=IMPOSTOR, dash=IMPOSTOR)]
-    for i, species in enumerate(_species(system)):
-        curves.append(_as_species(Curve.from_variables(species, "far", "frr"), i))
+    for species in _attacked_species(system):
+        curves.append(_as_species(Curve.from_variables(species, "far", "frr"), len(curves) - 1))
     # FAR and the species have the line styles that they have in other plots: no line is solid.
     plot = Curves("attack_det", curves, ax, style, SQUARE, label=with_eer)
     words = draw_det(plot, smallest_rates, (*POINTS, ("iapar_at_far", "frr_at_far")))
     x_label = say("{far} of impostors, IAPAR of attacks (%)")
     caption = [_attempts_in_words(system)]
-    return plot.end("DET of attacks", x_label, DET_LABELS[1], caption=caption, **words)
+    return plot.end("DET of attacks", x_label, DET_LABELS[1], caption=caption, **words._asdict())
 
 
-def _species(system: System) -> list[System]:
+def _species(dataset: xr.Dataset) -> list[str]:
+    """Return the species of attacks, without the two labels for all species together."""
+    species: list[str] = dataset["species"].values.tolist()[:-2]
+    return species
+
+
+def _as_species(curve: Curve, number: int) -> Curve:
+    """Return a curve in the shade and line style of a species, by its number."""
+    return replace(curve, hue=ATTACK, shade=number, dash=ATTACK + number)
+
+
+def _attacked_species(system: System) -> list[System]:
+    """Return a system for each species with attempts, with IAPAR of the species in place of FAR."""
     by_species = []
-    for name in system.dataset["species"].values.tolist()[:-2]:
+    for name in _species(system.dataset):
         ds = system.dataset.sel(species=name, drop=True)
         if ds["attack_attempts"] > 0:
             of_species = ds.assign(
@@ -95,16 +105,14 @@ def _species(system: System) -> list[System]:
 # --------------------------------------------------------------------- species by threshold
 
 
-def _threshold_to_mark(ds: xr.Dataset) -> tuple[float, str]:
-    """Return the used threshold, else the EER threshold, and its name; NaN without a threshold."""
+def _threshold_to_mark(ds: xr.Dataset) -> dict[str, float]:
+    """Return the threshold used, else the EER threshold, by its name; empty if it is not finite."""
+    variable, word = "eer_threshold", "EER at"
     if "threshold_used" in ds:
-        return float(ds["threshold_used"]), f"threshold {_printed(ds, 'threshold_used')}"
-    threshold = float(ds.get("eer_threshold", np.nan))
-    return threshold, "" if np.isnan(threshold) else f"EER at {_printed(ds, 'eer_threshold')}"
-
-
-def _printed(ds: xr.Dataset, name: str) -> str:
-    return written(threshold_of(ds, name))
+        variable, word = "threshold_used", "threshold"
+    if variable not in ds or not np.isfinite(ds[variable]):
+        return {}
+    return {f"{word} {written(threshold_of(ds, variable))}": float(ds[variable])}
 
 
 def _by_species(
@@ -124,7 +132,7 @@ def _by_species(
     curves = [replace(curve, dash=Style.hues[curve.variable]) for curve in curves]
     systems = list({id(curve.system): curve.system for curve in curves}.values())
     for number, system in enumerate(systems):
-        for i, species in enumerate(system.dataset["species"].values.tolist()[:-2]):
+        for i, species in enumerate(_species(system.dataset)):
             alone = replace(system, dataset=system.dataset.isel(species=i, drop=True))
             curve = Curve.from_variables(alone, "threshold", name, as_plot_text(species))
             why_not = lacking if curve.why_not else ""
@@ -132,9 +140,9 @@ def _by_species(
             curves.append(replace(curve, hue=number, shade=0) if len(systems) > 1 else curve)
     plot = Curves(name, curves, ax, style, marked=False)
     label = plot.over_thresholds()
-    threshold, text = _threshold_to_mark(systems[0].dataset)
-    if len(systems) == 1 and np.isfinite(threshold):
-        plot.threshold_line(threshold, text)
+    if len(systems) == 1:
+        for text, threshold in _threshold_to_mark(systems[0].dataset).items():
+            plot.threshold_line(threshold, text)
     return plot, label
 
 
@@ -182,7 +190,6 @@ def attack_scores(
     (system,) = pick(data, "attack_scores", single=True)
     pooled = system.dataset.sel(species=POOLED)
     histograms = {system.name: ScoreHistograms.between_thresholds(pooled)}
-    threshold, text = _threshold_to_mark(system.dataset)
     return draw_histograms(
         histograms,
         ax,
@@ -190,7 +197,7 @@ def attack_scores(
         title="Genuine, impostor and attack scores",
         classes=_CLASSES,
         about=lambda _: _attempts_in_words(system),
-        thresholds={text: threshold},
+        thresholds=_threshold_to_mark(system.dataset),
         log=log,
     )
 
@@ -223,7 +230,7 @@ def pad_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     words = draw_det(plot, _least_rates, [("apcer_target", "bpcer_at_apcer")])
     caption = [agreed(plot.systems, _presentations_in_words)]
     x_label = "APCER, the largest over the species (%)"
-    return plot.end("DET", x_label, "BPCER (%)", caption=caption, **words)
+    return plot.end("DET", x_label, "BPCER (%)", caption=caption, **words._asdict())
 
 
 def _least_rates(system: System) -> tuple[float, float]:

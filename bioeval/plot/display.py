@@ -17,8 +17,9 @@ from matplotlib.lines import Line2D
 from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
-from bioeval.plot import plot_style
-from bioeval.plot.plot_style import CURVE, DASHES, RATES, SIZE, THIN, Style
+from bioeval.plot import plot_axes
+from bioeval.plot.plot_axes import RATES
+from bioeval.plot.plot_style import CURVE, DASHES, SIZE, THIN, Style
 from bioeval.plot.systems import (
     System,
     agreed,
@@ -37,9 +38,13 @@ from bioeval.showing.terms import rate_of_term
 from bioeval.showing.text import Phrase, Term, Text, parts
 from bioeval.showing.writers.lines import written
 
-# Hollow marks: where the first mark of a line is, how much later the first mark of the next line
-# is, and the distance between two marks, in diagonals of the axes.
-FIRST_MARK, NEXT_MARK, MARKS = 0.03, 0.05, 0.35
+# The points of a curve are marked up to this number of points.
+FEW_POINTS = 40
+
+# Hollow marks along a line, in diagonals of the axes.
+FIRST_MARK = 0.03  # where the first mark of the first line is
+NEXT_MARK = 0.05  # by how much the first mark of each next line is farther
+MARKS = 0.35  # distance between two marks
 
 # If several systems have more curves than this, the legend names each system and each kind of
 # curve once, instead of each curve.
@@ -86,11 +91,11 @@ class Display:
         if self._title is not None:
             require_text("title", self._title)
         figsize, self._look = style.pop("figsize", None), Style.look
-        self.ax_ = plot_style.axes_for(ax, size, figsize)
+        self.ax_ = plot_axes.axes_for(ax, size, figsize)
         is_fixed = isinstance(ax, Axes) or figsize is not None or self._look.height is not None
         self._grows = self._look.factor > 1 and not is_fixed
-        self.figure_ = plot_style.figure_of(self.ax_)
-        # Texts in the terms of the dataset's views.
+        self.figure_ = plot_axes.figure_of(self.ax_)
+        #: Returns a text in the vocabulary of the first system.
         self.write = lines_of(self.systems[0].dataset).write
         self.legend_: Legend | None = None
         self.drawn = drawn
@@ -103,18 +108,18 @@ class Display:
             raise DataError("ax has no place in a grid; give axes of plt.subplots, or a figure")
         parts = spec.subgridspec(rows, columns, **ratios)
         self.ax_.set_subplotspec(parts[0])
-        return plot_style.axes_for(self.ax_.figure.add_subplot(parts[1]))
+        return plot_axes.axes_for(self.ax_.figure.add_subplot(parts[1]))
 
     def empty(self, why: Text) -> None:
         """Write in the middle of the axes why nothing is drawn."""
         self.why_empty = self.write(why)
-        plot_style.empty(self.ax_, self.why_empty)
+        plot_axes.empty(self.ax_, self.why_empty)
 
     def of_system(self, title: Text) -> str:
         """Return a title that ends with the name of the only system."""
         (system,) = self.systems
         name = self.name or system.group or as_plot_text(system.text_of("system"))
-        return joined(plot_style.sentence(self.write(title)), name, by=": ")
+        return joined(plot_axes.sentence(self.write(title)), name, by=": ")
 
     def finish(
         self,
@@ -126,12 +131,12 @@ class Display:
     ) -> None:
         """Write the title, one small line below it, the labels of the axes, and the legend."""
         axes, write = ax or self.ax_, self.write
-        legend = plot_style.labelled(axes, write(x), write(y), self._grows)
+        legend = plot_axes.labelled(axes, write(x), write(y), self._grows)
         if self._title is not None:
             heading = write(title)
             if self._title and axes is self.ax_:
-                heading = plot_style.without_formula(self._title)
-            plot_style.titled(axes, heading, joined(*map(write, caption), by="; "))
+                heading = plot_axes.without_formula(self._title)
+            plot_axes.titled(axes, heading, joined(*map(write, caption), by="; "))
         if axes is self.ax_:
             self.legend_ = legend
 
@@ -141,7 +146,7 @@ class Display:
         `style` are properties of the legend; ``loc="upper right"`` puts it inside the axes.
         """
         with Style.during(self._look):
-            self.legend_, _ = plot_style.name_artists(self.ax_, **style)
+            self.legend_, _ = plot_axes.name_artists(self.ax_, **style)
         return self.legend_
 
     def named(self, label: Text, *rates: str) -> str:
@@ -159,13 +164,9 @@ class Display:
         self, threshold: float, text: str, number: int = 0, ax: Axes | None = None
     ) -> None:
         """Draw a threshold as a vertical line over the whole axes, with a name for the legend."""
-        properties: dict[str, Any] = {
-            "linestyle": Style.dash(number + 1),
-            "linewidth": 0.9,
-            "zorder": 4,
-        }
+        line: dict[str, Any] = {"linestyle": Style.dash(number + 1), "linewidth": 0.9, "zorder": 4}
         axes = ax or self.ax_
-        axes.axvline(threshold, color=Style.text, label=legend_text(text), **properties)
+        axes.axvline(threshold, color=Style.text, label=legend_text(text), **line)
 
 
 def threshold_label(kind: str) -> str:
@@ -191,13 +192,13 @@ class Curve:
     y: np.ndarray
     system: System
     why_not: Text = ""  # why the curve is undefined; empty if it is drawn
-    hue: int = 0  # the number of its colour
-    dash: int = 0  # the number of its line style
-    shade: int = 0  # its number among curves of the same meaning, which share a colour
-    low: np.ndarray | None = None  # confidence limits of each y, if the dataset has them
-    high: np.ndarray | None = None
-    variable: str = ""  # on the vertical axis
-    word: Text = ""  # its name among the curves of its system
+    hue: int = 0  # number of the colour
+    dash: int = 0  # number of the line style
+    shade: int = 0  # number among curves of the same meaning, which share a colour
+    low: np.ndarray | None = None  # lower confidence limit of each y, if the dataset has limits
+    high: np.ndarray | None = None  # upper confidence limit of each y
+    variable: str = ""  # variable on the vertical axis
+    word: Text = ""  # name among the curves of the system
 
     @classmethod
     def from_variables(
@@ -308,7 +309,7 @@ class Curves(Display):
 
     def line(self, curve: Curve, x: np.ndarray, y: np.ndarray, **properties: Any) -> None:
         """Draw one curve in steps; the points of a curve with few points are marked."""
-        marked = len(x) <= plot_style.FEW_POINTS if self.marked is None else self.marked
+        marked = len(x) <= FEW_POINTS if self.marked is None else self.marked
         defaults: dict[str, Any] = {"color": self._colours[curve.name], "linewidth": CURVE}
         defaults |= {"drawstyle": "steps-post", "solid_joinstyle": "miter"}
         line_style = {**defaults, **self._marks(curve.dash, marked), **properties, **self.style}
@@ -322,19 +323,12 @@ class Curves(Display):
         if not self.solid or len(self.curves) == 1:
             mark: dict[str, Any] = {"marker": "o", "markersize": 3.2} if marked else {}
             return {"linestyle": Style.dash(dash), **mark}
-        line_style: dict[str, Any] = {
-            "marker": Style.marker(dash),
-            "markersize": 4.5,
-            "linestyle": "-",
-        }
+        solid: dict[str, Any] = {"marker": Style.marker(dash), "markersize": 4.5, "linestyle": "-"}
         if marked:
-            return line_style
+            return solid
+        first_mark = FIRST_MARK + NEXT_MARK * (dash % len(DASHES))
         hollow: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.2}
-        return {
-            **line_style,
-            **hollow,
-            "markevery": (FIRST_MARK + NEXT_MARK * (dash % len(DASHES)), MARKS),
-        }
+        return {**solid, **hollow, "markevery": (first_mark, MARKS)}
 
     def reference(self, x: Any, y: Any) -> None:
         """Draw a thin line with which curves are compared."""
@@ -348,21 +342,19 @@ class Curves(Display):
         """
         if curve.low is None or curve.high is None:
             return
-        line, where = self.lines_[curve.name], np.isfinite(curve.x) & where
-        x_values, low, high = (values[where] for values in (curve.x, curve.low, curve.high))
-        if len(x_values) > 1 and x_values[0] > x_values[-1]:
-            x_values, low, high = x_values[::-1], low[::-1], high[::-1]
-        if len(x_values) == 1:
-            bar = self.ax_.vlines(np.maximum(x_values, floor), low, high, color=line.get_color())
-            self.bands_[curve.name] = bar
+        line = self.lines_[curve.name]
+        is_drawn = np.isfinite(curve.x) & where
+        x, low, high = (values[is_drawn] for values in (curve.x, curve.low, curve.high))
+        if len(x) > 1 and x[0] > x[-1]:
+            x, low, high = x[::-1], low[::-1], high[::-1]
+        limits = np.maximum(x, floor), low, high
+        if len(x) == 1:
+            self.bands_[curve.name] = self.ax_.vlines(*limits, color=line.get_color())
             return
         properties: dict[str, Any] = {"color": line.get_color(), "alpha": 0.16, "linewidth": 0}
         if (drawstyle := line.get_drawstyle()) != "default":
             properties["step"] = drawstyle.removeprefix("steps-")
-        band = self.ax_.fill_between(
-            np.maximum(x_values, floor), low, high, zorder=1.5, **properties
-        )
-        self.bands_[curve.name] = band
+        self.bands_[curve.name] = self.ax_.fill_between(*limits, zorder=1.5, **properties)
 
     def cloud(self, curve: Curve, lines: Iterable[tuple[Any, Any]], **style: Any) -> None:
         """Draw curves of folds behind their mean; a curve of a single point is a dot."""
@@ -373,18 +365,12 @@ class Curves(Display):
             self.ax_.plot(*line, **{**properties, **dot, **style})
 
     def _numbers_of_candidates(self) -> list[Text]:
-        names_by_words: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}  # of systems, by the words on their candidates
         for system in self.systems:
-            names_by_words.setdefault(candidates_in_words(system.dataset.attrs), []).append(
-                system.name
-            )
-        if len(names_by_words) == 1:
-            return [*names_by_words]
-        return [
-            joined(joined(*names), words, by=": ")
-            for words, names in names_by_words.items()
-            if words
-        ]
+            names.setdefault(candidates_in_words(system.dataset.attrs), []).append(system.name)
+        if len(names) == 1:
+            return [*names]
+        return [joined(joined(*names[words]), words, by=": ") for words in names if words]
 
     def end(
         self,
@@ -402,34 +388,40 @@ class Curves(Display):
         the same, and the parts of the caption that come `last`. Curves that cannot be seen are
         named with the reason, in the middle of the axes if no curve can be seen.
         """
-        write = self.write
-        missing: dict[str, list[str]] = {}
-        for name, curve in self.curves.items():
-            if reason := curve.why_not or (unseen or {}).get(name, ""):
-                is_named = write(curve.word) in write(reason)
-                label = curve.system.name if is_named else self._label(curve)
-                missing.setdefault(write(reason), []).append(label)
-        absences = [joined(joined(*labels), reason, by=": ") for reason, labels in missing.items()]
+        missing = self._missing_curves(unseen or {})
+        absences = [joined(joined(*names), reason, by=": ") for reason, names in missing.items()]
         if sum(map(len, missing.values())) == len(self.curves):
-            plot_style.empty(self.ax_, "; ".join(missing if len(missing) == 1 else absences))
+            plot_axes.empty(self.ax_, "; ".join(missing if len(missing) == 1 else absences))
             absences = []
         self._name_lines()
         if caption is None:
             caption = [agreed(self.systems, attempts_in_words)]
-        words_of_bands = set()
-        for name, drawn in self.bands_.items():
-            attrs = self.curves[name].system.dataset.attrs
-            if "confidence" in attrs:
-                word = "bars" if isinstance(drawn, LineCollection) else "bands"
-                words_of_bands.add((100 * float(attrs["confidence"]), word))
-        bands = [f"{word}: {level:g} % at each point" for level, word in sorted(words_of_bands)]
         self.finish(
-            joined(write(title), task_in_title(self.systems), by=": "),
-            [*caption, *self._numbers_of_candidates(), *bands, *last, *absences],
+            joined(self.write(title), task_in_title(self.systems), by=": "),
+            [*caption, *self._numbers_of_candidates(), *self._levels_of_bands(), *last, *absences],
             self.named(x),
             self.named(y),
         )
         return self
+
+    def _missing_curves(self, unseen: Mapping[str, Text]) -> dict[str, list[str]]:
+        """Return the names of curves that are undefined or cannot be seen, by the reason."""
+        missing: dict[str, list[str]] = {}
+        for key, curve in self.curves.items():
+            if reason := self.write(curve.why_not or unseen.get(key, "")):
+                is_named = self.write(curve.word) in reason
+                name = curve.system.name if is_named else self._label(curve)
+                missing.setdefault(reason, []).append(name)
+        return missing
+
+    def _levels_of_bands(self) -> list[str]:
+        levels = set()
+        for name, drawn in self.bands_.items():
+            attrs = self.curves[name].system.dataset.attrs
+            if "confidence" in attrs:
+                word = "bars" if isinstance(drawn, LineCollection) else "bands"
+                levels.add((100 * float(attrs["confidence"]), word))
+        return [f"{word}: {level:g} % at each point" for level, word in sorted(levels)]
 
     def _name_lines(self) -> None:
         """Name each line or, if many lines are of several systems, each system and line style."""
@@ -463,10 +455,10 @@ def curves_of(
     for number, system in enumerate(systems):
         for i, (variable, word) in enumerate(y.items()):
             if variable in system.dataset:
-                meaning = Style.hues.get(variable, i)
-                hue = meaning if alike and len(systems) == 1 else number
+                hue_of_variable = Style.hues.get(variable, i)
+                hue = hue_of_variable if alike and len(systems) == 1 else number
                 curve = Curve.from_variables(system, x, variable, word)
-                curves.append(replace(curve, hue=hue, dash=meaning))
+                curves.append(replace(curve, hue=hue, dash=hue_of_variable))
     return curves
 
 
@@ -502,9 +494,12 @@ def numbered(curves: Sequence[Curve]) -> list[Curve]:
     colour and each variant its line style; else every curve has a colour and a line style of its
     own.
     """
-    groups = [*dict.fromkeys(curve.system.group for curve in curves)]
-    variants = [*dict.fromkeys(curve.system.variant for curve in curves)]
-    if min(len(groups), len(variants)) < 2:
+    groups = [curve.system.group for curve in curves]
+    variants = [curve.system.variant for curve in curves]
+    hues, dashes = [*dict.fromkeys(groups)], [*dict.fromkeys(variants)]
+    if min(len(hues), len(dashes)) < 2:
         return [replace(curve, hue=i, dash=i) for i, curve in enumerate(curves)]
-    hue, dash = groups.index, variants.index
-    return [replace(c, hue=hue(c.system.group), dash=dash(c.system.variant)) for c in curves]
+    return [
+        replace(curve, hue=hues.index(group), dash=dashes.index(variant))
+        for curve, group, variant in zip(curves, groups, variants, strict=True)
+    ]

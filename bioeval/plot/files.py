@@ -39,9 +39,9 @@ _UNDATED: dict[str, dict[str, Any]] = {
 class PlotFile(NamedTuple):
     """A file of a plot."""
 
-    plot: str
-    system: str
-    data: Any
+    plot: str  # public name of the plot
+    system: str  # name of the only system; empty for plots of all systems
+    data: Any  # what the plot draws
     log: bool = False  # whether an axis is logarithmic
 
     @property
@@ -133,14 +133,15 @@ def _settings() -> Iterator[None]:
 
 
 def _figure(display: Any) -> Any:
-    drawn = getattr(display, "figure_", display)  # axes have a figure, too
-    root = getattr(getattr(drawn, "figure", drawn), "figure", drawn)
-    if not hasattr(root, "savefig"):
+    figure = getattr(display, "figure_", display)
+    for _ in range(2):  # axes and subfigures have a figure
+        figure = getattr(figure, "figure", figure)
+    if not hasattr(figure, "savefig"):
         raise DataError(
             f"{type(display).__name__} has no figure; expected the result of a function of "
             "be.plot, or a matplotlib Figure"
         )
-    return root
+    return figure
 
 
 def save_all(
@@ -190,9 +191,16 @@ def save_plots(
 ) -> list[Path]:
     """Write every plot that a result supports to a folder; see :func:`save_all`.
 
-    `of_scores` are plots of scores: the plot, the system, and its scores. If systems are
-    `overlaid`, plots of a single system are left out. A plot in which nothing would be seen is left
-    out, too, and `tell` is called with the reason. All names of files have the prefix `begin`.
+    Parameters
+    ----------
+    of_scores
+        Plots of scores: the plot, the system, and its scores.
+    overlaid
+        Whether plots of a single system are left out.
+    begin
+        Prefix of the names of the files.
+    tell
+        Called with the reason if a plot in which nothing would be seen is left out.
     """
     formats = require_list("formats", formats)
     for name in formats:

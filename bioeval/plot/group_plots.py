@@ -14,59 +14,39 @@ from matplotlib.figure import Figure
 
 from bioeval.base.errors import short_name
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import (
-    CURVE,
-    LETTER,
-    THIN,
-    Style,
-    colour_bar,
-    in_per_cent,
-    note,
-    room,
-    styled,
-)
+from bioeval.plot.plot_axes import LETTER, colour_bar, in_per_cent, note, room
+from bioeval.plot.plot_style import CURVE, THIN, Style, styled
 from bioeval.plot.systems import as_plot_text, pick
 from bioeval.results.words import percent
 from bioeval.showing.header import rule_of
 from bioeval.showing.text import Text, say
 
-# With more groups, only some of them are named.
-MOST_NAMED = 40
+MOST_NAMED = 40  # groups; if there are more, every second, third ... is named
 
-# The most groups whose rates are written in the cells, by whether the style has a fixed width.
-MOST_CELLS = {False: 10, True: 5}
+# By whether the style has a fixed width.
+MOST_CELLS = {False: 10, True: 5}  # groups whose rates are written in the cells
+LONGEST_NAME = {False: 24, True: 14}  # letters of a name
 
-# The letters to which names are shortened, by whether the style has a fixed width.
-LONGEST_NAME = {False: 24, True: 14}
-
-# Inches: the width of one and of two panels; the height of a panel without groups, of a group, and
-# the limits of the height.
+# Sizes of the figure, in inches.
 WIDTH_OF_PANEL, WIDTH_OF_PANELS = 5.0, 10.4
 HEIGHT_WITHOUT_GROUPS, HEIGHT_OF_GROUP = 2.4, 0.42
-LEAST_HEIGHT, MOST_HEIGHT = 3.4, 11.0
+LEAST_HEIGHT, MOST_HEIGHT = 3.4, 11.0  # of a panel
 PANELS_IN_COLUMN = 1.8  # height of two panels one below the other, in heights of a panel
+PAIRS_TO_RATES = 1.15  # width of the panel of pairs, relative to the panel of rates
 
-# Lines from one name to the next, and the part of the height that the title leaves.
-LINE_SPACING = 1.25
-WITHOUT_TITLE = 0.75
+LINE_SPACING = 1.25  # from one name to the next, in lines
+WITHOUT_TITLE = 0.75  # part of the height that the title leaves
 
-# The width of the panel of pairs, relative to the width of the panel of rates.
-PAIRS_TO_RATES = 1.15
-
-# An axis of rates is longer than matplotlib's by this factor.
-BEYOND = 1.06
-
+POINT_SIZE = 6.5  # of a rate, in points
+BEYOND = 1.06  # factor by which an axis of rates is longer than matplotlib makes it
 # Beyond this part of the axis, the text on the rate of all groups is at the left of its line.
 TO_THE_RIGHT = 0.6
 
 # A scale of colours for a single rate extends to both sides of the rate by this factor.
 AROUND = 1.5
+ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"  # colours of a FAR of 0, and of an undefined FAR
 
-# The size of a point of a rate, in points.
-POINT_SIZE = 6.5
-
-# Colours of a FAR of 0, and of an undefined FAR.
-ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
+HOLLOW = "hollow: few people or errors"
 
 
 @styled
@@ -90,42 +70,51 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """
     systems = pick(data, "groups", single=True)
     ds = systems[0].dataset
-    is_narrow = Style.look.is_narrow
+    # The last group is of all people or attempts.
     overall_frr = float(ds["frr"][-1])
     overall_far = float(ds["far"].values.flat[-1])
     ds = ds.isel({dim: slice(-1) for dim in ("group", "claimed_group") if dim in ds.dims})
+    is_narrow = Style.look.is_narrow
     plot = Display(systems, ax, style, _size_in_inches(ds.sizes["group"]))
     left = plot.ax_
     right = plot.divide(2, 1) if is_narrow else plot.divide(1, 2, width_ratios=(1, PAIRS_TO_RATES))
-    ticks, names = _named_groups(ds["group"].values.tolist(), room(left)[1])
+    names = _names_by_position(ds["group"].values.tolist(), room(left)[1])
+    positions = [*names]
     _draw_rates(left, ds, "frr", overall_frr, style)
-    subjects = ds["subjects"].values[ticks].tolist()
-    left.set_yticks(ticks, [f"{x} ({n:,})" for x, n in zip(names, subjects, strict=True)])
-    hollow = "hollow: few people or errors"
+    subjects = ds["subjects"].values[positions].tolist()
+    rows = zip(names.values(), subjects, strict=True)
+    left.set_yticks(positions, [f"{name} ({number:,})" for name, number in rows])
     caption: list[Text] = [say("at {rule}", rule=rule_of(ds.attrs))]
-    if ds["frr_flagged"].values.any():
-        caption.append(hollow)
-    label = plot.named(say("{False reject rate, frr}"))
-    plot.finish(plot.of_system(say("{frr} by group")), caption, label)
-    right.set_yticks(ticks, names if is_narrow else [""] * len(names))
+    caption += [HOLLOW] * bool(ds["frr_flagged"].any())
+    plot.finish(
+        plot.of_system(say("{frr} by group")), caption, plot.named(say("{False reject rate, frr}"))
+    )
+    right.set_yticks(positions, [name if is_narrow else "" for name in names.values()])
     for axes in (left, right):
         axes.tick_params(length=0)
-    has_flagged = bool(ds["far_flagged"].values.any())
     if ds["far"].ndim == 1:
         _draw_rates(right, ds, "far", overall_far, style)
         label = plot.named(say("{False accept rate, far}"))
-        plot.finish(say("{far} by group of the probe"), [hollow] * has_flagged, label, ax=right)
-        return plot
-    in_cells = ds.sizes["group"] <= MOST_CELLS[Style.look.width is not None]
-    _draw_pairs(right, ds, in_cells)
-    longest_name = max(map(len, names)) * LETTER * Style.look.small
-    is_vertical = longest_name > room(right)[0] / len(names) - 4
-    right.set_xticks(ticks, names, rotation=90 * is_vertical)
-    legend = "*: few people or errors" * has_flagged if in_cells else "white: 0; grey: not defined"
-    title = say("{far} by pair of groups{unit}", unit=" (%)" if in_cells else "")
-    labels = "Group of the claimed subject", "Group of the probe" if is_narrow else ""
-    plot.finish(title, [legend], *labels, right)
+        caption = [HOLLOW] * bool(ds["far_flagged"].any())
+        plot.finish(say("{far} by group of the probe"), caption, label, ax=right)
+    else:
+        _draw_far_of_pairs(plot, right, ds, names)
     return plot
+
+
+def _draw_far_of_pairs(plot: Display, ax: Axes, ds: xr.Dataset, names: Mapping[int, str]) -> None:
+    """Draw FAR by pair of groups, with all words; `names` are :func:`_names_by_position`."""
+    in_cells = ds.sizes["group"] <= MOST_CELLS[Style.look.width is not None]
+    _draw_pairs(ax, ds, in_cells)
+    longest_name = max(map(len, names.values())) * LETTER * Style.look.small
+    is_vertical = longest_name > room(ax)[0] / len(names) - 4
+    ax.set_xticks([*names], [*names.values()], rotation=90 * is_vertical)
+    legend = "white: 0; grey: not defined"
+    if in_cells:
+        legend = "*: few people or errors" * bool(ds["far_flagged"].any())
+    title = say("{far} by pair of groups{unit}", unit=" (%)" if in_cells else "")
+    y_label = "Group of the probe" if Style.look.is_narrow else ""
+    plot.finish(title, [legend], "Group of the claimed subject", y_label, ax)
 
 
 def _size_in_inches(groups: int) -> tuple[float, float]:
@@ -136,38 +125,34 @@ def _size_in_inches(groups: int) -> tuple[float, float]:
     return WIDTH_OF_PANELS * Style.look.factor**0.5, height
 
 
-def _named_groups(groups: list[Any], height: float) -> tuple[range, list[str]]:
-    """Return the indices of the groups that are named, and their names.
+def _names_by_position(groups: list[Any], height: float) -> dict[int, str]:
+    """Return the names of the groups that are named, by the index of the group.
 
     Their number is limited by the `height` in points, less the title and the names of columns,
     which are vertical.
     """
-    longest = LONGEST_NAME[Style.look.width is not None]
-    small = Style.look.small
+    longest, small = LONGEST_NAME[Style.look.width is not None], Style.look.small
     letters = min(max(len(str(group)) for group in groups), longest)
     lines_of_names = (WITHOUT_TITLE * height - letters * LETTER * small) / small
     most_groups = max(1, min(int(lines_of_names / LINE_SPACING), MOST_NAMED))
-    ticks = range(0, len(groups), -(-len(groups) // most_groups))
-    return ticks, [as_plot_text(short_name(str(groups[i]), longest)) for i in ticks]
+    positions = range(0, len(groups), -(-len(groups) // most_groups))
+    return {i: as_plot_text(short_name(str(groups[i]), longest)) for i in positions}
 
 
 def _draw_rates(
     ax: Axes, ds: xr.Dataset, rate: str, overall: float, style: Mapping[str, Any]
 ) -> None:
+    """Draw a rate of each group, with limits if there are any, and the `overall` rate."""
     positions = np.arange(ds.sizes["group"])
     flagged = ds[f"{rate}_flagged"].values.astype(bool)
     colour = Style.colour(Style.hues[rate])
     if f"{rate}_low" in ds:
         ends = ds[f"{rate}_low"], ds[f"{rate}_high"]
         ax.hlines(positions, *ends, color=colour, linewidth=CURVE, zorder=2)
-    for members, face in ((~flagged, colour), (flagged, "white")):
-        points: dict[str, Any] = {
-            "color": colour,
-            "markerfacecolor": face,
-            "markersize": POINT_SIZE,
-        }
-        values = ds[rate].values[members]
-        ax.plot(values, positions[members], "o", **{"zorder": 3, **points, **style})
+    points: dict[str, Any] = {"color": colour, "markersize": POINT_SIZE, "zorder": 3}
+    for is_member, face in ((~flagged, colour), (flagged, "white")):
+        values = ds[rate].values[is_member]
+        ax.plot(values, positions[is_member], "o", **{**points, "markerfacecolor": face, **style})
     ax.set_xlim(0, BEYOND * ax.get_xlim()[1])
     ax.set_ylim(len(positions) - 0.5, -0.5)
     if not np.isnan(overall):
@@ -179,6 +164,7 @@ def _draw_rates(
 
 
 def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
+    """Draw the cells of pairs on a logarithmic scale of colours, with their rates or a scale."""
     ax.grid(False)
     ax.set_facecolor(UNDEFINED)
     colours = colormaps["cividis"].with_extremes(under=ZERO)
@@ -189,17 +175,19 @@ def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
     in_range = np.where(far == 0, low / 2, far)
     image = ax.imshow(in_range, colours, norm, aspect="auto", interpolation="nearest")
     if in_cells:
-        starred = ds["far_flagged"].values
-        for (i, j), rate in np.ndenumerate(far):
-            text = percent(rate, "fine").removesuffix(" %") if rate else "0"
-            text = "n/a" if np.isnan(rate) else f"{text}{'*' * starred[i, j]}"
-            is_dark = rate > 0 and norm(rate) < 0.5
-            colour = "white" if is_dark else Style.text
-            letters: dict[str, Any] = {"color": colour, "fontsize": Style.look.small}
-            ax.text(j, i, text, ha="center", va="center", **letters)
+        _write_rates(ax, far, ds["far_flagged"].values, norm)
     elif len(positive):
         bar = colour_bar(ax, image)
         bar.ax.yaxis.set_major_formatter(in_per_cent)
         bar.ax.yaxis.set_minor_formatter("")
         if high < 10 * low:  # no power of ten may be inside
             bar.set_ticks([low, (low * high) ** 0.5, high])
+
+
+def _write_rates(ax: Axes, far: np.ndarray, flagged: np.ndarray, norm: LogNorm) -> None:
+    for (i, j), rate in np.ndenumerate(far):
+        text = percent(rate, "fine").removesuffix(" %") if rate else "0"
+        text = "n/a" if np.isnan(rate) else f"{text}{'*' * flagged[i, j]}"
+        is_dark = rate > 0 and norm(rate) < 0.5
+        letters: dict[str, Any] = {"color": "white" if is_dark else Style.text}
+        ax.text(j, i, text, ha="center", va="center", fontsize=Style.look.small, **letters)

@@ -1,13 +1,11 @@
-"""Style of all plots: colours, sizes, axes and their words; matplotlib's settings do not change."""
+"""Style of all plots: colours, lines and sizes; matplotlib's settings do not change."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import re
-import textwrap
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,25 +13,21 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import matplotlib
 import numpy as np
-from matplotlib import ticker
-from matplotlib.axes import Axes
-from matplotlib.colorbar import Colorbar
 from matplotlib.colors import is_color_like, to_rgb
-from matplotlib.figure import Figure
-from matplotlib.legend import Legend
-from matplotlib.text import Annotation
-from matplotlib.transforms import ScaledTranslation
 
-from bioeval.base.arguments import require_choice, require_list, require_number, require_numbers
+from bioeval.base.arguments import require_choice, require_list, require_number
 from bioeval.base.errors import BioevalError, DataError, received
 
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
-#: The numbers of colours and line styles, with the same meaning in all plots: genuine and impostor
-#: attempts, attacks (further species have the next numbers), identification with and without a
-#: threshold; and errors of both classes, or estimates.
-GENUINE, IMPOSTOR, ATTACK, DETECTED, MATCHED, BOTH = 0, 1, 2, 3, 4, 6
+# Numbers of colours and line styles, with the same meaning in all plots.
+GENUINE = 0
+IMPOSTOR = 1
+ATTACK = 2  # the first species; further species have the next numbers
+DETECTED = 3  # identification with a threshold
+MATCHED = 4  # identification without a threshold
+BOTH = 6  # errors of both classes, or estimates
 
 # Curves of one meaning (species of attacks, ranks) have shades of its colour: proportions by which
 # they are lighter, or, if negative, darker.
@@ -52,44 +46,13 @@ DASHES: tuple[Any, ...] = (
 )
 MARKERS = ("s", "^", "D", "v", "P", "X", "<")
 
-GRID, SHADE = "#e8e8e8", "#f3f3f3"
-SIZE, SQUARE = (6.4, 4.8), (5.8, 6.0)
+GRID, SHADE = "#e8e8e8", "#f3f3f3"  # colours of the grid, and of a shaded part of the axes
+SIZE, SQUARE = (6.4, 4.8), (5.8, 6.0)  # of a figure, in inches
 
-# Widths of lines, in points: of a curve and an interval, of a histogram, of a reference.
-CURVE, OUTLINE, THIN = 1.6, 1.4, 0.8
-
-# The part of an axis of rates that is free at either end, so that a curve at 0 or 1 is visible.
-FREE = 0.015
-RATES = -FREE, 1 + FREE
-
-# The points of a curve are marked up to this number of points.
-FEW_POINTS = 40
-
-# In heights of a letter: the mean width of a letter, of a bold letter, and the distance of lines.
-LETTER, BOLD, LINE = 0.56, 0.64, 1.3
-
-# In heights of a letter: the width of a legend's key with the space around it, and the height of a
-# row. If a legend leaves less than this part of the height to the axes, it is inside the axes.
-LEGEND_KEY, LEGEND_ROW, LEAST_AXES = 6, 1.4, 0.35
-
-# About the room for the words around the axes, in points: left, below, right and above. It grows
-# with the letters.
-MARGINS = 44, 36, 8, 34
-
-# The fewest letters of a line into which a text is folded.
-FEWEST_LETTERS = 16
-
-# The width of the numbers at an axis, in heights of a letter.
-NUMBERS = 24 / 8.5
-
-# Inches for the words, by which a figure of a fixed width is higher than wide figures of its shape.
-HEIGHT_OF_WORDS = 0.8
-
-# Inches by which a figure with letters of twice the size is higher, so that its axes are as large.
-HEIGHT_OF_LETTERS = 2.6
-
-# Points from the axes to the title, without a caption, and to the numbers; they grow with letters.
-TITLE_GAP, TICK_PAD = 9, 3.5
+# Widths of lines, in points.
+CURVE = 1.6  # a curve, an interval
+OUTLINE = 1.4  # of a histogram
+THIN = 0.8  # a reference, an axis
 
 
 @dataclass(frozen=True)
@@ -146,7 +109,8 @@ class Palette:
     def __init__(self, colors: Any = None):
         self.by_system: dict[str, RGB] = {}
         self._listed: list[RGB] = []
-        self._places: dict[Any, int] = {}
+        #: Places in the list, by number and shade of the colours that the plot has asked for.
+        self._places: dict[tuple[int | str, int], int] = {}
         if isinstance(colors, Mapping):
             for name, colour in colors.items():
                 self.by_system[str(name)] = _rgb(f"colors[{name!r}]", colour)
@@ -194,7 +158,7 @@ class Style:
     look: ClassVar = LOOKS["default"]  # set by :func:`style`, and scaled while a plot is drawn
     palette: ClassVar = Palette()  # palette of the plot being drawn
     labels: ClassVar[Any] = None  # labels of the systems of this plot, as a user gave them
-    #: The numbers of what is drawn, by variable: FRR is of genuine attempts.
+    #: Number of the colour and line style of each variable: FRR is of genuine attempts.
     hues: ClassVar = {
         **dict.fromkeys(
             ("frr", "frr_at_threshold", "frr_at_far", "bpcer", "genuine_above", "mrep"), GENUINE
@@ -319,251 +283,3 @@ def style(name: str) -> AbstractContextManager[object]:
     restored.callback(Style.use, Style.look)
     Style.use(LOOKS[name])
     return restored
-
-
-# ---------------------------------------------------------------------------------- axes
-
-
-def axes_for(
-    ax: Axes | Figure | None, size: tuple[float, float] = SIZE, figsize: Any = None
-) -> Axes:
-    """Return `ax`, or axes in a given or a new figure, in the style of all plots.
-
-    A figure has `figsize`, or the size of the style, or the `size` that the plot needs.
-    """
-    look = Style.look
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.figure(layout="constrained")
-    if not isinstance(ax, Axes | Figure):
-        raise DataError(f"ax is {received(ax)}; expected axes or a figure of matplotlib")
-    if isinstance(ax, Figure):
-        if figsize is not None:
-            expected = "a width and a height in inches, 1 to 100 each"
-            size = require_numbers(
-                "figsize",
-                figsize,
-                expected,
-                lambda x: len(x) == 2 and ((x >= 1) & (x <= 100)).all(),
-            ).tolist()
-        elif look.width is not None:  # room for the words, larger on paper
-            size = look.width, look.height or look.width * size[1] / size[0] + HEIGHT_OF_WORDS
-        else:
-            size = size[0], size[1] + (look.factor - 1) * HEIGHT_OF_LETTERS
-        ax.set_size_inches(size)
-        wide, high = 72 * ax.get_size_inches()
-        left, below, right, above = np.array(MARGINS) * look.factor
-        ax.subplotpars.update(left / wide, below / high, 1 - right / wide, 1 - above / high)
-        ax = ax.add_subplot()
-    elif figsize is not None:
-        raise DataError("figsize is the size of a new figure; leave out figsize, or ax")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set(color=Style.rule, linewidth=THIN)
-    ticks: dict[str, Any] = {"color": Style.rule, "labelcolor": Style.text, "width": THIN}
-    ax.tick_params(which="both", labelsize=look.small, pad=TICK_PAD * look.factor, **ticks)
-    ax.tick_params(which="minor", length=2)
-    ax.grid(True, which="major", color=GRID, linewidth=THIN)
-    ax.set_axisbelow(True)
-    return ax
-
-
-def ticks_across(ax: Axes, letters: float) -> float:
-    """Return for how many labels, of this number of letters, there is room below the axes."""
-    return room(ax)[0] / (LETTER * Style.look.small * letters)
-
-
-def figure_of(ax: Axes) -> Figure:
-    """Return the figure of `ax`, past any subfigures."""
-    return ax.figure.figure
-
-
-def room(ax: Axes) -> tuple[float, float]:
-    """Return the approximate width and height of the axes after layout, in points."""
-    box, dpi = ax.get_window_extent(), figure_of(ax).dpi
-    ticks = [x.get_text() for x in ax.get_yticklabels()] if ax.axison else []
-    letters = max((len(x) for x in ticks if "$" not in x), default=0)
-    # What names need beyond the room for numbers in the margin.
-    names = max(0, LETTER * Style.look.small * letters - NUMBERS * Style.look.small)
-    lines = LINE * Style.look.label * ax.get_ylabel().count("\n")
-    return 72 * box.width / dpi - names - lines, 72 * box.height / dpi
-
-
-# --------------------------------------------------------------------------------- words
-
-
-def folded(text: str, length: float, size: float, letter: float = LETTER) -> str:
-    """Break a text into lines of about `length` points; ``95 %`` and ``FAR < 1`` stay together."""
-    text = re.sub(r" (?=%|[<>=≤≥/] )|(?<= [<>=≤≥/]) ", "\u00a0", text)
-    columns = max(FEWEST_LETTERS, int(length / (letter * size)))
-    return textwrap.fill(text, columns, break_on_hyphens=False).replace("\u00a0", " ")
-
-
-def without_formula(text: str) -> str:
-    """Return printable text that matplotlib does not read as a formula between dollars."""
-    return re.sub(r"(?<!\\)\$", r"\\$", text)
-
-
-def sentence(text: str) -> str:
-    """Return a text with a capital first letter."""
-    return text[:1].upper() + text[1:]
-
-
-def note(ax: Axes, text: str, place: tuple[float, float], step: Any, **style: Any) -> Annotation:
-    """Write a small text at `place` (data, fraction of the axes), `step` points from it."""
-    places = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-    properties = {**places, "fontsize": Style.look.small, "color": Style.quiet, **style}
-    return ax.annotate(without_formula(text), place, step, **properties)
-
-
-def titled(ax: Axes, title: str, caption: str = "") -> None:
-    """Write the title, and a small line between it and the axes."""
-    look, wide = Style.look, room(ax)[0]
-    lines = folded(caption, wide, look.small) if caption else ""
-    pad = TITLE_GAP * look.factor + LINE * look.small * len(lines.splitlines())
-    properties: dict[str, Any] = {"fontsize": look.title, "fontweight": "bold", "color": Style.text}
-    ax.set_title(folded(title, wide, look.title, BOLD), loc="left", pad=pad, **properties)
-    if lines:
-        place: dict[str, Any] = {"xycoords": "axes fraction", "va": "bottom", "linespacing": 1.25}
-        note(ax, lines, (0, 1), (0, 5), annotation_clip=False, **place)
-
-
-def labelled(ax: Axes, x: str, y: str, grow: bool = False) -> Legend | None:
-    """Label both axes, and name the labelled artists in a legend, for which a figure may `grow`.
-
-    The legend is made twice, since the label at the left changes the room for it.
-    """
-    size = Style.look.label
-    properties: dict[str, Any] = {"fontsize": size, "color": Style.text}
-    _, height = name_artists(ax, grow)
-    ax.set_ylabel(folded(y, room(ax)[1] - height, size), loc="bottom", **properties)
-    ax.set_xlabel(folded(x, room(ax)[0], size), loc="left", **properties)
-    return name_artists(ax, grow)[0]
-
-
-def name_artists(ax: Axes, grow: bool = False, **style: Any) -> tuple[Legend | None, float]:
-    """Name the labelled artists in a legend; return the legend, and its height below the axes.
-
-    The legend is below the axes if the figure has a layout engine, which makes room for it. If it
-    has none, or if the axes would become too small and the figure may not `grow`, the legend is in
-    the emptiest corner of the axes, and the height is 0.
-    """
-    artists, texts = ax.get_legend_handles_labels()
-    if not artists:
-        return None, 0.0
-    size, small, (wide, high) = Style.look.label, Style.look.small, room(ax)
-    texts = [folded(text, wide - LEGEND_KEY * small, small) for text in texts]
-    longest = max(len(line) for text in texts for line in text.splitlines())
-    columns = max(1, min(len(texts), int(wide / ((LETTER * longest + LEGEND_KEY) * small))))
-    rows = sum(1 + text.count("\n") for text in texts) / columns
-    height = LEGEND_ROW * small * rows
-    properties: dict[str, Any] = {
-        "fontsize": small,
-        "labelcolor": Style.text,
-        "edgecolor": "none",
-        "handlelength": 3.2,
-        "labelspacing": 0.35,
-        "columnspacing": 1.6,
-    }
-    has_layout = figure_of(ax).get_layout_engine() is not None
-    fits = high - height > LEAST_AXES * high
-    is_below = has_layout and (fits or grow) and "loc" not in style
-    if is_below and not fits:
-        wide, high = figure_of(ax).get_size_inches()
-        figure_of(ax).set_size_inches(wide, high + height / 72)
-    if is_below:
-        lengths_of_vertical = [len(x.get_text()) for x in ax.get_xticklabels() if x.get_rotation()]
-        ticks = small * max([1.0, *(LETTER * letters for letters in lengths_of_vertical)])
-        below = ticks + 9 + LINE * size * (1 + ax.get_xlabel().count("\n"))
-        shift = ScaledTranslation(0, -below / 72, figure_of(ax).dpi_scale_trans)
-        properties |= {"bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + shift}
-        properties |= {"loc": "upper left", "ncols": columns, "borderpad": 0.1, "borderaxespad": 0}
-    legend = ax.legend(artists, texts, alignment="left", **{**properties, **style})
-    return legend, height if is_below else 0.0
-
-
-def label_rows(ax: Axes, texts: Sequence[str]) -> None:
-    """Write a text for each row at the right of the axes."""
-    axis = ax.secondary_yaxis("right")
-    axis.set_yticks(range(len(texts)), texts)
-    axis.tick_params(length=0, labelsize=Style.look.small, labelcolor=Style.text)
-    axis.spines["right"].set_visible(False)
-
-
-def colour_bar(ax: Axes, colours: Any, label: str = "") -> Colorbar:
-    """Write the scale of colours beside the axes."""
-    bar = figure_of(ax).colorbar(colours, ax=ax, pad=0.02, aspect=30, shrink=0.9)
-    bar.set_label(label, loc="bottom", fontsize=Style.look.label, color=Style.text)
-    bar.ax.tick_params(labelsize=Style.look.small, labelcolor=Style.text)
-    bar.outline.set_visible(False)
-    return bar
-
-
-def empty(ax: Axes, text: str) -> None:
-    """Write in the middle of empty axes why nothing is drawn."""
-    for drawn in ax.lines:
-        drawn.set_visible(False)
-    ax.grid(False)
-    size = Style.look.label
-    words = folded(sentence(text), 0.8 * room(ax)[0], size)
-    properties: dict[str, Any] = {"fontsize": size, "color": Style.quiet, "transform": ax.transAxes}
-    ax.text(0.5, 0.5, words, ha="center", va="center", linespacing=1.5, **properties)
-
-
-# --------------------------------------------------------------------------------- ticks
-
-
-def in_per_cent(rate: float, _: float = 0) -> str:
-    """Return a rate in per cent as a tick label."""
-    return f"{100 * rate:.3g} %"
-
-
-def log_axis(ax: Axes, axis_name: str, low: float, high: float = 1.0) -> None:
-    """Make an axis logarithmic, from `low` to `high`, with ticks at powers of ten alone."""
-    # Limits come first: the scale cannot find any from curves that are 0 everywhere.
-    ax.set(**{f"{axis_name}lim": (low, high), f"{axis_name}scale": "log"})
-    getattr(ax, f"{axis_name}axis").set_minor_formatter("")
-
-
-# An axis of more ranks than the first number is logarithmic; an axis of ranks up to the second is
-# not shortened.
-LINEAR_RANKS, FEW_RANKS = 30, 10
-
-
-def last_change(curves: Sequence[Any], last: int) -> int:
-    """Return the rank beyond which no curve changes, up to the `last`."""
-    change = FEW_RANKS
-    for curve in curves:  # values beyond the end of a curve are NaN
-        changes = np.flatnonzero(np.diff(np.nan_to_num(curve, nan=-1.0)))
-        change = max(change, 2 + int(changes.max(initial=-1)))
-    return last if change + 1 >= last else change
-
-
-def rank_axis(ax: Axes, last: int, first: int = 1, log: bool | None = None) -> None:
-    """Make an axis of ranks, with whole numbers; a long axis is logarithmic."""
-    if last > LINEAR_RANKS if log is None else log:
-        margin = (last / first) ** 0.02
-        ax.set(xscale="log", xlim=(first / margin, last * margin))
-        ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-        ax.xaxis.set_minor_locator(ticker.NullLocator())
-    else:
-        margin = 0.02 * max(last - first, 1)
-        ax.set_xlim(first - margin, last + margin)
-        step = 1 if last <= FEW_RANKS else 5
-        ax.set_xticks(sorted({1, *range(step, last + 1, step)}))
-    ax.xaxis.set_major_formatter("{x:,.0f}")
-
-
-def rate_axis(ax: Axes, low: float) -> None:
-    """Begin a linear axis of rates at 0 or, if the smallest rate `low` is above a half, below it.
-
-    An axis that does not begin at 0 has a mark at its foot.
-    """
-    if not 0.5 < low < 1.0:
-        ax.set_ylim(RATES)
-        return
-    step = 10.0 ** np.floor(np.log10((1 - low) / 2))
-    start = np.floor(low / step - 0.2) * step
-    ax.set_ylim(start - FREE * (1 - start), 1 + FREE * (1 - start))
-    mark: dict[str, Any] = {"marker": [(-1.0, -0.6), (1.0, 0.6)], "s": 36, "color": Style.text}
-    ax.scatter([0, 0], [0.02, 0.05], transform=ax.transAxes, clip_on=False, zorder=5, **mark)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bioeval.base.arguments import require_integer
-from bioeval.plot import plot_style
+from bioeval.plot import plot_axes
 from bioeval.plot.display import Curve, Curves, curves_by_rank, numbered
 from bioeval.plot.plot_style import styled
 from bioeval.plot.systems import System, agreed, pick
@@ -47,13 +47,13 @@ def cmc(
     plot = Curves("cmc", curves, ax, style)
     last_rank = max(int(curve.x[-1]) for curve in curves)
     arrays = [x for c in plot.defined for x in (c.y, c.low, c.high) if x is not None]
-    last_rank = min(last_rank, max_rank or plot_style.last_change(arrays, last_rank))
+    last_rank = min(last_rank, max_rank or plot_axes.last_change(arrays, last_rank))
     for curve in plot.defined:
         is_drawn = (curve.x <= last_rank) & ~np.isnan(curve.y)
         plot.line(curve, curve.x[is_drawn], curve.y[is_drawn])
         plot.band(curve, is_drawn)
-    plot_style.rank_axis(plot.ax_, last_rank)
-    plot_style.rate_axis(plot.ax_, min((float(x[0]) for x in arrays), default=0.0))
+    plot_axes.rank_axis(plot.ax_, last_rank)
+    plot_axes.rate_axis(plot.ax_, min((float(x[0]) for x in arrays), default=0.0))
     cms = plot.write(say("{Cumulative match score, cms}(k)"))
     label = "Queries matched at rank k or better, CMC(k)" if of_queries else cms
     return plot.end("CMC", "Rank k", label, caption=convention(systems) or None)
@@ -89,7 +89,7 @@ def gallery_size(
     plot.draw()
     sizes = [int(x) for curve in curves for x in curve.x]
     lowest = min([1.0, *(curve.y.min() for curve in plot.defined)])
-    plot_style.rank_axis(plot.ax_, max(sizes), min(sizes), log=True)
-    plot_style.rate_axis(plot.ax_, lowest if plot.defined else 0.0)
+    plot_axes.rank_axis(plot.ax_, max(sizes), min(sizes), log=True)
+    plot_axes.rate_axis(plot.ax_, lowest if plot.defined else 0.0)
     y = say("{Cumulative match score, cms}")
     return plot.end(Term("cms"), "Subjects in the gallery, N", y)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import short_name
-from bioeval.plot import plot_style
+from bioeval.plot import plot_axes
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import CURVE, RGB, Style, styled
 from bioeval.plot.systems import as_plot_text, labels_of, pick
@@ -72,7 +72,7 @@ def ranking(
         axes.tick_params(axis="y", length=0)
     _draw_values(left, rows, style)
     if ranked.scalar.kind == "rate":
-        left.xaxis.set_major_formatter(plot_style.in_per_cent)
+        left.xaxis.set_major_formatter(plot_axes.in_per_cent)
     _draw_ranks(right, rows)
     better = "larger" if ranked.scalar.larger_is_better else "smaller"
     label = say("{measure} ({better} is better)", measure=ranked.name, better=better)

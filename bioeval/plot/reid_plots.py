@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bioeval.plot.display import Curve, Curves, Display, curves_of
-from bioeval.plot.plot_style import CURVE, OUTLINE, Style, label_rows, styled
+from bioeval.plot.plot_axes import label_rows
+from bioeval.plot.plot_style import CURVE, OUTLINE, Style, styled
 from bioeval.plot.rank_plots import convention as convention_of
 from bioeval.plot.systems import System, agreed, labelled
 from bioeval.showing.writers.numbers import threshold_text
@@ -75,13 +76,18 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     return plot.end("", "Threshold τ", "Mean rate: mReP, mFR", caption=caption)
 
 
-# Inches of ranked lists: widths of an entry, of the measures at a threshold and of a query's name;
-# heights of a list and of all other words; and the shape of the figure if its width is fixed.
-WIDTH_OF_ENTRY, WIDTH_OF_MEASURES, WIDTH_OF_QUERY = 0.42, 2.2, 0.8
-HEIGHT_OF_LIST, HEIGHT_WITHOUT_LISTS, NARROW_LISTS = 0.5, 1.4, (1.0, 0.3)
+# The figure of ranked lists, in inches.
+WIDTH_OF_ENTRY = 0.42
+WIDTH_OF_MEASURES = 2.2  # of the words on the measures at one threshold
+WIDTH_OF_QUERY = 0.8  # of the name of a query
+HEIGHT_OF_LIST = 0.5
+HEIGHT_WITHOUT_LISTS = 1.4
+HEIGHT_OF_NARROW = 0.3  # of a list, relative to the width of a figure whose width is fixed
 
-# In ranks and in lists: the box of an entry, the line of a threshold, the room around all lists.
-WIDTH_OF_BOX, HEIGHT_OF_BOX, HEIGHT_OF_LINE, AROUND = 0.84, 0.72, 0.92, 0.6
+# Sizes in ranks across, and in lists down.
+WIDTH_OF_BOX, HEIGHT_OF_BOX = 0.84, 0.72  # of an entry
+HEIGHT_OF_LINE = 0.92  # of a threshold
+AROUND = 0.6  # room around all lists
 
 
 @styled
@@ -113,31 +119,29 @@ def ranked_lists(
     from bioeval.tasks.reid.ranked_lists import lists_of_queries
 
     ds = lists_of_queries(scores, thresholds, convention, budget)
-    match, sign = ds["match"].values, -1 if ds.attrs["kind"] != "distance" else 1
-    rows, ranks = match.shape
-    words = [_measures_in_words(ds.isel(probe=i)) for i in range(rows)]
-    width = WIDTH_OF_ENTRY * ranks + WIDTH_OF_MEASURES * len(words[0]) * Style.look.factor
-    size = width + WIDTH_OF_QUERY * Style.look.factor, HEIGHT_OF_LIST * rows + HEIGHT_WITHOUT_LISTS
-    if Style.look.is_narrow:
-        size = NARROW_LISTS[0], NARROW_LISTS[1] * rows
-    retrieved = (sign * ds["entry_score"].values[:, :, None] <= ds["threshold"].values).sum(axis=1)
+    match = ds["match"].values  # (queries, ranks): 1 for a match, 0 for another entry
+    queries, ranks = match.shape
+    words = [_measures_in_words(ds.isel(probe=i)) for i in range(queries)]
+    distance = ds["entry_score"].values * (1 if ds.attrs["kind"] == "distance" else -1)
+    thresholds_drawn = ds["threshold"].values  # distances
+    retrieved = (distance[:, :, None] <= thresholds_drawn).sum(axis=1)  # (queries, thresholds)
     drawn = {"match": match, "within": retrieved, "words": words}
+    size = _size_in_inches(queries, ranks, len(words[0]))
     plot = Display(labelled([System("", ds)]), ax, style, size, drawn=drawn)
     ax = plot.ax_
     matched, unmatched = (Style.colour(Style.hues[x]) for x in ("frr", "far"))
-    for kind, edge, face in ((1, matched, matched), (0, unmatched, "white")):
-        row, rank_index = np.nonzero(match == kind)
+    for is_match, edge, face in ((1, matched, matched), (0, unmatched, "white")):
+        query, rank_index = np.nonzero(match == is_match)
         box: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": OUTLINE, **style}
-        ax.barh(row, WIDTH_OF_BOX, HEIGHT_OF_BOX, rank_index + 1 - WIDTH_OF_BOX / 2, **box)
-    for k, threshold in enumerate(ds["threshold"].values):  # threshold as a distance
-        low = np.arange(rows) - HEIGHT_OF_LINE / 2
-        line: dict[str, Any] = {"color": Style.text, "linestyle": Style.dash(k)}
+        ax.barh(query, WIDTH_OF_BOX, HEIGHT_OF_BOX, rank_index + 1 - WIDTH_OF_BOX / 2, **box)
+    low = np.arange(queries) - HEIGHT_OF_LINE / 2
+    ends = low, low + HEIGHT_OF_LINE
+    for k, threshold in enumerate(thresholds_drawn):
+        line: dict[str, Any] = {"color": Style.text, "linestyle": Style.dash(k), "zorder": 3}
         line["label"] = f"retrieved at {threshold_text(threshold)}"
-        ax.vlines(
-            retrieved[:, k] + 0.5, low, low + HEIGHT_OF_LINE, linewidth=CURVE, zorder=3, **line
-        )
-    ax.set(xlim=(1 - AROUND, ranks + AROUND), ylim=(rows - 1 + AROUND, -AROUND))
-    ax.set_yticks(np.arange(rows), [f"query {i}" for i in range(rows)])
+        ax.vlines(retrieved[:, k] + 0.5, *ends, linewidth=CURVE, **line)
+    ax.set(xlim=(1 - AROUND, ranks + AROUND), ylim=(queries - 1 + AROUND, -AROUND))
+    ax.set_yticks(np.arange(queries), [f"query {i}" for i in range(queries)])
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     ax.tick_params(length=0)
     ax.grid(visible=False)
@@ -147,7 +151,16 @@ def ranked_lists(
     return plot
 
 
+def _size_in_inches(queries: int, ranks: int, parts_of_words: int) -> tuple[float, float]:
+    if Style.look.is_narrow:
+        return 1.0, HEIGHT_OF_NARROW * queries
+    factor = Style.look.factor
+    width = WIDTH_OF_ENTRY * ranks + WIDTH_OF_MEASURES * parts_of_words * factor
+    return width + WIDTH_OF_QUERY * factor, HEIGHT_OF_LIST * queries + HEIGHT_WITHOUT_LISTS
+
+
 def _measures_in_words(query: xr.Dataset) -> list[str]:
+    """Return AP, or FR if the identity is not in the gallery, and the measures at thresholds."""
     precision = float(query["average_precision"])
     if np.isnan(precision):
         return ["-", *map("FR {:.2f}".format, query["fr"].values.tolist())]

@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator
 from bioeval.base.arguments import require_flag, require_number
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
-from bioeval.plot import plot_style
+from bioeval.plot import plot_axes
 from bioeval.plot.display import MOST_NAMED, Display, legend_text
 from bioeval.plot.plot_style import LOOKS, OUTLINE, SIZE, Style, styled
 from bioeval.plot.systems import (
@@ -214,7 +214,7 @@ def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
     top = float(densities.max(initial=0.0)) or 1.0
     if log:
         begin = _BELOW_SMALLEST * min(densities[densities > 0], default=_WITHOUT_DENSITY)
-        plot_style.log_axis(ax, "y", begin, _ABOVE_LARGEST_OF_LOG * top)
+        plot_axes.log_axis(ax, "y", begin, _ABOVE_LARGEST_OF_LOG * top)
     else:
         ax.set_ylim(0, _ABOVE_LARGEST * top)
 
@@ -222,7 +222,7 @@ def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
 def _score_label(kind: str) -> str:
     noun = "order within the row" if kind == "order" else noun_of(kind)
     closer = "larger" if kind in LARGER_IS_CLOSER else "smaller"
-    return f"{plot_style.sentence(noun)} ({closer} is closer)"
+    return f"{plot_axes.sentence(noun)} ({closer} is closer)"
 
 
 # ---------------------------------------------------------------------------- the matrix
@@ -299,7 +299,7 @@ def _draw_pixels(ax: Axes, picture: MatrixImage, aspect: str, style: Mapping[str
         if (picture.state == state).any():
             ax.plot([], [], "s", color=colour, label=text)
     if means.count():
-        plot_style.colour_bar(ax, image, _score_label(picture.kind))
+        plot_axes.colour_bar(ax, image, _score_label(picture.kind))
 
 
 def _name_subjects(axis: Axis, starts: np.ndarray, labels: np.ndarray) -> None:

@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError, bad_choice, counted, enumerated, short_name
 from bioeval.base.kinds import PLURALS
-from bioeval.plot import plot_style
+from bioeval.plot import plot_axes
 from bioeval.plot.plot_style import RGB, Style
 from bioeval.plot.registry import PLOTS, Needs, Plot
 from bioeval.results.dataset import THRESHOLD_STUDY, require_schema
@@ -21,6 +21,7 @@ from bioeval.showing.terms import RATES, rate_of_term, task_of, words_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.lines import Lines
 
+#: Words in the name of a variant, by part of a path; other parts are names of systems.
 _WORDS = {
     **dict.fromkeys(("verification", "open_set", "closed_set", "reid", "gom"), ""),
     "single": "single-template",
@@ -34,8 +35,8 @@ class System:
 
     name: str  # empty for a dataset that was given without a name
     dataset: xr.Dataset
-    group: str = ""  # the system
-    variant: str = ""  # variant of the task, where a system has several results
+    group: str = ""  # name of the system, which its variants share
+    variant: str = ""  # name of the variant of the task, where a system has several results
 
     def text_of(self, attribute: str) -> str:
         """Return an attribute of its dataset as text; empty if there is none."""
@@ -81,15 +82,26 @@ def labelled(systems: list[System]) -> list[System]:
 
 
 def labels_of(known: Sequence[str], *listed: Sequence[str]) -> dict[str, str]:
-    """Return the new names of systems by their `known` names; ``colors`` may have either name.
+    """Return the new names of systems by their `known` names, from the argument ``labels``.
 
-    If ``labels`` is a list, it has a name for each name in one of the sequences `listed`.
+    If ``labels`` is a list, it has a name for each name in one of the sequences `listed`. The
+    palette may have either name in ``colors``, and has the new name afterwards.
     """
-    labels, colours = Style.labels, Style.palette.by_system
+    colours = Style.palette.by_system
     for name in [*colours]:
         colours[as_plot_text(name)] = colours.pop(name)
     if colours and not any(known):
         raise DataError("colors is a mapping by system, but the system has no name; give a list")
+    renamed = _new_names(Style.labels, listed)
+    for argument, names in (("labels", renamed), ("colors", colours)):
+        for name in names:
+            if name not in known:
+                raise DataError(bad_choice(argument, name, known))
+    colours.update({renamed[name]: colours[name] for name in [*colours] if name in renamed})
+    return renamed
+
+
+def _new_names(labels: Any, listed: Sequence[Sequence[str]]) -> dict[str, str]:
     if labels is None:
         labels = {}
     elif not isinstance(labels, Mapping):
@@ -98,13 +110,7 @@ def labels_of(known: Sequence[str], *listed: Sequence[str]) -> dict[str, str]:
         if not fitting_names:
             raise DataError(f"labels has {len(new_names)} names, but the plot has {len(listed[0])}")
         labels = dict(zip(fitting_names[0], new_names, strict=True))
-    renamed = {as_plot_text(x): as_plot_text(require_text("labels", y)) for x, y in labels.items()}
-    for argument, names in (("labels", renamed), ("colors", colours)):
-        for name in names:
-            if name not in known:
-                raise DataError(bad_choice(argument, name, known))
-    colours.update({renamed[name]: colours[name] for name in [*colours] if name in renamed})
-    return renamed
+    return {as_plot_text(x): as_plot_text(require_text("labels", y)) for x, y in labels.items()}
 
 
 def agreed(systems: Sequence[System], words: Callable[[System], str]) -> str:
@@ -135,7 +141,7 @@ def _needs_met(data: Any, plot: Plot) -> Needs | None:
 
 def as_plot_text(name: object) -> str:
     """Return a name for a plot: short, printable, and not read as a formula between dollars."""
-    return plot_style.without_formula(short_name(str(name)))
+    return plot_axes.without_formula(short_name(str(name)))
 
 
 def joined(*parts: str, by: str = ", ") -> str:
@@ -226,21 +232,20 @@ def _systems_of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System
         )
     nodes = {path: ds for path, ds in nodes.items() if plot.prefer in ds} or nodes
     above = tree.path.strip("/")
-    distinct = distinct_tasks(
-        {path.removeprefix(above).strip("/"): ds for path, ds in nodes.items()}
-    )
-    paths = [path.split("/") for path in distinct]
-    common = set(paths[0]).intersection(*paths)
+    nodes = distinct_tasks({path.removeprefix(above).strip("/"): ds for path, ds in nodes.items()})
+    paths = [path.split("/") for path in nodes]
+    common_parts = set(paths[0]).intersection(*paths)
     systems = {}
-    for path, dataset in zip(paths, distinct.values(), strict=True):
+    for parts, dataset in zip(paths, nodes.values(), strict=True):
         _require_variables(dataset, plot, needs)
-        group = joined(*(part for part in path if part not in _WORDS))
-        variant = joined(*(_WORDS.get(part, "") for part in path if part not in common))
+        group = joined(*(part for part in parts if part not in _WORDS))
+        variant = joined(*(_WORDS.get(part, "") for part in parts if part not in common_parts))
         if not group and not variant and len(paths) > 1:  # one task among several
-            variant = path[-1]
-        systems[joined(group, variant)] = System(joined(group, variant), dataset, group, variant)
-    if len(systems) < len(distinct):
-        return [System(path, dataset, path) for path, dataset in distinct.items()]
+            variant = parts[-1]
+        name = joined(group, variant)
+        systems[name] = System(name, dataset, group, variant)
+    if len(systems) < len(nodes):
+        return [System(path, dataset, path) for path, dataset in nodes.items()]
     return list(systems.values())
 
 

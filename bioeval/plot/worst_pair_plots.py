@@ -14,9 +14,10 @@ from PIL import Image, ImageOps
 
 from bioeval.base.arguments import require_integer, require_path, require_text
 from bioeval.base.errors import DataError, short_name
-from bioeval.plot import plot_style
+from bioeval.plot import plot_axes
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import LETTER, LINE, SHADE, Style, room, styled
+from bioeval.plot.plot_axes import LETTER, LINE, room
+from bioeval.plot.plot_style import SHADE, Style, styled
 from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.showing.images import Images
 from bioeval.showing.writers.numbers import in_one_precision
@@ -122,7 +123,7 @@ def _lines_with_headings(by_system: Mapping[str, Mapping[str, list[ShownPair]]])
     lines = []
     for name, pairs_of_row in by_system.items():
         for row, text in _ROWS.items():
-            heading = plot_style.sentence(text)
+            heading = plot_axes.sentence(text)
             if len(by_system) > 1:
                 heading = f"{short_name(name, LONGEST_NAME[Style.look.width is not None])}: {text}"
             pairs = pairs_of_row[row]

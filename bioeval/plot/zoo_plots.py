@@ -14,7 +14,8 @@ from matplotlib.text import Annotation
 from bioeval.base.errors import counted
 from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import THIN, Style, note, styled
+from bioeval.plot.plot_axes import note
+from bioeval.plot.plot_style import THIN, Style, styled
 from bioeval.plot.systems import as_plot_text, pick
 from bioeval.studies.zoo.results import ANIMALS, NAMED, NO_ANIMAL, highest_rates, number_of_best
 

@@ -24,7 +24,7 @@ from PIL import Image
 
 import bioeval as be
 from bioeval.cli.program import main as bioeval
-from bioeval.plot import plot_style as style
+from bioeval.plot import plot_axes, plot_style as style
 
 #: The systems of the README, by the names of their files there.
 FACES = {"faces-1991": "eigenfaces", "faces-2017": "deep"}
@@ -143,7 +143,7 @@ def claims(path: Path) -> None:
         found = {"frr": ds.frr, "far": ds.far, "errors": 1 - ds.accuracy}
         for name, each in found.items():
             values[name].append(100 * each.values.ravel())
-    ax = style.axes_for(None, (6.4, 4.2))
+    ax = plot_axes.axes_for(None, (6.4, 4.2))
     for i, (name, words) in enumerate(names.items()):
         x = np.arange(len(shares)) + 0.08 * (i - 1)
         middle = [each.mean() for each in values[name]]
@@ -155,9 +155,9 @@ def claims(path: Path) -> None:
         )  # fmt: skip
     ax.set_xticks(range(len(shares)), [f"{100 * share:.0f} %" for share in shares])
     ax.set_ylim(bottom=0)
-    style.labelled(ax, "Genuine claims among all", "Rate at one threshold, %")
+    plot_axes.labelled(ax, "Genuine claims among all", "Rate at one threshold, %")
     line = "200 draws of gallery and claims; points: mean; bars: middle 95 %"
-    style.titled(ax, "Rates divide by the attempts of their own class", line)
+    plot_axes.titled(ax, "Rates divide by the attempts of their own class", line)
     be.plot.save(ax, path, dpi=110)
 
 
@@ -235,9 +235,9 @@ def how_it_counts(path: Path) -> None:
             color=style.Style.colour(style.IMPOSTOR, 1),
         )
     above.set(ylim=(0, 2.7), yticks=[0, 1, 2])
-    style.labelled(above, "", "Impostor scores in the cell")
+    plot_axes.labelled(above, "", "Impostor scores in the cell")
     line = "cells of 1/8, closed above; grey: the windows around the EER, whose scores are kept"
-    style.titled(above, "All impostor scores are counted, few are kept", line)
+    plot_axes.titled(above, "All impostor scores are counted, few are kept", line)
 
     accepted = np.concatenate([[0], np.cumsum(counts)]) / len(impostor)
     for low, high, first, last in zip(edges, edges[1:], accepted, accepted[1:], strict=False):
@@ -251,7 +251,7 @@ def how_it_counts(path: Path) -> None:
         fontsize=style.Style.look.label, arrowprops={"arrowstyle": "-", "color": style.Style.quiet},
     )  # fmt: skip
     below.set(xlim=(0, 1), ylim=(-0.03, 1.03))
-    style.labelled(below, "Threshold (distance)", "Rate")
+    plot_axes.labelled(below, "Threshold (distance)", "Rate")
     be.plot.save(above.figure, path, dpi=100)
 
 
@@ -260,7 +260,7 @@ def benchmarks(path: Path) -> None:
     found = json.loads(Path(__file__).with_name("benchmarks.json").read_text(encoding="utf-8"))[
         "beside"
     ]
-    ax = style.axes_for(None, (6.4, 4.2))
+    ax = plot_axes.axes_for(None, (6.4, 4.2))
     names = dict.fromkeys(name for times in found.values() for name in times)
     for i, name in enumerate(names):
         points = [(int(n) * (int(n) - 1), t[name]) for n, t in found.items() if name in t]
@@ -268,9 +268,9 @@ def benchmarks(path: Path) -> None:
             *zip(*points, strict=True), color=style.Style.colour(i), linestyle=style.Style.dash(i),
             marker="osD^"[i], linewidth=1.6, label=name,
         )  # fmt: skip
-    style.labelled(ax, "Comparisons", "Processor time, seconds")
+    plot_axes.labelled(ax, "Comparisons", "Processor time, seconds")
     line = "EER of the same scores, one thread; bioeval: also the curve, FRR at FARs and AUC"
-    style.titled(ax, "Seconds beside other programs", line)
+    plot_axes.titled(ax, "Seconds beside other programs", line)
     be.plot.save(ax, path, dpi=110)
 
 
