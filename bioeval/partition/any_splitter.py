@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, counted, received
-from bioeval.partition.base import LabelCodes
+from bioeval.partition.samples import LabelCodes
 
 
 class ListedParts:

@@ -25,27 +25,28 @@ from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 
+# Cells of a mask that are read at once.
+MASK_AT_ONCE = 1 << 22
+
 
 class DrawnClaims(NamedTuple):
-    """Claims in the order of the probes.
+    """Claims in the order of the probes, each array (claims,)."""
 
-    `probe` are the rows (int64) and `subject` the labels of the claimed subjects; `enrolled`
-    (bool) says whether the probe's own subject is in the gallery.
-    """
-
-    probe: np.ndarray
-    subject: np.ndarray
-    enrolled: np.ndarray
+    probe: np.ndarray  # int64: row of the probe
+    subject: np.ndarray  # label of the claimed subject
+    enrolled: np.ndarray  # bool: whether the probe's own subject is in the gallery
 
 
 @dataclass(eq=False, repr=False)
 class ClaimSampler(Parameters):
     """Draws the claims of verification: the lecture's distribution of genuine and impostor claims.
 
-    Each probe claims `per_probe` different enrolled subjects. Among all claims by probes of
-    enrolled subjects, ``round(genuine * claims)`` are genuine: by probes drawn without repetition,
-    at most one each. The other claims are of other enrolled subjects, each as probable as the
-    others. Probes of subjects who are not enrolled claim as many, and are counted apart.
+    Each probe claims `per_probe` different enrolled subjects.
+
+    - Of all claims by probes of enrolled subjects, ``round(genuine * claims)`` are genuine. Their
+      probes are drawn without repetition: a probe has at most one.
+    - All other claims are of other enrolled subjects, each as probable as the others.
+    - Probes of subjects who are not enrolled claim as many, and are counted apart.
 
     At one threshold FRR and FAR do not depend on `genuine` in expectation, since each is a
     proportion of the attempts of its own class; operating points, such as the EER, vary with the
@@ -115,26 +116,26 @@ class ClaimSampler(Parameters):
         draws = shuffling.stream(
             seed_sequence(self.random_state), shuffling.CLAIMS, 2 * repeat + part
         )
-        enrolled = scores.codes.people(scores.codes.gallery)
-        # (probes,): the place of each probe's subject among the enrolled subjects, or any place.
-        place = np.searchsorted(enrolled, scores.codes.probe)
-        place[place == len(enrolled)] = 0
-        is_enrolled = enrolled[place] == scores.codes.probe
-        enrolled_probes = np.flatnonzero(is_enrolled)
-        genuine = self._genuine(scores, enrolled_probes, draws)
-        impostor_claims = np.full(len(is_enrolled), self.per_probe)  # (probes,)
+        enrolled = scores.codes.people(scores.codes.gallery)  # codes, in ascending order
+        # (probes,): the probe's subject, as its index in `enrolled`; -1 if it is not enrolled.
+        own_subject = np.searchsorted(enrolled, scores.codes.probe)
+        own_subject[own_subject == len(enrolled)] = 0
+        own_subject[enrolled[own_subject] != scores.codes.probe] = -1
+        genuine = self._draw_genuine(scores, np.flatnonzero(own_subject >= 0), draws)
+        impostor_claims = np.full(len(own_subject), self.per_probe)  # (probes,)
         impostor_claims[genuine] -= 1
-        self._require_enough_subjects(impostor_claims, is_enrolled, len(enrolled))
-        row, claimed = _draw_other_subjects(
-            impostor_claims, np.where(is_enrolled, place, -1), len(enrolled), draws
-        )
-        row = np.append(row, genuine)
-        claimed = np.append(claimed, place[genuine])
-        order = np.lexsort((claimed, row))
-        labels = scores.codes.values[enrolled[claimed[order]]]
-        return DrawnClaims(row[order], labels, is_enrolled[row[order]])
+        self._require_enough_subjects(impostor_claims, own_subject >= 0, len(enrolled))
+        probe, claimed = _draw_other_subjects(impostor_claims, own_subject, len(enrolled), draws)
+        probe = np.append(probe, genuine)
+        claimed = np.append(claimed, own_subject[genuine])
+        order = np.lexsort((claimed, probe))
+        probe, claimed = probe[order], claimed[order]
+        labels = scores.codes.values[enrolled[claimed]]
+        return DrawnClaims(probe, labels, own_subject[probe] >= 0)
 
-    def _genuine(self, scores: Scores, enrolled_probes: np.ndarray, draws: Stream) -> np.ndarray:
+    def _draw_genuine(
+        self, scores: Scores, enrolled_probes: np.ndarray, draws: Stream
+    ) -> np.ndarray:
         """Draw the probes with a usable mate that claim their own subject once."""
         claims = self.per_probe * len(enrolled_probes)
         number = round(self.genuine * claims)
@@ -154,8 +155,8 @@ class ClaimSampler(Parameters):
     def _require_enough_subjects(
         self, impostor_claims: np.ndarray, is_enrolled: np.ndarray, enrolled: int
     ) -> None:
-        for probes, other_subjects in ((is_enrolled, enrolled - 1), (~is_enrolled, enrolled)):
-            largest = int(impostor_claims[probes].max(initial=0))
+        for is_of_probe, other_subjects in ((is_enrolled, enrolled - 1), (~is_enrolled, enrolled)):
+            largest = int(impostor_claims[is_of_probe].max(initial=0))
             if largest > other_subjects:
                 raise DataError(
                     f"{named('claims')}: {self!r} makes {counted(largest, 'impostor claims')} by "
@@ -167,45 +168,46 @@ class ClaimSampler(Parameters):
 
 def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
     """Return which probes have a mate that no rule or mask leaves out, bool (probes,)."""
-    place, column = mate_cells(scores, probes)
-    row = probes[place]
+    index_of_probe, column = mate_cells(scores, probes)
+    row = probes[index_of_probe]
     is_usable = ~excluded(scores, row, column)
     if scores.has_mask:
-        step = max(1, (1 << 22) // scores.shape[1])
-        for low in range(0, scores.shape[0], step):
-            in_rows = np.flatnonzero((row >= low) & (row < low + step))
-            mask = scores.cells.read_mask(low, min(low + step, scores.shape[0]))
+        rows_at_once = max(1, MASK_AT_ONCE // scores.shape[1])
+        for low in range(0, scores.shape[0], rows_at_once):
+            high = min(low + rows_at_once, scores.shape[0])
+            in_rows = np.flatnonzero((row >= low) & (row < high))
+            mask = scores.cells.read_mask(low, high)
             is_usable[in_rows] &= mask[row[in_rows] - low, column[in_rows]] != Mask.IGNORE
-    return np.bincount(place[is_usable], minlength=len(probes)) > 0
+    return np.bincount(index_of_probe[is_usable], minlength=len(probes)) > 0
 
 
 def _draw_other_subjects(
-    claims: np.ndarray, probe_subject: np.ndarray, enrolled: int, draws: Stream
+    claims: np.ndarray, own_subject: np.ndarray, enrolled: int, draws: Stream
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw distinct other subjects for each probe; return the probe and the subject of each claim.
 
-    `claims` (probes,) is the number of subjects to draw, and `probe_subject` (probes,) the probe's
+    `claims` (probes,) is the number of subjects to draw, and `own_subject` (probes,) the probe's
     own subject, a number below `enrolled`, or -1. Each subset is as probable as any other of its
     size (Floyd's algorithm; Bentley and Floyd 1987, *Communications of the ACM* 30, 754-757).
     """
-    rows = [np.empty(0, dtype=np.int64)]
+    probes = [np.empty(0, dtype=np.int64)]
     claimed = [np.empty(0, dtype=np.int64)]
     for size in np.unique(claims[claims > 0]).tolist():
-        row = np.flatnonzero(claims == size)
-        is_enrolled = probe_subject[row] >= 0
-        total = enrolled - is_enrolled
-        drawn = np.empty((len(row), size), dtype=np.int64)
+        probe = np.flatnonzero(claims == size)
+        is_enrolled = own_subject[probe] >= 0
+        other_subjects = enrolled - is_enrolled
+        drawn = np.empty((len(probe), size), dtype=np.int64)
         # Step i draws from 0 ... last; a number that was drawn before is replaced by `last`.
         for i in range(size):
-            last = total - size + i
-            number = np.floor(draws.uniforms(len(row)) * (last + 1)).astype(np.int64)
+            last = other_subjects - size + i
+            number = np.floor(draws.uniforms(len(probe)) * (last + 1)).astype(np.int64)
             is_repeated = (drawn[:, :i] == number[:, None]).any(axis=1)
             drawn[:, i] = np.where(is_repeated, last, number)
         # The numbers count the other subjects: from the probe's own subject on, they are one less.
-        drawn += is_enrolled[:, None] & (drawn >= probe_subject[row][:, None])
-        rows.append(np.repeat(row, size))
+        drawn += is_enrolled[:, None] & (drawn >= own_subject[probe][:, None])
+        probes.append(np.repeat(probe, size))
         claimed.append(drawn.ravel())
-    return np.concatenate(rows), np.concatenate(claimed)
+    return np.concatenate(probes), np.concatenate(claimed)
 
 
 def parse_claims(
@@ -215,15 +217,34 @@ def parse_claims(
 
     The claims are probes and the groups of the claimed subjects, sorted by probe.
     """
-    number_of_probes = scores.shape[0]
-    if isinstance(claims, tuple) and len(claims) == 2 and not isinstance(claims[0], (str, bytes)):
-        probes, subjects = claims
-        if number_of_probes == 2 and np.ndim(probes) == 0:
-            probes = np.arange(number_of_probes)
-            subjects = claims
-    else:
-        probes = np.arange(number_of_probes)
-        subjects = claims
+    probes, labels = _probes_and_labels(claims, scores.shape[0])
+    groups = scores.gallery_order.group_of(scores.codes.codes_of(labels, "claims"))
+    is_missing = groups < 0
+    if is_missing.any() and unenrolled == "raise":
+        i = int(np.argmax(is_missing))
+        people = scores.codes.people(scores.gallery_order.subjects)
+        enrolled = [scores.codes.values[x] for x in people[:10_000]]
+        raise DataError(
+            f"{int(is_missing.sum())} claims are of subjects that are not enrolled, the first is "
+            f"claim {i}: probe {int(probes[i])} claims "
+            f"{plain(labels[i])!r}.{nearest_name(labels[i], enrolled)} "
+            '`unenrolled_claims="skip"` leaves them out and counts them'
+        )
+    probes = probes[~is_missing]
+    groups = groups[~is_missing]
+    order = np.argsort(probes, kind="stable")
+    return (probes[order].astype(np.int64), groups[order]), int(is_missing.sum())
+
+
+def _probes_and_labels(claims: Any, number_of_probes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the probes and the claimed labels of claims that a user stated."""
+    probes: Any = np.arange(number_of_probes)
+    subjects = claims
+    is_pair = isinstance(claims, tuple) and len(claims) == 2
+    if is_pair and not isinstance(claims[0], (str, bytes)):
+        is_of_two_probes = number_of_probes == 2 and np.ndim(claims[0]) == 0
+        if not is_of_two_probes:
+            probes, subjects = claims
     probes = require_array("claims", probes)
     if probes.ndim != 1 or probes.dtype.kind not in "iu":
         raise DataError(
@@ -235,25 +256,10 @@ def parse_claims(
         raise DataError(
             f"claims has {len(labels)} subjects for {len(probes)} probes; expected one per probe"
         )
-    wrong = (probes < 0) | (probes >= number_of_probes)
-    if wrong.any():
+    is_wrong = (probes < 0) | (probes >= number_of_probes)
+    if is_wrong.any():
         raise DataError(
-            f"claims name {int(wrong.sum())} probes outside 0..{number_of_probes - 1}, the first "
-            f"is {int(probes[np.argmax(wrong)])}"
+            f"claims name {int(is_wrong.sum())} probes outside 0..{number_of_probes - 1}, the "
+            f"first is {int(probes[np.argmax(is_wrong)])}"
         )
-    groups = scores.gallery_order.group_of(scores.codes.codes_of(labels, "claims"))
-    missing = groups < 0
-    if missing.any() and unenrolled == "raise":
-        i = int(np.argmax(missing))
-        people = scores.codes.people(scores.gallery_order.subjects)
-        enrolled = [scores.codes.values[x] for x in people[:10_000]]
-        raise DataError(
-            f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
-            f"claim {i}: probe {int(probes[i])} claims "
-            f"{plain(labels[i])!r}.{nearest_name(labels[i], enrolled)} "
-            '`unenrolled_claims="skip"` leaves them out and counts them'
-        )
-    probes = probes[~missing]
-    groups = groups[~missing]
-    order = np.argsort(probes, kind="stable")
-    return (probes[order].astype(np.int64), groups[order]), int(missing.sum())
+    return probes, labels

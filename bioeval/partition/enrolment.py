@@ -12,13 +12,8 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, counted, enumerated, nearest_name, received
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.base import (
-    LabelCodes,
-    ProbesGallery,
-    SplitInput,
-    Splitter,
-    by_name,
-)
+from bioeval.partition.base import ProbesGallery, Splitter
+from bioeval.partition.samples import LabelCodes, SplitInput, by_name
 
 TooFew = Literal["raise", "enrol", "probe", "drop"]
 TOO_FEW: tuple[TooFew, ...] = get_args(TooFew)

@@ -12,12 +12,7 @@ from bioeval.base.arguments import require_choice, require_integer
 from bioeval.base.errors import DataError, received
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.base import (
-    Division,
-    SplitInput,
-    by_name,
-    require_seed,
-)
+from bioeval.partition.base import Division, require_seed
 from bioeval.partition.enrolment import (
     EnrolledSplit,
     Enrolment,
@@ -26,6 +21,7 @@ from bioeval.partition.enrolment import (
     TooFew,
 )
 from bioeval.partition.folds import require_column
+from bioeval.partition.samples import SplitInput, by_name
 from bioeval.partition.shuffle_splits import (
     UNITS,
     PartitionUnit,

@@ -14,14 +14,8 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, received
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.base import (
-    LabelCodes,
-    ProbesGallery,
-    SplitInput,
-    Splitter,
-    TrainTest,
-    by_name,
-)
+from bioeval.partition.base import ProbesGallery, Splitter, TrainTest
+from bioeval.partition.samples import LabelCodes, SplitInput, by_name
 
 
 class _Folds(Splitter[Any]):

@@ -12,7 +12,8 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.base import Division, SplitInput, Splitter, TrainTest
+from bioeval.partition.base import Division, Splitter, TrainTest
+from bioeval.partition.samples import SplitInput
 
 PartitionUnit = Literal["subject", "sample"]
 UNITS: tuple[PartitionUnit, ...] = get_args(PartitionUnit)

@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.base.messages import Message
-from bioeval.partition.base import LabelCodes
+from bioeval.partition.samples import LabelCodes
 from bioeval.scores.embedding_arrays import as_embeddings
 from bioeval.scores.joining import RowOrder
 from bioeval.scores.matrix import Scores
