@@ -21,7 +21,7 @@ from bioeval.counting.chosen_cells import GenuineScores, choose_cells
 from bioeval.counting.floats import rounded_down
 from bioeval.counting.order import distinct
 from bioeval.counting.points import allowed_errors, crossed
-from bioeval.counting.sorted_attempts import CountedAttempts, CountedScores
+from bioeval.counting.sorted_attempts import CountedAttempts, CountedScores, CountTable
 from bioeval.counting.thread_counts import SummedMoments, ThreadCounts, distinct_scores
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.kernels import verification as kernel
@@ -234,12 +234,9 @@ class AttemptCounter:
         accepted = np.cumsum(self.weights) + self._not_kept_before(self.filled.searchsorted(cells))
         assert self.by_threshold is not None
         impostor = CountedScores(
-            self.values,
-            accepted - self.weights,
-            accepted,
+            CountTable(self.values, accepted - self.weights, accepted),
             self.total,
-            at=self.table.thresholds,
-            counts=self.by_threshold,
+            CountTable(self.table.thresholds, *self.by_threshold),
             dtype=self.dtype,
             moments=self.moment_sums.moments,
         )

@@ -18,7 +18,7 @@ from bioeval.counting.cells import BitCells
 from bioeval.counting.chosen_cells import GenuineScores
 from bioeval.counting.floats import rounded_down
 from bioeval.counting.order import runs
-from bioeval.counting.sorted_attempts import CountedAttempts, CountedScores
+from bioeval.counting.sorted_attempts import CountedAttempts, CountedScores, CountTable
 
 # The largest count of an int32 entry, before the table is added to 64 bits.
 MOST_COUNTED = (1 << 31) - 1
@@ -161,13 +161,11 @@ class PartCounts(NamedTuple):
         scores, first = runs(self.genuine.scores)
         genuine_cells = self.genuine_cells[first[:-1]]
         counts, is_exact = impostors.around(scores, genuine_cells)
+        below = accepted - np.diff(impostors.kept_before)
         impostor = CountedScores(
-            impostors.scores,
-            accepted - np.diff(impostors.kept_before),
-            accepted,
+            CountTable(impostors.scores, below, accepted),
             int(self.impostors.sum()),
-            at=scores,
-            counts=counts,
+            CountTable(scores, *counts),
             dtype=np.dtype(cells.dtype),
             is_exact=is_exact,
             count_upto=lambda x: impostors.upto(x, cells.cells_of(rounded_down(x, cells.dtype))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,14 +53,15 @@ class LeftOut:
         if ranks is None:
             ranks = _ranks_in_memory(searches, ties, largest, len(gallery.subjects))
         fusion = searches.fusion if rank_unit == "subject" else None
-        arrays = _count(scores, fusion, ties, ranks)
+        effects = _effects(scores, fusion, ties, ranks)
         people = cls.subjects_of(scores)
         person = scores.codes.probe
         # (subjects of the gallery + 1,): their numbers; at index -1 (no candidate), -1.
         subject = np.append(np.searchsorted(people, gallery.subjects), -1).astype(np.int32)
-        arrays["nearest"] = subject[arrays["nearest"]]
-        arrays["subject"] = subject[arrays["subject"]]
-        return cls(len(people), np.searchsorted(people, person), ranks=ranks, **arrays)
+        effects = effects._replace(
+            nearest=subject[effects.nearest], subject=subject[effects.subject]
+        )
+        return cls(len(people), np.searchsorted(people, person), *effects, ranks)
 
     @staticmethod
     def subjects_of(scores: Scores) -> np.ndarray:
@@ -99,10 +101,20 @@ def _ranks_in_memory(searches: Searches, ties: Ties, largest: int, groups: int) 
     return np.iinfo(np.int64).max
 
 
-def _count(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> dict[str, np.ndarray]:
-    """Return arrays of :class:`LeftOut` by name; subjects are indices into the gallery's."""
-    names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
-    arrays_of_blocks = []
+class _Effects(NamedTuple):
+    """Arrays of :class:`LeftOut`; subjects are indices into the gallery's subjects."""
+
+    nearest: np.ndarray
+    second: np.ndarray
+    probe: np.ndarray
+    subject: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+
+def _effects(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> _Effects:
+    effects = []
     for block in blocks_of(scores, reported=False):
         nearest, second, counts = _count_block(block, scores.gallery_order.starts, fusion)
         certain, possible = _before_mate(ties, *counts)
@@ -110,14 +122,11 @@ def _count(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> dict[s
         # only candidates count that are certainly before the mate. A subject may change the rank
         # as soon as one of its candidates is possibly before the mate.
         rank = 1 + certain.sum(axis=1, dtype=np.int64)[:, None] - certain
-        in_reach = np.nonzero((possible > 0) & (rank <= ranks))
-        probe = block.probes[in_reach[0]].astype(np.int32)
-        subject = in_reach[1].astype(np.int32)
-        arrays_of_blocks.append((nearest, second, probe, subject, *(x[in_reach] for x in counts)))
-    return {
-        name: np.concatenate(x)
-        for name, x in zip(names, zip(*arrays_of_blocks, strict=True), strict=True)
-    }
+        row, subject = np.nonzero((possible > 0) & (rank <= ranks))
+        probe = block.probes[row].astype(np.int32)
+        pairs = probe, subject.astype(np.int32), *counts[:, row, subject]
+        effects.append(_Effects(nearest, second, *pairs))
+    return _Effects(*map(np.concatenate, zip(*effects, strict=True)))
 
 
 def _count_block(
@@ -158,12 +167,11 @@ def _up_to_mates(
     row, column = np.nonzero(values <= best[:, None])
     groups = len(starts) - 1
     group = np.repeat(np.arange(groups), np.diff(starts))[column]
-    tied = values[row, column] == best[row]
+    is_tied = values[row, column] == best[row]
     position = np.broadcast_to(position, values.shape)[row, column]
+    is_before = is_tied & (position < position_of_mate[row])
     counts = np.zeros((3, *best.shape, groups), dtype=np.int32)
-    for count, is_counted in zip(
-        counts, (~tied, tied, tied & (position < position_of_mate[row])), strict=True
-    ):
+    for count, is_counted in zip(counts, (~is_tied, is_tied, is_before), strict=True):
         np.add.at(count, (row[is_counted], group[is_counted]), 1)
     return counts
 

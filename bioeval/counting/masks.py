@@ -71,6 +71,13 @@ class PeopleOfParts(NamedTuple):
     every: np.ndarray  # probing or enrolled
 
 
+class ValuesOfParts(NamedTuple):
+    """Values that are picked for parts, part after part."""
+
+    values: np.ndarray  # int64 (k,)
+    sizes: np.ndarray  # int64 (parts,): the number of values of each part
+
+
 class MaskedParts:
     """Some parts of a sorted matrix: their people, attempts, claims and searches.
 
@@ -159,34 +166,27 @@ class MaskedParts:
 
     def _picked(self, classes: SortedClasses, columns: np.ndarray) -> AttemptsOfParts:
         """Return the attempts of each part; `columns` is the mask of targets, (parts, targets)."""
-        sides = []
-        for cells in classes[:2]:
-            sides.append(self._pick(cells, columns, cells.code, len(classes.distances)))
+        step = len(classes.distances)
+        sides = [self._pick(cells, columns, cells.code, step) for cells in classes[:2]]
         return self._of_keys(sides, classes.distances)
 
     def _pick(
         self, cells: SortedCells, columns: np.ndarray, value: np.ndarray, step: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``part * step + value`` for the cells in each part, part after part.
-
-        The second array, (parts,), has the number of cells of each part.
-        """
+    ) -> ValuesOfParts:
+        """Return ``part * step + value`` for the cells in each part."""
         from bioeval.kernels.partitions import pick_attempts
 
         picked = np.empty(len(self) * len(cells.row) + 1, dtype=np.int64)
-        numbers = np.empty(len(self), dtype=np.int64)
-        lists = cells.row, cells.target, value, step
-        pick_attempts(*lists, self.rows, columns, picked, numbers)
-        return picked[: numbers.sum()], numbers
+        sizes = np.empty(len(self), dtype=np.int64)
+        pick_attempts(cells.row, cells.target, value, step, self.rows, columns, picked, sizes)
+        return ValuesOfParts(picked[: sizes.sum()], sizes)
 
-    def _of_keys(
-        self, sides: Sequence[tuple[np.ndarray, np.ndarray]], distances: np.ndarray
-    ) -> AttemptsOfParts:
+    def _of_keys(self, classes: Sequence[ValuesOfParts], distances: np.ndarray) -> AttemptsOfParts:
         """Return attempts from the keys ``part * len(distances) + code`` of both classes."""
         scores = []
         failures = []
-        for keys, numbers in sides:
-            starts = np.append(0, np.cumsum(numbers))
+        for keys, sizes in classes:
+            starts = np.append(0, np.cumsum(sizes))
             missed = np.zeros(len(self), dtype=np.int64)
             if self.matrix.rejected:
                 # Failures have the largest code: they are at the end of each part.
@@ -194,7 +194,7 @@ class MaskedParts:
                 failed_keys = np.arange(len(self)) * len(distances) + failed_code
                 missed = starts[1:] - keys.searchsorted(failed_keys)
                 keys = keys[keys % len(distances) != failed_code]
-                starts = np.append(0, np.cumsum(numbers - missed))
+                starts = np.append(0, np.cumsum(sizes - missed))
             scores.append(SortedScores(keys, starts, distances))
             failures.append(missed)
         return AttemptsOfParts(*scores, *failures)
@@ -208,29 +208,26 @@ class MaskedParts:
         step = len(classes.distances)
         for cells in classes[:2]:
             in_order = cells.backwards() if farthest else cells
-            first, claims_of_part = self._first_of_each_claim(in_order)
-            keys = np.repeat(np.arange(len(self)) * step, claims_of_part) + in_order.code[first]
-            sides.append((np.sort(keys) if farthest else keys, claims_of_part))
+            first = self._first_of_each_claim(in_order)
+            keys = np.repeat(np.arange(len(self)) * step, first.sizes) + in_order.code[first.values]
+            sides.append(ValuesOfParts(np.sort(keys) if farthest else keys, first.sizes))
         return self._of_keys(sides, classes.distances)
 
-    def _first_of_each_claim(self, cells: SortedCells) -> tuple[np.ndarray, np.ndarray]:
-        """Return the position of the first cell of each claim, part after part, int64 (k,).
-
-        The second array, (parts,), has the number of claims of each part.
-        """
+    def _first_of_each_claim(self, cells: SortedCells) -> ValuesOfParts:
+        """Return the position in the list of the first cell of each claim."""
         from bioeval.kernels.partitions import first_of_claims
 
         matrix = self.matrix
         positions = np.arange(len(cells.row), dtype=np.int32)
-        picked, numbers = self._pick(cells, self.columns, positions, 0)  # step 0: bare positions
+        picked, sizes = self._pick(cells, self.columns, positions, 0)  # step 0: bare positions
         # (cells,): the claim of each cell is the pair of its probe and the claimed person.
         claimed = matrix.claimed.searchsorted(matrix.gallery).astype(np.int32)
         claim = cells.row * np.int32(len(matrix.claimed)) + claimed[cells.target]
         last_part_of_claim = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
-        first_of_claim = np.empty(len(picked) + 1, np.int64)
-        claims_of_part = np.empty_like(numbers)
-        first_of_claims(picked, numbers, claim, last_part_of_claim, first_of_claim, claims_of_part)
-        return first_of_claim[: claims_of_part.sum()], claims_of_part
+        first = np.empty(len(picked) + 1, np.int64)
+        claims_of_part = np.empty_like(sizes)
+        first_of_claims(picked, sizes, claim, last_part_of_claim, first, claims_of_part)
+        return ValuesOfParts(first[: claims_of_part.sum()], claims_of_part)
 
     def _fused(self, fusion: str) -> AttemptsOfParts:
         matrix = self.matrix
@@ -245,12 +242,12 @@ class MaskedParts:
             claims = matrix.fused(columns, np.append(starts, len(columns)), fusion, rows)
             is_genuine = matrix.probe[rows, None] == people  # (rows, people), as the claims
             for k, is_of_class in enumerate((is_genuine, ~is_genuine)):
-                values = np.sort(claims[is_of_class & ~np.isnan(claims)])
+                distances = np.sort(claims[is_of_class & ~np.isnan(claims)])
                 if matrix.rejected:
-                    scores_of_class = int(values.searchsorted(np.inf))
-                    failed[k, part] = len(values) - scores_of_class
-                    values = scored(values[:scores_of_class])
-                attempts[k].append(values.astype(np.float64))
+                    not_failed = int(distances.searchsorted(np.inf))
+                    failed[k, part] = len(distances) - not_failed
+                    distances = scored(distances[:not_failed])
+                attempts[k].append(distances.astype(np.float64))
         return AttemptsOfParts.of_lists(*attempts, *failed)
 
     # -- searches

@@ -114,20 +114,26 @@ class MateRanks(Reducer):
         gallery = np.broadcast_to(side.gallery, values.shape)
         mates_at_once = max(1, COMPARISONS_AT_ONCE // values.shape[1])
         for low in range(0, len(mate), mates_at_once):
-            rows = row_of_mate[low : low + mates_at_once]
+            row = row_of_mate[low : low + mates_at_once]
             mates = mate[low : low + mates_at_once]
             distance = self.distance[mates, None]
-            tied = values[rows] == distance
-            before = tied & (gallery[rows] < self.gallery[mates, None])
-            for total, is_counted in (
-                (self.closer, values[rows] < distance), (self.tied, tied), (self.before, before)
-            ):  # fmt: skip
-                if self.group is None:
-                    total[mates] += np.count_nonzero(is_counted, axis=1)
-                    continue
-                row_of_tied, column = np.nonzero(is_counted)
-                group = self.group[gallery[rows[row_of_tied], column]]
-                np.add.at(total, (group[group >= 0], mates[row_of_tied[group >= 0]]), 1)
+            candidates = gallery[row]
+            is_tied = values[row] == distance
+            is_before = is_tied & (candidates < self.gallery[mates, None])
+            self._add(self.closer, values[row] < distance, mates, candidates)
+            self._add(self.tied, is_tied, mates, candidates)
+            self._add(self.before, is_before, mates, candidates)
+
+    def _add(
+        self, counts: np.ndarray, is_counted: np.ndarray, mates: np.ndarray, candidates: np.ndarray
+    ) -> None:
+        """Add the candidates that are counted; all but `counts` have a row for each mate."""
+        if self.group is None:
+            counts[mates] += np.count_nonzero(is_counted, axis=1)
+            return
+        row, column = np.nonzero(is_counted)
+        group = self.group[candidates[row, column]]
+        np.add.at(counts, (group[group >= 0], mates[row[group >= 0]]), 1)
 
     def result(self) -> MatchLists:
         distance = scored(self.distance) if self.rejected else self.distance

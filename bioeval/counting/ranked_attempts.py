@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -55,41 +56,72 @@ class RankedAttempts:
         """
         order = np.argsort(targets, kind="stable")
         limits = self.every.far_limits(targets[order])
-        shape = (*limits.shape, len(ranks))
-        # (k,): the strictest target at which each mate is accepted, the first rank at which it is
-        # detected, and its part.
-        strictest = self.mates.first_below(limits)
-        rank_index = ranks.searchsorted(self.ranks)
-        part = np.repeat(np.arange(len(limits)), self.mates.sizes)
-        is_ranked = rank_index < len(ranks)
-        is_detected = is_ranked & (strictest < len(targets))
-        # The mate's index in a flat table (parts, targets, ranks).
-        cell = np.ravel_multi_index(
-            (part[is_detected], strictest[is_detected], rank_index[is_detected]), shape
-        )
-        weights = None if self.mates.weights is None else self.mates.weights[is_detected]
-        detected = np.bincount(cell, weights, minlength=np.prod(shape)).reshape(shape)
-        # Looser targets and further ranks detect these mates, too.
-        detected = detected.cumsum(axis=1).cumsum(axis=2)
-        loosest = np.full(detected.size, -np.inf)
-        scores = self.mates.scores()
-        loosest[cell] = scores[is_detected]  # scores increase: the loosest is written last
-        loosest = loosest.reshape(shape)
+        mates = MatesInTable.among(self.mates, self.ranks, limits, ranks)
+        detected = mates.number_detected(self.mates.weights)
         accepted, largest_other = self.others.largest_below(limits)
-        loosest[..., 0] = np.fmax(loosest[..., 0], largest_other)
-        loosest = np.maximum.accumulate(np.maximum.accumulate(loosest, axis=1), axis=2)
-        # If a score is -inf at a rank, no threshold rejects all.
-        reject_all = np.full((shape[0], shape[2]), -np.inf)
-        reject_all[self.others.has_minus_infinity()] = np.nan
-        is_minus_infinity = is_ranked & (scores == -np.inf)
-        reject_all[part[is_minus_infinity], rank_index[is_minus_infinity]] = np.nan
-        reject_all = np.maximum.accumulate(reject_all, axis=1)
+        loosest = mates.loosest(self.mates.scores(), largest_other)
         is_point = (accepted > 0)[..., None] | (detected > 0)
+        threshold = np.where(is_point, loosest, self._reject_all(mates)[:, None])
         attempts = self.every.genuine_attempts[:, None, None]
-        rates = np.minimum(detected, attempts) / np.maximum(attempts, 1)
-        rates = np.stack([rates, np.where(is_point, loosest, reject_all[:, None])])
+        rates = np.stack([np.minimum(detected, attempts) / np.maximum(attempts, 1), threshold])
         rates[:, ~self.every.defined] = np.nan
         # From increasing targets back to the order in which the user gave them.
         as_requested = np.empty_like(rates)
         as_requested[:, :, order] = rates
         return as_requested[0], as_requested[1]
+
+    def _reject_all(self, mates: MatesInTable) -> np.ndarray:
+        """Return the threshold that rejects all, (parts, ranks); NaN if a score there is -inf."""
+        parts, _, ranks = mates.shape
+        reject_all = np.full((parts, ranks), -np.inf)
+        reject_all[self.others.has_minus_infinity()] = np.nan
+        is_minus_infinity = (mates.rank < ranks) & (self.mates.scores() == -np.inf)
+        reject_all[mates.part[is_minus_infinity], mates.rank[is_minus_infinity]] = np.nan
+        return np.maximum.accumulate(reject_all, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class MatesInTable:
+    """Where each mate is in a table (parts, FAR targets, ranks); both increase.
+
+    Looser targets and further ranks detect the mate, too.
+    """
+
+    shape: tuple[int, int, int]
+    part: np.ndarray  # (k,)
+    target: np.ndarray  # (k,): the strictest target at which the mate is accepted, or their number
+    rank: np.ndarray  # (k,): the first rank at which the mate is found, or the number of ranks
+
+    @classmethod
+    def among(
+        cls, mates: SortedScores, rank_of_mate: np.ndarray, limits: np.ndarray, ranks: np.ndarray
+    ) -> MatesInTable:
+        """Return the places of mates, from the first score to reject at targets of each part."""
+        part = np.repeat(np.arange(len(limits)), mates.sizes)
+        shape = (*limits.shape, len(ranks))
+        return cls(shape, part, mates.first_below(limits), ranks.searchsorted(rank_of_mate))
+
+    @cached_property
+    def is_detected(self) -> np.ndarray:
+        """Which mates are detected at some target and rank."""
+        return (self.rank < self.shape[2]) & (self.target < self.shape[1])
+
+    @cached_property
+    def cell(self) -> np.ndarray:
+        """The index of each detected mate in the flat table."""
+        indices = (x[self.is_detected] for x in (self.part, self.target, self.rank))
+        return np.ravel_multi_index(tuple(indices), self.shape)
+
+    def number_detected(self, weights: np.ndarray | None) -> np.ndarray:
+        """Return the number of mates that are detected at each target and rank."""
+        weights = None if weights is None else weights[self.is_detected]
+        detected = np.bincount(self.cell, weights, minlength=np.prod(self.shape))
+        return detected.reshape(self.shape).cumsum(axis=1).cumsum(axis=2)
+
+    def loosest(self, scores: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return the loosest accepted score of detected mates, and of `others` (parts, targets)."""
+        loosest = np.full(np.prod(self.shape), -np.inf)
+        loosest[self.cell] = scores[self.is_detected]  # scores increase: the loosest is last
+        loosest = loosest.reshape(self.shape)
+        loosest[..., 0] = np.fmax(loosest[..., 0], others)
+        return np.maximum.accumulate(np.maximum.accumulate(loosest, axis=1), axis=2)

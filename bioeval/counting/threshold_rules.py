@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from bioeval.base.arguments import as_float64, number_in, rate_in, require_array
-from bioeval.base.errors import (
-    DataError,
-    named,
-    nearest_name,
-    received,
-)
+from bioeval.base.errors import DataError, named, nearest_name, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.points import (
@@ -97,38 +92,15 @@ class Rule:
         """
         if isinstance(threshold, cls):
             return threshold
-
-        def refused(expected: str = "") -> DataError:
-            if not expected:
-                expected = _EXPECTED
-                if suggestion := nearest_name(str(threshold).partition("=")[0].strip(), RULES):
-                    expected += f".{suggestion}"
-            return DataError(f"{named(input_name)} is {received(threshold)}; {expected}")
-
-        name = "fixed"
-        parts = [threshold]
-        if isinstance(threshold, str) and not is_number(threshold):
-            name, equals, numbers_text = threshold.partition("=")
-            name = name.strip().lower()
-            parts = numbers_text.split(",") if equals else []
-            if name in _MIN_DCF:
-                if not parts:
-                    raise refused("expected its prior, such as min-dcf=0.01")
-                name = "cost"
-                if len(parts) == 1:
-                    parts = [*parts, "1", "1"]
-            if RULES.get(name) != len(parts):
-                raise refused()
-        elif not isinstance(threshold, str) and not is_real(threshold):
-            raise refused()
+        name, texts = _name_and_numbers(threshold, input_name)
         read = rate_in if name in TARGETS else number_in
         try:
-            values = tuple(read(x) if isinstance(x, str) else float(x) for x in parts)
+            values = tuple(read(x) if isinstance(x, str) else float(x) for x in texts)
         except (ValueError, ArithmeticError):
-            raise refused() from None
+            raise _refused(threshold, input_name) from None
         if name in TARGETS and not 0 <= values[0] <= 1:
-            raise refused("expected a rate in [0, 1]")
-        if name in TARGETS and "%" not in parts[0]:
+            raise _refused(threshold, input_name, "expected a rate in [0, 1]")
+        if name in TARGETS and "%" not in texts[0]:
             warn_of_per_cent(values, name)
         if name == "cost":
             check_costs(values)
@@ -161,6 +133,35 @@ class Rule:
             "threshold_rule_in_words": self.words,
             "chosen_on": "given" if self.name == "fixed" else data,
         }
+
+
+def _name_and_numbers(threshold: Any, input_name: str) -> tuple[str, Sequence[Any]]:
+    """Return the name of a rule, and its numbers as a user wrote them."""
+    is_text = isinstance(threshold, str)
+    if is_number(threshold) if is_text else is_real(threshold):
+        return "fixed", [threshold]
+    if not is_text:
+        raise _refused(threshold, input_name)
+    name, equals, numbers_text = threshold.partition("=")
+    name = name.strip().lower()
+    texts = numbers_text.split(",") if equals else []
+    if name in _MIN_DCF:
+        if not texts:
+            raise _refused(threshold, input_name, "expected its prior, such as min-dcf=0.01")
+        name = "cost"
+        if len(texts) == 1:
+            texts = [*texts, "1", "1"]
+    if RULES.get(name) != len(texts):
+        raise _refused(threshold, input_name)
+    return name, texts
+
+
+def _refused(threshold: Any, input_name: str, expected: str = "") -> DataError:
+    if not expected:
+        expected = _EXPECTED
+        if suggestion := nearest_name(str(threshold).partition("=")[0].strip(), RULES):
+            expected += f".{suggestion}"
+    return DataError(f"{named(input_name)} is {received(threshold)}; {expected}")
 
 
 def _exact_text(value: float) -> str:
@@ -270,20 +271,28 @@ def no_such_threshold(rule: Rule, attempts: Attempts) -> str:
 
 
 def wanted_cells(
-    rule: Rule, cells: np.ndarray, counts: np.ndarray, fixed_cell: int, failed: tuple[int, int]
+    rule: Rule,
+    genuine_cells: np.ndarray,
+    impostors: np.ndarray,
+    fixed_cell: int,
+    failed: tuple[int, int],
 ) -> np.ndarray:
     """Return whether each cell's impostor scores are needed to choose a threshold.
 
-    `cells` are the increasing cells of genuine scores, `counts` the numbers of impostor scores by
-    cell, `fixed_cell` the cell of a fixed threshold, and `failed` the numbers of failed attempts of
-    each class. If all may be rejected, the first cell is needed, for scores of -inf.
+    If all may be rejected, the first cell is needed, for scores of -inf.
+
+    - `genuine_cells` (k,): the increasing cells of genuine scores
+    - `impostors` (cells,): the number of impostor scores in each cell
+    - `fixed_cell`: the cell of a fixed threshold
+    - `failed`: the numbers of failed genuine and impostor attempts
     """
-    is_needed = np.zeros(len(counts), dtype=bool)
+    is_needed = np.zeros(len(impostors), dtype=bool)
     if rule.name == "fixed":
         is_needed[fixed_cell] = True
         return is_needed
-    curve = _CountedCurve(cells, counts, len(cells) + failed[0], int(counts.sum()) + failed[1])
-    if rule.name in _NEEDED and curve.attempts and curve.impostors:
+    attempts = len(genuine_cells) + failed[0], int(impostors.sum()) + failed[1]
+    if rule.name in _NEEDED and all(attempts):
+        curve = _CountedCurve(genuine_cells, impostors, *attempts)
         is_needed[_NEEDED[rule.name](rule, curve)] = True
     return is_needed
 
@@ -291,19 +300,19 @@ def wanted_cells(
 class _CountedCurve(NamedTuple):
     """Errors at the ends of cells."""
 
-    cells: np.ndarray  # cells of genuine scores, increasing
-    counts: np.ndarray  # impostor scores by cell
-    attempts: int  # genuine attempts
-    impostors: int  # impostor attempts
+    genuine_cells: np.ndarray  # (k,): cells of genuine scores, increasing
+    impostors: np.ndarray  # (cells,): impostor scores in each cell
+    genuine_attempts: int
+    impostor_attempts: int
 
     @property
     def accepted(self) -> np.ndarray:
-        return np.cumsum(self.counts)
+        return np.cumsum(self.impostors)
 
     @property
     def rejected(self) -> np.ndarray:
-        accepted_genuine = np.cumsum(np.bincount(self.cells, minlength=len(self.counts)))
-        return self.attempts - accepted_genuine
+        genuine = np.bincount(self.genuine_cells, minlength=len(self.impostors))
+        return self.genuine_attempts - np.cumsum(genuine)
 
     def around(self, cell: int) -> np.ndarray:
         """Return the cell, and the cells with the largest score of each class before it.
@@ -311,40 +320,43 @@ class _CountedCurve(NamedTuple):
         The threshold may be a score of either class. The cell of a genuine score is needed because
         the threshold is applied to other parts, which may have impostor scores in that cell.
         """
-        genuine_before = self.cells[: self.cells.searchsorted(cell)][-1:]
-        impostor_before = np.flatnonzero(self.counts[:cell])[-1:]
+        genuine_before = self.genuine_cells[: self.genuine_cells.searchsorted(cell)][-1:]
+        impostor_before = np.flatnonzero(self.impostors[:cell])[-1:]
         before = np.append(genuine_before, impostor_before)
         if not len(before):
             before = np.array([0])
-        return before if cell >= len(self.counts) else np.append(before, cell)
+        return before if cell >= len(self.impostors) else np.append(before, cell)
 
 
 def _needed_at_equal_error(rule: Rule, curve: _CountedCurve) -> np.ndarray:
     errors = curve.accepted[:-1], curve.rejected[:-1]
-    return curve.around(int(np.count_nonzero(~crossed(*errors, curve.attempts, curve.impostors))))
+    is_crossed = crossed(*errors, curve.genuine_attempts, curve.impostor_attempts)
+    return curve.around(int(np.count_nonzero(~is_crossed)))
 
 
 def _needed_at_far(rule: Rule, curve: _CountedCurve) -> np.ndarray:
-    allowed = allowed_errors(rule.values[0], curve.impostors)
+    allowed = allowed_errors(rule.values[0], curve.impostor_attempts)
     return curve.around(int(curve.accepted.searchsorted(allowed, side="right")))
 
 
 def _needed_at_frr(rule: Rule, curve: _CountedCurve) -> np.ndarray:
-    needed = curve.attempts - allowed_errors(rule.values[0], curve.attempts)
-    if needed > len(curve.cells):
-        return curve.cells[:0]
-    return curve.cells[needed - 1 : needed] if needed else np.array([0])
+    allowed = allowed_errors(rule.values[0], curve.genuine_attempts)
+    needed = curve.genuine_attempts - allowed  # accepted genuine attempts
+    if needed > len(curve.genuine_cells):
+        return curve.genuine_cells[:0]
+    return curve.genuine_cells[needed - 1 : needed] if needed else np.array([0])
 
 
 def _may_have_least_cost(rule: Rule, curve: _CountedCurve) -> np.ndarray:
-    weights = _weights(rule, np.array([curve.attempts]), np.array([curve.impostors]))
-    of_fa, of_fr = rounded_weights(*weights)
+    attempts = np.array([curve.genuine_attempts]), np.array([curve.impostor_attempts])
+    of_fa, of_fr = rounded_weights(*_weights(rule, *attempts))
     rejected = curve.rejected
     accepted = curve.accepted
-    smallest = of_fa * (accepted - curve.counts) + of_fr * rejected
+    # The costs of a point of each cell are between these two.
+    smallest = of_fa * (accepted - curve.impostors) + of_fr * rejected
     largest = of_fa * accepted + of_fr * rejected
-    reject_all = float(of_fr[0] * curve.attempts)
-    may_be_least = np.diff(rejected, prepend=curve.attempts) < 0
+    reject_all = float(of_fr[0] * curve.genuine_attempts)
+    may_be_least = np.diff(rejected, prepend=curve.genuine_attempts) < 0
     least_possible = min(reject_all, largest[may_be_least].min(initial=np.inf)) * (1 + 1e-9)
     may_be_least &= smallest <= least_possible
     may_be_least[0] |= reject_all <= least_possible

@@ -185,12 +185,11 @@ class Verified:
     impostor scores, such as scores of attacks.
     """
 
-    #: After :func:`count`: the attempts, and the scores (increasing) of drawn claims by probes who
-    #: are not enrolled; None without drawn claims.
-    attempts: Attempts
+    attempts: Attempts  # after `count`
+    #: After :func:`count`: the scores of drawn claims by probes who are not enrolled, increasing;
+    #: None without drawn claims.
     unenrolled: np.ndarray | None = None
-    #: The operating points, after :meth:`find_points`.
-    points: VerificationPoints
+    points: VerificationPoints  # after `find_points`
 
     def __init__(
         self,
@@ -263,18 +262,17 @@ class Verified:
 
     def read_claims(self, claims: Claims) -> None:
         """Read the attempts of listed claims."""
-        values, claim = attempts_of_claims(self.scores, self.use.fused, claims)
+        rule = self.use.fused
+        scores, claim = attempts_of_claims(self.scores, rule, claims)
         is_own = self.scores.gallery_order.probe_group[claims.probe] == claims.group
-        is_genuine = is_own[claim]
-        self.attempts = Attempts.with_failures(values[is_genuine], values[~is_genuine])
-        if (needed := order_of(self.use.fused)) > 1:
-            lost = np.setdiff1d(attempts_of_claims(self.scores, "best", claims)[1], claim)
+        self.attempts = Attempts.with_failures(scores[is_own[claim]], scores[~is_own[claim]])
+        if (needed := order_of(rule)) > 1:
+            lost = np.setdiff1d(attempts_of_claims(self.scores, "best", claims).claim, claim)
             lost_genuine = int(np.count_nonzero(is_own[lost]))
-            lost_impostor = len(lost) - lost_genuine
-            self.about = self.about.without_claims(lost_genuine, lost_impostor, needed)
+            self.about = self.about.without_claims(lost_genuine, len(lost) - lost_genuine, needed)
         if self.not_enrolled is not None:
             self.unenrolled = np.sort(
-                attempts_of_claims(self.scores, self.use.fused, self.not_enrolled)[0]
+                attempts_of_claims(self.scores, rule, self.not_enrolled).scores
             )
 
     @cached_property
@@ -379,33 +377,35 @@ def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:
     return verified
 
 
-def attempts_of_claims(
-    scores: Scores, fusion: str | None, claims: Claims
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of the attempts of listed claims, and the claim of each attempt.
+class ClaimAttempts(NamedTuple):
+    """The attempts of listed claims."""
 
-    A failed attempt has the score NaN. Each template of the claimed person makes one attempt,
-    unless templates are fused.
+    scores: np.ndarray  # (k,): NaN for a failed attempt
+    claim: np.ndarray  # int64 (k,): the claim of each attempt
+
+
+def attempts_of_claims(scores: Scores, fusion: str | None, claims: Claims) -> ClaimAttempts:
+    """Return the attempts of listed claims.
+
+    Each template of the claimed person makes one attempt, unless templates are fused.
     """
-    values = [np.empty(0)]
-    claims_of_attempts = [np.empty(0, dtype=np.int64)]
+    attempts = [ClaimAttempts(np.empty(0), np.empty(0, dtype=np.int64))]
     with threads_for(scores):
         for block in blocks_of(scores):
-            low, high = np.searchsorted(
-                claims.probe, [block.order, block.order + len(block.values)]
-            )
-            claim = np.arange(high - low)
-            position = claims.group[low:high]
+            rows = block.order, block.order + len(block.values)
+            low, high = claims.probe.searchsorted(rows)
+            claim = np.arange(low, high)
+            column = claims.group[low:high]  # of fused claims
             if fusion is None:
                 assert block.columns is not None
                 assert block.columns.starts is not None
                 starts = block.columns.starts
-                claim, position = cells_between(starts[position], starts[position + 1])
-            else:
-                block = block.by_person(fusion)
-            value = block.values[claims.probe[low:high][claim] - block.order, position]
-            is_attempt = ~np.isnan(value)
-            attempt = value[is_attempt]
-            values.append(scored(attempt) if block.rejected else attempt)
-            claims_of_attempts.append(claim[is_attempt] + low)
-    return np.concatenate(values), np.concatenate(claims_of_attempts)
+                claim_of_cell, column = cells_between(starts[column], starts[column + 1])
+                claim = claim[claim_of_cell]
+            claimed = block if fusion is None else block.by_person(fusion)
+            distance = claimed.values[claims.probe[claim] - block.order, column]
+            is_attempt = ~np.isnan(distance)
+            distance = distance[is_attempt]
+            distance = scored(distance) if claimed.rejected else distance
+            attempts.append(ClaimAttempts(distance, claim[is_attempt]))
+    return ClaimAttempts(*map(np.concatenate, zip(*attempts, strict=True)))
