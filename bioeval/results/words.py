@@ -16,7 +16,7 @@ _METHODS = {
     "people": "jackknife over people",
     "subject-bootstrap": "bootstrap over people",
     "sequence-jackknife": "jackknife over sequences",
-    "nadeau-bengio": "Nadeau and Bengio (a heuristic)",
+    "nadeau-bengio": "Nadeau and Bengio (approximate)",
     "quantile": "the middle of the values (no confidence interval)",
 }
 

@@ -27,7 +27,12 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The other vocabulary's terms for the rates that a document shows; a writer finds them."""
+    """The abbreviations that a document shows, in full; a writer finds them.
+
+    `in_both` vocabularies: with the other vocabulary's terms for the rates.
+    """
+
+    in_both: bool
 
 
 @dataclass(frozen=True)

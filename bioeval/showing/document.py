@@ -92,12 +92,16 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
 
     texts_above: list[Text] = []
     sections = [_section(task, several, texts_above) for task in tasks]
-    notes = [*notes_of([row for task in tasks for row in task.rows], sections)]
+    notes: list[Text] = []
     with_thresholds = {"verification", "open-set"}
-    if sum(x.is_defined and x.nodes[0].result_type in with_thresholds for x in tasks) > 1:
-        notes.append("Each threshold is for its own task: do not use it for another task.")
     if nodes[0].result_type in with_thresholds:
-        notes.append("be.study_threshold (bioeval threshold) chooses a threshold for use.")
+        tasks_with_thresholds = [x for x in tasks if x.nodes[0].result_type in with_thresholds]
+        for_each_task = " for each task" if len(tasks_with_thresholds) > 1 else ""
+        notes.append(
+            "Do not install a threshold of this evaluation: be.study_threshold (bioeval threshold) "
+            f"chooses one{for_each_task}."
+        )
+    notes += notes_of([row for task in tasks for row in task.rows], sections)
     blocks = [*messages.alarms, header_of(nodes, verbose=detail != "brief")]
     for answer in messages.answers:
         of_some = say("{about:names}: {answer}", about=answer.about, answer=answer)
@@ -233,6 +237,8 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     notes = [*_why_undefined(task), *task.texts(_support)]
     if any(row.name == "zero_far" for row in task.rows):
         notes += task.texts(_least_far)
+    notes = [x for x in notes if x not in texts_above]
+    texts_above += notes
     tables = list(tables_of(task.rows, id))
     if not tables:
         return Section(id, title, [Paragraph(x, "note") for x in notes], task=task.rates_of)
@@ -291,8 +297,8 @@ def _least_far(dataset: xr.Dataset) -> Iterator[Text]:
     subjects, attempts = (0 if x is None or x.dims else int(x.values) for x in counts)
     if attempts and subjects > 1:
         yield say(
-            "no {false accept} in these data does not mean {far} 0 in use: {people:count people} "
-            "can show no {far} below {least:rate} (rule of 3)",
+            "no {false accept} among {people:count people} does not mean {far} 0 in use: {far} may "
+            "be up to {least:rate} (rule of 3)",
             people=subjects,
             least=min(1.0, RuleOf(3) / min(attempts, subjects * (subjects - 1) / 2)),
         )

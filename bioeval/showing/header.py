@@ -52,7 +52,7 @@ _LISTED_FOLDS = {
 def header_of(nodes: Sequence[Node], *, verbose: bool) -> Facts:
     """Return the facts that the attributes of results state of their data, scores and options.
 
-    A `verbose` header lists the terms of the other vocabulary, too.
+    A `verbose` header has the terms of both vocabularies.
     """
     by_system: dict[str, xr.Dataset] = {}
     for node in nodes:
@@ -63,8 +63,8 @@ def header_of(nodes: Sequence[Node], *, verbose: bool) -> Facts:
     for name, attribute, wording in _FACTS:
         texts = {k: [_in_words(attribute, wording, x.attrs)] for k, x in by_system.items()}
         facts += (Fact(name, text) for text in joined_texts(texts))
-    facts += [Fact("Terms", Vocabulary())] if verbose else []
-    return Facts((*facts, Fact("Left out", tasks_left_out(nodes))))
+    terms = Fact("Terms", Vocabulary(in_both=verbose))
+    return Facts((*facts, terms, Fact("Left out", tasks_left_out(nodes))))
 
 
 def data_fact(systems: Sequence[str], data: str) -> Fact:
@@ -426,7 +426,7 @@ _RULES: dict[str, Wording] = {
     },
     "variant": {"reference": "as the authors' program"},
     "budget": lambda attrs: f"B = {int(attrs['budget']):,}",
-    "rank_unit": "ranks count {rank_unit}s",
+    "rank_unit": "rank k: the right subject is among the k nearest {rank_unit}s",
     "ties": {
         "pessimistic": "at ties, the right subject ranks last (pessimistic)",
         "optimistic": "at ties, the right subject ranks first (optimistic)",

@@ -56,7 +56,7 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
     if has_chosen_thresholds:
         yield "Thresholds were chosen on these data, so errors at them are optimistic (too low)."
     if chosen_on_test:
-        text = "Optimistic: {labels} (at thresholds chosen on the same test part)."
+        text = "{labels}: too low, with a threshold chosen on the test part itself."
         yield say(text, labels=_labels_of(chosen_on_test))
     if any(x.flagged for x in cells):
         yield "*: too few subjects or independent errors to rank groups by this rate."

@@ -229,14 +229,16 @@ class Row:
     def is_brief(self) -> bool:
         """Whether a short view has the number.
 
-        Such a view has the numbers of the first rank at a target, and costs if other costs than the
-        usual one were asked for.
+        Such a view has the numbers of the first rank at a threshold, none of a training part, and
+        costs if other costs than the usual one were asked for.
         """
         of_costs = self.node.dataset.sizes.get("cost", 0)
         if of_costs == 1 and self.at == "prior" and self.point == PointsWanted.DEFAULT_COSTS[0][0]:
             return False
+        if self.places.get("part") == "train":
+            return False
         is_of_first_rank = True
-        if self.at and "rank" in self.places:
+        if (self.at or "threshold" in self.about) and "rank" in self.places:
             is_of_first_rank = self.places["rank"] == self.node.dataset["rank"].values[0]
         return "detail" not in self.about and self.is_defined and is_of_first_rank
 

@@ -218,11 +218,12 @@ no-threshold!: there is no finite threshold: {why}; choose another rule, or give
     `threshold`
 not-all-ranks: ranks 1 to {reported:count} of {ranks:count} are reported: {ranks:count} ranks at
     {thresholds:count thresholds} exceed {limit:count values}; `max_rank` sets another number
-target-not-supported: {have:amounts} cannot show {rate:term} at {chosen:term} <= {targets:rates}: at
-    least {needed:range} are needed (rule of 3[, which counts {trials:amounts} here])
-target-uncertain: {have:amounts} leave {rate:term} at {chosen:term} <= {targets:rates} uncertain:
+target-not-supported: {rate:term} at {chosen:term} <= {targets:rates} cannot be estimated from
+    {have:amounts}: at least {needed:range} are needed (rule of 3[: 3 / {chosen:term}
+    {trials:nouns}])
+target-uncertain: {rate:term} at {chosen:term} <= {targets:rates} is uncertain: with {have:amounts},
     fewer than 30 independent {errors:term} are expected; at least {needed:range} {unit} are needed
-    (rule of 30[, which counts {trials:amounts} here])
+    (rule of 30[: 30 / {chosen:term} {trials:nouns}])
 near-chance!: the scores, of kind {kind}, hardly separate subjects (AUC {auc:decimals 2} of a sample
     of attempts, 0.5 by chance): check the labels, and whether `kind` is {other}
 labels-wrong!: the scores are no better than chance (AUC {auc:decimals 2} of a sample of attempts),
@@ -348,9 +349,9 @@ one-part!: there is only one {unit}: no interval and no standard deviation; divi
     than once
 pairs-across-parts: each division into folds leaves {pairs:count pairs} of subjects in different
     parts untested, and tests {tested:count}; fewer folds test more
-galleries-of-different-sizes: training and test have galleries of different sizes, and a search of a
-    smaller gallery is easier: the rates are not comparable with each other, with the rates of an
-    evaluation without folds, or with the rates of any larger gallery
+galleries-of-different-sizes: a search of a test part is among {test:range} people (in training,
+    among {train:range}), and more people make more errors: compare these rates only with rates
+    among as many people
 subjects-in-both-parts!: up to {subjects:count subjects} of a test part are in its training part,
     too (in {parts:count} of {number:count} {unit}s): the rates are not those of new people. Divide
     by subject, as SubjectKFold does

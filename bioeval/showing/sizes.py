@@ -73,8 +73,7 @@ def sample_size(dataset: xr.Dataset) -> Text:
         return _tracks(dataset)
     if "fold" in dataset.dims:
         repeats = dataset.sizes.get("repeat", 1)
-        divisions = f" of {repeats} divisions" if repeats > 1 else ""
-        return f"{text} in all test folds{divisions}"
+        return f"{text} in total" + (f", in {repeats} divisions" if repeats > 1 else "")
     return f"{text} of {counted(people[''], 'subjects')}" if people[""] else text
 
 

@@ -142,6 +142,17 @@ def in_other_vocabulary(shown: Mapping[str, set[str]], vocabulary: str) -> str:
     return where + "; ".join(tasks)
 
 
+def names_in_full(shown: Mapping[str, set[str]], vocabulary: str) -> dict[str, str]:
+    """Return the abbreviation of each rate that is shown with its name in full."""
+    names = {}
+    for task, rates in RATES.items():
+        are_shown = shown.get(task, set()) | shown.get(TRANSACTIONS, set())
+        for name in filter(are_shown.__contains__, rates):
+            symbol = word_for(name, task, vocabulary).partition("(")[0]
+            names[symbol] = ISO_NAMES.get(symbol, rates[name].long_name.partition(":")[0])
+    return names
+
+
 Results = TypeVar("Results", "xr.Dataset", "xr.DataTree")
 
 # A variable of threshold studies of open set.

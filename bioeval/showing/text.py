@@ -213,6 +213,7 @@ _FORMATS: dict[str, Callable[[Any, str], Text]] = {
     "amounts": lambda amounts, _: Enumeration(
         [Count(n, noun=nouns) for nouns, n in amounts.items()], "with"
     ),
+    "nouns": lambda amounts, _: Enumeration([*amounts]),
     "measures": _measures,
     "range": _range,
     "spread": _spread,

@@ -81,7 +81,7 @@ def test_subjects_are_those_who_made_the_attempts():
     scores = be.Scores(distances, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
     tree = be.evaluate(scores, thresholds=[2.5, 3.5])
     for path in ("verification/single", "open_set"):
-        heading = as_text(tree[path].to_dataset()).partition("EER")[0]
+        heading = as_text(tree[path].to_dataset()).partition("\n  EER")[0]
         assert (" of 3 subjects" if path != "open_set" else " of 2 subjects and ") in heading
     everyone = be.open_set(scores, impostors="leave-subject-out")
     assert " of 2 subjects" in as_text(everyone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from copy import copy
 
@@ -29,6 +30,7 @@ class Lines:
     def __init__(self, vocabulary: str = "lecture", task: str = ""):
         self.vocabulary, self.task = vocabulary, task
         self.rates: dict[str, set[str]] = {}  # rates whose terms were written, by task
+        self.names: dict[str, str] = {}  # other abbreviations of measures that were written
 
     def section_lines(self, section: Section) -> Lines:
         """Return the writer of the lines of a section."""
@@ -85,7 +87,11 @@ class Lines:
                 return ", ".join([*names, *["..."] * text.more])
             case Explained():
                 about = Lines(self.vocabulary, self.task).write(text.about)
-                return self.explained(self.write(text.text, rates), about)
+                label = self.write(text.text, rates)
+                abbreviation = label.partition(",")[0]
+                if abbreviation.isalnum() and abbreviation.isupper():
+                    self.names.setdefault(abbreviation, re.split("[:,;]", about)[0])
+                return self.explained(label, about)
             case Picture():
                 return self.picture(text)
             case Quantity():

@@ -17,7 +17,7 @@ from bioeval.showing.blocks import (
     walk,
 )
 from bioeval.showing.cells import Quantity
-from bioeval.showing.terms import in_other_vocabulary
+from bioeval.showing.terms import in_other_vocabulary, names_in_full
 from bioeval.showing.text import Text
 from bioeval.showing.writers.lines import Lines
 from bioeval.showing.writers.numbers import Printed, printed_column
@@ -78,22 +78,27 @@ def pieces_of(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
     `cells` writes the cells of tables, `words` all sentences.
     """
     facts = (x for _, block in walk(section) if isinstance(block, Facts) for x in block.facts)
-    other_terms = ""
-    if any(isinstance(fact.text, Vocabulary) for fact in facts):
-        other_terms = _terms_in_other_vocabulary(section, words)
-    yield from _pieces(section, cells, words, other_terms, 0)
+    terms = ""
+    for fact in facts:
+        if isinstance(fact.text, Vocabulary):
+            terms = _terms(section, words, in_both=fact.text.in_both)
+    yield from _pieces(section, cells, words, terms, 0)
 
 
-def _terms_in_other_vocabulary(section: Section, words: Lines) -> str:
+def _terms(section: Section, words: Lines, *, in_both: bool) -> str:
     # The lines know the terms of a section only after they have written it: it is written once
     # here, and the pieces are not used.
     lines = Lines(words.vocabulary, words.task)
     list(_pieces(section, lines, lines, "", 0))
-    return in_other_vocabulary(lines.rates, words.vocabulary)
+    names = names_in_full(lines.rates, words.vocabulary) | lines.names
+    texts = [f"{short}: {name}" for short, name in names.items()]
+    if in_both and (other := in_other_vocabulary(lines.rates, words.vocabulary)):
+        texts.append(other)
+    return "; ".join(texts)
 
 
 def _pieces(
-    section: Section, cells: Lines, words: Lines, other_terms: str, level: int
+    section: Section, cells: Lines, words: Lines, terms: str, level: int
 ) -> Iterator[Piece]:
     cells, words = cells.section_lines(section), words.section_lines(section)
     if title := words.write(section.title):
@@ -105,7 +110,7 @@ def _pieces(
                 yield from _lines([block.text], block.role, words)
             case Facts():
                 pairs = [
-                    (words.literal(fact.name), words.write(_text_of(fact, other_terms)))
+                    (words.literal(fact.name), words.write(_text_of(fact, terms)))
                     for fact in block.facts
                 ]
                 if pairs := [(name, text) for name, text in pairs if name and text]:
@@ -116,7 +121,7 @@ def _pieces(
             case Messages():
                 yield from _messages(block, words)
             case Section():
-                yield from _pieces(block, cells, words, other_terms, level)
+                yield from _pieces(block, cells, words, terms, level)
             case Table():
                 grid = grid_of(block, cells)
                 if grid.columns:
@@ -126,8 +131,8 @@ def _pieces(
                     yield from _lines(block.notes, "remark", words)
 
 
-def _text_of(fact: Fact, other_terms: str) -> Text:
-    return other_terms if isinstance(fact.text, Vocabulary) else fact.text
+def _text_of(fact: Fact, terms: str) -> Text:
+    return terms if isinstance(fact.text, Vocabulary) else fact.text
 
 
 def _lines(texts: Sequence[Text], role: str, words: Lines) -> Iterator[Line]:

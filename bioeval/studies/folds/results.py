@@ -329,7 +329,8 @@ def _messages_on_parts(
         sizes = values["gallery_subjects"]
         is_apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
         if sizes[:, 0].any() and is_apart.any():
-            yield Message("galleries-of-different-sizes")
+            train, test = (np.unique(x).tolist() for x in sizes.T)
+            yield Message("galleries-of-different-sizes", train=train, test=test)
     skipped = int(values["skipped"][:, 1].sum()) if "skipped" in values else 0
     if skipped and about.layout != "all-against-all":
         yield Message("probes-without-mate", probes=skipped, where=" of the test part")

@@ -392,5 +392,5 @@ def _attributes_of_intervals(
         attrs["fold_thresholds"] = f"{finite.min():.6g} to {finite.max():.6g}"
     if "far_low" in counted.rates or "frr_low" in counted.rates:
         attrs |= method.attrs()
-        attrs["interval_of_test"] = "Nadeau and Bengio (a heuristic) over the folds"
+        attrs["interval_of_test"] = "Nadeau and Bengio (approximate) over the folds"
     return attrs
