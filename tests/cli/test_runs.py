@@ -184,7 +184,7 @@ def test_a_gallery_without_training_is_one_selection_of_all_people(file, printed
     scores = be.load(file)
     first = scores.probe_meta["session"] == 1
     of_selection = be.verification(scores.select(np.flatnonzero(~first), np.flatnonzero(first)))
-    assert f"{100 * float(of_selection.eer):.2f} %" in text.split("EER")[1].splitlines()[0]
+    assert f"{100 * float(of_selection.eer):.2f} %" in text.split("\n  EER")[1].splitlines()[0]
     text = printed("run", file, "--folds", "3", "--templates", "single")
     assert "Verification, single-template, in folds" in text
     assert "multi-template" not in text and "identification" not in text
