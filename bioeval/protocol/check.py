@@ -156,16 +156,19 @@ def _check_gom_agrees_with_reid(values: Mapping[str, Values]) -> None:
 
 
 def _check_numbers_of_decision(values: Mapping[str, Values]) -> None:
-    rule = values.get("decision", {})
+    if "decision" not in values:
+        return
+    decision = values["decision"]
+    rule = decision["rule"]
     for key, field in _FIELDS["decision"].items():
-        if not rule or field.only_if is None:
+        if field.only_if is None:
             continue
-        used = rule["rule"] == field.only_if[1]
-        if used and rule[key] is None:
-            _refuse("decision", f'rule = "{rule["rule"]}" needs {key}; it is missing')
-        elif not used and rule[key] is not None:
-            _refuse_unused("decision", key, rule[key], f'with rule = "{rule["rule"]}"')
-    cost = rule.get("cost")
+        is_used = rule == field.only_if[1]
+        if is_used and decision[key] is None:
+            _refuse("decision", f'rule = "{rule}" needs {key}; it is missing')
+        if not is_used and decision[key] is not None:
+            _refuse_unused("decision", key, decision[key], f'with rule = "{rule}"')
+    cost = decision["cost"]
     if cost is not None and len(cost) != 3:
         _refuse("decision", f"cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa")
 
@@ -256,37 +259,41 @@ def _checked_section(name: str, data: Mapping[str, object], layout: str | None) 
         _refuse(name, f"holds {' and '.join(alternatives)}; expected only one")
     values = {}
     for key, field in fields.items():
-        if key not in data:
-            if field.required:
-                meaning = in_lecture_words(field.doc)
-                _refuse(name, f"{key} is missing; expected {field.expected()}: {meaning}")
-            dropped = alternatives and key in only_one_of
-            values[key] = None if dropped else field.default_for(layout)
-        elif layout is not None and layout not in field.layouts:
-            _refuse(
-                name,
-                f"{key} = {shorten(data[key])}; {key} has no meaning with "
-                f'layout = "{layout}": expected to be left out',
-            )
+        if key in data:
+            values[key] = _stated_value(name, key, field, data[key], layout)
+        elif field.required:
+            meaning = in_lecture_words(field.doc)
+            _refuse(name, f"{key} is missing; expected {field.expected()}: {meaning}")
         else:
-            try:
-                values[key] = _checked_value(field, data[key], layout)
-            except _UnexpectedValue as error:
-                expected = field.expected(layout)
-                if field.words(layout) != field.words():
-                    expected += f' with layout = "{layout}"'
-                problem = error.part or f"= {shorten(data[key])}"
-                _refuse(name, f"{key} {problem}; expected {expected}{error.more}")
+            is_dropped = alternatives and key in only_one_of
+            values[key] = None if is_dropped else field.default_for(layout)
     return values
+
+
+def _stated_value(name: str, key: str, field: Field, value: object, layout: str | None) -> object:
+    if layout is not None and layout not in field.layouts:
+        _refuse(
+            name,
+            f"{key} = {shorten(value)}; {key} has no meaning with "
+            f'layout = "{layout}": expected to be left out',
+        )
+    try:
+        return _checked_value(field, value, layout)
+    except _UnexpectedValue as error:
+        expected = field.expected(layout)
+        if field.words(layout) != field.words():
+            expected += f' with layout = "{layout}"'
+        problem = error.part or f"= {shorten(value)}"
+        _refuse(name, f"{key} {problem}; expected {expected}{error.advice}")
 
 
 class _UnexpectedValue(Exception):
     """A value that a field does not accept."""
 
-    def __init__(self, more: str = "", part: str = "") -> None:
+    def __init__(self, advice: str = "", part: str = "") -> None:
         super().__init__()
-        self.more = more  # what follows the description of what was expected
-        self.part = part  # the part of a list that is not accepted
+        self.advice = advice  # follows the accepted values in the message
+        self.part = part  # the part of a list that is not accepted, in words
 
 
 def _checked_value(field: Field, value: object, layout: str | None) -> object:
@@ -300,7 +307,7 @@ def _checked_value(field: Field, value: object, layout: str | None) -> object:
         try:
             items.append(_checked_item(field, item, layout))
         except _UnexpectedValue as error:
-            raise _UnexpectedValue(error.more, f"holds {shorten(item)}") from None
+            raise _UnexpectedValue(error.advice, f"holds {shorten(item)}") from None
     if not items and not field.may_be_empty:
         raise _UnexpectedValue(", at least one")
     if field.distinct:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import functools
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from bioeval.protocol.card import LAYOUTS, Protocol, SourceSection
-from bioeval.protocol.fields import CardSection, Task, in_lecture_words, write_toml
+from bioeval.protocol.fields import CardSection, Field, Task, in_lecture_words, write_toml
 from bioeval.scores.exclusions import exclusions_in_words
 
+#: Columns of a line.
 WIDTH = 92
+# Columns of a label, in front of its text.
 _LABEL = 18
 # The fewest columns for a text beside its label; with fewer, the text begins with the label.
 _LEAST_COLUMNS = 24
 
-_Wrap = Callable[..., list[str]]
+#: Writes a template with terms, such as ``{far}``, for the task of a name, which may be empty.
+Say = Callable[[str, str], str]
 
-#: Writes a template with terms, such as ``{far}``.
+# The same, for one task.
 _Say = Callable[[str], str]
 
-#: The same for the rates of a task, which may be none.
-Say = Callable[[str, str], str]
+# Breaks a text into lines: `_wrapped_lines` of a width.
+_Wrap = Callable[..., list[str]]
 
 
 def _in_lecture_words(template: str, task: str) -> str:
@@ -39,20 +42,8 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words
     def say_of(task: str) -> _Say:
         return lambda template: say(template, task)
 
-    source = protocol.source
-    year = f" ({source.year})" if source.year is not None else ""
-    layouts = [layout, *(x for x in protocol.layouts if x != layout)]
-    head = [
-        *wrap("; or ".join(f"{x}: {LAYOUTS[x]}" for x in layouts), "Layout"),
-        *wrap(". ".join(filter(None, [source.text + year, source.section, source.url])), "Source"),
-    ]
-    if protocol.exclude:
-        head += wrap(
-            f"{exclusions_in_words(protocol.exclude)} (exclude: {', '.join(protocol.exclude)})",
-            "Left out",
-        )
     title = [*wrap(protocol.name), *wrap(protocol.title)]
-    blocks = [title, wrap(protocol.summary), head]
+    blocks = [title, wrap(protocol.summary), _head(protocol, wrap)]
     for name, task in protocol.tasks.items():
         blocks.append(_task(task, layout, wrap, say_of(name)))
     rule = (
@@ -69,14 +60,33 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words
         (beyond, protocol.not_expressed),
     ):
         if texts:
-            block = wrap(lead)
-            for text in texts:
-                words = " ".join(text.split())
-                block += textwrap.wrap(
-                    words, width, initial_indent="  - ", subsequent_indent="    "
-                )
-            blocks.append(block)
+            blocks.append([*wrap(lead), *_items(texts, width)])
     return "\n\n".join(map("\n".join, blocks)) + "\n"
+
+
+def _head(protocol: Protocol, wrap: _Wrap) -> list[str]:
+    """Return the layouts, the source and the comparisons that are left out."""
+    layouts = [protocol.layout, *(x for x in protocol.layouts if x != protocol.layout)]
+    source = protocol.source
+    year = f" ({source.year})" if source.year is not None else ""
+    lines = [
+        *wrap("; or ".join(f"{x}: {LAYOUTS[x]}" for x in layouts), "Layout"),
+        *wrap(". ".join(filter(None, [source.text + year, source.section, source.url])), "Source"),
+    ]
+    if protocol.exclude:
+        lines += wrap(
+            f"{exclusions_in_words(protocol.exclude)} (exclude: {', '.join(protocol.exclude)})",
+            "Left out",
+        )
+    return lines
+
+
+def _items(texts: Iterable[str], width: int) -> list[str]:
+    lines = []
+    for text in texts:
+        words = " ".join(text.split())
+        lines += textwrap.wrap(words, width, initial_indent="  - ", subsequent_indent="    ")
+    return lines
 
 
 def _task(task: Task, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
@@ -100,30 +110,30 @@ def _fields(section: CardSection, layout: str, wrap: _Wrap, say: _Say) -> list[s
     lines = []
     for key, field in section.fields().items():
         value = section[key]
-        # Its choice is explained with the attempts.
-        explained = any(choice.says for choice in field.choices.values())
-        dropped = value is None and key in section.only_one_of
-        if explained or dropped or layout not in field.layouts or key in section.unused:
-            continue
-        choice = field.choice(value)
-        if field.only_if is not None and not _holds(section[field.only_if[0]], field.only_if[1]):
-            text = f'not used here (only with {field.only_if[0]} = "{field.only_if[1]}")'
-        elif value is None:
-            text = f"not fixed: {say(field.doc)}"
-        elif choice is not None:
-            text = f"{value}: {say(choice.doc)}"
-        else:
-            if isinstance(value, tuple):
-                value = ", ".join(map(str, value)) or "none"
-            elif isinstance(value, dict):
-                value = write_toml(value)
-            text = f"{value}: {say(field.doc)}"
-        lines += wrap(text, key, 2)
+        # A field whose choices say what an attempt is, is explained with the attempts.
+        is_explained = any(choice.says for choice in field.choices.values())
+        is_dropped = value is None and key in section.only_one_of or key in section.unused
+        if not (is_explained or is_dropped) and layout in field.layouts:
+            lines += wrap(_field_in_words(section, field, value, say), key, 2)
     return lines
 
 
-def _holds(value: object, word: str) -> bool:
-    return word in value if isinstance(value, tuple) else value == word
+def _field_in_words(section: CardSection, field: Field, value: object, say: _Say) -> str:
+    if field.only_if is not None:
+        name, word = field.only_if
+        stated = section[name]
+        if word != stated and not (isinstance(stated, tuple) and word in stated):
+            return f'not used here (only with {name} = "{word}")'
+    if value is None:
+        return f"not fixed: {say(field.doc)}"
+    choice = field.choice(value)
+    if choice is not None:
+        return f"{value}: {say(choice.doc)}"
+    if isinstance(value, tuple):
+        value = ", ".join(map(str, value)) or "none"
+    elif isinstance(value, dict):
+        value = write_toml(value)
+    return f"{value}: {say(field.doc)}"
 
 
 def _wrapped_lines(width: int, text: str, label: str = "", indent: int = 0) -> list[str]:

@@ -27,6 +27,7 @@ Size = float | int | str
 Label = int | str
 """Kind of a field that is an identity, as of a label."""
 
+#: The kind of a field by its annotation.
 KINDS = {"str": "text", "int": "integer", "float": "number", "Size": "size", "Label": "label"}
 
 
@@ -56,16 +57,16 @@ class Field:
     """Description of one field of a card."""
 
     doc: str  # what the field decides, in one line; a template with terms
-    kind: str = "text"  # or integer, number, size
+    kind: str = "text"  # one of the values of `KINDS`
     many: bool = False  # whether the value is a list
     #: The accepted words; ``kth:K`` stands for kth:1, kth:2 and so on.
     choices: Mapping[str, Choice] = field(default_factory=dict)
-    ge: float | None = None  # bounds of the accepted numbers: >=, >, <=, <
-    gt: float | None = None
-    le: float | None = None
-    lt: float | None = None
-    pattern: str | None = None  # the accepted form of a text, a regular expression
-    pattern_words: str = ""  # the same in words
+    ge: float | None = None  # accepted numbers are at least this one
+    gt: float | None = None  # or greater
+    le: float | None = None  # at most
+    lt: float | None = None  # or less
+    pattern: str | None = None  # a regular expression for accepted texts
+    pattern_words: str = ""  # the pattern in words, for messages
     table: Mapping[str, str] = field(default_factory=dict)  # kinds of the keys of an inline table
     default: object = None  # the value if a card leaves the field out; None: nothing is fixed
     required: bool = False

@@ -6,7 +6,7 @@ once, or take impostors from the first template of each subject alone; other cel
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,11 +26,8 @@ from bioeval.scores.requirements import require_all_scores
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:
     """Return the scores without the comparisons that a card leaves out."""
-    if hasattr(protocol, "exclude"):
-        excluded = protocol.exclude
-    else:
-        excluded = load(protocol).exclude
-    further = [name for name in excluded if name not in left_out(scores)]
+    card = protocol if hasattr(protocol, "exclude") else load(protocol)
+    further = [name for name in card.exclude if name not in left_out(scores)]
     if further:
         return scores.excluding(*scores.exclude, *further)
     return scores
@@ -51,6 +48,25 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     """
     if rule == "ordered":
         return scores
+    _require_one_set(scores, rule)
+    codes = scores.codes.gallery
+    n_before, decided_by = places_in_order(scores.probe_meta, len(codes), scores.probe_names)
+    may_be_impostor = np.full(len(codes), rule == "unordered")
+    order = np.argsort(n_before)
+    first_of_subject = order[np.unique(codes[order], return_index=True)[1]]
+    may_be_impostor[first_of_subject] = True
+    left_out = left_out_rows(scores, 0, len(codes))
+    if left_out is None:
+        left_out = np.zeros((len(codes), len(codes)), dtype=bool)
+    once = _each_pair_once(codes, left_out, n_before, may_be_impostor)
+    notes = _notes_on_left_out(once, rule, codes)
+    if rule == "first-impostors" and not decided_by:
+        notes.append(Message("first-by-order", what="impostor attempts"))
+    return scores.with_mask(once.mask).with_remarks(*notes)
+
+
+def _require_one_set(scores: Scores, rule: str) -> None:
+    """Raise for scores other than all-against-all of labelled templates."""
     require_choice("pairs", rule, Verification.fields()["pairs"].words())
     require_all_scores(scores)
     if scores.layout != "all-against-all" or not np.array_equal(
@@ -64,52 +80,60 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         raise ProtocolError(
             f'`pairs="{rule}"` needs labels: a mask alone does not identify the subjects'
         )
-    codes = scores.codes.gallery
-    templates = scores.shape[0]
-    place, decided_by = places_in_order(scores.probe_meta, templates, scores.probe_names)
-    may_be_impostor = np.full(templates, rule == "unordered")
-    order = np.argsort(place)
-    first_of_subject = order[np.unique(codes[order], return_index=True)[1]]
-    may_be_impostor[first_of_subject] = True
-    left_out = left_out_rows(scores, 0, templates)
-    if left_out is None:
-        left_out = np.zeros((templates, templates), dtype=bool)
-    mask = np.full((templates, templates), Mask.IGNORE, dtype=np.uint8)
+
+
+class _EachPairOnce(NamedTuple):
+    """The cells that are attempts, of a matrix of n templates."""
+
+    mask: np.ndarray  # uint8 (n, n), codes of `Mask`
+    comparisons: int  # number of cells off the diagonal that the scores do not leave out
+    other_orders: int  # number of these that are left out for the other order of their pair
+
+
+def _each_pair_once(
+    codes: np.ndarray, left_out: np.ndarray, n_before: np.ndarray, may_be_impostor: np.ndarray
+) -> _EachPairOnce:
+    """Return the mask with one comparison of each pair.
+
+    - `codes` (int (n,)): the subject of each template
+    - `left_out` (bool (n, n)): the cells that the scores leave out
+    - `n_before` (int (n,)): the number of templates that are earlier than each
+    - `may_be_impostor` (bool (n,)): the templates that are compared with other subjects
+    """
+    mask = np.full(left_out.shape, Mask.IGNORE, dtype=np.uint8)
     comparisons = 0
-    other_orders = 0  # comparisons that are left out since the pair is compared in another order
-    for i in range(templates):
+    other_orders = 0
+    for i in range(len(codes)):
         is_attempt = ~left_out[i]
         is_attempt[i] = False
         # The enrolled template is earlier, unless the comparison in this order is missing.
-        is_in_order = is_attempt & ((place < place[i]) | left_out[:, i])
+        is_in_order = is_attempt & ((n_before < n_before[i]) | left_out[:, i])
         is_genuine = codes == codes[i]
         is_compared = is_in_order & (is_genuine | (may_be_impostor[i] & may_be_impostor))
         mask[i, is_compared] = np.where(is_genuine, Mask.GENUINE, Mask.IMPOSTOR)[is_compared]
         comparisons += int(is_attempt.sum())
         other_orders += int(is_attempt.sum()) - int(is_in_order.sum())
-    notes = _notes_on_left_out(mask, rule, codes, comparisons, other_orders)
-    if rule == "first-impostors" and not decided_by:
-        notes.append(Message("first-by-order", what="impostor attempts"))
-    return scores.with_mask(mask).with_remarks(*notes)
+    return _EachPairOnce(mask, comparisons, other_orders)
 
 
-def _notes_on_left_out(
-    mask: np.ndarray, rule: str, codes: np.ndarray, comparisons: int, other_orders: int
-) -> list[Message]:
-    templates = np.bincount(codes)  # number of templates of each subject
-    expected = {Mask.GENUINE: int((templates * (templates - 1)).sum()) // 2}
-    impostors = len(codes) if rule == "unordered" else int(np.count_nonzero(templates))
-    expected[Mask.IMPOSTOR] = impostors * (impostors - 1) // 2
+def _notes_on_left_out(once: _EachPairOnce, rule: str, codes: np.ndarray) -> list[Message]:
+    templates_of_subject = np.bincount(codes)
+    genuine_pairs = int((templates_of_subject * (templates_of_subject - 1)).sum()) // 2
     if rule == "unordered":
-        expected[Mask.IMPOSTOR] -= expected[Mask.GENUINE]
-    missing = [number - int(np.count_nonzero(mask == x)) for x, number in expected.items()]
-    compared = sum(expected.values()) - sum(missing)
+        impostor_pairs = len(codes) * (len(codes) - 1) // 2 - genuine_pairs
+    else:
+        subjects = int(np.count_nonzero(templates_of_subject))
+        impostor_pairs = subjects * (subjects - 1) // 2
+    missing_genuine = genuine_pairs - int(np.count_nonzero(once.mask == Mask.GENUINE))
+    missing_impostor = impostor_pairs - int(np.count_nonzero(once.mask == Mask.IMPOSTOR))
+    missing = missing_genuine + missing_impostor
+    compared = genuine_pairs + impostor_pairs - missing
     notes = []
-    if compared < comparisons:
-        others = comparisons - other_orders - compared
-        about = {"compared": compared, "orders": other_orders, "others": others}
-        notes.append(Message("pairs-left-out", comparisons=comparisons, rule=rule, **about))
-    if any(missing):
-        genuine, impostor = missing
-        notes.append(Message("pairs-missing", rule=rule, genuine=genuine, impostor=impostor))
+    if compared < once.comparisons:
+        others = once.comparisons - once.other_orders - compared
+        about = {"compared": compared, "orders": once.other_orders, "others": others}
+        notes.append(Message("pairs-left-out", comparisons=once.comparisons, rule=rule, **about))
+    if missing:
+        missing_by_class = {"genuine": missing_genuine, "impostor": missing_impostor}
+        notes.append(Message("pairs-missing", rule=rule, **missing_by_class))
     return notes

@@ -338,8 +338,8 @@ def _formats() -> str:
 
     width = max(map(len, FORMATS)) + 2
     lines = []
-    for name, (_, _, ends, holds) in FORMATS.items():
-        written = next((form.what for form in WRITTEN if form.endings[0] in ends), "")
-        also = f"; written: {written}" if written else ""
-        lines += wrapped(f"{name:<{width}}{holds}{also}", terminal_width(), hang=width)
+    for word, form in FORMATS.items():
+        written = next((x.what for x in WRITTEN if x.endings[0] in form.suffixes), "")
+        addition = f"; written: {written}" if written else ""
+        lines += wrapped(f"{word:<{width}}{form.holds}{addition}", terminal_width(), hang=width)
     return "\n".join(lines) + "\n"

@@ -55,7 +55,7 @@ def load(
           each line, or a matrix
         - a pair of paths: genuine scores, then impostor scores
     labels
-        Subjects of the rows, and of the columns where there is no `gallery`. One of:
+        The subjects of the rows, and of the columns where there is no `gallery`. One of:
 
         - a ``.npy`` array
         - a CSV file with a column ``label`` (or ``subject``, ``identity``, ``person``, ``pid``,
@@ -66,27 +66,28 @@ def load(
 
         Labels from CSV are text: ``007`` stays ``007``.
     gallery
-        Subjects of the columns, in the same way; or, of a ``.npy`` file of embeddings, the
+        The subjects of the columns, in the same way. With embeddings in a ``.npy`` file: the
         embeddings of the gallery, with their labels beside them in ``x.labels.csv``.
     trials
-        A text file that says which pairs of a list of scores are trials. Each line has the names of
-        both sides, and whether the pair is genuine; a list of names alone lists the genuine pairs.
-        The enrolled template is named first, unless the columns are called otherwise. Scores are
-        found by the names, in any order of the lines and of the two names; a file of arrays has the
-        names as metadata ``name``.
+        A text file that says which pairs of a list of scores are trials:
 
-        A list of pairs in LFW's form (``pairs.txt``) is read, too: its names are the labels, and
-        its numbers are the metadata ``image_number``.
+        - Each line names two templates, and says whether the pair is genuine; a list of names alone
+          lists the genuine pairs.
+        - The enrolled template is named first, unless the columns are called otherwise.
+        - Scores are found by the names, in any order of the lines and of the two names. A file of
+          arrays has the names as metadata ``name``.
+        - A list in LFW's form (``pairs.txt``) names subjects, the labels, and numbers their images,
+          the metadata ``image_number``.
     kind : {"distance", "similarity", "llr", "order"}, optional
-        Kind of the scores; by default, as the file says, else distance. A text that does not say it
-        needs the kind.
+        Kind of the scores. By default as the file says, else distance; required for a text that
+        does not say it.
     metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"}, optional
-        How to compare embeddings: what the file says, else cosine.
+        How to compare embeddings. By default as the file says, else cosine.
     nan : {"raise", "reject", "exclude"}, optional
-        Meaning of a comparison that failed; by default, as the file says, else raise.
+        Meaning of a comparison that failed. By default as the file says, else raise.
     failed : float, optional
-        The score that stands for a comparison that failed in a list, such as -1; a blank score does
-        in any case. See `nan`.
+        The score of a comparison that failed in a list, such as -1. A blank score means the same.
+        See `nan`.
     exclude : sequence of str
         Comparisons that are left out, as for :class:`Scores`: ``"session"``, ``"clothes!="``,
         ``"all:camera=3/2"``.
@@ -94,24 +95,29 @@ def load(
         Metadata columns by which several embeddings become one template, as the template and the
         media of IJB. See :meth:`Scores.from_embeddings`.
     subject_from : str, optional
-        A regular expression whose one group is the subject within the name of a template, as
-        ``'id(\d+)/'``; several groups are the subject together; of groups with names, ``subject``
-        is, and the others are metadata: ``'(?P<subject>\w+)_day(?P<session>\d+)'``.
+        A regular expression that finds the subject in the name of a template, with one of these:
+
+        - a group, or several that are the subject together: ``'id(\d+)/'``
+        - groups with names, ``subject`` and metadata: ``'(?P<subject>\w+)_day(?P<session>\d+)'``
     names_of : str, optional
-        The labels are names of images as this data set has them (``"market1501"``,
-        ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"``, ``"vehicleid"``), from which identities
-        and cameras are read: text files with a name on each line, CSV files with a column
-        ``name``, or arrays of text.
+        The data set (``"market1501"``, ``"dukemtmc-reid"``, ``"msmt17"``, ``"veri776"`` or
+        ``"vehicleid"``) whose names of images the labels are. Identities and cameras are read from
+        them. The labels are text files with a name on each line, CSV files with a column ``name``,
+        or arrays of text.
     distractor_ids : sequence of int or str, optional
-        Labels of no known person, in place of the words for them that :class:`Scores` lists; an
-        empty one says that all labels are names.
+        Labels of no known person, in place of the words that :class:`Scores` lists. An empty
+        sequence says that each label is a person.
     columns : mapping of str to str, optional
-        The array, or column of a list, that has a role: ``scores``, ``genuine``, ``labels``,
-        ``gallery_labels``, ``embeddings``, ``gallery_embeddings``, ``indices`` or ``mask``; of a
-        list also any name that a column may have, as ``subject_a``, ``subject_b``, ``template`` and
-        ``probe``. Any other word is the name of a metadata column. As ``{"scores": "D", "labels":
-        "y", "camera": "cam"}``; metadata of one side are ``probe_camera`` or ``gallery_camera``.
-        ``indices`` are top-K lists: gallery entries of each query, nearest first.
+        The array, or the column of a list, that has a role or is metadata, as ``{"scores": "D",
+        "labels": "y", "camera": "cam"}``. The keys are:
+
+        - roles: ``scores``, ``genuine``, ``labels``, ``gallery_labels``, ``embeddings``,
+          ``gallery_embeddings``, ``mask``, and ``indices``, top-K lists: the gallery entries of
+          each query, nearest first
+        - of a list also any name that a column may have, as ``subject_a``, ``subject_b``,
+          ``template`` and ``probe``
+        - any other word: the name of a metadata column, for one side with a prefix, as
+          ``probe_camera`` or ``gallery_camera``
     lists : mapping, optional
         Options of lists alone: ``as``, ``unordered``, ``keep``, ``missing_pairs``; of top-K lists
         ``first_index`` and ``leave_out_query``. The values are:
@@ -120,10 +126,10 @@ def load(
           that are not listed are excluded.
         - ``unordered``: True counts a-b and b-a as one attempt; in a matrix, each score is that of
           both orders. By default they are two.
-        - ``keep``: lines to count of a list with names that are left out otherwise: ``"self"``, a
-          template compared with itself, and ``"repeated"``, a pair as often as it is listed.
-        - ``missing_pairs``: ``"skip"`` leaves out, with their number, trials without a score or an
-          image, and scores without a trial, in place of the error.
+        - ``keep``: lines of a list with names to count although they are left out by default:
+          ``"self"``, a template compared with itself; ``"repeated"``, a pair listed again.
+        - ``missing_pairs``: ``"skip"`` leaves out trials without a score or an image, and scores
+          without a trial, and remarks on their number; by default they are an error.
         - ``first_index``: 0 or 1, the number of the first gallery entry in top-K lists.
         - ``leave_out_query``: whether queries that are gallery entries themselves are left out of
           their own lists; see :meth:`Scores.from_top_k`.
@@ -131,8 +137,8 @@ def load(
         Whether the first line of a text is no data. Needed only if the first line is ``0,1,...``,
         as pandas writes above columns without names.
     format : str, optional
-        The format of the file, as ``"npz"``, where it is not what its content shows:
-        ``bioeval convert --list`` has all.
+        The format of the file, as ``"npz"``, where its content does not show it.
+        ``bioeval convert --list`` lists the formats.
 
     Returns
     -------
@@ -141,8 +147,8 @@ def load(
     Raises
     ------
     DataError
-        If the file is missing, damaged or not what it should be; the message says what was
-        found, what was expected and what to do. Nothing is ever unpickled.
+        If the file is missing or damaged, or has other content than expected. The message says
+        what to do. Nothing is ever unpickled.
 
     See Also
     --------
@@ -185,9 +191,9 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
     ----------
     scores : Scores
     path
-        ``x.npz``: everything in one file. ``x.csv``: a list of pairs; a matrix becomes its single
-        comparisons. :func:`bioeval.scores.formats.losses` lists what is lost. A file is
-        written under another name and renamed, so that none is ever incomplete.
+        ``x.npz``: everything in one file. ``x.csv``: a list of pairs, of a matrix its single
+        comparisons; :func:`bioeval.scores.formats.losses` lists the parts that are lost. The file
+        is written under another name and then renamed, so that it is never incomplete.
 
     Raises
     ------

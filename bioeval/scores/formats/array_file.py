@@ -1,13 +1,12 @@
-"""The named arrays of a file: the role of each array, the labels and the metadata."""
+"""The named arrays of a file: the role of each array, the words and the labels."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +15,8 @@ from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, NAN_POLICIES, Kind
 from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.faults import fault, listing, missing
-from bioeval.scores.formats.labels import SideLabels, of_images, read_labels
+from bioeval.scores.formats.labels import Role, SideLabels, of_images, read_labels
 from bioeval.scores.formats.options import Arguments
-from bioeval.scores.formats.spellings import MOST_COLUMNS
-from bioeval.scores.joining import refuse_other_orders
 from bioeval.scores.labels import LEAST_INEXACT
 
 #: The remark on scores whose kind is stated by neither the file nor an argument.
@@ -66,7 +63,8 @@ RESERVED = {
     *("kind", "nan", "exclude", "distractor_ids", "junk_ids", "schema"),
     *("indices", "distances", "similarities"),
 }
-_PREFIXES = ("probe_", "gallery_")
+#: The prefixes of arrays of metadata, of both sides.
+PREFIXES = ("probe_", "gallery_")
 
 #: The array of the names of people, whose places may stand for the people as labels.
 PEOPLE_NAMES = "names"
@@ -75,14 +73,6 @@ PEOPLE_NAMES = "names"
 IMPOSTOR = "impostor"
 
 Meta = dict[str, np.ndarray]
-
-
-class _Column(NamedTuple):
-    """A column of metadata, and the array that has its values."""
-
-    side: int  # 0: of the probes, 1: of the gallery
-    name: str
-    array: str
 
 
 @dataclass
@@ -95,7 +85,6 @@ class ArrayFile:
     #: Whether MATLAB wrote the file: a list is a matrix of one row or column, and matrices may be
     #: transposed.
     matlab: bool = False
-    square: bool = False  # whether both sides are one set of templates
     roles: dict[str, str] = field(default_factory=dict)  # the array of each role that was taken
     used: set[str] = field(default_factory=set)  # the arrays that have a role, or are metadata
 
@@ -114,10 +103,6 @@ class ArrayFile:
             self.roles[role] = name
             self.used.add(name)
         return name
-
-    def set_square(self, is_square: bool) -> None:
-        """State whether both sides are one set of templates."""
-        self.square = is_square
 
     def use(self, *names: str) -> None:
         """State that arrays are used: they are no metadata, and none of the unused arrays."""
@@ -189,9 +174,8 @@ class ArrayFile:
         stated = self.arguments.take("kind")
         remarks: tuple[str, ...] = ()
         if declared and stated not in (None, "order", declared):
-            if declared != "order" and (stated in LARGER_IS_CLOSER) != (
-                declared in LARGER_IS_CLOSER
-            ):
+            declares_similarity = declared in LARGER_IS_CLOSER
+            if declared != "order" and (stated in LARGER_IS_CLOSER) != declares_similarity:
                 raise DataError(
                     f'{self.path}: kind: declares the kind {declared}; `kind="{stated}"` '
                     "contradicts it; leave it out, or mend this word of the file if it is wrong"
@@ -221,17 +205,19 @@ class ArrayFile:
             return []
         return np.atleast_1d(self.arrays["exclude"].read()).astype(str).tolist()
 
-    # --------------------------------------------------------------------- labels and metadata
+    # --------------------------------------------------------------------- labels
 
-    def labels(self, side: str, count: int, noun: str) -> SideLabels | None:
+    def labels(
+        self, side: str, count: int, noun: str, *, has_metadata: bool = False
+    ) -> SideLabels | None:
         """Return the labels of a side, ``"probe"`` or ``"gallery"``; None if there are none.
 
-        A file that an argument names comes before the array of labels. `noun` is the word for the
-        `count` templates in messages.
+        - A file that an argument names comes before the array of labels.
+        - `noun` is the word for the `count` templates in messages.
+        - With `has_metadata`, the names in ``columns`` are columns of such a file.
         """
         option = "labels" if side == "probe" else "gallery"
-        role: Literal["labels", "gallery_labels"]
-        role = "labels" if side == "probe" else "gallery_labels"
+        role: Role = "labels" if side == "probe" else "gallery_labels"
         path = self.arguments.take(option)
         if path is not None:
             if str(path) in self.arrays and not path.exists():
@@ -240,7 +226,7 @@ class ArrayFile:
                     f"file; {str(path)!r} is an array in the file: name it with "
                     f'`columns={{"{role}": "{path}"}}`'
                 )
-            meta = self.arguments.all_meta() if self.square else {}
+            meta = self.arguments.all_meta() if has_metadata else {}
             return read_labels(path, self.arguments, meta, role).expect(count, noun)
         name = self.take(role)
         if name is None:
@@ -256,84 +242,17 @@ class ArrayFile:
             return of_images(values, pattern, f"{self.path}: {name!r}", self.path)
         return SideLabels(self.path, values, {})
 
-    def metadata(
-        self, sides: Sequence[SideLabels | None], counts: Sequence[int], plain: bool = False
-    ) -> tuple[Meta, Meta]:
-        """Return the metadata of both sides.
-
-        `sides` are the labels of both sides, whose files may have columns, and `counts` the numbers
-        of templates. Arrays ``probe_x`` and ``gallery_x`` are columns, with `plain` also arrays
-        without a prefix, of the probes, and the arrays that ``columns`` names.
-        """
-        array_of = self._columns_by_prefix(counts, plain)
-        for column in [*self._cameras(), *self._named_columns()]:
-            if self.shape(column.array) != (counts[column.side],):
-                raise self.wrong_length(column.array, counts[column.side])
-            arrays = array_of[column.side]
-            for name in [x for x in arrays if arrays[x] == column.array]:
-                del arrays[name]
-            arrays[column.name] = column.array
-        meta: list[Meta] = []
-        for labels, arrays in zip(sides, array_of, strict=True):
-            self.use(*arrays.values())
-            from_arrays = {name: self.read(array) for name, array in arrays.items()}
-            from_labels = labels.columns()[1] if labels else {}
-            if labels and not labels.names:
-                for name in from_labels.keys() & from_arrays.keys():
-                    values = {f"{name} of the labels": from_labels[name], name: from_arrays[name]}
-                    refuse_other_orders(values, None)
-            meta.append(from_labels | from_arrays)
-        return meta[0], meta[1]
-
-    def _columns_by_prefix(
-        self, counts: Sequence[int], plain: bool
-    ) -> tuple[dict[str, str], dict[str, str]]:
-        arrays: tuple[dict[str, str], dict[str, str]] = ({}, {})
-        for name in self._candidates(plain):
-            side = int(name.startswith("gallery_"))
-            column = re.sub("^(probe|gallery)_", "", name)
-            fits = self.shape(name) == (counts[side],)
-            pickled = self.arrays[name].dtype.hasobject
-            if pickled and column != name and self.is_own_layout:
-                self.arrays[name].read()  # raises, with the reason
-            if side and self.square:
-                self._require_same_metadata(name)
-            elif fits and not pickled:
-                arrays[side][column] = name
-            elif self.is_own_layout and (column != name or self._is_unused_list(name)):
-                raise self.wrong_length(name, counts[side])
-        return arrays
-
-    def _candidates(self, plain: bool) -> list[str]:
-        """Return the names of arrays that may be columns of metadata, since they have no role.
-
-        Without `plain`, they begin with the prefix of a side.
-        """
-        names_in_use = RESERVED | self.used
-        if self.square and not self.is_own_layout:
-            names_in_use |= {*NAMES["camera of the gallery"]}  # a square matrix has one side
-        columns = [
-            name
-            for name in self.arrays
-            if (plain or name.startswith(_PREFIXES))
-            and len(self.shape(name)) < 2
-            and name not in names_in_use
-        ]
-        if len(columns) > MOST_COLUMNS:
-            problem = f"holds {len(columns):,} arrays of metadata"
-            raise fault(self.path, problem, f"expected at most {MOST_COLUMNS:,}")
-        return columns
-
     @property
     def unused(self) -> list[str]:
         """The arrays that have no role and may be meant as metadata: lists, and two columns."""
-        return [x for x in self.arrays if self._is_unused_list(x) or self._is_unused_pair(x)]
+        return [x for x in self.arrays if self.is_unused_list(x) or self._is_unused_pair(x)]
 
-    def _is_unused_list(self, name: str) -> bool:
+    def is_unused_list(self, name: str) -> bool:
+        """Whether an array without a prefix is a list of values that has no role."""
         shape = self.shape(name)
         is_list = prod(shape) == max(shape, default=0) > 1
         names_in_use = RESERVED | self.used | {"fold", PEOPLE_NAMES}
-        return is_list and not name.startswith(_PREFIXES) and name not in names_in_use
+        return is_list and not name.startswith(PREFIXES) and name not in names_in_use
 
     def _is_unused_pair(self, name: str) -> bool:
         shape = self.shape(name)
@@ -346,44 +265,6 @@ class ArrayFile:
             f"({count},), one value for each"
         )
 
-    def _require_same_metadata(self, name: str) -> None:
-        probe_name = f"probe_{name.removeprefix('gallery_')}"
-        same = probe_name in self.arrays and np.array_equal(self.read(name), self.read(probe_name))
-        if self.is_own_layout and not same:
-            raise fault(self.path, f"there are gallery metadata, {name!r}, but no gallery_labels")
-
-    def _cameras(self) -> Iterator[_Column]:
-        """Yield the columns ``camera`` of arrays that have the name of another program."""
-        if self.is_own_layout or "camera" in self.arguments.meta:
-            return
-        for side, role in enumerate(("camera of queries", "camera of the gallery")):
-            if side == 0 or not self.square:
-                array = next((x for x in NAMES[role] if x in self.arrays), None)
-                if array and f"{_PREFIXES[side]}camera" not in self.arguments.meta:
-                    yield _Column(side, "camera", array)
-
-    def _named_columns(self) -> Iterator[_Column]:
-        if self.square and "labels" in self.arguments:
-            return  # they are columns of the file of labels
-        for name, array in self.arguments.all_meta().items():
-            column = re.sub("^(probe|gallery)_", "", name)
-            option = f'`columns={{"{name}": ...}}`'
-            columns = [_Column(0, name, f"probe_{array}"), _Column(1, name, f"gallery_{array}")]
-            if self.square:
-                columns = [_Column(0, name, array if array in self.arrays else f"probe_{array}")]
-            elif column != name:
-                columns = [_Column(int(name.startswith("gallery_")), column, array)]
-            elif not any(x.array in self.arrays for x in columns):
-                self.require(array, option)
-                raise DataError(
-                    f"{self.path}: {array!r} is given for {name!r}, but probes and gallery "
-                    f'differ; say `columns={{"probe_{name}": "{array}"}}` and '
-                    f'`columns={{"gallery_{name}": ...}}`'
-                )
-            for named in columns:
-                self.require(named.array if named.array in self.arrays else array, option)
-            yield from columns
-
     def ids(self, name: str, count: int) -> np.ndarray:
         """Return the template identities in an array, int64 (count,)."""
         array = self.arrays[name]
@@ -391,13 +272,10 @@ class ArrayFile:
             raise fault(self.path, f"{name!r} is {array}", f"expected ({count},) int64")
         return array.read().astype(np.int64)
 
-    def no_labels(self, row_count: int, column_count: int | None) -> DataError:
+    def no_labels(self, row_count: int, column_count: int | None = None) -> DataError:
         """Return the error of a matrix, or of embeddings, without labels."""
-        columns = (
-            ""
-            if column_count is None or column_count == row_count
-            else f" and {column_count} columns"
-        )
+        has_columns = column_count not in (None, row_count)
+        columns = f" and {column_count} columns" if has_columns else ""
         return DataError(
             f"{self.path}: no labels, the subject of each of {row_count} rows{columns}; name the "
             "arrays "

@@ -9,8 +9,9 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import VALUED, Kind
 from bioeval.scores.formats.array_file import NAMES, ArrayFile
+from bioeval.scores.formats.array_metadata import Sides, metadata
 from bioeval.scores.formats.faults import fault
-from bioeval.scores.formats.labels import read_labels
+from bioeval.scores.formats.labels import SideLabels, read_labels
 from bioeval.scores.matrix import Scores
 
 
@@ -27,16 +28,11 @@ def top_k_lists(file: ArrayFile) -> Scores:
     remarks: tuple[str, ...] = ()
     if values != "similarities" or "kind" in arguments or "kind" in file.arrays:
         kind, remarks = file.kind(values or "distances", VALUED)
-    entry_count = _gallery_size(file)
-    probe = file.labels("probe", len(lists), "queries")
-    gallery = file.labels("gallery", entry_count, "gallery entries")
-    if gallery is None and probe is not None and file.roles.get("labels") == "labels":
-        gallery = probe  # queries and entries are one set of templates
-    if probe is None or gallery is None:
-        raise file.no_labels(len(lists), entry_count)
-    probe_meta, gallery_meta = file.metadata((probe, gallery), (len(lists), entry_count))
+    counts = len(lists), _gallery_size(file)
+    probe, gallery = _labels_of_sides(file, *counts)
+    probe_meta, gallery_meta = metadata(file, Sides(probe, gallery, counts))
     # Lists that bioeval saved state the entry of each query, and lack it already.
-    saved = not arguments.names_arrays and "probe_ids" in file.arrays
+    are_saved = not arguments.names_arrays and "probe_ids" in file.arrays
     leave_out = arguments.take("lists.leave_out_query")
     if leave_out is None and probe is gallery:
         leave_out = True  # a gallery searched with its own templates
@@ -49,21 +45,39 @@ def top_k_lists(file: ArrayFile) -> Scores:
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
         name=file.path.stem,
-        leave_out_query=False if saved else leave_out,
-        query_positions=None if saved else file.read_if_there("query_positions"),
+        leave_out_query=False if are_saved else leave_out,
+        query_positions=None if are_saved else file.read_if_there("query_positions"),
     )
-    if saved:
-        ids = file.ids("probe_ids", len(lists))
-        queries = np.flatnonzero(ids < entry_count)
-        labels = scores.probe_labels[queries], scores.gallery_labels[ids[queries]]
-        if (ids < 0).any() or not np.array_equal(*labels):
-            raise fault(
-                file.path,
-                "'probe_ids' names gallery entries of other subjects than the queries",
-                "expected the entry that a query is itself, or a larger number",
-            )
-        scores = scores._with(probe_ids=ids)
+    if are_saved:
+        scores = _with_saved_ids(file, scores)
     return scores._with(reading=remarks)
+
+
+def _labels_of_sides(
+    file: ArrayFile, query_count: int, entry_count: int
+) -> tuple[SideLabels, SideLabels]:
+    """Return the labels of the queries and of the gallery, which may be one array."""
+    probe = file.labels("probe", query_count, "queries")
+    gallery = file.labels("gallery", entry_count, "gallery entries")
+    if gallery is None and file.roles.get("labels") == "labels":
+        gallery = probe  # queries and entries are one set of templates
+    if probe is None or gallery is None:
+        raise file.no_labels(query_count, entry_count)
+    return probe, gallery
+
+
+def _with_saved_ids(file: ArrayFile, scores: Scores) -> Scores:
+    """Return lists with the gallery entry that each query is; larger numbers are no entries."""
+    ids = file.ids("probe_ids", len(scores.probe_labels))
+    queries = np.flatnonzero(ids < len(scores.gallery_labels))
+    labels = scores.probe_labels[queries], scores.gallery_labels[ids[queries]]
+    if (ids < 0).any() or not np.array_equal(*labels):
+        raise fault(
+            file.path,
+            "'probe_ids' names gallery entries of other subjects than the queries",
+            "expected the entry that a query is itself, or a larger number",
+        )
+    return scores._with(probe_ids=ids)
 
 
 def _gallery_size(file: ArrayFile) -> int:

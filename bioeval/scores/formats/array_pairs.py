@@ -15,6 +15,7 @@ from bioeval.scores.formats.comparisons import is_lfw, read_comparisons, read_lf
 from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import existing_file
+from bioeval.scores.formats.scores_alone import scores_of_classes
 from bioeval.scores.formats.spellings import COLUMNS, TRIAL_NAMES
 from bioeval.scores.formats.trial_scores import in_listed_order, look_up
 from bioeval.scores.listed_templates import ListRules, places
@@ -48,11 +49,6 @@ def look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_name
 
     Templates are found by `template_names`, images of LFW by their subject and number.
     """
-    if not file.square:
-        raise DataError(
-            f"{file.path}: `trials` needs the same templates on both sides, but this file "
-            "has a separate gallery"
-        )
     path = existing_file(file.arguments.take("trials"))
     if template_names is None or is_lfw(path):
         listed = read_lfw(path)
@@ -291,12 +287,7 @@ def two_vectors(file: ArrayFile, genuine: str, impostor: str) -> Scores:
     impostor_scores = file.arrays[impostor].read().reshape(-1)
     file.use(genuine, impostor)
     kind, remarks = file.kind(genuine)
-    scores = Scores.from_pairs(
-        file.arguments.with_failures(np.concatenate([genuine_scores, impostor_scores])),
-        np.repeat([True, False], [len(genuine_scores), len(impostor_scores)]),
-        kind=kind,
-        nan=file.nan,
-        name=file.path.stem,
-    )
+    options = {"kind": kind, "nan": file.nan, "name": file.path.stem}
+    scores = scores_of_classes(genuine_scores, impostor_scores, file.arguments, options)
     origin = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
     return scores._with(reading=(origin, *remarks))

@@ -19,6 +19,7 @@ the layout. ``distractor_ids`` and ``junk_ids`` are whole numbers: labels of no 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings, r
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.formats.array_file import DISTMAT, IMPOSTOR, NAMES, ArrayFile, Meta
 from bioeval.scores.formats.array_lists import top_k_lists
+from bioeval.scores.formats.array_metadata import Sides, metadata
 from bioeval.scores.formats.array_pairs import (
     look_up_trials,
     scores_of_pairs,
@@ -94,16 +96,12 @@ def scores_of(
 
 def _by_role(file: ArrayFile, as_read: bool) -> Scores:
     arguments = file.arguments
-    arrays = file.arrays
-    if (
-        "columns.genuine" in arguments
-        and IMPOSTOR in arguments.meta
-        and "columns.scores" not in arguments
-    ):
+    names_impostors = IMPOSTOR in arguments.meta and "columns.scores" not in arguments
+    if "columns.genuine" in arguments and names_impostors:
         return two_named_vectors(file)
     roles = _main_roles(file)
     if len(roles) > 1:
-        names = [next(x for x in NAMES[role] if x in arrays) for role in roles]
+        names = [next(x for x in NAMES[role] if x in file.arrays) for role in roles]
         raise DataError(
             f"{file.path}: holds both {' and '.join(names)}; choose by "
             + " or ".join(f'`columns={{"{r}": "{x}"}}`' for r, x in zip(roles, names, strict=True))
@@ -112,19 +110,25 @@ def _by_role(file: ArrayFile, as_read: bool) -> Scores:
         return top_k_lists(file)
     if roles == ["embeddings"]:
         return _embeddings(file, as_read)
-    if not roles and (names_of_vectors := vectors_of_classes(arrays)):
+    if roles == ["scores"]:
+        return _pairs_or_matrix(file)
+    if names_of_vectors := vectors_of_classes(file.arrays):
         return two_vectors(file, *names_of_vectors)
-    if not roles:
-        matrices = (k for k, v in arrays.items() if len(v.shape) == 2 and v.dtype.kind in "iuf")
-        raise DataError(
-            f"{file.path}: no array 'scores' or 'embeddings'; name the array to use with "
-            f"{backquoted('columns.scores', next(matrices, None))} or "
-            f'`columns={{"embeddings": ...}}`. It holds: {file.contents}'
-        )
+    matrices = (k for k, v in file.arrays.items() if len(v.shape) == 2 and v.dtype.kind in "iuf")
+    raise DataError(
+        f"{file.path}: no array 'scores' or 'embeddings'; name the array to use with "
+        f"{backquoted('columns.scores', next(matrices, None))} or "
+        f'`columns={{"embeddings": ...}}`. It holds: {file.contents}'
+    )
+
+
+def _pairs_or_matrix(file: ArrayFile) -> Scores:
+    """Return the scores in the array of scores, by its shape and by what says the classes."""
+    arguments = file.arguments
     name = file.take("scores") or ""
-    shape = arrays[name].shape
-    of_pairs = "genuine" in arrays or "columns.genuine" in arguments or "trials" in arguments
-    if len(shape) == 1 or file.is_list(name) and of_pairs:
+    shape = file.arrays[name].shape
+    has_classes = "genuine" in file.arrays or "columns.genuine" in arguments
+    if len(shape) == 1 or file.is_list(name) and (has_classes or "trials" in arguments):
         return scores_of_pairs(file, name)
     if len(shape) != 2:
         expected = "a matrix (probes, gallery), or one score per pair"
@@ -168,14 +172,14 @@ def _are_transposed(file: ArrayFile, *names: str) -> bool:
     if not file.matlab:
         return False
     labels = [*filter(None, map(file.take, ("labels", "gallery_labels")))]
-    counts = [file.shape(x)[0] for x in labels if len(file.shape(x)) == 1]
+    counts = tuple(file.shape(x)[0] for x in labels if len(file.shape(x)) == 1)
     if len(counts) != 2:
         return False
-    shapes = [file.arrays[x].shape for x in names]
-    if len(shapes) == 1:
-        return shapes[0] == (counts[1], counts[0]) != (counts[0], counts[1])
-    as_is = [shape[0] for shape in shapes] == counts
-    return [shape[1] for shape in shapes] == counts and not as_is
+    if len(names) == 1:
+        shape = file.arrays[names[0]].shape
+        return shape == counts[::-1] != counts
+    row_counts, column_counts = zip(*(file.arrays[x].shape for x in names), strict=True)
+    return column_counts == counts != row_counts
 
 
 # ------------------------------------------------------------------------- a matrix
@@ -185,32 +189,22 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
     arguments = file.arguments
     array = file.arrays[name]
     is_transposed = _are_transposed(file, name)
-    probe_count, gallery_count = array.shape[::-1] if is_transposed else array.shape
-    gallery = file.labels("gallery", gallery_count, "gallery templates")
     mask = file.take("mask")
-    file.set_square(gallery is None and probe_count == gallery_count)
-    probe = file.labels("probe", probe_count, "probes")
-    if probe is None and (mask is None or gallery is not None):
-        raise file.no_labels(probe_count, gallery_count)
-    if gallery is None and probe_count != gallery_count and probe is not None:
-        raise DataError(
-            f"{file.path}: {name!r} is {probe_count} x {gallery_count}, not square, and there are "
-            "no gallery labels; "
-            f'name them with `columns={{"gallery_labels": ...}}`. It holds: {file.contents}'
-        )
-    file.set_square(gallery is None and probe is not None)
-    probe_meta, gallery_meta = file.metadata(
-        (probe, gallery), (probe_count, gallery_count), plain=file.square
-    )
-    values = array.read() if is_transposed or array.rows is None else array.rows()
+    shape = array.shape[::-1] if is_transposed else array.shape
+    sides = _sides_of_matrix(file, name, (shape[0], shape[1]), has_mask=mask is not None)
+    probe_meta, gallery_meta = metadata(file, sides, plain=sides.are_one_set)
+    if is_transposed:
+        values = array.read().T
+    else:
+        values = array.read() if array.rows is None else array.rows()
     kind, remarks = file.kind(name)
     scores = Scores(
-        values.T if is_transposed else values,
-        probe and probe.columns()[0],
-        gallery and gallery.columns()[0],
+        values,
+        sides.probe and sides.probe.columns()[0],
+        sides.gallery and sides.gallery.columns()[0],
         mask=file.read_if_there(mask),
         probe_meta=probe_meta,
-        gallery_meta=None if file.square else gallery_meta,
+        gallery_meta=None if sides.are_one_set else gallery_meta,
         kind=kind,
         nan=file.nan,
         name=file.path.stem,
@@ -218,13 +212,47 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
         names=arguments.names,
     )._with(reading=remarks)
     if not arguments.names_arrays and "probe_ids" in file.arrays:
-        ids = file.ids("probe_ids", probe_count), file.ids("gallery_ids", gallery_count)
-        scores = scores._with(probe_ids=ids[0], gallery_ids=ids[1])
+        probe_ids = file.ids("probe_ids", shape[0])
+        scores = scores._with(probe_ids=probe_ids, gallery_ids=file.ids("gallery_ids", shape[1]))
     if "trials" not in arguments:
         return scores
+    _require_one_set(file, sides)
     listed = look_up_trials(file, scores.probe_labels, scores.probe_meta, scores.probe_names)
     pairs = scores.at_pairs(listed.enrolled, listed.probe, listed.genuine, listed.fold)
-    return scores_of_trials(file, pairs, listed, probe_count)
+    return scores_of_trials(file, pairs, listed, shape[0])
+
+
+def _sides_of_matrix(
+    file: ArrayFile, name: str, counts: tuple[int, int], *, has_mask: bool
+) -> Sides:
+    """Return the labels of the rows and of the columns; raise where they lack.
+
+    Without labels of the columns, a square matrix is all-against-all; with a mask, and without any
+    labels, the two sides are not known to be one set.
+    """
+    probe_count, gallery_count = counts
+    gallery = file.labels("gallery", gallery_count, "gallery templates")
+    may_be_one_set = gallery is None and probe_count == gallery_count
+    probe = file.labels("probe", probe_count, "probes", has_metadata=may_be_one_set)
+    if probe is None:
+        if has_mask and gallery is None:
+            return Sides(None, None, counts)
+        raise file.no_labels(probe_count, gallery_count)
+    if gallery is None and not may_be_one_set:
+        raise DataError(
+            f"{file.path}: {name!r} is {probe_count} x {gallery_count}, not square, and there are "
+            "no gallery labels; "
+            f'name them with `columns={{"gallery_labels": ...}}`. It holds: {file.contents}'
+        )
+    return Sides(probe, gallery, counts, are_one_set=gallery is None)
+
+
+def _require_one_set(file: ArrayFile, sides: Sides) -> None:
+    if not sides.are_one_set:
+        raise DataError(
+            f"{file.path}: `trials` needs the same templates on both sides, but this file "
+            "has a separate gallery"
+        )
 
 
 # ------------------------------------------------------------------------- embeddings
@@ -239,50 +267,55 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         )
     name = file.take("embeddings") or ""
     gallery_name = file.take("gallery_embeddings")
-    for array in filter(None, (name, gallery_name)):
+    names = [name] if gallery_name is None else [name, gallery_name]
+    for array in names:
         shape = file.arrays[array].shape
         if len(shape) != 2:
             raise wrong_shape(file.path, repr(array), shape, "one embedding per row")
-    is_transposed = gallery_name is not None and _are_transposed(file, name, gallery_name)
-    probe_count, gallery_count = (
-        file.arrays[array].shape[is_transposed] for array in (name, gallery_name or name)
-    )
-    file.set_square(gallery_name is None)
-    gallery = file.labels("gallery", gallery_count, "gallery templates") if gallery_name else None
-    probe = file.labels("probe", probe_count, "templates")
-    if probe is None or (gallery_name and gallery is None):
-        raise file.no_labels(probe_count, gallery_count if gallery_name else None)
-    probe_meta, gallery_meta = file.metadata(
-        (probe, gallery), (probe_count, gallery_count), plain=True
-    )
+    is_transposed = len(names) == 2 and _are_transposed(file, *names)
+    counts = [file.arrays[array].shape[is_transposed] for array in names]
+    sides = _sides_of_embeddings(file, counts)
+    probe_meta, gallery_meta = metadata(file, sides, plain=True)
     metric = file.word("metric", "cosine", METRICS)
     mask = file.take("mask")
-    probe_features = _features(file, name, is_transposed)
-    gallery_features = _features(file, gallery_name, is_transposed) if gallery_name else None
-    if "trials" not in arguments:
-        return Scores._from_embeddings(
-            probe_features,
-            probe.columns()[0],
-            gallery_features,
-            gallery and gallery.columns()[0],
-            metric=metric,
-            nan=file.nan,
-            mask=file.read_if_there(mask),
-            probe_meta=probe_meta,
-            gallery_meta=gallery_meta if gallery_name else None,
-            name=file.path.stem,
-            exclude=file.exclude,
-            average=arguments.take("average", ()),
-            names=arguments.names,
-            as_read=as_read,
-        )
-    labels = probe.columns()[0]
-    return _pairs_of_embeddings(file, probe_features, metric, labels, probe_meta, name)
+    features = [_features(file, array, is_transposed) for array in names]
+    labels = [side.columns()[0] for side in (sides.probe, sides.gallery) if side is not None]
+    if "trials" in arguments:
+        _require_one_set(file, sides)
+        return _pairs_of_embeddings(file, features[0], metric, labels[0], probe_meta, name)
+    features_and_labels = [x for of_side in zip(features, labels, strict=True) for x in of_side]
+    return Scores._from_embeddings(
+        *features_and_labels,
+        metric=metric,
+        nan=file.nan,
+        mask=file.read_if_there(mask),
+        probe_meta=probe_meta,
+        gallery_meta=None if sides.are_one_set else gallery_meta,
+        name=file.path.stem,
+        exclude=file.exclude,
+        average=arguments.take("average", ()),
+        names=arguments.names,
+        as_read=as_read,
+    )
+
+
+def _sides_of_embeddings(file: ArrayFile, counts: Sequence[int]) -> Sides:
+    """Return the labels; `counts` are the numbers of templates on each side that is in the file."""
+    if len(counts) == 1:
+        gallery = None
+        probe = file.labels("probe", counts[0], "templates", has_metadata=True)
+    else:
+        gallery = file.labels("gallery", counts[1], "gallery templates")
+        probe = file.labels("probe", counts[0], "templates")
+    if probe is None or (len(counts) == 2 and gallery is None):
+        raise file.no_labels(*counts)
+    return Sides(probe, gallery, (counts[0], counts[-1]), are_one_set=len(counts) == 1)
 
 
 def _pairs_of_embeddings(
     file: ArrayFile, embeddings: np.ndarray, metric: Any, labels: Any, meta: Meta, name: str
 ) -> Scores:
+    """Return the distances of the pairs that `trials` lists; `name` is the array of embeddings."""
     side = GivenSide(labels, meta, RowOrder(None), ("labels", "probe_meta"))
     side.join(file.arguments.names)
     subjects = as_subjects(side.labels, "labels", len(embeddings))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,10 +44,11 @@ from bioeval.scores.pairs import classes_of_subjects
 
 
 def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: bool) -> Scores:
-    """Read a .npy file, by its arguments.
+    """Read a .npy file, which by its arguments holds one of these:
 
-    It holds scores of trials, scores of one class (with a file of impostor scores), the features of
-    templates whose pairs are listed, or a matrix.
+    - scores of one class, with a file of impostor scores;
+    - a matrix, or embeddings;
+    - with `trials`, the embeddings of the templates whose pairs are listed, or scores.
     """
     values = open_npy(path)
     if impostor is None and "trials" not in arguments:
@@ -62,10 +63,8 @@ def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: b
     }
     if impostor is None:
         return in_listed_order(path, values, arguments, options)
-    impostor_values = _open_second(impostor, "a .npy file of impostor scores")
-    return scores_of_two_files(
-        path, values, impostor, _vector(impostor, impostor_values), arguments, options
-    )
+    impostor_values = _vector(impostor, _open_second(impostor, "a .npy file of impostor scores"))
+    return scores_of_two_files(path, values, impostor, impostor_values, arguments, options)
 
 
 def read_numbers(head: Head, arguments: Arguments) -> Scores:
@@ -144,8 +143,6 @@ def _read_matrix(
 def _read_embeddings(
     path: Path, values: Any, arguments: Arguments, as_read: bool, named: bool
 ) -> Scores:
-    gallery = arguments.peek("gallery")
-    gallery = gallery if is_matrix(gallery) else None
     options: dict[str, Any] = {
         "metric": arguments.take("metric", "cosine"),
         "nan": arguments.take("nan", "raise"),
@@ -155,34 +152,30 @@ def _read_embeddings(
         "as_read": as_read,
         "named": named,
     }
-    probe_features = as_embeddings(values[:], str(path))
-    probe_count, feature_count = probe_features.shape
+    features = as_embeddings(values[:], str(path))
     label_file = arguments.take("labels")
-    if gallery is None:
-        labels = labels_of_rows(
-            path, arguments, label_file, arguments.all_meta(), probe_count, "labels"
-        )
-        subjects, meta = labels.columns()
-        return Scores._from_embeddings(probe_features, subjects, probe_meta=meta, **options)
-    gallery_values = _open_second(arguments.take("gallery"), "a .npy file of embeddings")
+    if not is_matrix(arguments.peek("gallery")):
+        meta_names = arguments.all_meta()
+        side = labels_of_rows(path, arguments, label_file, meta_names, len(features), "labels")
+        labels, meta = side.columns()
+        return Scores._from_embeddings(features, labels, probe_meta=meta, **options)
+    gallery = arguments.take("gallery")
+    gallery_values = _open_second(gallery, "a .npy file of embeddings")
     gallery_features = as_embeddings(_require_matrix(gallery, gallery_values), str(gallery))
-    if feature_count != gallery_features.shape[1]:
+    if features.shape[1] != gallery_features.shape[1]:
         raise fault(
             path,
-            f"has {feature_count} features a row and {gallery} {gallery_features.shape[1]}",
+            f"has {features.shape[1]} features a row and {gallery} {gallery_features.shape[1]}",
             "expected the same number",
         )
-    probe_side = labels_of_rows(
-        path, arguments, label_file, arguments.side_meta("probe"), probe_count, "labels"
-    )
-    gallery_side = labels_of_rows(
-        gallery, arguments, None, arguments.side_meta("gallery"), len(gallery_features), ""
-    )
-    probe_labels, options["probe_meta"] = probe_side.columns()
-    gallery_labels, options["gallery_meta"] = gallery_side.columns()
-    return Scores._from_embeddings(
-        probe_features, probe_labels, gallery_features, gallery_labels, **options
-    )
+    meta_names = arguments.side_meta("probe")
+    side = labels_of_rows(path, arguments, label_file, meta_names, len(features), "labels")
+    labels, meta = side.columns()
+    meta_names = arguments.side_meta("gallery")
+    side = labels_of_rows(gallery, arguments, None, meta_names, len(gallery_features), "")
+    gallery_labels, gallery_meta = side.columns()
+    sides = (features, labels, gallery_features, gallery_labels)
+    return Scores._from_embeddings(*sides, probe_meta=meta, gallery_meta=gallery_meta, **options)
 
 
 def _features_of(
@@ -197,13 +190,13 @@ def _features_of(
     subjects = templates.columns.get("subject")
     if subjects is not None and len(subjects) == len(features):
         require_features(features, subjects, str(path))
-    images = len(templates.columns["template"])
-    number = len(templates.names)
-    if len(features) != (images if average else number):
+    image_count = len(templates.columns["template"])
+    template_count = len(templates.names)
+    if len(features) != (image_count if average else template_count):
         raise fault(
             path,
-            f"has {len(features):,} rows, and {templates.path} names {images:,} images of "
-            f"{number:,} templates",
+            f"has {len(features):,} rows, and {templates.path} names {image_count:,} images of "
+            f"{template_count:,} templates",
             "expected a row for each template, or, with `average` as template,media, for "
             "each image",
         )
@@ -217,13 +210,48 @@ def _features_of(
     return average_embeddings(features, templates.columns, average, "template")[0]
 
 
-def _refuse_same_template(path: Path, is_same: np.ndarray) -> None:
+class _ListedPairs(NamedTuple):
+    """The pairs that are attempts; a template is a row of the features."""
+
+    enrolled: np.ndarray  # int64 (pairs,)
+    probe: np.ndarray  # int64 (pairs,)
+    genuine: np.ndarray  # bool (pairs,)
+    subjects: np.ndarray | None  # object (pairs, 2)
+    notes: tuple[Message, ...] = ()
+
+
+def _listed_pairs(templates: TemplateTable, arguments: Arguments) -> _ListedPairs:
+    """Return the pairs of `trials`, which `trials` or the subjects of their templates classify."""
+    listed = read_comparisons(arguments.take("trials"), arguments)
+    enrolled, probe, _ = look_up(listed, templates.names)
+    is_same = enrolled == probe
     if is_same.any():
         raise fault(
-            path,
+            listed.path,
             f"has {counted(int(is_same.sum()), 'pairs')} of a template with itself, "
             f"the first is pair {int(np.argmax(is_same)) + 1}",
         )
+    subject_of = templates.subjects_if_stated()
+    subjects = None
+    if subject_of is not None:
+        subject = np.array([subject_of[name] for name in templates.names], dtype=object)
+        subjects = np.column_stack([subject[enrolled], subject[probe]])
+    if listed.genuine is not None:
+        return _ListedPairs(enrolled, probe, listed.genuine, subjects)
+    if subjects is None:
+        raise fault(
+            listed.path,
+            f"does not mark genuine pairs, and {templates.path} has no subjects",
+            "expected 1 or 0 after the two templates, or `labels` with subject_id",
+        )
+    no_person = ids_of_no_person(arguments.peek("distractor_ids"))
+    genuine, is_attempt = classes_of_subjects(subjects[:, 0], subjects[:, 1], no_person)
+    notes: tuple[Message, ...] = ()
+    if not is_attempt.all():
+        notes = (Message("pairs-of-no-person", pairs=int((~is_attempt).sum())),)
+    return _ListedPairs(
+        enrolled[is_attempt], probe[is_attempt], genuine[is_attempt], subjects[is_attempt], notes
+    )
 
 
 def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> Scores:
@@ -241,43 +269,21 @@ def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> 
     templates = read_templates(arguments.take("labels"))
     average = arguments.take("average", ())
     features = _features_of(path, values, templates, average)
-    listed = read_comparisons(arguments.take("trials"), arguments)
-    enrolled, probe, _ = look_up(listed, templates.names)
-    genuine = listed.genuine
-    subject_of = templates.subjects_if_stated()
-    if genuine is None and subject_of is None:
-        raise fault(
-            listed.path,
-            f"does not mark genuine pairs, and {templates.path} has no subjects",
-            "expected 1 or 0 after the two templates, or `labels` with subject_id",
-        )
-    _refuse_same_template(listed.path, enrolled == probe)
+    listed = _listed_pairs(templates, arguments)
     metric = arguments.take("metric", "cosine")
-    subjects = None
-    notes: tuple[Message, ...] = ()
-    if subject_of is not None:
-        subject = np.array([subject_of[name] for name in templates.names], dtype=object)
-        if genuine is None:
-            no_person = ids_of_no_person(arguments.peek("distractor_ids"))
-            genuine, is_attempt = classes_of_subjects(subject[enrolled], subject[probe], no_person)
-            if not is_attempt.all():
-                notes = (Message("pairs-of-no-person", pairs=int((~is_attempt).sum())),)
-                enrolled = enrolled[is_attempt]
-                probe = probe[is_attempt]
-                genuine = genuine[is_attempt]
-        subjects = np.column_stack([subject[enrolled], subject[probe]])
-    pairs = Scores.from_pairs(
-        EmbeddingSource(features, features, metric).pairs(enrolled, probe),
-        genuine,
+    scores = Scores.from_pairs(
+        EmbeddingSource(features, features, metric).pairs(listed.enrolled, listed.probe),
+        listed.genuine,
         nan=arguments.take("nan", "raise"),
-        subjects=subjects,
+        subjects=listed.subjects,
         name=path.stem,
     )
     origin = describe_metric(metric, features)
     if average:
         origin += f", means by {' and '.join(average)} of {len(values)} embeddings"
-    word = metric if isinstance(metric, str) else ""
-    pairs_with_ids = replace(pairs.pairs, ids=np.column_stack([enrolled, probe]))
-    return pairs.with_pairs(
-        pairs_with_ids, origin=origin, metric=word, remarks=(*pairs.remarks, *notes)
+    return scores.with_pairs(
+        replace(scores.pairs, ids=np.column_stack([listed.enrolled, listed.probe])),
+        origin=origin,
+        metric=metric if isinstance(metric, str) else "",
+        remarks=(*scores.remarks, *listed.notes),
     )

@@ -10,10 +10,11 @@ import numpy as np
 
 from bioeval.base.errors import BioevalError, DataError, nearest_name, printable
 
-# The most characters of a library's message that are shown, the most places of wrong rows, and the
-# most names before a message says how many more there are.
+# Characters of a library's message that are shown.
 _LONGEST = 200
+# Places of wrong rows that are shown.
 _EXAMPLES = 3
+# Names that are listed before a message says how many more there are.
 _LISTED = 12
 
 

@@ -57,6 +57,12 @@ ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 #: longest value. In memory a text takes some ten times its size.
 MOST_TEXT = 1 << 28
 
+# The most bytes of a line.
+_LONGEST_LINE = 1 << 22
+
+# Bytes that are read together.
+_BUFFER = 1 << 20
+
 
 def optional(module: str, path: Path, input_name: str) -> Any:
     """Import an optional library; the error says how to install it."""
@@ -143,18 +149,12 @@ def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
         ) from None
 
 
-# The most bytes of a line.
-_LONGEST_LINE = 1 << 22
-
-# Bytes that are read together.
-_BUFFER = 1 << 20
-
-
 class _TextBytes(io.RawIOBase):
-    """The bytes of a text with line feeds as line ends.
+    """The bytes of a text with line feeds as line ends; raise where a line or the text is too long.
 
-    Raise where a line, or a `bounded` text, is too long. `file` is decompressed, `stored` the file
-    itself, of which the progress is reported.
+    - `file`: the bytes, decompressed
+    - `stored`: the file itself, whose progress is reported
+    - `bounded`: whether the whole text has a greatest length
     """
 
     def __init__(self, file: IO[bytes], path: Path, stored: IO[bytes], bounded: bool):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -34,11 +34,14 @@ from bioeval.scores.numbering import numbering_in_other_order
 #: How the files beside ``x.npy`` end.
 SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv")
 
+#: The arguments, and roles of ``columns``, that are labels.
+Role = Literal["labels", "gallery_labels"]
+
 # A column whose values are 1 to n in another order seems to number the rows. In a table of fewer
-# rows than `_FEW_ROWS`, where sessions may be 2 and 1 by chance, only columns of `_NUMBERS` count;
-# columns of `_NO_NUMBERS` never do.
-_NUMBERS = ("index", "row", "id", "number", "template", "template_id", *IMAGE_COLUMNS)
+# rows than this number, where sessions may be 2 and 1 by chance, only columns of `_NUMBERS` do so.
 _FEW_ROWS = 5
+_NUMBERS = ("index", "row", "id", "number", "template", "template_id", *IMAGE_COLUMNS)
+# Columns that never number the rows.
 _NO_NUMBERS = (*NUMBER_COLUMNS, "enrolled_at", "seen_at")
 
 # The name that pandas gives the only column of a table, or values without a name.
@@ -67,10 +70,11 @@ class SideLabels:
             return self
         hint = ""
         if not self.has_header and len(self.label) == count + 1:
-            also = ", or say `header=True`" if str(self.label[0]) == _ONLY else ""
+            first = str(self.label[0])
+            alternative = ", or say `header=True`" if first == _ONLY else ""
             hint = (
-                f" Its first line, {str(self.label[0])!r}, was read as a label: call that column "
-                f"'label'{also}"
+                f" Its first line, {first!r}, was read as a label: call that column "
+                f"'label'{alternative}"
             )
         raise DataError(
             f"{self.path}: {len(self.label)} labels for {count} {noun}; expected one for "
@@ -107,11 +111,10 @@ class SideLabels:
         return replace(self, meta=columns)
 
 
-def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict[str, Any]:
+def side_arguments(probe: SideLabels, gallery: SideLabels | None) -> dict[str, Any]:
     """Return the labels and metadata of both sides as arguments of Scores."""
     arguments: dict[str, Any] = {}
-    if probe is not None:
-        arguments["labels"], arguments["probe_meta"] = probe.columns()
+    arguments["labels"], arguments["probe_meta"] = probe.columns()
     if gallery is not None:
         arguments["gallery_labels"], arguments["gallery_meta"] = gallery.columns()
     return arguments
@@ -120,45 +123,49 @@ def side_arguments(probe: SideLabels | None, gallery: SideLabels | None) -> dict
 # ------------------------------------------------------------------------- CSV
 
 
-def _read_csv(
-    path: Path, known_names: Sequence[str], numbered: bool = False
-) -> tuple[str | None, dict[str, np.ndarray]]:
-    """Return the name of the first known column of a CSV file, or None, and all columns as text.
+class _Table(NamedTuple):
+    """The columns of a CSV file as text; ``""`` is a column without a name."""
+
+    columns: dict[str, np.ndarray]
+    known: str | None  # the first column with a known name
+
+
+def _read_csv(path: Path, known_names: Sequence[str], numbered: bool = False) -> _Table:
+    """Read a CSV file; among several columns ``""`` is the index that pandas wrote.
 
     A single column has a header only if the first cell is a known name, or a name of
     `LABEL_COLUMNS`, or with `numbered` also ``0``; otherwise the column is called ``""``, and is
-    known. Among several columns ``""`` is the index that pandas wrote.
+    known.
     """
     head = head_of(existing_file(path, "the CSV file"), blanks=False)
     names = head.cells[0]
     header = len(names) > 1 or names[0].casefold() in (*LABEL_COLUMNS, *known_names)
     header = header or numbered and counts_columns(names)
+    known: int | None = 0
     if header:
         require_names(path, head.first, names)
+        column_of_name = {name.casefold(): i for i, name in enumerate(names)}
+        known = next((column_of_name[x] for x in known_names if x in column_of_name), None)
     else:
         names = [""]
-    column_of = {name.casefold(): i for i, name in enumerate(names)}
-    key = next(
-        (column_of[name] for name in known_names if name in column_of), None if header else 0
-    )
     lines, cells = cells_by_column(head, header)
-    if key is not None and known_names is not LABEL_COLUMNS and "" in cells[key]:
-        line = lines[cells[key].index("")]
-        raise fault(path, f"the cell {names[key]!r} is blank", line=line)
-    if key is not None and (numbers := whole_floats(cells[key])) is not None:
-        with_whole_numbers(numbers, f"{path}: the column {names[key] or 1!r}")
+    if known is not None and known_names is not LABEL_COLUMNS and "" in cells[known]:
+        line = lines[cells[known].index("")]
+        raise fault(path, f"the cell {names[known]!r} is blank", line=line)
+    if known is not None and (numbers := whole_floats(cells[known])) is not None:
+        with_whole_numbers(numbers, f"{path}: the column {names[known] or 1!r}")
     columns = {
         name: text_array([*as_integers(cells[i])], f"{path}: {name}")
         for i, name in enumerate(names)
     }
-    return (None if key is None else names[key]), columns
+    return _Table(columns, None if known is None else names[known])
 
 
 def read_labels(
     path: str | Path,
     arguments: Arguments,
     meta: Mapping[str, str] | None = None,
-    role: Literal["labels", "gallery_labels"] = "labels",
+    role: Role = "labels",
 ) -> SideLabels:
     """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images.
 
@@ -171,60 +178,76 @@ def read_labels(
         return _array_of_labels(path, names_of, meta)
     if names_of is not None:
         return read_names(path, names_of).renamed(meta)
-    chosen = arguments.take(f"columns.{role}")
-    known_names = LABEL_COLUMNS if chosen is None else [chosen.casefold()]
-    key, columns = _read_csv(path, known_names, arguments.peek("header") is True)
-    if key is None and {*columns} <= {"", _ONLY}:
-        arguments.take("header")
-        key = _ONLY
-    if not key and chosen is not None:
-        option = backquoted(f"columns.{role}", chosen)
-        raise missing(path, "column", chosen, [*columns], option)
-    if key is None:
-        raise _no_column(path, "labels", columns, LABEL_COLUMNS)
-    subjects = key if chosen is not None else _column_of_subjects(path, key, columns, role)
-    if subjects != key:
-        _, columns = _read_csv(path, [subjects.casefold()])
-    if len(columns) > 1 and subjects not in (chosen, LABEL_COLUMNS[0]):
-        arguments.notes.append(f"subjects from column {subjects!r} of {path.name}")
+    columns, subjects = _columns_and_subjects(path, arguments, role)
     label = columns.pop(subjects)
+    _refuse_other_lists(path, str(label[0]), has_header=bool(subjects))
     index = columns.pop("", None)
     misnumbered = _other_numbering(columns, (*(meta or {}).values(), *_NO_NUMBERS))
     labels = SideLabels(path, label, columns, bool(subjects), misnumbered, index)
-    first = str(labels.label[0])
-    if not subjects and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
+    return labels.renamed(meta)
+
+
+def _columns_and_subjects(
+    path: Path, arguments: Arguments, role: Role
+) -> tuple[dict[str, np.ndarray], str]:
+    """Return the columns of a CSV file of labels, and the name of the column of subjects."""
+    chosen = arguments.take(f"columns.{role}")
+    known_names = LABEL_COLUMNS if chosen is None else [chosen.casefold()]
+    columns, subjects = _read_csv(path, known_names, arguments.peek("header") is True)
+    if subjects is None and {*columns} <= {"", _ONLY}:
+        arguments.take("header")
+        subjects = _ONLY
+    if not subjects and chosen is not None:
+        raise missing(path, "column", chosen, [*columns], backquoted(f"columns.{role}", chosen))
+    if subjects is None:
+        raise _no_column(path, "labels", columns, LABEL_COLUMNS)
+    if chosen is None:
+        first_known = subjects
+        subjects = _column_of_subjects(path, first_known, columns, role)
+        if subjects != first_known:
+            columns, _ = _read_csv(path, [subjects.casefold()])  # refuses blank cells
+    if len(columns) > 1 and subjects not in (chosen, LABEL_COLUMNS[0]):
+        arguments.notes.append(f"subjects from column {subjects!r} of {path.name}")
+    return columns, subjects
+
+
+def _refuse_other_lists(path: Path, first_label: str, *, has_header: bool) -> None:
+    """Raise where labels seem to be lines of a list of IJB, or names of images."""
+    if not has_header and re.fullmatch(r"\S+\s+\d+\s+\d+", first_label):
         raise DataError(
-            f"{path}: its first line, {first!r}, has an image, its template and its medium, and no "
-            "subject; give the pairs of templates as `trials`, or labels with the columns "
+            f"{path}: its first line, {first_label!r}, has an image, its template and its medium, "
+            "and no subject; give the pairs of templates as `trials`, or labels with the columns "
             "label, template and media"
         )
-    if pattern := looks_like(first):
+    if pattern := looks_like(first_label):
         raise DataError(
             f"{path}: its labels are names of images in the form of {pattern}, each a different "
             f'label; give `names_of="{pattern}"` to read the identities'
         )
-    return labels.renamed(meta)
 
 
-def _column_of_subjects(path: Path, key: str, columns: Mapping[str, np.ndarray], role: str) -> str:
-    """Return the column of subjects, among the columns with a known name, of which `key` is first.
+def _column_of_subjects(
+    path: Path, first_known: str, columns: Mapping[str, np.ndarray], role: Role
+) -> str:
+    """Return the column of subjects among the columns with a known name.
 
-    It is the first column in which a value occurs twice, or `key` if there is none: values that
-    occur once, such as an id of the rows, do not group rows by subject. Raise where two columns
-    group the rows differently.
+    It is the first one in which a value occurs twice, or `first_known` if there is none: values
+    that occur once, such as an id of the rows, do not group rows by subject. Raise where two
+    columns group the rows differently.
     """
-    candidates = [key, *(x for x in columns if x != key and x.casefold() in LABEL_COLUMNS)]
+    further = (x for x in columns if x != first_known and x.casefold() in LABEL_COLUMNS)
+    candidates = [first_known, *further]
     grouping = [x for x in candidates if len({*columns[x].tolist()}) < len(columns[x])]
     for name in grouping[1:]:
         first = columns[grouping[0]].tolist()
-        further = columns[name].tolist()
-        if not len({*first}) == len({*further}) == len({*zip(first, further, strict=True)}):
+        other = columns[name].tolist()
+        if not len({*first}) == len({*other}) == len({*zip(first, other, strict=True)}):
             raise fault(
                 path,
                 f"{grouping[0]!r} and {name!r} could each be the column of subjects",
                 f"say {backquoted(f'columns.{role}', name)}",
             )
-    return grouping[0] if grouping else key
+    return grouping[0] if grouping else first_known
 
 
 def _other_numbering(columns: Mapping[str, np.ndarray], metadata: Sequence[str]) -> str | None:
@@ -283,14 +306,15 @@ def read_names(path: str | Path, names_of: str) -> SideLabels:
     """
     path = existing_file(path, "a list of names")
     further_columns: dict[str, np.ndarray] = {}
-    names = None
+    column_of_names = None
     if path.suffix.lower() == ".csv" and names_of != "vehicleid":
-        key, further_columns = _read_csv(path, IMAGE_COLUMNS)
-        if key is None and len(further_columns) > 1:
+        further_columns, column_of_names = _read_csv(path, IMAGE_COLUMNS)
+        if column_of_names is None and len(further_columns) > 1:
             raise _no_column(path, "names", further_columns, IMAGE_COLUMNS)
-        names = further_columns.pop(key or "").tolist() if key is not None else None
-    if names is None:
+    if column_of_names is None:
         names = read_text(path).rstrip().split("\n")
+    else:
+        names = further_columns.pop(column_of_names).tolist()
     labels = of_images(names, names_of, str(path), path)
     further_columns.pop("", None)  # the index of pandas
     return SideLabels(path, labels.label, {**labels.meta, **further_columns})
@@ -323,17 +347,7 @@ def labels_of_matrix(
     if gallery and not probe:
         raise fault(path, "`labels` is missing, the labels of the rows")
     if not probe:
-        labels_of_both, *sides = (sibling(path, ending) for ending in SIBLINGS)
-        present = [place for place in (labels_of_both, *sides) if place.exists()]
-        if present not in ([labels_of_both], sides):
-            existing = " and ".join(place.name for place in present) or "none of them"
-            raise DataError(
-                f"{path}: the labels of its {row_count} rows and {column_count} columns are "
-                f"missing; expected {labels_of_both.name} beside it, or {sides[0].name} and "
-                f"{sides[1].name} (there is {existing}), or CSV files given by `labels` (and "
-                "`gallery`, if the columns are other templates)"
-            )
-        probe, gallery = (*present, None)[:2]
+        probe, gallery = _files_beside(path, row_count, column_count)
     if not gallery:
         if row_count != column_count:
             raise DataError(
@@ -345,8 +359,24 @@ def labels_of_matrix(
         return side_arguments(both_sides, None)
     rows = read_labels(probe, arguments, arguments.side_meta("probe")).expect(row_count, "rows")
     columns = read_labels(gallery, arguments, arguments.side_meta("gallery"), "gallery_labels")
-    columns = columns.expect(column_count, "columns")
-    return side_arguments(rows, columns)
+    return side_arguments(rows, columns.expect(column_count, "columns"))
+
+
+def _files_beside(path: Path, row_count: int, column_count: int) -> tuple[Path, Path | None]:
+    """Return the files of labels of rows and columns beside ``x.npy``; None: both have the same."""
+    of_both, of_rows, of_columns = (sibling(path, ending) for ending in SIBLINGS)
+    present = [place for place in (of_both, of_rows, of_columns) if place.exists()]
+    if present == [of_both]:
+        return of_both, None
+    if present == [of_rows, of_columns]:
+        return of_rows, of_columns
+    existing = " and ".join(place.name for place in present) or "none of them"
+    raise DataError(
+        f"{path}: the labels of its {row_count} rows and {column_count} columns are "
+        f"missing; expected {of_both.name} beside it, or {of_rows.name} and "
+        f"{of_columns.name} (there is {existing}), or CSV files given by `labels` (and "
+        "`gallery`, if the columns are other templates)"
+    )
 
 
 def labels_of_rows(
@@ -369,5 +399,5 @@ def labels_of_rows(
                 f"{path}: the labels of its {count} rows are missing; expected {label_file.name} "
                 f"beside it{alternative}"
             )
-    role: Literal["labels", "gallery_labels"] = "labels" if option else "gallery_labels"
+    role: Role = "labels" if option else "gallery_labels"
     return read_labels(label_file, arguments, meta, role).expect(count, "rows")

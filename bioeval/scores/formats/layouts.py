@@ -49,7 +49,7 @@ class FirstLine(NamedTuple):
     """The first line of a text without names of columns: data, or numbers that pandas wrote."""
 
     is_header: bool  # whether the line numbers the columns, and is no data
-    unnamed: int = 0  # leading columns without a number: the index of pandas
+    unnamed: int = 0  # number of leading columns that the line does not number: pandas' index
 
 
 @dataclass
@@ -150,46 +150,55 @@ def layout_of(head: Head, arguments: Arguments) -> Layout:
 def matched(head: Head, table: Sequence[Row], arguments: Arguments) -> Layout | None:
     """Return the first layout of a table that has the signature of a list without names."""
     first_line = first_line_of(head, arguments)
-    unnamed = first_line.unnamed
     if first_line.is_header:
-        head = replace(head, cells=[row[unnamed:] for row in head.rows[1:]])
+        head = replace(head, cells=[row[first_line.unnamed :] for row in head.rows[1:]])
     letters = signature(head)
     species = _column_of_species(head, letters)
     if species is not None:
         letters = f"{letters[:species]}t{letters[species + 1 :]}"
     for row in table if len(letters) <= MOST_UNNAMED else ():
         if match := re.fullmatch(row.pattern, letters):
-            roles = {role: unnamed + match.start(role) for role in match.groupdict()}
+            roles = {role: match.start(role) for role in match.groupdict()}
             if species is not None:
-                roles["species"] = unnamed + species
-            names = [*map("column {}".format, range(1, unnamed + len(letters) + 1))]
-            for role, i in roles.items():
-                names[i] = role
-            further_columns = [i for i in range(unnamed, len(names)) if i not in roles.values()]
-            if "subject_a" not in roles:
-                return Layout(names, roles, tuple(further_columns), first_line=first_line)
-            # bob's layouts alone have subjects; in the shorter one, claims name no template.
-            templates = roles.get("template_a", unnamed), roles["template_b"]
-            claims = "template_a" not in roles
-            return Layout(names, roles, templates, first_line=first_line, claims=claims)
+                roles["species"] = species
+            return _layout_without_names(len(letters), roles, first_line)
     return None
+
+
+def _layout_without_names(width: int, roles: Mapping[str, int], first_line: FirstLine) -> Layout:
+    """Return the layout of `width` columns behind the index of pandas, as `roles` numbers them."""
+    index = first_line.unnamed
+    column_of_role = {role: index + i for role, i in roles.items()}
+    names = [f"column {number}" for number in range(1, index + width + 1)]
+    for role, i in column_of_role.items():
+        names[i] = role
+    if "subject_a" not in roles:
+        others = (i for i in range(index, len(names)) if i not in column_of_role.values())
+        return Layout(names, column_of_role, tuple(others), first_line=first_line)
+    # bob's layouts alone have subjects; in the shorter one, claims name no template.
+    templates = column_of_role.get("template_a", index), column_of_role["template_b"]
+    claims = "template_a" not in roles
+    return Layout(names, column_of_role, templates, first_line=first_line, claims=claims)
 
 
 def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
     """Return the meaning of the first line of a text without names of columns.
 
-    The first line is no data where its cells after a blank cell number the columns, where its cells
-    number the columns above words for classes, or where `header` says so. Raise where it is not
-    clear.
+    The line is no data in one of these cases; raise where it is not clear:
+
+    - `header` says so;
+    - its cells after a blank cell number the columns;
+    - its cells number the columns, above words for classes.
     """
     first, *rows = head.rows
     has_index = not first[0] and counts_columns(first[1:])
     stated = arguments.take("header")
-    below = replace(head, cells=rows) if rows else None
-    if stated is None and not has_index and counts_columns(first):
-        if all(map(counts_columns, rows)):
+    if stated is False:
+        return FirstLine(False)
+    if stated is None and not has_index:
+        if not counts_columns(first) or all(map(counts_columns, rows)):
             return FirstLine(False)
-        if below is None or "w" not in signature(below):
+        if "w" not in signature(replace(head, cells=rows)):
             line = head.delimiter.join(first)
             raise fault(
                 head.path,
@@ -197,13 +206,10 @@ def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
                 "give `header=True` if it numbers the columns and `header=False` if it is data",
                 line=head.first,
             )
-        stated = True
-    is_header = has_index if stated is None else stated
-    if is_header and below is None:
+    if not rows:
         raise fault(head.path, "has a header but no rows")
-    if is_header:
-        arguments.notes.append(f"the first line of {head.path.name} left out: a header")
-    return FirstLine(is_header, int(has_index and is_header))
+    arguments.notes.append(f"the first line of {head.path.name} left out: a header")
+    return FirstLine(True, int(has_index))
 
 
 def _column_of_species(head: Head, letters: str) -> int | None:
@@ -247,10 +253,10 @@ def with_header(head: Head, arguments: Arguments) -> Layout | None:
     if not templates and _are_recordings(head, roles, names, arguments):
         templates = roles.pop("subject_a"), roles.pop("subject_b")
     kind = KINDS.get(names[roles["score"]]) if "score" in roles else None
-    layout = Layout(cells, roles, templates, header=True, kind=kind, named=frozenset(renamed))
-    if "labels" not in arguments:  # otherwise metadata are columns of the table of templates
-        _add_metadata(head, layout, arguments)
-    return layout
+    # With `labels`, metadata are columns of the table of templates.
+    meta = {} if "labels" in arguments else _metadata_columns(head, renamed, arguments)
+    named = frozenset(renamed)
+    return Layout(cells, roles, templates, header=True, kind=kind, meta=meta, named=named)
 
 
 def _renamed(head: Head, arguments: Arguments) -> dict[str, str]:
@@ -306,47 +312,51 @@ def _require_same_sides(head: Head, names: Sequence[str], roles: Mapping[str, in
     Which of the two is the probe's is then not known. `names` are the folded names of the columns.
     """
     cells = head.cells[0]
-    by_number = {
-        noun: names[roles[f"{noun}_a"]] in _SIDES_BY_NUMBER
+    columns_of_noun = {
+        noun: [roles[f"{noun}_{side}"] for side in "ab"]
         for noun in ("subject", "template")
         if f"{noun}_a" in roles
     }
-    columns = [roles[f"{noun}_{side}"] for noun in by_number for side in "ab"]
-    is_renamed = any(folded(cells[i]) != names[i] for i in columns)
-    if len({*by_number.values()}) < 2 or is_renamed:
-        return
-    numbered_noun = max(by_number, key=lambda noun: by_number[noun])
-    unclear, clear = (
-        " and ".join(repr(cells[roles[f"{noun}_{side}"]]) for side in "ab")
-        for noun in (numbered_noun, *(by_number.keys() - {numbered_noun}))
+    is_renamed = any(
+        folded(cells[i]) != names[i] for pair in columns_of_noun.values() for i in pair
     )
+    clear = [x for x, (first, _) in columns_of_noun.items() if names[first] not in _SIDES_BY_NUMBER]
+    if len(columns_of_noun) < 2 or len(clear) != 1 or is_renamed:
+        return
+    (unclear,) = columns_of_noun.keys() - {*clear}
+    named = {x: " and ".join(repr(cells[i]) for i in pair) for x, pair in columns_of_noun.items()}
     raise fault(
         head.path,
-        f"{unclear} do not say which of them is of the probe, as {clear} do",
+        f"{named[unclear]} do not say which of them is of the probe, as {named[clear[0]]} do",
         "call them probe_subject and gallery_subject, or the others template_a and template_b"
-        if numbered_noun == "subject"
+        if unclear == "subject"
         else "call them probe and gallery, or the others subject_a and subject_b",
         line=head.first,
     )
 
 
-def _add_metadata(head: Head, layout: Layout, arguments: Arguments) -> None:
-    """Add the columns of metadata that ``columns`` names to the layout.
+def _metadata_columns(
+    head: Head, renamed: Mapping[str, str], arguments: Arguments
+) -> dict[str, tuple[int | None, int | None]]:
+    """Return the columns that ``columns`` names as metadata, of the enrolled side and the probe.
 
     A word with the prefix of a side is of this side, another word of both sides.
     """
-    stated = {word: name for word, name in arguments.all_meta().items() if word not in layout.named}
     cells = head.cells[0]
     column_by_side = dict[str, dict[str, int]]()
-    for word, name in stated.items():
+    for word, name in arguments.all_meta().items():
+        if word in renamed:
+            continue
         if name not in cells:
             raise _no_column(head, name, word, arguments)
         column = re.sub("^(probe|gallery)_", "", word)
         for side in ("gallery", "probe"):
             if word in (column, f"{side}_{column}"):
                 column_by_side.setdefault(column, {})[side] = cells.index(name)
-    for column, number in column_by_side.items():
-        layout.meta[column] = (number.get("gallery"), number.get("probe"))
+    return {
+        column: (number.get("gallery"), number.get("probe"))
+        for column, number in column_by_side.items()
+    }
 
 
 def _no_column(head: Head, name: str, word: str, arguments: Arguments) -> DataError:
@@ -375,28 +385,33 @@ def _require_roles(head: Head, columns: Mapping[str, str], known_names: Collecti
 
 
 def _refuse_words(head: Head, roles: Mapping[str, int], renamed: Mapping[str, str]) -> None:
+    """Raise where the column of scores has words alone, and a column without a role numbers."""
     names = head.cells[0]
-    columns = [[str(x) for x in head.column(i)[1:] if x == x and x] for i in range(len(names))]
-    scores = columns[roles["score"]]
+    cells_of_column = {
+        name: [str(cell) for cell in head.column(i)[1:] if cell == cell and cell]
+        for i, name in enumerate(names)
+    }
+    score = names[roles["score"]]
+    scores = cells_of_column[score]
     if not scores or any(map(like_number, scores)):
         return
     word_of = {name: word for word, name in renamed.items()}
     with_roles = {names[i] for i in roles.values()} - word_of.keys()
     numeric = [
         name
-        for name, cells in zip(names, columns, strict=True)
-        if cells and name not in with_roles and all(map(like_number, columns[names.index(name)]))
+        for name, cells in cells_of_column.items()
+        if cells and name not in with_roles and all(map(like_number, cells))
     ]
     if not numeric:
         return
-    numeric_column = next((x for x in numeric if x in word_of), numeric[0])
-    advice = f"expected numbers, such as those of {numeric_column!r}"
-    if numeric_column in word_of:
+    suggested = next((name for name in numeric if name in word_of), numeric[0])
+    advice = f"expected numbers, such as those of {suggested!r}"
+    if suggested in word_of:
         advice = (
-            f"{numeric_column!r}, which `columns` has as {word_of[numeric_column]!r}, holds "
+            f"{suggested!r}, which `columns` has as {word_of[suggested]!r}, holds "
             "numbers: exchange the two"
         )
-    problem = f"{names[roles['score']]!r} is the column of the scores and holds {scores[0]!r}"
+    problem = f"{score!r} is the column of the scores and holds {scores[0]!r}"
     raise fault(head.path, problem, advice, line=head.first + 1)
 
 
@@ -405,7 +420,7 @@ def _are_recordings(
 ) -> bool:
     """Whether columns such as enrol and test name recordings, and not the subjects themselves.
 
-    They do if an argument says whose the recordings are, or if a genuine pair has two names.
+    They do if an argument gives the subjects of recordings, or if a genuine pair has two names.
     """
     if "subject_a" not in roles:
         return False
@@ -467,13 +482,17 @@ def trial_layout(head: Head, arguments: Arguments) -> Layout:
     # `header` is stated for the scores, and counts for trials with a numbered first line, too.
     has_numbered_line = counts_columns(head.cells[0])
     layout = matched(head, TRIALS, arguments if has_numbered_line else trial_arguments)
-    if layout is not None:
-        return layout
+    if layout is None:
+        raise _no_trials(head, letters)
+    return layout
+
+
+def _no_trials(head: Head, letters: str) -> DataError:
     class_columns = [i for x in "wb" for i, letter in enumerate(letters) if letter == x]
     if len(class_columns) > 1:
         content = "words such as target, 1 or 0"
-        raise two_readings(head, class_columns, content, "could mark genuine pairs")
-    raise DataError(
+        return two_readings(head, class_columns, content, "could mark genuine pairs")
+    return DataError(
         f"{head.path}: is not a list of trials; expected two names and a word such as target or "
         "nontarget, 1 or 0, on each line, or the names of genuine pairs alone (impostor scores are "
         f"the second of two files of scores){unknown_words(head)}"

@@ -104,6 +104,7 @@ class Listed:
 
     Arrays are of all rows of the table, (rows,), or of the rows that are pairs, (pairs,).
 
+    - `pair_table`: the same table and layout, with the names of the templates
     - `values` (float64 (rows,)): the scores
     - `class_words` (Words (rows,) or None): the column of words for the classes
     - `described`: the subjects and the metadata of all rows
@@ -116,7 +117,7 @@ class Listed:
         self.table = table
         self.layout = layout
         self.arguments = arguments
-        self.names = PairTable(table, layout)
+        self.pair_table = PairTable(table, layout)
         self.values = arguments.with_failures(table.numbers[layout.score])
         truth = layout.get("genuine")
         self.class_words = None if truth is None else table.words[truth]
@@ -125,7 +126,8 @@ class Listed:
             if (numbers := whole_floats(table.words[column].values)) is not None:
                 source = f"{table.path}: column {layout.names[column]!r}"
                 with_whole_numbers(numbers, source)
-        self.described = described_pairs(self.names, arguments, has_classes=stated is not None)
+        has_classes = stated is not None
+        self.described = described_pairs(self.pair_table, arguments, has_classes=has_classes)
         self.no_person = ids_of_no_person(arguments.peek("distractor_ids"))
         self.pairs = stated or self._pairs_with_class_of_subjects()
 
@@ -141,7 +143,7 @@ class Listed:
     def _pairs_with_class_of_subjects(self) -> ScoredPairs:
         """Return the pairs by their subjects, without pairs of two templates of no person."""
         if self.described.subjects is None:
-            names = self.names.every_name()
+            names = self.pair_table.every_name()
             advice = backquoted("subject_from", subject_pattern(names) if names else None)
             raise fault(
                 self.table.path,
@@ -267,15 +269,15 @@ class Listed:
 
     def _matrix(self, attempts: ScoredPairs, rules: ListRules, options: dict[str, Any]) -> Scores:
         sides = []
-        for i, column in enumerate(self.names.names('`lists={"as": "matrix"}`')):
+        for i, column in enumerate(self.pair_table.names('`lists={"as": "matrix"}`')):
             subjects = None
             if self.described.subjects is not None:
-                subjects = self.names.value_by_template(column, self.described.subjects[i])
+                subjects = self.pair_table.value_by_template(column, self.described.subjects[i])
             names = column.values
             if self.layout.claims and not i:  # the enrolled names are of subjects, not of templates
                 names = [*map("claim {}".format, names)]
             meta = {
-                name: self.names.value_by_template(column, columns[i], name)
+                name: self.pair_table.value_by_template(column, columns[i], name)
                 for name, columns in self.described.meta.items()
             }
             sides.append(ListedSide(column.codes[attempts.rows], names, subjects, meta))
@@ -291,7 +293,7 @@ class Listed:
 
     def _templates(self) -> CodedSides | None:
         """Return the templates of each pair; None where the list does not name both."""
-        names = self.names.coded_names()
+        names = self.pair_table.coded_names()
         return None if names is None else names.take(self.pairs.rows)
 
     def _are_people(self, names: CodedSides) -> bool:

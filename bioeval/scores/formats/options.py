@@ -53,14 +53,23 @@ _CHOICES: dict[str, Any] = {
 }
 
 
+# The mappings that messages show.
+_EXAMPLES = {
+    "columns": "{'scores': 'D', 'labels': 'y', 'camera': 'cam'}",
+    "lists": "{'as': 'matrix'}",
+}
+
+
 class Arguments:
-    """The arguments of :func:`load` for one reading; those that no reader takes are refused.
+    """The arguments of :func:`load` for one reading; arguments that no reader takes are refused.
 
-    A role is an argument such as ``columns.scores``, a key of ``lists`` one such as ``lists.keep``.
+    A role of ``columns`` is an argument such as ``columns.scores``; a key of ``lists`` is one such
+    as ``lists.keep``.
 
+    - `values`: the arguments that are given, by name, checked and converted
     - `names` (str or None): the source of names of templates: ``"auto"``, or None if ``columns``
       says that there are none
-    - `meta`: the columns of metadata that ``columns`` names
+    - `meta`: the other entries of ``columns``: the column or array of each metadata column
     - `notes`: remarks on columns that readers chose
     """
 
@@ -69,9 +78,8 @@ class Arguments:
         lists = _mapping("lists", arguments)
         _refuse_near_roles(columns)
         _refuse_unknown_keys(lists)
-        self.names: str | None = "auto"
-        if isinstance(arguments.get("columns"), Mapping):
-            self.names = None if arguments["columns"].get("name", "") is None else "auto"
+        has_no_names = (arguments.get("columns") or {}).get("name", "") is None
+        self.names = None if has_no_names else "auto"
         stated = {k: v for k, v in arguments.items() if k not in ("columns", "lists")}
         stated |= {f"columns.{k}": v for k, v in columns.items() if k in ROLES}
         stated |= {f"lists.{k}": v for k, v in lists.items()}
@@ -169,12 +177,6 @@ class Arguments:
             f"{place}: does not state whether its scores are distances or similarities; give "
             f'`kind="distance"` or `kind="similarity"`{hint}'
         )
-
-
-_EXAMPLES = {
-    "columns": "{'scores': 'D', 'labels': 'y', 'camera': 'cam'}",
-    "lists": "{'as': 'matrix'}",
-}
 
 
 def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, enumerated
 from bioeval.scores.formats.arrays import scores_of
 from bioeval.scores.formats.bare import read_npy, read_numbers
 from bioeval.scores.formats.comparisons import is_lfw
-from bioeval.scores.formats.containers import open_hdf5, open_mat, open_npz
+from bioeval.scores.formats.containers import open_npz
 from bioeval.scores.formats.faults import fault, guarded, naming_file
 from bioeval.scores.formats.files import COMPRESSED, HDF5, content, content_in_words, existing_file
+from bioeval.scores.formats.hdf5 import open_hdf5
 from bioeval.scores.formats.layouts import names_columns
 from bioeval.scores.formats.lists import read_list
+from bioeval.scores.formats.matlab import open_mat
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import counts_columns, like_number
 from bioeval.scores.formats.tables import head_of
@@ -26,42 +28,51 @@ from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import marking
 
-#: The formats by the word of the argument `format`: the content of a file (of `files.content`), the
-#: noun of the file, its suffixes, and what it may hold.
+
+class Format(NamedTuple):
+    """A format of files of scores."""
+
+    content: str  # as of `files.content`
+    noun: str
+    suffixes: tuple[str, ...]
+    holds: str
+
+
+#: The formats by the word of the argument `format`.
 FORMATS = {
-    "npz": (
+    "npz": Format(
         "zip",
         "a .npz file",
         (".npz",),
         "scores, pairs, embeddings or top-K lists, with labels and metadata",
     ),
-    "npy": (
+    "npy": Format(
         "npy",
         "a .npy file",
         (".npy",),
         "a matrix of scores, memory-mapped; or embeddings. Labels are in CSV files beside it",
     ),
-    "mat": (
+    "mat": Format(
         "mat",
         "a MATLAB file",
         (".mat",),
         "what a .npz file holds, and the usual layout of re-identification features",
     ),
-    "h5": (HDF5, "an HDF5 file", (".h5", ".hdf5"), "what a .npz file holds, in HDF5"),
-    "parquet": (
+    "h5": Format(HDF5, "an HDF5 file", (".h5", ".hdf5"), "what a .npz file holds, in HDF5"),
+    "parquet": Format(
         "a Parquet file",
         "a Parquet file",
         (".parquet",),
         "a list of pairs, or a matrix, as a table of Parquet",
     ),
-    "matrix-text": (
+    "matrix-text": Format(
         "text",
         "a text of numbers alone, a matrix of scores",
         (),
         "a matrix of numbers alone, or with a metric an embedding a row, of up to 1,000 columns; "
         "labels are given as files",
     ),
-    "text": (
+    "text": Format(
         "text",
         "a text with a score on each line (a matrix of scores is .npy or .npz)",
         (".csv",),
@@ -84,33 +95,20 @@ def read(
     With `only_embeddings` the file must hold embeddings, whose distances are computed as they are
     read.
     """
-    if hasattr(path, "iloc"):
-        place = Path("DataFrame")
-        form = "text"
-    else:
-        place = existing_file(path)
-        form = recognise(place, arguments)
-    _, expected, _, _ = FORMATS[form]
+    is_frame = hasattr(path, "iloc")
+    place = Path("DataFrame") if is_frame else existing_file(path)
+    form = "text" if is_frame else recognise(place, arguments)
+    noun = FORMATS[form].noun
     further_files = filter(None, (impostor, *map(arguments.peek, ("labels", "gallery", "trials"))))
-    with naming_file(place, *further_files), guarded(place, expected=expected):
+    with naming_file(place, *further_files), guarded(place, expected=noun):
         if impostor is not None and form not in ("npy", "text"):
-            raise arguments.no_meaning(place, "path", f"two files, of which one is {expected}")
-        if hasattr(path, "iloc"):
+            raise arguments.no_meaning(place, "path", f"two files, of which one is {noun}")
+        if is_frame:
             scores = read_frame(path, arguments)
-        elif form == "text":
-            scores = _read_text(place, arguments, impostor)
-        elif form == "matrix-text":
-            scores = read_numbers(head_of(place), arguments)
-        elif form == "npy":
-            scores = read_npy(place, arguments, impostor, only_embeddings)
-        elif form == "parquet":
-            scores = read_parquet(place, arguments)
         else:
-            reader = {"npz": open_npz, "mat": open_mat, "h5": open_hdf5}[form]
-            arrays = reader(place)
-            scores = scores_of(place, arrays, arguments, form == "mat", only_embeddings)
+            scores = _read_as(form, place, arguments, impostor, only_embeddings)
         exclude = arguments.take("exclude", ())
-        _ = arguments.take("format")
+        arguments.take("format")
         ids = arguments.take("distractor_ids", scores.distractor_ids)
         arguments.refuse_unused(place, _content_in_words(scores))
         scores = scores._with(reading=(*scores.reading, *dict.fromkeys(arguments.notes)))
@@ -124,6 +122,21 @@ def read(
         junk_ids = form_of_names.junk_ids
         ids = ids if "distractor_ids" in arguments else form_of_names.distractor_ids or None
     return marking(scores, ids, junk_ids)
+
+
+def _read_as(
+    form: str, path: Path, arguments: Arguments, impostor: Path | None, only_embeddings: bool
+) -> Scores:
+    if form == "text":
+        return _read_text(path, arguments, impostor)
+    if form == "matrix-text":
+        return read_numbers(head_of(path), arguments)
+    if form == "npy":
+        return read_npy(path, arguments, impostor, only_embeddings)
+    if form == "parquet":
+        return read_parquet(path, arguments)
+    arrays_of = {"npz": open_npz, "mat": open_mat, "h5": open_hdf5}[form]
+    return scores_of(path, arrays_of(path), arguments, form == "mat", only_embeddings)
 
 
 def _content_in_words(scores: Scores) -> str:
@@ -155,12 +168,12 @@ def recognise(path: Path, arguments: Arguments) -> str:
         return word
     kind = content(path)
     suffix = path.suffix.lower()
-    form_of_suffix = next((name for name, (*_, ends, _) in FORMATS.items() if suffix in ends), None)
+    by_suffix = next((word for word, x in FORMATS.items() if suffix in x.suffixes), None)
     if is_text(path):
         if _has_names(path) and "gallery" not in arguments:
             return "text"
-        if form_of_suffix in (None, "text"):
-            return _kind_of_text(path, arguments)
+        if by_suffix in (None, "text"):
+            return _format_of_text(path, arguments)
     elif kind == HDF5 and suffix == ".mat":
         return "mat"  # another program than MATLAB wrote version 7.3
     elif suffix == ".mat" and kind == "an unknown binary file":
@@ -169,18 +182,15 @@ def recognise(path: Path, arguments: Arguments) -> str:
             "is not a MATLAB file of version 5 to 7.3 (that of save -v4 is not read)",
             "write it with save -v7",
         )
-    form = next(
-        (name for name, (content_of_form, *_) in FORMATS.items() if content_of_form == kind), None
-    )
-    if form is not None and form_of_suffix in (None, form) and kind != "text":
-        return form
-    if form_of_suffix is None:
-        endings = [end for *_, ends, _ in FORMATS.values() for end in ends]
-        raise fault(path, f"is {content_in_words(kind)}", f"expected {enumerated(endings, 'or')}")
+    by_content = next((word for word, x in FORMATS.items() if x.content == kind), None)
+    if by_content is not None and by_suffix in (None, by_content) and kind != "text":
+        return by_content
+    if by_suffix is None:
+        suffixes = [suffix for x in FORMATS.values() for suffix in x.suffixes]
+        raise fault(path, f"is {content_in_words(kind)}", f"expected {enumerated(suffixes, 'or')}")
     remedy = "write the file again" if kind == "text" else "name it as what it is"
-    expected = FORMATS[form_of_suffix][1]
     problem = f"is named {path.suffix} but holds {content_in_words(kind)}"
-    raise fault(path, problem, f"expected {expected}; {remedy}")
+    raise fault(path, problem, f"expected {FORMATS[by_suffix].noun}; {remedy}")
 
 
 def _has_names(path: Path) -> bool:
@@ -190,22 +200,17 @@ def _has_names(path: Path) -> bool:
     return False
 
 
-def _kind_of_text(path: Path, arguments: Arguments) -> str:
+def _format_of_text(path: Path, arguments: Arguments) -> str:
+    """Return ``"text"`` for a list, ``"matrix-text"`` for a matrix; raise for other texts.
+
+    A text of numbers is a matrix if an argument has its labels, unless an argument of lists is
+    given. Fewer than three numbers a line are more likely a list.
+    """
     labels = arguments.peek("labels")
     gallery = arguments.peek("gallery")
-    cells = head_of(path).cells[0]
-    if not cells[0] and counts_columns(cells[1:]):
-        cells = cells[1:]
-    numbers = len(cells) if all(not x or like_number(x) for x in cells) else 0
-    if "metric" in arguments and not any(map(like_number, cells)):
-        names, *rows = head_of(path).rows  # the first line may name features
-        numbers = len(names) if rows and all(map(like_number, rows[0])) else 0
-    is_list = (
-        any(x in arguments for x in ("columns.scores", "trials", "subject_from"))
-        or labels is not None
-        and labels.is_file()
-        and lists_templates(labels)
-    )
+    numbers = _numbers_in_line(path, may_name_features="metric" in arguments)
+    is_list = any(x in arguments for x in ("columns.scores", "trials", "subject_from"))
+    is_list = is_list or labels is not None and labels.is_file() and lists_templates(labels)
     if not is_list and (labels or gallery) and numbers >= (2 if gallery else 3):
         return "matrix-text"
     if gallery:
@@ -217,7 +222,7 @@ def _kind_of_text(path: Path, arguments: Arguments) -> str:
         )
     if description := foreign(head_of(path)):
         raise fault(path, description)
-    if not is_list and numbers >= 3:  # fewer numbers are more likely a list
+    if not is_list and numbers >= 3:
         raise fault(
             path,
             "begins with a line of numbers, as a matrix does",
@@ -225,6 +230,19 @@ def _kind_of_text(path: Path, arguments: Arguments) -> str:
             "columns in a first line, such as 'genuine template_a template_b score')",
         )
     return "text"
+
+
+def _numbers_in_line(path: Path, *, may_name_features: bool) -> int:
+    """Return how many numbers the first line holds; 0 if the line holds other words.
+
+    Numbers behind an empty cell that count the columns are no words. If `may_name_features`, a
+    first line without any number has names, and the second line counts.
+    """
+    first, *below = head_of(path).rows
+    if may_name_features and not any(map(like_number, first)):
+        return len(first) if below and all(map(like_number, below[0])) else 0
+    cells = first[1:] if not first[0] and counts_columns(first[1:]) else first
+    return len(cells) if all(not x or like_number(x) for x in cells) else 0
 
 
 # ------------------------------------------------------------------------- for commands

@@ -95,9 +95,14 @@ def scores_of_two_files(
             f"has the same scores as {impostor_path}",
             "expected genuine scores in one file and impostor scores in another",
         )
-    flags = np.repeat([True, False], [len(genuine), len(impostor)])
+    reading = f"genuine scores from {path.name}, impostor scores from {impostor_path.name}"
+    return scores_of_classes(genuine, impostor, arguments, options)._with(reading=(reading,))
+
+
+def scores_of_classes(
+    genuine: np.ndarray, impostor: np.ndarray, arguments: Arguments, options: dict[str, Any]
+) -> Scores:
+    """Return genuine and impostor scores as pairs without names."""
     values = arguments.with_failures(np.concatenate([genuine, impostor]))
-    scores = Scores.from_pairs(values, flags, **options)
-    return scores._with(
-        reading=(f"genuine scores from {path.name}, impostor scores from {impostor_path.name}",)
-    )
+    is_genuine = np.repeat([True, False], [len(genuine), len(impostor)])
+    return Scores.from_pairs(values, is_genuine, **options)

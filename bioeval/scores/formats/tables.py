@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from bioeval.scores.labels import LEAST_INEXACT
 if TYPE_CHECKING:
     import pandas as pd
 
-# The first lines, by which columns are known: at most so many bytes, and so many lines.
+# The most bytes, and the most lines, of a text by which its columns are known.
 _FIRST_BYTES = 1 << 16
 _FIRST_LINES = 1000
 _COMMENT = "#"
@@ -38,9 +38,12 @@ _MOST_BYTE_CODES = np.iinfo(np.int8).max
 _LINES_PER_PIECE = 1 << 19
 # Bytes that a line takes beside its columns of words, which share their values.
 _LINE_BYTES = 64
-
 # A number with a comma at the end of a line, in a text whose cells are separated by blanks.
 _DECIMAL_COMMA = re.compile(r"\s[+-]?\d+,\d+\s*$")
+# A whole number in a column with blanks, which pandas writes as a float: 1.0, or 1e+16.
+_WHOLE_FLOAT = re.compile(
+    r"-?(0|[1-9][0-9]*)\.0|-?[0-9](\.[0-9]+)?e\+(1[6-9]|[2-9][0-9]|[1-3][0-9]{2})"
+)
 
 
 @dataclass
@@ -86,47 +89,56 @@ def head_of(path: Path, blanks: bool = True) -> Head:
 
     If `blanks`, blanks may separate the cells; otherwise cells may hold blanks.
     """
-    with guarded(path, expected="text"), open_text(path) as file:
-        raw = file.read(_FIRST_BYTES)
-    lines = raw.splitlines()
-    if len(raw) == _FIRST_BYTES and len(lines) > 1:
-        lines.pop()  # the last line is cut
-    texts = ((number, decode(line, path, number)) for number, line in enumerate(lines, 1))
-    written = ((number, text) for number, text in texts if text.strip())
-    comments = list[tuple[int, str]]()
-    first = 0
-    first_lines = list[str]()
-    for number, text in written:
-        if not first_lines and text.lstrip().startswith(_COMMENT):
-            comments.append((number, text))
-            continue
-        first = first or number
-        first_lines.append(text)
-        if len(first_lines) == _FIRST_LINES:
-            break
-    if not first_lines:
+    comments, lines = _comments_and_lines(path)
+    if not lines:
         raise fault(path, "holds nothing but blank lines" + " and comments" * bool(comments))
-    delimiter = (
-        delimiter_of(first_lines[0])
-        if blanks
-        else next((x for x in ",;\t" if x in first_lines[0]), ",")
-    )
-    if blanks and delimiter == "," and _DECIMAL_COMMA.search(first_lines[0]):
+    first = lines[0].number
+    texts = [line.text for line in lines]
+    if not blanks:
+        delimiter = next((x for x in ",;\t" if x in texts[0]), ",")
+    elif _DECIMAL_COMMA.search(texts[0]) and delimiter_of(texts[0]) == ",":
         delimiter = " "  # the number is then refused with advice on the decimal mark
+    else:
+        delimiter = delimiter_of(texts[0])
     if delimiter == " ":
-        rows = [*map(str.split, first_lines)]
-        single = all(line == " ".join(line.split()) for line in first_lines)
+        rows = [*map(str.split, texts)]
+        single = all(text == " ".join(text.split()) for text in texts)
     else:  # csv accepts a quoted cell that is cut at the end
-        reader = csv.reader(first_lines, delimiter=delimiter, skipinitialspace=True)
+        reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
         rows = [[*map(from_cell, map(str.strip, row))] for row in reader]
-        single = not any(delimiter + " " in line or '"' in line for line in first_lines)
+        single = not any(delimiter + " " in text or '"' in text for text in texts)
     # The names of the columns may stand after #, as np.savetxt writes them.
-    names = cells_of(comments[-1][1].strip().lstrip(_COMMENT), delimiter) if comments else []
+    names = cells_of(comments[-1].text.strip().lstrip(_COMMENT), delimiter) if comments else []
     if len(names) == len(rows[0]) and not HEADER_NAMES.isdisjoint(map(folded, names)):
-        first, _ = comments.pop()
+        first = comments.pop().number
         rows.insert(0, names)
     require_few(path, first, rows[0])
     return Head(path, delimiter, rows, first, single, len(comments))
+
+
+class _Line(NamedTuple):
+    number: int  # in the file, from 1
+    text: str
+
+
+def _comments_and_lines(path: Path) -> tuple[list[_Line], list[_Line]]:
+    """Return the comments at the start of a text, and the first lines that are not blank."""
+    with guarded(path, expected="text"), open_text(path) as file:
+        raw = file.read(_FIRST_BYTES)
+    raw_lines = raw.splitlines()
+    if len(raw) == _FIRST_BYTES and len(raw_lines) > 1:
+        raw_lines.pop()  # the last line is cut
+    comments: list[_Line] = []
+    lines: list[_Line] = []
+    for number, raw_line in enumerate(raw_lines, 1):
+        line = _Line(number, decode(raw_line, path, number))
+        if not lines and line.text.lstrip().startswith(_COMMENT):
+            comments.append(line)
+        elif line.text.strip():
+            lines.append(line)
+        if len(lines) == _FIRST_LINES:
+            break
+    return comments, lines
 
 
 @dataclass
@@ -268,12 +280,6 @@ def cells_by_column(head: Head, header: bool) -> tuple[list[int], list[list[str]
     return [line for line, _ in rows], [[*map(from_cell, column)] for column in columns]
 
 
-# A whole number in a column with blanks, which pandas writes as a float: 1.0, or 1e+16.
-_WHOLE_FLOAT = re.compile(
-    r"-?(0|[1-9][0-9]*)\.0|-?[0-9](\.[0-9]+)?e\+(1[6-9]|[2-9][0-9]|[1-3][0-9]{2})"
-)
-
-
 def whole_floats(cells: Iterable[str]) -> np.ndarray | None:
     """Return the numbers in cells, if all are whole floats as pandas writes them; else None.
 
@@ -331,41 +337,49 @@ def _checked_pieces(
     numbers: Mapping[int, str],
     blanks: Collection[int],
 ) -> Iterator[pd.DataFrame]:
+    """Yield pieces of a text that is read line by line; raise where a line is not as expected."""
     import pandas as pd
 
     rows = rows_of(head.path, head.delimiter, first)
-    width = head.width
     filled = {i: name for i, name in ({**words, **numbers}).items() if i not in blanks}
     while piece := [*islice(rows, PIECE)]:
         for line, row in piece:
-            is_header = row == list(head.cells[0]) and not any(is_number(row[i]) for i in numbers)
-            if is_header and numbers and line > head.first:
-                problem = "repeats the names of the columns"
-                raise fault(head.path, problem, "leave the line out", line=line)
-            if len(row) > width + 1 or any(row[width:]):
-                raise fault(head.path, f"{len(row)} cells", f"expected {width}", line=line)
+            _require_width(head, line, row, numbers)
             # Where blanks separate cells, cells at the end may be blank, but for numbers.
-            lacks_cells = len(row) < width and (
+            lacks_cells = len(row) < head.width and (
                 head.delimiter != " " or any(i >= len(row) for i in numbers)
             )
-            row[width:] = []
-            row += [""] * (width - len(row))
-            for i, name in filled.items():
-                if not row[i] and row[-1]:
-                    raise fault(head.path, f"the cell {name!r} is blank", line=line)
-                lacks_cells = lacks_cells or not row[i]
-            if lacks_cells:
-                number = width - row.count("")
+            row[head.width :] = []
+            row += [""] * (head.width - len(row))
+            blank = next((name for i, name in filled.items() if not row[i]), None)
+            if blank is not None and row[-1]:
+                raise fault(head.path, f"the cell {blank!r} is blank", line=line)
+            if lacks_cells or blank is not None:
                 is_last = row is piece[-1][1] and next(rows, None) is None
-                if is_last and not _ends_with_newline(head.path):
-                    problem = f"the last line has {number} of {width} cells and no end"
-                    raise fault(head.path, problem, "the file is truncated: write it again")
-                expected = f"expected {width}, none of them blank"
-                raise fault(head.path, f"{number} cells", expected, line=line)
+                raise _too_few_cells(head, line, row, is_last)
             for i, name in numbers.items():
                 cells: list[Any] = row
                 cells[i] = _number(row[i] or "nan", f"{head.path}: line {line}", name)
         yield pd.DataFrame([row for _, row in piece], dtype=object)
+
+
+def _require_width(head: Head, line: int, row: Sequence[str], numbers: Collection[int]) -> None:
+    """Raise where a line repeats the names of the columns, or has cells beyond them."""
+    is_header = row == head.cells[0] and not any(is_number(row[i]) for i in numbers)
+    if is_header and numbers and line > head.first:
+        problem = "repeats the names of the columns"
+        raise fault(head.path, problem, "leave the line out", line=line)
+    if len(row) > head.width + 1 or any(row[head.width :]):
+        raise fault(head.path, f"{len(row)} cells", f"expected {head.width}", line=line)
+
+
+def _too_few_cells(head: Head, line: int, row: Sequence[str], is_last: bool) -> DataError:
+    number = sum(map(bool, row))
+    if is_last and not _ends_with_newline(head.path):
+        problem = f"the last line has {number} of {head.width} cells and no end"
+        return fault(head.path, problem, "the file is truncated: write it again")
+    expected = f"expected {head.width}, none of them blank"
+    return fault(head.path, f"{number} cells", expected, line=line)
 
 
 def _ends_with_newline(path: Path) -> bool:

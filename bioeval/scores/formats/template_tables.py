@@ -16,18 +16,17 @@ from bioeval.scores.formats.spellings import COLUMNS
 from bioeval.scores.formats.tables import Columns, Head, head_of, read_columns
 from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS
 
-# The columns that have a role, by their names in any case; the first name present counts.
+# The names, in any case, of the columns with a role; the first name present counts.
 _ROLES = {
     "template": ("template_id", "template"),
     "media": ("media_id", "media"),
     "subject": ("subject_id", *LABEL_COLUMNS),
 }
-# The same of tables whose images are templates each.
+# The same, of tables in which each image is a template.
 _ROLES_OF_IMAGES = {"template": IMAGE_COLUMNS, "subject": LABEL_COLUMNS}
-
-
-# Names of templates, and columns, that a message lists.
+# Names of templates that a message lists.
 _EXAMPLES = 3
+# Columns that a message lists.
 _LISTED_COLUMNS = 8
 
 
@@ -91,35 +90,41 @@ class TemplateTable:
     def metadata(self, renamed: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the value of each template in each metadata column, and why columns are left out.
 
-        A column with several values for one template, such as the name of an image, is left out.
-        `renamed` has other names for columns: ``{"sex": "gender"}`` gives the column ``gender`` as
-        ``sex``.
+        - A column with several values for one template, such as the name of an image, is left out.
+        - `renamed` has other names for columns: ``{"sex": "gender"}`` gives the column ``gender``
+          as ``sex``.
         """
-        names = {column: name for name, column in renamed.items()}
-        columns = dict[str, dict[str, str]]()
+        new_name = {column: name for name, column in renamed.items()}
+        first_row = dict[str, int]()
+        for row, template in enumerate(self.columns["template"].tolist()):
+            first_row.setdefault(template, row)
+        value_of_template = dict[str, dict[str, str]]()
         left_out = dict[str, str]()
         for column, values in self.metadata_columns.items():
-            first_row = dict[str, int]()
-            for row, template in enumerate(self.columns["template"].tolist()):
-                before = first_row.setdefault(template, row)
-                if values[before] != values[row]:
-                    lines = self.table.lines([before, row])
-                    left_out[column] = (
-                        f"has several values for one template in {self.path}, as {template!r} is "
-                        f"{values[before]!r} on line {lines[0]} and {values[row]!r} on line "
-                        f"{lines[1]}"
-                    )
-                    break
+            if reason := self._several_values(values, first_row):
+                left_out[column] = reason
             else:
                 value_of = {template: values[row] for template, row in first_row.items()}
-                columns[names.get(column, column)] = value_of
-        for column, name in names.items():
-            if name not in columns:
+                value_of_template[new_name.get(column, column)] = value_of
+        for column, name in new_name.items():
+            if name not in value_of_template:
                 if column in left_out:
                     raise fault(self.path, f"{column!r} {left_out[column]}")
                 option = f'`columns={{"{name}": "{column}"}}`'
-                raise missing(self.path, "column", column, [*columns], option)
-        return columns, left_out
+                raise missing(self.path, "column", column, [*value_of_template], option)
+        return value_of_template, left_out
+
+    def _several_values(self, values: np.ndarray, first_row: Mapping[str, int]) -> str:
+        """Return the fault of a column with several values for a template; empty if it has none."""
+        for row, template in enumerate(self.columns["template"].tolist()):
+            first = first_row[template]
+            if values[first] != values[row]:
+                lines = self.table.lines([first, row])
+                return (
+                    f"has several values for one template in {self.path}, as {template!r} is "
+                    f"{values[first]!r} on line {lines[0]} and {values[row]!r} on line {lines[1]}"
+                )
+        return ""
 
 
 def read_templates(path: Path) -> TemplateTable:

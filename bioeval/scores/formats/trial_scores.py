@@ -106,29 +106,36 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
         is_repeated = keys.of_scores.duplicated()
         refuse_rows(is_repeated, table, "is listed before", "list each pair once")
     match = keys.match(not_twice=genuine is not None)
-    is_listed = match.line_of_score >= 0
     notes = []
     if repeated := len(keys.of_trials) - len(match.first_line):
         notes.append(Message("repeated-pairs", pairs=repeated, how="", option=""))
     if genuine is None:
-        about = {"pairs": len(match.first_line), "file": listed.path.name}
-        notes.insert(0, Message("only-genuine-pairs-listed", **about))
-        # Impostor pairs are not listed: they have the order of most genuine pairs.
-        exchanged = match.exchanged
-        exchanged[~is_listed] = 2 * exchanged[is_listed].sum() > is_listed.sum()
-        return ScoredPairs(np.arange(len(is_listed)), is_listed, exchanged, notes)
+        return _pairs_of_genuine_trials(match, listed.path.name, notes)
     if repeated:
         first_class = genuine[match.first_line][places(keys.of_trials, match.distinct)]
         wrong = "gives a pair another class than a line before"
         refuse_rows(genuine != first_class, listed.table, wrong, "give each pair one class")
     skip = arguments.take("lists.missing_pairs") == "skip"
+    has_trial = match.line_of_score >= 0
     is_unscored = np.zeros(len(keys.of_trials), dtype=bool)
     is_unscored[match.first_line] = True
-    is_unscored[match.line_of_score[is_listed]] = False
-    notes += _note_left_out(~is_listed, table, "no trial", skip)
+    is_unscored[match.line_of_score[has_trial]] = False
+    notes += _note_left_out(~has_trial, table, "no trial", skip)
     notes += _note_left_out(is_unscored, listed.table, "no score", skip)
-    rows = np.flatnonzero(is_listed)
+    rows = np.flatnonzero(has_trial)
     return ScoredPairs(rows, genuine[match.line_of_score[rows]], match.exchanged[rows], notes)
+
+
+def _pairs_of_genuine_trials(match: _Match, file: str, notes: list[Message]) -> ScoredPairs:
+    """Return all scores: a score without a trial is of an impostor pair.
+
+    Impostor pairs are not listed; they have the order of names of most genuine pairs.
+    """
+    has_trial = match.line_of_score >= 0
+    most_are_exchanged = 2 * match.exchanged[has_trial].sum() > has_trial.sum()
+    exchanged = np.where(has_trial, match.exchanged, most_are_exchanged)
+    note = Message("only-genuine-pairs-listed", pairs=len(match.first_line), file=file)
+    return ScoredPairs(slice(None), has_trial, exchanged, [note, *notes])
 
 
 def _names_and_classes(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.faults import fault
@@ -14,28 +15,18 @@ from bioeval.scores.formats.tables import Head
 
 #: Classes in labels of KITTI, in lower case.
 KITTI_CLASSES = {
-    "car",
-    "van",
-    "truck",
-    "pedestrian",
-    "person_sitting",
-    "cyclist",
-    "tram",
-    "dontcare",
+    *("car", "van", "truck", "pedestrian", "person_sitting", "cyclist", "tram", "dontcare"),
 }
+# Names of columns of counts, and of bins.
 _COUNTS = re.compile(r"(.*_)?(count|counts|freq|frequency|bin|bins|hist|histogram)(_.*)?")
 
 
 def foreign(head: Head) -> str:
     """Return which text of another program a text is, in words; empty if it is none."""
-    rows = head.rows
     width = head.width
-    names = [*map(folded, head.cells[0])]
-    named = not any(map(is_number, head.cells[0]))
-    kitti = [
-        i for i in (0, 2) if i < width and {*map(str.casefold, head.column(i))} <= KITTI_CLASSES
-    ]
-    if kitti and 15 <= width <= 18:
+    kitti_columns = (head.column(i) for i in (0, 2) if i < width)
+    has_classes = any({*map(str.casefold, cells)} <= KITTI_CLASSES for cells in kitti_columns)
+    if has_classes and 15 <= width <= 18:
         return (
             "looks like labels of KITTI, boxes of objects; boxes of tracking are read by `bioeval "
             "tracking` with MOTChallenge's columns (frame, id, left, top, width, height)"
@@ -50,13 +41,8 @@ def foreign(head: Head) -> str:
             "looks like relevance judgements of TREC (query, 0, document, relevance); write a "
             "list with the columns probe, model and genuine as `trials`"
         )
-    bins = len(rows) > 2 and width == 3 and letter(head.column(0)) == "f" and _are_even(head)
-    if named:
-        has_both_classes = {"genuine", "impostor"} <= {*names} or {"mated", "nonmated"} <= {*names}
-        of_lists = HEADER_NAMES.difference(COLUMNS["score"]).isdisjoint(names)
-        bins = has_both_classes and not {*COLUMNS["score"]}.isdisjoint(names)
-        bins = bins or of_lists and any(map(_COUNTS.fullmatch, names))
-    if bins:
+    has_names = not any(map(is_number, head.cells[0]))
+    if _names_bins(head.cells[0]) if has_names else _is_histogram(head):
         return (
             "looks like a histogram, counts of scores in bins; expected the scores themselves, "
             "one attempt a line"
@@ -64,15 +50,27 @@ def foreign(head: Head) -> str:
     return ""
 
 
-def _are_even(head: Head) -> bool:
-    """Whether the first column has equal steps, and the next two hold counts: a histogram."""
+def _names_bins(cells: Sequence[str]) -> bool:
+    """Whether names of columns are of a histogram: counts, or both classes beside the scores."""
+    names = {*map(folded, cells)}
+    has_both_classes = {"genuine", "impostor"} <= names or {"mated", "nonmated"} <= names
+    if has_both_classes and not names.isdisjoint(COLUMNS["score"]):
+        return True
+    has_other_columns_of_lists = not HEADER_NAMES.difference(COLUMNS["score"]).isdisjoint(names)
+    return not has_other_columns_of_lists and any(map(_COUNTS.fullmatch, names))
+
+
+def _is_histogram(head: Head) -> bool:
+    """Whether the first of three columns has equal steps, and the others hold counts."""
+    if len(head.rows) < 3 or head.width != 3 or letter(head.column(0)) != "f":
+        return False
     try:
         bins = [float(cell) for cell in head.column(0)]
     except ValueError:
         return False
-    steps = [high - low for low, high in zip(bins, bins[1:], strict=False)]
-    even = min(steps) > 0 and max(steps) - min(steps) <= 1e-6 * max(steps)
-    return even and all(cell.isdigit() for i in (1, 2) for cell in head.column(i))
+    steps = [high - low for low, high in pairwise(bins)]
+    are_even = min(steps) > 0 and max(steps) - min(steps) <= 1e-6 * max(steps)
+    return are_even and all(cell.isdigit() for i in (1, 2) for cell in head.column(i))
 
 
 def two_readings(head: Head, columns: list[int], content: str, reading: str) -> DataError:
@@ -111,22 +109,22 @@ def refuse_decimal_commas(head: Head, score: int) -> None:
 
 def unknown_list(head: Head) -> DataError:
     """Return the error of a list without names of columns whose signature no layout has."""
-    letters = signature(head)
-    places = {x: [i for i, y in enumerate(letters) if x == y] for x in "wbif"}
-    numbers = sorted(places["b"] + places["i"] + places["f"])
-    genuine = places["w"] or places["b"]
-    if head.width <= MOST_UNNAMED and len(places["w"]) < 2:
-        if not places["w"] and len(places["b"]) > 1:
-            return two_readings(head, places["b"], "only 0 and 1", "could mark genuine pairs")
-        further_numbers = [i for i in numbers if i not in genuine[:1]]
-        if genuine and not further_numbers and head.width > 1:
-            return fault(
-                head.path,
-                "is a list of trials without scores",
-                "give the file with the scores, and this one as `trials`",
-            )
-        if len(further_numbers) > 1 and len(places["f"]) != 1 and (genuine or head.width > 2):
-            return two_readings(head, further_numbers, "numbers", "could be the scores")
+    letters = [*enumerate(signature(head))]
+    words, binary, whole, fractions = ([i for i, x in letters if x == kind] for kind in "wbif")
+    if head.width > MOST_UNNAMED or len(words) > 1:
+        return no_scores(head)
+    if not words and len(binary) > 1:
+        return two_readings(head, binary, "only 0 and 1", "could mark genuine pairs")
+    genuine = [*words, *binary][:1]
+    numbers = sorted(i for i in (*binary, *whole, *fractions) if i not in genuine)
+    if genuine and not numbers and head.width > 1:
+        return fault(
+            head.path,
+            "is a list of trials without scores",
+            "give the file with the scores, and this one as `trials`",
+        )
+    if len(numbers) > 1 and len(fractions) != 1 and (genuine or head.width > 2):
+        return two_readings(head, numbers, "numbers", "could be the scores")
     return no_scores(head)
 
 

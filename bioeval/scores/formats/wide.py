@@ -5,9 +5,9 @@ A table is a text, a Parquet file or a DataFrame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,9 @@ from bioeval.scores.formats.unknown_lists import no_scores
 from bioeval.scores.labels import as_objects, missing_values, with_whole_numbers
 from bioeval.scores.matrix import Scores
 
-# The name above the rows of a matrix: rows and columns are the same templates, or others.
-_ROW_NAMES = ("label", "probe")
+# The names above the rows of a matrix: rows that are the templates of the columns, and others.
+_SAME_TEMPLATES = "label"
+_OTHER_TEMPLATES = "probe"
 # Rows of a Parquet file that are read together.
 _ROWS_PER_PIECE = 1 << 17
 # The first rows of a DataFrame, by which its columns are known.
@@ -45,7 +46,7 @@ def is_wide(names: Sequence[str], arguments: Arguments) -> bool:
     """Whether columns are a matrix: names of the rows, and a column for each gallery template."""
     return (
         len(names) > 2
-        and names[0].casefold() in _ROW_NAMES
+        and names[0].casefold() in (_SAME_TEMPLATES, _OTHER_TEMPLATES)
         and "columns.scores" not in arguments
         and {*COLUMNS["score"]}.isdisjoint(map(str.casefold, names))
         and HEADER_NAMES.isdisjoint(map(folded, names[1:]))
@@ -65,9 +66,10 @@ def with_corner(head: Head) -> Head:
     if corner or len(rows) < 2 or is_unnamed:
         return head
     if row_names == column_names[: len(rows)]:
-        head.cells[0][0] = _ROW_NAMES[0]
+        head.cells[0][0] = _SAME_TEMPLATES
     elif _is_named_matrix(column_names, row_names, rows):
-        head.cells[0][0] = _ROW_NAMES[sorted(row_names) != sorted(column_names)]
+        are_same = sorted(row_names) == sorted(column_names)
+        head.cells[0][0] = _SAME_TEMPLATES if are_same else _OTHER_TEMPLATES
     return head
 
 
@@ -110,7 +112,7 @@ def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Score
     corner, *columns = names
     rows = labels.tolist()
     square = rows == columns
-    if corner.casefold() == _ROW_NAMES[0] and not square and sorted(rows) == sorted(columns):
+    if corner.casefold() == _SAME_TEMPLATES and not square and sorted(rows) == sorted(columns):
         raise fault(
             path,
             "rows and columns have the same labels in another order, so that it is not known which "
@@ -118,44 +120,46 @@ def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Score
             "bring both into one order, or, of two sets of templates, write probe for label above "
             "the rows",
         )
-    subject_of, (probe_meta, gallery_meta) = _subjects_and_metadata(path, rows, columns, arguments)
+    described = _described_names(path, [*dict.fromkeys([*rows, *columns])], arguments)
     return Scores(
         np.column_stack([*table.numbers.values()]),
-        [*map(subject_of, rows)],
-        None if square else [*map(subject_of, columns)],
+        described.subjects(rows),
+        None if square else described.subjects(columns),
         kind=arguments.kind_of(path, None, ""),
         nan=arguments.take("nan", "raise"),
         name=path.name.split(".")[0],
-        probe_meta=probe_meta,
-        gallery_meta=None if square else gallery_meta,
+        probe_meta=described.metadata(rows),
+        gallery_meta=None if square else described.metadata(columns),
     )
 
 
-def _subjects_and_metadata(
-    path: Path, rows: list[str], columns: list[str], arguments: Arguments
-) -> tuple[Callable[[str], str], list[dict[str, list[str]]]]:
-    """Return a function from a name to its subject, and the metadata of rows and of columns.
+class _DescribedNames(NamedTuple):
+    """What a table of templates, or a pattern, says of the names of rows and columns."""
 
-    With a table of templates, or a pattern, the names of rows and columns are of templates;
-    otherwise they are the subjects.
-    """
-    all_names = [*dict.fromkeys([*rows, *columns])]
+    subject: Mapping[str, str] | None  # by name; None: the names are the subjects
+    meta: Mapping[str, Mapping[str, str]]  # by column, and by name
+
+    def subjects(self, names: list[str]) -> list[str]:
+        return names if self.subject is None else [self.subject[x] for x in names]
+
+    def metadata(self, names: list[str]) -> dict[str, list[str]]:
+        if self.subject is None:
+            return {}
+        meta = {column: [value_of[x] for x in names] for column, value_of in self.meta.items()}
+        return {"template": names, **meta}
+
+
+def _described_names(path: Path, names: list[str], arguments: Arguments) -> _DescribedNames:
     if "labels" in arguments:
         templates = read_templates(arguments.take("labels"))
         subject = templates.subjects()
         meta, _ = templates.metadata(arguments.all_meta())
-        templates.require(all_names, path)
-    elif "subject_from" in arguments:
-        meta = arguments.take("subject_from").parts(all_names, lambda name: str(path))
-        subject = meta.pop("subject")
-    else:
-        return str, [{}, {}]
-    sides = [
-        {"template": side}
-        | {name: [value_of_name[x] for x in side] for name, value_of_name in meta.items()}
-        for side in (rows, columns)
-    ]
-    return subject.__getitem__, sides
+        templates.require(names, path)
+        return _DescribedNames(subject, meta)
+    if "subject_from" in arguments:
+        parts = arguments.take("subject_from").parts(names, lambda name: str(path))
+        return _DescribedNames(parts.pop("subject"), parts)
+    return _DescribedNames(None, {})
 
 
 # ------------------------------------------------------------------------- Parquet, a DataFrame
@@ -227,45 +231,66 @@ def _columns(
     A missing number is NaN. Words may be missing in the columns `blanks` alone; in the columns
     `labels`, whole floats become integers.
     """
-    text = {i: Words() for i in words}
+    columns = {i: Words() for i in words}
     values = dict[int, GrowingColumn]()
     rows_read = 0
-    names = head.cells[0]
-
-    def refuse(wrong: np.ndarray, i: int, problem: str, expected: str) -> None:
-        for row in np.flatnonzero(wrong)[:1].tolist():
-            raise fault(head.path, f"row {rows_read + row}: {names[i]} {problem}", expected)
-
-    for piece in pieces([*numbers, *words]):
-        piece = {i: _blank_as_missing(cells) for i, cells in piece.items()}
+    for cells_of_column in pieces([*numbers, *words]):
+        cells = {i: _blank_as_missing(column) for i, column in cells_of_column.items()}
+        piece = _Piece(head, rows_read, cells)
         for i in numbers:
-            cells = _as_floats(piece[i])
-            wrong = np.isnan(cells) & piece[i].notna().to_numpy()
-            if wrong.any():
-                refuse(wrong, i, f"is {piece[i][wrong].iloc[0]!r}", "expected a number")
-            values.setdefault(i, GrowingColumn(cells.dtype)).append(cells)
-        for i, column in text.items():
-            try:
-                codes, distinct = piece[i].factorize()
-            except TypeError:  # a cell holds a list, which is not hashable
-                problem = f"column {names[i]!r} holds no single values"
-                raise fault(head.path, problem, "expected one per row") from None
-            if i not in blanks:
-                refuse(codes < 0, i, "has no value", "expected one in each row")
-            values_in_piece = distinct.tolist()
-            if i in labels:
-                source = f"{head.path}: column {names[i]!r}"
-                piece_labels = np.asarray(distinct)
-                if piece[i].dtype in (np.float16, np.float32):  # factorize may have widened them
-                    piece_labels = piece_labels.astype(piece[i].dtype)
-                values_in_piece = with_whole_numbers(piece_labels, source).tolist()
-            # A missing word has the code -1, and so the last value.
-            blank = [""] if (codes < 0).any() else []
-            column.append(codes, [*map(str, values_in_piece), *blank])
-        rows_read += len(piece[numbers[0]])
+            floats = piece.floats(i)
+            values.setdefault(i, GrowingColumn(floats.dtype)).append(floats)
+        for i, column in columns.items():
+            column.append(*piece.words(i, may_be_blank=i in blanks, are_labels=i in labels))
+        rows_read += len(cells[numbers[0]])
         report(rows_read, rows)
-    text = {i: column.renamed(as_integers(column.values)) for i, column in text.items()}
-    return Columns(head.path, text, {i: x.array() for i, x in values.items()}, None)
+    columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
+    return Columns(head.path, columns, {i: x.array() for i, x in values.items()}, None)
+
+
+class _Piece(NamedTuple):
+    """Some rows of a table."""
+
+    head: Head
+    first_row: int
+    cells: dict[int, Any]  # by number of a column, each a Series of pandas
+
+    def floats(self, i: int) -> np.ndarray:
+        """Return a column of numbers, with NaN for a missing one; raise where a cell is a word."""
+        cells = self.cells[i]
+        floats = _as_floats(cells)
+        is_word = np.isnan(floats) & cells.notna().to_numpy()
+        if is_word.any():
+            self._refuse(is_word, i, f"is {cells[is_word].iloc[0]!r}", "expected a number")
+        return floats
+
+    def words(
+        self, i: int, *, may_be_blank: bool, are_labels: bool
+    ) -> tuple[np.ndarray, list[str]]:
+        """Return the code of each word, and the words."""
+        cells = self.cells[i]
+        name = self.head.cells[0][i]
+        try:
+            codes, distinct = cells.factorize()
+        except TypeError:  # a cell holds a list, which is not hashable
+            problem = f"column {name!r} holds no single values"
+            raise fault(self.head.path, problem, "expected one per row") from None
+        is_blank = codes < 0
+        if not may_be_blank:
+            self._refuse(is_blank, i, "has no value", "expected one in each row")
+        values = distinct.tolist()
+        if are_labels:
+            labels = np.asarray(distinct)
+            if cells.dtype in (np.float16, np.float32):  # factorize may have widened them
+                labels = labels.astype(cells.dtype)
+            values = with_whole_numbers(labels, f"{self.head.path}: column {name!r}").tolist()
+        # A missing word has the code -1, and so the last value.
+        return codes, [*map(str, values), *([""] if is_blank.any() else [])]
+
+    def _refuse(self, wrong: np.ndarray, i: int, problem: str, expected: str) -> None:
+        for row in np.flatnonzero(wrong)[:1].tolist():
+            place = f"row {self.first_row + row}: {self.head.cells[0][i]}"
+            raise fault(self.head.path, f"{place} {problem}", expected)
 
 
 def _blank_as_missing(cells: Any) -> Any:

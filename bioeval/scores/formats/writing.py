@@ -123,36 +123,35 @@ def write_arrays(scores: Scores, writer: Any, path: Path) -> None:
             dtype = np.int64 if all(isinstance(x, int) for x in ids) else np.str_
             writer.add(name, np.array(ids, dtype=dtype))
     if scores.layout == "pairs":
-        writer.add("genuine", scores.genuine)
-        if scores.pair_subjects is not None:
-            writer.add("subjects", _storable(scores.pair_subjects, "subjects", path))
-        if (names := scores.pairs.templates) is not None:
-            names_as_objects = np.empty(len(names.values), dtype=object)
-            names_as_objects[:] = names.values
-            writer.add("template_names", _storable(names_as_objects, "names of templates", path))
-            writer.add("templates", np.column_stack([names.a, names.b]))
-        if scores.pair_folds is not None:
-            writer.add("fold", _storable(scores.pair_folds, "fold", path))
-        for side, meta in (("probe", scores.probe_meta), ("gallery", scores.gallery_meta)):
-            for name, column in meta.items():
-                _require_free(f"{side}_{name}", name)
-                writer.add(f"{side}_{name}", _storable(column, name, path))
-        writer.add("scores", scores.values)
+        _write_pairs(scores, writer, path)
         return
-    sides = _sides(scores)
-    for key, array in sides.items():
+    for key, array in _sides(scores).items():
         writer.add(key, _storable(array, key, path))
     if scores.layout == "top-k":
         if scores.distances is not None:
             writer.add("distances", scores.distances)
         writer.add("indices", scores.indices)
         return
-    probe_count, gallery_count = scores.shape
     if scores.mask is not None:
-        writer.add_rows(
-            "mask", (probe_count, gallery_count), np.dtype(np.uint8), scores.cells.read_mask
-        )
-    writer.add_rows("scores", (probe_count, gallery_count), scores.dtype, scores.cells.read)
+        writer.add_rows("mask", scores.shape, np.dtype(np.uint8), scores.cells.read_mask)
+    writer.add_rows("scores", scores.shape, scores.dtype, scores.cells.read)
+
+
+def _write_pairs(scores: Scores, writer: Any, path: Path) -> None:
+    writer.add("genuine", scores.genuine)
+    if scores.pair_subjects is not None:
+        writer.add("subjects", _storable(scores.pair_subjects, "subjects", path))
+    if (names := scores.pairs.templates) is not None:
+        values = _storable(as_objects(names.values), "names of templates", path)
+        writer.add("template_names", values)
+        writer.add("templates", np.column_stack([names.a, names.b]))
+    if scores.pair_folds is not None:
+        writer.add("fold", _storable(scores.pair_folds, "fold", path))
+    for side, meta in (("probe", scores.probe_meta), ("gallery", scores.gallery_meta)):
+        for name, column in meta.items():
+            _require_free(f"{side}_{name}", name)
+            writer.add(f"{side}_{name}", _storable(column, name, path))
+    writer.add("scores", scores.values)
 
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
@@ -173,8 +172,8 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         names_of_side = names[side]
         if names_of_side is not None and declared_names(meta) is None:  # names from an index
             arrays[f"{side}_template"] = names_of_side.to_numpy()
-    # Identities are saved if templates are on both sides. They are also saved for a mask without
-    # labels and as many rows as columns, which would otherwise be read as one set of templates.
+    # Identities are saved if templates are on both sides, and for a mask without labels and as many
+    # rows as columns, which would otherwise be read as one set of templates.
     probe_count, gallery_count = scores.shape
     shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
     if not square and (shared or not scores._labelled and probe_count == gallery_count):
@@ -235,25 +234,33 @@ def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:
 def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     """Yield the attempts of single-template verification in blocks of lines, as columns.
 
-    The attempts of a matrix are in the order of rows; side a is enrolled, side b the probe.
+    Side a is enrolled, side b the probe.
     """
-    # The name of the column declares the kind of the scores.
+    # The name of the column of scores declares their kind.
     score = scores.kind if scores.kind != "order" else "score"
-    if scores.layout == "pairs":
-        columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
-        if scores.pair_subjects is not None:
-            for side, subjects in zip("ab", _subjects(scores), strict=True):
-                columns[f"subject_{side}"] = _words(subjects)
-        if (listed := scores.pairs.templates) is not None:
-            names = _words(as_objects(listed.values))
-            columns |= {"template_a": names[listed.a], "template_b": names[listed.b]}
-        if scores.pair_folds is not None:
-            columns["fold"] = _words(scores.pair_folds)
-        for low in range(0, len(scores.values), _LINES_AT_ONCE):
-            lines = slice(low, low + _LINES_AT_ONCE)
-            yield {name: column[lines].tolist() for name, column in columns.items()}
-        return
-    (probe_count, gallery_count), codes = scores.shape, scores.codes
+    blocks = _blocks_of_pairs if scores.layout == "pairs" else _blocks_of_matrix
+    for block in blocks(scores, score):
+        yield {name: column.tolist() for name, column in block.items()}
+
+
+def _blocks_of_pairs(scores: Scores, score: str) -> Iterator[dict[str, np.ndarray]]:
+    columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
+    if scores.pair_subjects is not None:
+        for side, subjects in zip("ab", _subjects(scores), strict=True):
+            columns[f"subject_{side}"] = _words(subjects)
+    if (listed := scores.pairs.templates) is not None:
+        names = _words(as_objects(listed.values))
+        columns |= {"template_a": names[listed.a], "template_b": names[listed.b]}
+    if scores.pair_folds is not None:
+        columns["fold"] = _words(scores.pair_folds)
+    for low in range(0, len(scores.values), _LINES_AT_ONCE):
+        yield {name: column[low : low + _LINES_AT_ONCE] for name, column in columns.items()}
+
+
+def _blocks_of_matrix(scores: Scores, score: str) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the attempts row by row, several rows at a time."""
+    probe_count, gallery_count = scores.shape
+    codes = scores.codes
     gallery, probes = map(_words, _subjects(scores))
     step = max(1, _LINES_AT_ONCE // gallery_count)
     for low in range(0, probe_count, step):
@@ -262,14 +269,15 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
         left_out = left_out_rows(scores, low, high)
         if left_out is not None:
             is_attempt &= ~left_out
-        i, j = np.nonzero(is_attempt)
-        genuine = codes.gallery[j] == codes.probe[low + i]
+        row, column = np.nonzero(is_attempt)  # rows of the block
+        genuine = codes.gallery[column] == codes.probe[low + row]
         if not scores._labelled and scores.has_mask:
-            genuine = scores.cells.read_mask(low, high)[i, j] == Mask.GENUINE
-        block = {score: scores.cells.read(low, high)[i, j], "genuine": genuine.astype(int)}
+            genuine = scores.cells.read_mask(low, high)[row, column] == Mask.GENUINE
+        values = scores.cells.read(low, high)[row, column]
+        block = {score: values, "genuine": genuine.astype(int)}
         if scores._labelled:
-            block |= {"subject_a": gallery[j], "subject_b": probes[low + i]}
-        yield {name: column.tolist() for name, column in block.items()}
+            block |= {"subject_a": gallery[column], "subject_b": probes[low + row]}
+        yield block
 
 
 def _subjects(scores: Scores) -> list[np.ndarray]:
@@ -339,20 +347,21 @@ def _losses_of_pairs(scores: Scores) -> list[str]:
         statement = "columns {} are" if len(names) > 1 else "column {} is"
         lost.append(f"the metadata {statement.format(', '.join(names))} left out")
     if scores.kind == "order":
-        unsaid = "a list of pairs does not record the kind order: read it with "
-        lost.append(f'{unsaid}`kind="order"`')
+        lost.append('a list of pairs does not record the kind order: read it with `kind="order"`')
     if scores.nan != "raise":
-        unsaid = "what a failed comparison means is not said in a list: read it with "
-        lost.append(f'{unsaid}`nan="{scores.nan}"`')
+        lost.append(
+            "what a failed comparison means is not said in a list: read it with "
+            f'`nan="{scores.nan}"`'
+        )
     return lost
 
 
-def _check_cells(values: np.ndarray, input_name: str, named: Path) -> None:
+def _check_cells(values: np.ndarray, input_name: str, path: Path) -> None:
     for row, value in enumerate(np.asarray(values).tolist()):
         text = str(value)
         if not text or text != text.strip() or "\x00" in text or "\r" in text:
             raise DataError(
-                f"{named}: {input_name} {row} is {text!r}; CSV would change this text; save to a "
+                f"{path}: {input_name} {row} is {text!r}; CSV would change this text; save to a "
                 ".npz file"
             )
 
