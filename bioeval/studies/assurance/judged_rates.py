@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -106,36 +106,34 @@ class JudgedAttempts:
 
     def far_curve(self) -> FarCurve:
         """Return FAR along thresholds, by which a threshold is assured."""
-        rates, scores = self.curve.curve, self.verified.scores
-
-        def loosest(far: float) -> Operating:
-            points = PointsWanted(np.array([far]), np.empty((0, 3)), False)
-            attempts = verify(scores, wanted=points).attempts
-            if attempts.genuine_attempts:
-                _, ((threshold,),) = attempts.points.at_far(np.array([far]))
-            else:
-                limits = attempts.points.far_limits(np.array([far]))
-                impostors = attempts.impostor.keys
-                threshold = float(
-                    max(impostors[: impostors.searchsorted(limits[0, 0])], default=-np.inf)
-                )
-            accepted, rejected = attempts.errors_at(threshold)
-            far_reached = accepted / attempts.impostor_attempts
-            frr = rejected / attempts.genuine_attempts if attempts.genuine_attempts else math.nan
-            following = float(attempts.next_scores(threshold))
-            return Operating(threshold, following, far_reached, far_reached, frr)
-
+        rates = self.curve.curve
         return FarCurve(
-            self.far,
-            self._thresholds,
-            rates.far[:, 0],
-            rates.frr[:, 0],
-            loosest,
-            self.verified.attempts.impostor_attempts,
-            "impostor attempts",
-            "of the impostor attempts are accepted",
+            judged=self.far,
+            thresholds=self._thresholds,
+            far=rates.far[:, 0],
+            frr=rates.frr[:, 0],
+            loosest=self._loosest,
+            impostors=self.verified.attempts.impostor_attempts,
+            over="impostor attempts",
+            event="of the impostor attempts are accepted",
             refusal=self.refusal,
         )
+
+    def _loosest(self, far: float) -> Operating:
+        wanted = PointsWanted(np.array([far]), np.empty((0, 3)), False)
+        attempts = verify(self.verified.scores, wanted=wanted).attempts
+        frr = math.nan
+        if attempts.genuine_attempts:
+            _, ((threshold,),) = attempts.points.at_far(np.array([far]))
+            frr = attempts.errors_at(threshold)[1] / attempts.genuine_attempts
+        else:
+            first_beyond = attempts.points.far_limits(np.array([far]))[0, 0]
+            impostors = attempts.impostor.keys
+            accepted = impostors[: impostors.searchsorted(first_beyond)]
+            threshold = float(max(accepted, default=-np.inf))
+        far_reached = attempts.errors_at(threshold)[0] / attempts.impostor_attempts
+        following = float(attempts.next_scores(threshold))
+        return Operating(threshold, following, far_reached, far_reached, frr)
 
 
 def _no_points() -> PointsWanted:
@@ -145,6 +143,10 @@ def _no_points() -> PointsWanted:
 def too_few(people: int, who: str) -> Message:
     """Return the message that refuses data with too few people to leave one out."""
     return Message("too-few-people-to-resample", people=people, who=who, needed=FEWEST)
+
+
+# Shares are added up in different orders: a mean that equals a rate may be above it by this much.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,67 +159,81 @@ class SearchesOfOthers:
 
     def far_curve(self, confidence: float) -> FarCurve:
         """Return FAR along thresholds, a mean over people, with its one-sided limits."""
-        # FAR of all people at each nearest distance, in increasing order. The weight of a search is
-        # such that each person counts as 1.
         _, person = np.unique(self.person, return_inverse=True)
-        searches = np.bincount(person.reshape(-1))
-        people = len(searches)
-        population = "people who are not enrolled"
-        share = 1 / searches[person.reshape(-1)]
-        order = np.argsort(self.other, kind="stable")
-        nearest = self.other[order]
-        genuine = np.sort(self.genuine, kind="stable")
-        means = np.minimum(np.cumsum(share[order]) / max(people, 1), 1.0)
-
-        # Limits by a jackknife over groups of people: the false accepts of each group (thresholds,
-        # groups), and FAR of all people and without each group (thresholds, 1 + groups).
-        thresholds = grid_of(nearest)
-        group = groups_of(people)
-        groups = int(group.max(initial=-1)) + 1
-        accepted_of_group = by_subject(
-            self.other, group[person.reshape(-1)], thresholds, groups, share
-        )[:-1].cumsum(axis=0)
-        number_of_people = without_each(np.bincount(group, minlength=groups).astype(np.float64))
-        columns = without_each(accepted_of_group) / np.where(
-            number_of_people > 0, number_of_people, np.nan
-        )
+        person = person.reshape(-1)
+        searches_of_person = np.bincount(person)
+        people = len(searches_of_person)
+        # The weight of a search is such that each person counts as 1.
+        weight = 1 / searches_of_person[person]
+        alarms = _FalseAlarms.from_searches(self, weight, people)
+        thresholds = grid_of(alarms.nearest)
+        columns = self._far_without_groups(thresholds, person, weight)
         limits = RateCurve.from_columns(
             np.clip(columns, 0.0, 1.0), people, people, confidence, 1, raised=True, one_sided=True
         )
-
-        def frr_at(threshold: float) -> float:
-            return float((~(genuine <= threshold)).mean()) if len(genuine) else math.nan
-
-        def loosest(far: float) -> Operating:
-            # How many of the nearest distances may be accepted: all equal ones, or none of them.
-            is_last_of_equal = np.append(nearest[1:] != nearest[:-1], True)
-            allowed = np.flatnonzero(is_last_of_equal & (means <= far + _ROUNDING))
-            accepted = int(allowed[-1]) + 1 if len(allowed) else 0
-            next_false_accept = nearest[accepted] if accepted < len(nearest) else np.inf
-            # The threshold is the last score before the next false accept.
-            mates = genuine[(genuine < next_false_accept) & np.isfinite(genuine)]
-            threshold = float(max([*nearest[:accepted][-1:], *mates[-1:]], default=-np.inf))
-            if not accepted and next_false_accept == -np.inf:
-                threshold = math.nan
-            mean, far_of_attempts = 0.0, 0.0
-            if accepted:
-                mean, far_of_attempts = float(means[accepted - 1]), accepted / len(nearest)
-            following = float(np.minimum(*next_among(threshold, genuine, nearest)))
-            return Operating(threshold, following, mean, far_of_attempts, frr_at(threshold))
-
+        population = "people who are not enrolled"
         return FarCurve(
-            Judged(limits, confidence, people),
-            thresholds,
-            columns[:, 0],
-            np.array([frr_at(x) for x in thresholds]),
-            loosest,
-            len(nearest),
-            population,
-            "of the searches by people who are not enrolled raise a false alarm",
+            judged=Judged(limits, confidence, people),
+            thresholds=thresholds,
+            far=columns[:, 0],
+            frr=np.array([alarms.frr_at(x) for x in thresholds]),
+            loosest=alarms.loosest,
+            impostors=len(self.other),
+            over=population,
+            event="of the searches by people who are not enrolled raise a false alarm",
             fixed_gallery=True,
             refusal=too_few(people, population) if people < FEWEST else None,
         )
 
+    def _far_without_groups(
+        self, thresholds: np.ndarray, person: np.ndarray, weight: np.ndarray
+    ) -> np.ndarray:
+        """Return FAR of all people and without each group, float64 (thresholds, 1 + groups).
 
-# Shares are added up in different orders: a mean that equals a rate may be above it by this much.
-_ROUNDING = 1e-12
+        `person` and `weight` (searches,) are the people, numbered from 0, and the weights.
+        """
+        group = groups_of(int(person.max(initial=-1)) + 1)
+        groups = int(group.max(initial=-1)) + 1
+        accepted_of_group = by_subject(self.other, group[person], thresholds, groups, weight)
+        accepted = without_each(accepted_of_group[:-1].cumsum(axis=0))
+        people = without_each(np.bincount(group, minlength=groups).astype(np.float64))
+        return accepted / np.where(people > 0, people, np.nan)
+
+
+class _FalseAlarms(NamedTuple):
+    """Searches of people who are not enrolled, in the order of their nearest distances."""
+
+    nearest: np.ndarray  # float64 (searches,)
+    far: np.ndarray  # float64 (searches,): FAR if the search and all before it are accepted
+    mates: np.ndarray  # float64: distances of mates in increasing order
+
+    @classmethod
+    def from_searches(cls, searches: SearchesOfOthers, weight: np.ndarray, people: int) -> Self:
+        order = np.argsort(searches.other, kind="stable")
+        far = np.minimum(np.cumsum(weight[order]) / max(people, 1), 1.0)
+        return cls(searches.other[order], far, np.sort(searches.genuine, kind="stable"))
+
+    def frr_at(self, threshold: float) -> float:
+        return float((~(self.mates <= threshold)).mean()) if len(self.mates) else math.nan
+
+    def loosest(self, far: float) -> Operating:
+        """Return the loosest operating point with at most this FAR."""
+        nearest, mates = self.nearest, self.mates
+        # How many of the nearest distances may be accepted: all equal ones, or none of them.
+        is_last_of_equal = np.append(nearest[1:] != nearest[:-1], True)
+        allowed = np.flatnonzero(is_last_of_equal & (self.far <= far + _ROUNDING))
+        accepted = int(allowed[-1]) + 1 if len(allowed) else 0
+        next_false_accept = nearest[accepted] if accepted < len(nearest) else np.inf
+        # The threshold is the last score before the next false accept.
+        mates_before = mates[(mates < next_false_accept) & np.isfinite(mates)]
+        scores_before = [*nearest[:accepted][-1:], *mates_before[-1:]]
+        threshold = float(max(scores_before, default=-np.inf))
+        if not accepted and next_false_accept == -np.inf:
+            threshold = math.nan
+        return Operating(
+            threshold,
+            next=float(np.minimum(*next_among(threshold, mates, nearest))),
+            far=float(self.far[accepted - 1]) if accepted else 0.0,
+            far_of_attempts=accepted / len(nearest) if accepted else 0.0,
+            frr=self.frr_at(threshold),
+        )

@@ -37,6 +37,28 @@ from bioeval.studies.tries.pools import FEWEST, Pools
 #: If more people than this are needed, a message names no number.
 _MOST_TO_SETTLE = 100_000
 
+
+def _rate_and_limits(rate: str, iso_term: str) -> dict[str, Variable]:
+    words = rate.upper()
+    raised = ", with the two people who err most counted twice"
+    return {
+        rate: Variable(
+            f"{words} there",
+            "proportion",
+            iso_term,
+            threshold="threshold",
+            label=f"{{{rate}}}",
+            direction="smaller",
+        ),
+        f"{rate}_low": Variable(
+            f"one-sided lower limit of the {words} there", "proportion", iso_term
+        ),
+        f"{rate}_high": Variable(
+            f"one-sided upper limit of the {words} there{raised}", "proportion", iso_term
+        ),
+    }
+
+
 PROMISE = {
     "threshold": Variable(
         "threshold that the promises are about", "score", shown="threshold", label="threshold"
@@ -64,22 +86,9 @@ PROMISE = {
     "interval_for": Variable(
         "population that the limits are for", dims=("promise",), label="limits for"
     ),
+    **_rate_and_limits("far", "FMR"),
+    **_rate_and_limits("frr", "FNMR"),
 }
-
-for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
-    PROMISE[_rate] = Variable(
-        f"{_rate.upper()} there",
-        "proportion",
-        _iso,
-        threshold="threshold",
-        label=f"{{{_rate}}}",
-        direction="smaller",
-    )
-    for _end, _words in (("low", "lower"), ("high", "upper")):
-        _long = f"one-sided {_words} limit of the {_rate.upper()} there"
-        if _end == "high":
-            _long += ", with the two people who err most counted twice"
-        PROMISE[f"{_rate}_{_end}"] = Variable(_long, "proportion", _iso)
 
 
 @warns_of_doubts
@@ -163,42 +172,47 @@ def check_promise(
         if tries is None:
             at_threshold = _count_comparisons(scores, threshold, distance, confidence)
         else:
-            number = require_integer("tries", tries, low=1)
-            at_threshold = _count_tries(scores, distance, number, confidence)
+            tries = require_integer("tries", tries, low=1)
+            at_threshold = _count_tries(scores, distance, tries, confidence)
     beyond = beyond_scores(threshold, at_threshold.far, at_threshold.frr)
     for message in beyond:
         if message.arguments["outside"]:
             raise NoResultError(f"nothing can be guaranteed: {sentence_about(message)}")
-
-    # The limits of each rate, and the verdict on each promise.
-    variables: Variables = {"threshold": threshold, "promised": [x.values[0] for x in rules]}
-    rates: dict[str, tuple[float, Judged]] = {}
-    for name in dict.fromkeys(rule.name for rule in rules):
-        rate, judged = rates[name] = at_threshold.judged(name)
-        low, high = judged.limits_at(rate)
-        variables |= {name: rate, f"{name}_low": low, f"{name}_high": high}
+    judged = {name: at_threshold.judged(name) for name in dict.fromkeys(x.name for x in rules)}
     verdicts = [
-        _Verdict.of_rule(rule, *rates[rule.name], fixed_gallery=at_threshold.fixed_gallery)
+        _Verdict.of_rule(rule, judged[rule.name], fixed_gallery=at_threshold.fixed_gallery)
         for rule in rules
     ]
-    variables |= {"verdict": [x.verdict for x in verdicts], "people": [x.people for x in verdicts]}
-    variables["people_to_settle"] = [x.people_to_settle for x in verdicts]
-    variables["interval_for"] = [x.interval_for for x in verdicts]
 
-    # The messages and attributes.
+    variables: Variables = {"threshold": threshold, "promised": [x.values[0] for x in rules]}
+    for name, rate in judged.items():
+        low, high = rate.limits.limits_at(rate.mean)
+        variables |= {name: rate.mean, f"{name}_low": low, f"{name}_high": high}
+    variables |= {
+        "verdict": [x.verdict for x in verdicts],
+        "people": [x.people for x in verdicts],
+        "people_to_settle": [x.people_to_settle for x in verdicts],
+        "interval_for": [x.interval_for for x in verdicts],
+    }
     about: dict[str, Any] = {"threshold": threshold, "confidence": confidence}
-    if tries is not None:
-        about["tries"] = int(tries)
+    about |= {} if tries is None else {"tries": tries}
     messages = [*(x.message(about) for x in verdicts), *beyond]
-    if "shown" in variables["verdict"]:
-        messages.append(kinds_of_people_absent(max(variables["people"])))
+    if any(x.verdict == "shown" for x in verdicts):
+        messages.append(kinds_of_people_absent(max(x.people for x in verdicts)))
     attrs = about_attrs(Provenance.from_scores(scores), "promise", "promise", messages)
     attrs |= {"confidence": confidence, "interval_method": "people", "limits": "one-sided"}
     attrs["chosen_on"] = "given"
     if tries is not None:
-        attrs |= {"tries": int(tries), "use": described_tries(scores)}
+        attrs |= {"tries": tries, "use": described_tries(scores)}
     coordinates = {"promise": np.array([str(rule) for rule in rules])}
     return dataset(variables, PROMISE, coordinates, attrs)
+
+
+class _JudgedRate(NamedTuple):
+    """A rate at the threshold, and its limits."""
+
+    mean: float
+    limits: Judged
 
 
 class _Verdict(NamedTuple):
@@ -213,17 +227,17 @@ class _Verdict(NamedTuple):
     interval_for: str  # the population that the limits hold for
 
     @classmethod
-    def of_rule(cls, rule: Rule, rate: float, judged: Judged, *, fixed_gallery: bool) -> Self:
-        low, high = judged.limits_at(rate)
-        target = rule.values[0]
+    def of_rule(cls, rule: Rule, rate: _JudgedRate, *, fixed_gallery: bool) -> Self:
+        limits, target = rate.limits, rule.values[0]
+        low, high = limits.limits_at(rate.mean)
         verdict: Literal["shown", "refuted", "open"] = "open"
         if high <= target:
             verdict = "shown"
         elif low > target:
             verdict = "refuted"
-        people_to_settle = judged.people_to_settle(rate, target)
+        people_to_settle = limits.people_to_settle(rate.mean, target)
         population = "this gallery" if rule.name == "far" and fixed_gallery else "new people"
-        return cls(rule, verdict, low, high, judged.people, people_to_settle, population)
+        return cls(rule, verdict, low, high, limits.people, people_to_settle, population)
 
     def message(self, about: dict[str, Any]) -> Message:
         about = {"rate": self.rule.name, "promise": self.rule.values[0], **about}
@@ -259,7 +273,7 @@ class _AtThreshold:
     far: float  # FAR of single attempts
     frr: float  # FRR of single attempts
     #: Returns FAR or FRR by its name, which may be of several tries, and its limits.
-    judged: Callable[[str], tuple[float, Judged]]
+    judged: Callable[[str], _JudgedRate]
     fixed_gallery: bool = False
 
 
@@ -269,17 +283,17 @@ def _count_comparisons(
     attempts = JudgedAttempts(scores, confidence, np.array([threshold]))
     far, frr = attempts.rates(distance)
 
-    def judged(name: str) -> tuple[float, Judged]:
+    def judged(name: str) -> _JudgedRate:
         if name == "frr":
             if attempts.genuine_people < FEWEST:
                 raise ProtocolError(
                     f"there are only {attempts.genuine_people} people with genuine attempts; at "
                     f"least {FEWEST} are needed"
                 )
-            return frr, attempts.frr
+            return _JudgedRate(frr, attempts.frr)
         if attempts.refusal is not None:
             raise ProtocolError(f"FAR cannot be assured: {sentence_about(attempts.refusal)}")
-        return far, attempts.far
+        return _JudgedRate(far, attempts.far)
 
     return _AtThreshold(far, frr, judged)
 
@@ -287,7 +301,7 @@ def _count_comparisons(
 def _count_tries(scores: Scores, distance: float, number: int, confidence: float) -> _AtThreshold:
     pools = Pools.from_scores(scores, distance)
 
-    def judged(name: str) -> tuple[float, Judged]:
+    def judged(name: str) -> _JudgedRate:
         rate = pools.rate(name, number)
         limits = rate.judged(confidence)
         if limits is None:
@@ -295,7 +309,7 @@ def _count_tries(scores: Scores, distance: float, number: int, confidence: float
                 f"{name.upper()} of {counted(number, 'tries')} has claims of fewer than {FEWEST} "
                 "people; give `tries` that more people made"
             )
-        return rate.mean, limits
+        return _JudgedRate(rate.mean, limits)
 
     far, frr = pools.rate("far", 1), pools.rate("frr", 1)
     return _AtThreshold(far.mean, frr.mean, judged, far.fixed_gallery)

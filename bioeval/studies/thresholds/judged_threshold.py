@@ -147,37 +147,28 @@ def judge_threshold(
     # The threshold, and the rates of both sets there.
     with rows_reported():
         chosen = chosen_threshold(train, rule, argument="target")
-    costs: list[Any] = [rule.values] if rule.name == "cost" else []
+    has_cost = rule.name == "cost"
     on_train, _ = rates_at(train, chosen.threshold)
-    on_test, verified = rates_at(test, chosen.threshold, method, costs)
+    on_test, verified = rates_at(test, chosen.threshold, method, [rule.values] if has_cost else ())
+    if has_cost:
+        on_train |= _cost(on_train, rule)
+        on_test |= _cost(on_test, rule)
     variables: Variables = {**chosen.in_units(train.kind), "eer": verified["eer"].item()}
     if math.isfinite(chosen.threshold):
         next_of_test = float(verified["threshold_next"].values[0])
         variables["threshold_next"] = _next_of_both(test, variables | on_test, next_of_test)
-    remarks = [note.concerning("training set") for note in Provenance.from_scores(train).notes]
-    remarks += LearntFrom.from_scores(train).people_in(test)
-    remarks += [
-        without_attempts(role).concerning("test set")
-        for role in ("genuine", "impostor")
-        if not on_test[f"{role}_attempts"]
-    ]
-    if costs:
-        on_train |= _cost(on_train, rule)
-        on_test |= _cost(on_test, rule)
+    if has_cost:
         variables["min_dcf"] = verified["min_dcf"].values[0].item()
-        prior, miss, accept = rule.values
-        remarks += actual_costs_above_1([on_test["dcf"]], [prior], miss, accept)
     variables |= variables_over(
         ("part",), **{name: [on_train[name], on_test[name]] for name in on_test}
     )
-    for message in messages_of(verified.attrs):
-        if is_wilson_for_lack_of_people and message.code == "dependent-attempts":
-            pattern = str(subject_pattern_of(test))
-            remarks.append(Message("wilson-without-subjects", pattern=pattern))
-        else:
-            remarks.append(message)
 
     # The result, with the message that says which scores the threshold accepts.
+    remarks = _remarks(train, test, rule, on_test)
+    for message in messages_of(verified.attrs):
+        if is_wilson_for_lack_of_people and message.code == "dependent-attempts":
+            message = Message("wilson-without-subjects", pattern=str(subject_pattern_of(test)))
+        remarks.append(message)
     attrs: dict[str, Any] = about_attrs(
         Provenance.from_scores(test), "judged-threshold", "threshold judged on a test set", remarks
     )
@@ -192,13 +183,29 @@ def judge_threshold(
     return judged.assign_attrs(message_attrs([answer], attrs))
 
 
+def _remarks(
+    train: Scores, test: Scores, rule: Rule, rates_of_test: Mapping[str, Any]
+) -> list[Message]:
+    remarks = [note.concerning("training set") for note in Provenance.from_scores(train).notes]
+    remarks += LearntFrom.from_scores(train).people_in(test)
+    remarks += [
+        without_attempts(role).concerning("test set")
+        for role in ("genuine", "impostor")
+        if not rates_of_test[f"{role}_attempts"]
+    ]
+    if rule.name == "cost":
+        prior, miss, accept = rule.values
+        remarks += actual_costs_above_1([rates_of_test["dcf"]], [prior], miss, accept)
+    return remarks
+
+
 def _next_of_both(test: Scores, variables: Variables, next_of_test: float) -> float:
     """Return the nearest score of both sets that the threshold rejects, or a number before it.
 
-    `variables` have the threshold and its errors on the test set; ``threshold_next`` among them is
-    the nearest score of the training set, and `next_of_test` of the test set. If the test set has
-    too many attempts to list, `next_of_test` may be nearer than all its scores: then attempts are
-    counted at the printed threshold.
+    - `variables`: the threshold, its errors on the test set, and as ``threshold_next`` the nearest
+      score of the training set
+    - `next_of_test`: the nearest score of the test set. If the set has too many attempts to list,
+      it may be nearer than all scores: then attempts are counted at the printed threshold.
     """
     threshold = variables["threshold"]
     next_of_train = variables["threshold_next"]
