@@ -68,12 +68,14 @@ class _EmbeddedSide:
 
     def averaged(self, columns: tuple[str, ...], noun: str) -> _EmbeddedSide:
         meta = as_meta(self.meta, len(self.embeddings), f"{noun}_meta")
-        means, shared, left_out = average_embeddings(
-            self.embeddings, {"": self.labels, **meta}, columns, noun
-        )
-        labels = shared.pop("")
+        averaged = average_embeddings(self.embeddings, {"": self.labels, **meta}, columns, noun)
         return replace(
-            self, embeddings=means, labels=labels, meta=shared, names=None, left_out=left_out
+            self,
+            embeddings=averaged.means,
+            labels=averaged.columns.pop(""),
+            meta=averaged.columns,
+            names=None,
+            left_out=averaged.left_out,
         )
 
 
@@ -95,42 +97,43 @@ def compared_embeddings(
         option = "gallery_labels" if gallery is None else "gallery"
         missing_argument = "gallery" if gallery is None else "gallery_labels"
         raise DataError(f"{option} is given without {missing_argument}; expected both or neither")
-    names, average = options.names, options.average
-    probe_side = gallery_side = _side(probe, labels, options.probe_meta, names, 0, named)
+    probe_side = _side(probe, labels, options.probe_meta, options.names, 0, named)
+    gallery_side = probe_side
     if gallery is not None:
-        gallery_side = _side(gallery, gallery_labels, options.gallery_meta, names, 1)
+        gallery_side = _side(gallery, gallery_labels, options.gallery_meta, options.names, 1)
+    average = options.average
     listed = [average] if isinstance(average, str) else require_list("average", average)
     columns = tuple(require_text("average", name) for name in listed)
-    rows = len(probe_side.embeddings)
+    means_in_words = ""
     if columns:
+        rows = len(probe_side.embeddings)
+        means_in_words = f", means by {' and '.join(columns)} of {rows} embeddings of probes"
         probe_side = probe_side.averaged(columns, "probe")
         gallery_side = probe_side if gallery is None else gallery_side.averaged(columns, "gallery")
     source = EmbeddingSource(
         probe_side.embeddings, gallery_side.embeddings, options.metric, options.dtype
     )
-    origin = describe_metric(source.metric, probe_side.embeddings)
-    if columns:
-        origin += f", means by {' and '.join(columns)} of {rows} embeddings of probes"
-    is_small = math.prod(source.shape) * source.dtype.itemsize <= (
-        OPTIONS["memory_limit"] or MEMORY_LIMIT
-    )
-    values = source.matrix() if is_small and not as_read else source
+    bytes_of_matrix = math.prod(source.shape) * source.dtype.itemsize
+    is_small = bytes_of_matrix <= (OPTIONS["memory_limit"] or MEMORY_LIMIT)
     gallery_names = None if gallery is None else gallery_side.names
     are_named = probe_side.names is not None or gallery_names is not None
-    arguments = {
-        "kind": kind_of_metric(options.metric, options.kind),
-        "probe_meta": probe_side.meta,
-        "gallery_meta": options.gallery_meta if gallery is None else gallery_side.meta,
-        "names": (probe_side.names, gallery_names) if are_named else names,
-    }
-    attributes = {
-        "origin": origin,
-        "metric": source.metric if isinstance(source.metric, str) else "",
-        "remarks": tuple({**probe_side.remarks, **gallery_side.remarks}),
-        "_columns_left_out": {**gallery_side.left_out, **probe_side.left_out},
-    }
-    enrolled = None if gallery is None else gallery_side.labels
-    return ComparedEmbeddings(values, probe_side.labels, enrolled, arguments, attributes)
+    return ComparedEmbeddings(
+        source.matrix() if is_small and not as_read else source,
+        probe_side.labels,
+        None if gallery is None else gallery_side.labels,
+        arguments={
+            "kind": kind_of_metric(options.metric, options.kind),
+            "probe_meta": probe_side.meta,
+            "gallery_meta": options.gallery_meta if gallery is None else gallery_side.meta,
+            "names": (probe_side.names, gallery_names) if are_named else options.names,
+        },
+        attributes={
+            "origin": describe_metric(source.metric, probe_side.embeddings) + means_in_words,
+            "metric": source.metric if isinstance(source.metric, str) else "",
+            "remarks": tuple({**probe_side.remarks, **gallery_side.remarks}),
+            "_columns_left_out": {**gallery_side.left_out, **probe_side.left_out},
+        },
+    )
 
 
 def _side(

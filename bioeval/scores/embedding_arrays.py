@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,12 @@ from bioeval.scores.arrays import in_memory, is_stored, wrong_dtype
 from bioeval.scores.codes import Codes
 from bioeval.scores.labels import plain
 from bioeval.scores.metadata import LABEL_COLUMNS, known_column
+
+# In fewer rows, a feature may count the rows, or have one value for each person, by chance.
+_FEW_ROWS = 5
+
+# Names of a first column that is no feature.
+_NO_FEATURES = ("", "index", "unnamed: 0", "row", *LABEL_COLUMNS)
 
 
 def as_embeddings(values: Any, input_name: str) -> np.ndarray:
@@ -36,12 +42,6 @@ def as_embeddings(values: Any, input_name: str) -> np.ndarray:
             "them 0"
         )
     return array
-
-
-# In fewer rows, a feature may count the rows, or have one value for each person, by chance.
-_FEW_ROWS = 5
-# Names of a first column that is no feature.
-_NO_FEATURES = ("", "index", "unnamed: 0", "row", *LABEL_COLUMNS)
 
 
 def names_features(columns: Any) -> bool:
@@ -91,18 +91,29 @@ def _identifies_people(values: np.ndarray, labels: np.ndarray) -> bool:
     return not any(is_constant(values[:, i]) for i in range(1, values.shape[1]))
 
 
-#: Labels and metadata of one side, by name; the labels have the name "".
-Columns = dict[str, np.ndarray]
+class AveragedEmbeddings(NamedTuple):
+    """One embedding for each template, in the order of the first row of each template."""
+
+    means: np.ndarray  # (templates, f); NaN if all embeddings of the template failed
+    columns: dict[str, np.ndarray]  # labels, named "", and metadata with a value for each template
+    left_out: dict[str, str]  # for every other column why it is left out
+
+
+class _TemplatesOfRows(NamedTuple):
+    """The template of each embedding; templates are numbered from 0."""
+
+    template: np.ndarray  # int64 (n,)
+    first_row: np.ndarray  # int64 (templates,)
 
 
 def average_embeddings(
     embeddings: np.ndarray, columns: Mapping[str, np.ndarray], names: Sequence[str], side: str
-) -> tuple[np.ndarray, Columns, dict[str, str]]:
+) -> AveragedEmbeddings:
     """Return one embedding for each template, the mean of means within nested groups.
 
     For the names ``("template", "media")``, rows are averaged within each medium of a template, and
     the means of media within each template, so that a video of a hundred frames weighs as much as
-    one photograph. Failed rows (any NaN) are left out; a template with failed rows alone is NaN.
+    one photograph. Failed rows (any NaN) are left out.
 
     Parameters
     ----------
@@ -113,51 +124,70 @@ def average_embeddings(
         The metadata columns of the groups, outermost first.
     side : str
         "probe" or "gallery", for messages.
-
-    Returns
-    -------
-    tuple of array, shape (templates, f), and two dict
-        The means, in the order of the first row of each template; the columns with a value for
-        each template; and for every other column why it is left out.
     """
     meta = {name: column for name, column in columns.items() if name}
     groups = []
     for name in names:
         column = known_column(meta, name, "average", f"{side} embedding")
         groups.append(Codes(column, column, name).gallery)
-    templates, first, template = np.unique(groups[0], return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    is_valid = ~np.isnan(embeddings).any(axis=1)
-    values = embeddings[is_valid]
-    keys = np.column_stack(groups)[is_valid]
-    for depth in range(len(names), 0, -1):
-        values, keys = _means_by_key(values, keys[:, :depth])
-    means = np.full((len(templates), embeddings.shape[1]), np.nan)
-    means[np.searchsorted(templates, keys[:, 0])] = values
+    _, first_row, template = np.unique(groups[0], return_index=True, return_inverse=True)
+    templates = _TemplatesOfRows(template, first_row)
+    order = np.argsort(first_row, kind="stable")
+    means = _means_of_templates(embeddings, np.column_stack([template, *groups[1:]]))
     shared = {}
     left_out = {}
     for name, column in columns.items():
-        codes = Codes(column, column).gallery
-        differ = codes != codes[first][template]
-        if not differ.any():
-            shared[name] = column[first][order]
-            continue
-        row = int(np.argmax(differ))
-        before = int(first[template[row]])
-        if not name:
-            templates_that_differ = counted(len(np.unique(template[differ])), f"{side} templates")
-            raise DataError(
-                f"embeddings of several subjects in {templates_that_differ}; {names[0]} "
-                f"{columns[names[0]][row]!r} has {column[row]!r} in row {row} and "
-                f"{column[before]!r} in row {before}; expected one subject per template"
-            )
-        clip = plain(columns[names[0]][row])
-        values = [*map(plain, column[[before, row]])]
-        left_out[name] = (
-            f"differs within a {side} template: {names[0]} {clip!r} has {values[0]!r} in row "
-            f"{before} and {values[1]!r} in row {row}"
+        why = _difference_within(templates, name, column, (names[0], columns[names[0]]), side)
+        if why:
+            left_out[name] = why
+        else:
+            shared[name] = column[first_row][order]
+    return AveragedEmbeddings(means[order], shared, left_out)
+
+
+def _means_of_templates(embeddings: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the mean of means of each template, (templates, f).
+
+    The columns of `groups` (n, depth) number the groups of the rows, outermost first.
+    """
+    is_valid = ~np.isnan(embeddings).any(axis=1)
+    values = embeddings[is_valid]
+    keys = groups[is_valid]
+    for depth in range(groups.shape[1], 0, -1):
+        values, keys = _means_by_key(values, keys[:, :depth])
+    means = np.full((int(groups[:, 0].max()) + 1, embeddings.shape[1]), np.nan)
+    means[keys[:, 0]] = values
+    return means
+
+
+def _difference_within(
+    templates: _TemplatesOfRows,
+    name: str,
+    column: np.ndarray,
+    named_templates: tuple[str, np.ndarray],
+    side: str,
+) -> str:
+    """Return why a column has no value for each template, in words; empty if it has.
+
+    `named_templates` are the name and the values (n,) of the column of templates. Raise
+    :class:`DataError` if labels, whose `name` is empty, differ.
+    """
+    codes = Codes(column, column).gallery
+    differ = codes != codes[templates.first_row][templates.template]
+    if not differ.any():
+        return ""
+    row = int(np.argmax(differ))
+    first = int(templates.first_row[templates.template[row]])
+    template = f"{named_templates[0]} {plain(named_templates[1][row])!r}"
+    values = [*map(plain, column[[first, row]])]
+    differing = f"{template} has {values[0]!r} in row {first} and {values[1]!r} in row {row}"
+    if not name:
+        several = counted(len(np.unique(templates.template[differ])), f"{side} templates")
+        raise DataError(
+            f"embeddings of several subjects in {several}; {differing}; expected one subject per "
+            "template"
         )
-    return means[order], shared, left_out
+    return f"differs within a {side} template: {differing}"
 
 
 def _means_by_key(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -22,29 +22,30 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import product
-from typing import Any, Self, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import DataError
-from bioeval.kernels.distance import Embeddings, finish_euclidean
-from bioeval.scores.arrays import writable_alias
-from bioeval.scores.blas_threads import on_all_threads, padded, same_in_any_tile
+from bioeval.kernels.distance import finish_euclidean
+from bioeval.scores.blas_threads import on_all_threads, same_in_any_tile
 from bioeval.scores.blocks import is_few
+from bioeval.scores.embedding_sides import VALUES_AT_ONCE, Side, scaled_sides
 from bioeval.scores.metrics import FloatType, Metric, known_metric
 from bioeval.scores.row_source import RowSource
-
-# Values that are computed together: 32 MiB of float64.
-_VALUES_AT_ONCE = 1 << 22
-
-# Values that stay in the cache of a core: 512 KiB of float64.
-_CACHED_VALUES = 1 << 16
+from bioeval.scores.side_distances import (
+    NEAR,
+    bhattacharyya_distances,
+    coordinate_distances,
+    distances_of_pairs,
+    finish_few,
+    products_of,
+)
 
 #: Templates on each side of a tile of distances.
 TILE = 256
@@ -55,49 +56,6 @@ MOST_COLUMNS = 1 << 17
 
 #: A matrix of at least this number of distances is made only if its rows are read.
 LEAST_LAZY = 1 << 23
-
-#: A squared distance below this share of the squared lengths is summed from the differences.
-NEAR = {"float64": 1e-6, "float32": 1e-3}
-
-
-@dataclass
-class Side:
-    """The embeddings of one side, in the form in which they are compared."""
-
-    #: (n, f), in the dtype of the distances: the vectors whose products are computed. Unit vectors
-    #: (cosine), square roots of proportions (Bhattacharyya), otherwise the embeddings.
-    vectors: np.ndarray
-    #: float32 or float64 (n, f): ``exact * factor[:, None]`` are `vectors` before rounding, from
-    #: which near pairs are computed.
-    exact: np.ndarray
-    factor: np.ndarray  # float (n,)
-    squared: np.ndarray  # float (n,): the squared lengths of `vectors`; NaN of a failed template
-
-    def __getitem__(self, rows: Any) -> Self:
-        vectors = self.vectors[rows]
-        exact = vectors if self.exact is self.vectors else self.exact[rows]
-        return replace(
-            self,
-            vectors=vectors,
-            exact=exact,
-            factor=self.factor[rows],
-            squared=self.squared[rows],
-        )
-
-    @cached_property
-    def padded_vectors(self) -> np.ndarray:
-        template_count, features = self.vectors.shape
-        rows = padded(template_count)
-        if rows == template_count:
-            return self.vectors
-        return np.concatenate(
-            [self.vectors, np.zeros((rows - template_count, features), self.vectors.dtype)]
-        )
-
-    @cached_property
-    def for_kernels(self) -> Any:
-        exact, factor = map(writable_alias, map(np.ascontiguousarray, (self.exact, self.factor)))
-        return Embeddings(exact, factor, self.squared, np.arange(len(self.squared)))
 
 
 class EmbeddingSource:
@@ -118,11 +76,7 @@ class EmbeddingSource:
     ndim = 2
 
     def __init__(
-        self,
-        probe: np.ndarray,
-        gallery: np.ndarray,
-        metric: Metric,
-        dtype: str = "float64",
+        self, probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
     ):
         """Bring both sides into the form in which they are compared."""
         metric = known_metric(metric)
@@ -142,17 +96,8 @@ class EmbeddingSource:
         self.tile = TILE
         if callable(metric) or len(gallery) * self.dtype.itemsize > 4 * MOST_COLUMNS:
             self.tile = 1
-        if callable(metric):
-            return
-        floats = [_as_floats(probe, metric, "probe embeddings", self.dtype)]
-        if probe is not gallery:
-            floats.append(_as_floats(gallery, metric, "gallery embeddings", self.dtype))
-        if metric == "l2":
-            self.scale = _scale_of(floats, self.dtype)
-        if self.scale != 1.0:
-            floats = [x * x.dtype.type(self.scale) for x in floats]
-        sides = [_side(x, metric, self.dtype) for x in floats]
-        self.sides = sides[0], sides[-1]
+        if not callable(metric):
+            self.sides, self.scale = scaled_sides(probe, gallery, metric, self.dtype)
 
     @property
     def features(self) -> int:
@@ -181,31 +126,28 @@ class EmbeddingSource:
             out[...] = self._block(slice(low, high))  # a tile would compute more rows
             return out
         bands = range(low // TILE, -(-high // TILE))
-        columns = range(-(-self.shape[1] // TILE))
-        tiles = [*product(bands, columns)]
+        tiles = [*product(bands, range(-(-self.shape[1] // TILE)))]
         if self.symmetric:  # a tile below the diagonal is the mirror image of a tile above
             tiles = [(i, j) for i, j in tiles if i <= j or j not in bands]
-
-        def store(i: int, j: int, distances: np.ndarray) -> None:
-            first = max(low, i * TILE)
-            last = min(high, (i + 1) * TILE)
-            rows = out[first - low : last - low, j * TILE : (j + 1) * TILE]
-            rows[...] = distances[first - i * TILE : last - i * TILE]
 
         def compute(turns: Iterator[int]) -> None:
             buffer = np.empty(TILE**2, dtype=self.dtype)
             for turn in turns:
                 i, j = tiles[turn]
-                is_mirrored = self.symmetric and j < i
-                probe = self._tile_of_side(0, j if is_mirrored else i)
-                gallery = self._tile_of_side(1, i if is_mirrored else j)
-                distances = self.distances(probe, gallery, str(self.metric), buffer)
-                store(i, j, distances.T if is_mirrored else distances)
+                distances = self._tile(i, j, buffer)
+                _store_tile(distances, i, j, low, out)
                 if self.symmetric and i < j and j in bands:
-                    store(j, i, distances.T)
+                    _store_tile(distances.T, j, i, low, out)
 
         on_all_threads(compute, len(tiles))
         return out
+
+    def _tile(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
+        """Return the distances of a tile, in the memory of `buffer` where the metric can."""
+        if self.symmetric and j < i:
+            return self._tile(j, i, buffer).T
+        probe, gallery = self._tile_of_side(0, i), self._tile_of_side(1, j)
+        return self.distances(probe, gallery, str(self.metric), buffer)
 
     def _tile_of_side(self, side: int, tile: int) -> Side:
         """Return the embeddings of a side in a tile, as the same arrays in every call."""
@@ -261,7 +203,7 @@ class EmbeddingSource:
         if self.tile > 1:
             return self.read(0, probe_count)
         out = np.empty((probe_count, gallery_count), dtype=self.dtype)
-        step = max(1, _VALUES_AT_ONCE // gallery_count)
+        step = max(1, VALUES_AT_ONCE // gallery_count)
         for low in range(0, probe_count, step):
             out[low : low + step] = self[low : low + step]
         return out
@@ -269,7 +211,7 @@ class EmbeddingSource:
     def pairs(self, probes: np.ndarray, templates: np.ndarray) -> np.ndarray:
         """Return the distances of the pairs ``(probes[i], templates[i])`` alone, in float64."""
         out = np.empty(len(probes))
-        step = max(1, _VALUES_AT_ONCE // self.features)
+        step = max(1, VALUES_AT_ONCE // self.features)
         for low in range(0, len(probes), step):
             i = probes[low : low + step]
             j = templates[low : low + step]
@@ -277,7 +219,7 @@ class EmbeddingSource:
                 for place, (row, column) in enumerate(zip(i, j, strict=True), low):
                     out[place] = self._block(row[None], column[None])[0, 0]
             else:
-                out[low : low + step] = _distances_of_pairs(
+                out[low : low + step] = distances_of_pairs(
                     self.sides[0][i], self.sides[1][j], self.metric
                 )
         return self.unscaled(out)
@@ -285,47 +227,39 @@ class EmbeddingSource:
     def _block(self, rows: Any, columns: Any = slice(None)) -> np.ndarray:
         metric = self.metric
         if callable(metric):
-            probe, gallery = self.embeddings[0][rows], self.embeddings[1][columns]
-            out = np.asarray(as_numpy(metric(probe, gallery), "the scores of the metric"))
-            if out.shape != (len(probe), len(gallery)) or out.dtype.kind not in "biuf":
-                raise DataError(
-                    f"the metric returned shape {out.shape}, dtype {out.dtype}; expected real "
-                    f"distances of shape {(len(probe), len(gallery))}"
-                )
-            return out.astype(self.dtype, copy=False)
-        probe_side, gallery_side = self.sides[0][rows], self.sides[1][columns]
-        shape = (len(probe_side.vectors), len(gallery_side.vectors))
-        distances = np.empty(shape, dtype=self.dtype)
+            return self._called(metric, self.embeddings[0][rows], self.embeddings[1][columns])
+        probe, gallery = self.sides[0][rows], self.sides[1][columns]
+        distances = np.empty((len(probe.vectors), len(gallery.vectors)), dtype=self.dtype)
 
         def compute(turns: Iterator[int]) -> None:
             buffer = np.empty(len(distances) * TILE, dtype=self.dtype)
             for turn in turns:
-                columns_of_tile = slice(turn * TILE, (turn + 1) * TILE)
-                distances[:, columns_of_tile] = self.distances(
-                    probe_side, gallery_side[columns_of_tile], metric, buffer
-                )
+                tile = slice(turn * TILE, (turn + 1) * TILE)
+                distances[:, tile] = self.distances(probe, gallery[tile], metric, buffer)
 
         on_all_threads(compute, -(-distances.shape[1] // TILE))
         return distances
 
+    def _called(
+        self, metric: Callable[..., Any], probe: np.ndarray, gallery: np.ndarray
+    ) -> np.ndarray:
+        out = np.asarray(as_numpy(metric(probe, gallery), "the scores of the metric"))
+        if out.shape != (len(probe), len(gallery)) or out.dtype.kind not in "biuf":
+            raise DataError(
+                f"the metric returned shape {out.shape}, dtype {out.dtype}; expected real "
+                f"distances of shape {(len(probe), len(gallery))}"
+            )
+        return out.astype(self.dtype, copy=False)
+
     def distances(self, probe: Side, gallery: Side, metric: str, buffer: np.ndarray) -> np.ndarray:
         """Return the distances between parts of both sides; `buffer` may be their memory."""
         if metric in ("l1", "linf"):
-            from scipy.spatial.distance import cdist
-
-            name = "cityblock" if metric == "l1" else "chebyshev"
-            out = cdist(probe.exact, gallery.exact, name).astype(self.dtype, copy=False)
-            # The largest difference (linf) passes over NaN, which marks failed templates.
-            out[np.isnan(probe.exact).any(axis=1)] = np.nan
-            out[:, np.isnan(gallery.exact).any(axis=1)] = np.nan
-            return out
-        shape = len(probe.vectors), len(gallery.vectors)
-        products = buffer[: math.prod(shape)].reshape(shape)
-        _multiply(probe, gallery, products)
+            return coordinate_distances(probe, gallery, metric).astype(self.dtype, copy=False)
+        products = products_of(probe, gallery, buffer)
         if metric == "bhattacharyya":
-            return _bhattacharyya_distances(products, probe, gallery, self.near_share)
+            return bhattacharyya_distances(products, probe, gallery, self.near_share)
         is_cosine = metric == "cosine"
-        finish = _finish_few if is_few(math.prod(self.shape)) else finish_euclidean.on_one_thread
+        finish = finish_few if is_few(math.prod(self.shape)) else finish_euclidean.on_one_thread
         finish(products, 0, probe.for_kernels, gallery.for_kernels, self.near_share, is_cosine)
         return self.unscaled(products)
 
@@ -398,159 +332,9 @@ class _SomeColumns(EmbeddingSource):
         return self._block(index)
 
 
-def _multiply(probe: Side, gallery: Side, out: np.ndarray) -> None:
-    rows, columns = probe.padded_vectors, gallery.padded_vectors
-    if out.shape == (len(rows), len(columns)):
-        np.matmul(rows, columns.T, out=out)
-    else:
-        out[...] = np.matmul(rows, columns.T)[: out.shape[0], : out.shape[1]]
-
-
-def _finish_few(
-    products: np.ndarray, first: int, x: Embeddings, y: Embeddings, near: Any, cosine: bool
-) -> None:
-    """Turn products into distances as :func:`finish_euclidean` does, bit for bit, uncompiled."""
-    products = products[:, first : first + len(y.squared)]
-    total = x.squared[:, None] + y.squared
-    products *= -2
-    products += total
-    total *= near
-    pairs = np.argwhere(products < total)
-    step = max(1, _VALUES_AT_ONCE // x.exact.shape[1])
-    for low in range(0, len(pairs), step):
-        row, column = pairs[low : low + step].T
-        i, j = x.rows[row], y.rows[column]
-        difference = x.exact[i] * x.factor[i, None]
-        difference = difference - y.exact[j] * y.factor[j, None]
-        # A cumulative sum adds feature after feature, as the loop does.
-        products[row, column] = np.square(difference).cumsum(axis=1)[:, -1]
-    if cosine:
-        products *= 0.5
-    else:
-        np.sqrt(np.maximum(products, 0, out=products), out=products)
-
-
-def _scale_of(sides: list[np.ndarray], dtype: np.dtype) -> float:
-    """Return a power of two by which embeddings are multiplied so that squares stay in range."""
-    largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in sides)
-    info = np.finfo(dtype)
-    exponent = math.frexp(largest)[1]
-    is_in_range = info.minexp // 4 < exponent < info.maxexp // 2 - 16
-    if largest == 0 or is_in_range:
-        return 1.0
-    # For subnormal numbers the power would overflow; the largest power brings them into range.
-    return 2.0 ** min(-exponent, info.maxexp - 1)
-
-
-def _as_floats(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) -> np.ndarray:
-    """Return checked embeddings as float32 or float64, which holds their values exactly."""
-    fits_in_float32 = values.dtype.itemsize <= 2 or values.dtype == np.float32
-    # Unit vectors are made in float64, by blocks, so that the embeddings may be float32: `_units`.
-    are_made_unit = metric in ("cosine", "bhattacharyya")
-    is_narrow = fits_in_float32 and (are_made_unit or dtype != np.float64)
-    floats: np.ndarray = np.ascontiguousarray(values, dtype=np.float32 if is_narrow else np.float64)
-    checked = floats
-    if not are_made_unit:  # distances are as long as embeddings, which may overflow in their dtype
-        with np.errstate(over="ignore"):
-            checked = floats.astype(dtype, copy=False)
-    infinite = np.isinf(checked).any(axis=1)
-    if infinite.any():
-        raise DataError(
-            f"{input_name}: {int(infinite.sum())} rows hold infinite values, the first is row "
-            f"{int(np.argmax(infinite))}; mark failed templates with NaN"
-        )
-    if metric == "bhattacharyya" and (floats < 0).any():
-        row = int(np.argmax((floats < 0).any(axis=1)))
-        raise DataError(
-            f"{input_name}: row {row} has negative values; the Bhattacharyya distance is defined "
-            "for non-negative features (histograms)"
-        )
-    return floats
-
-
-def _side(embeddings: np.ndarray, metric: str, dtype: np.dtype) -> Side:
-    exact = embeddings
-    factor = np.ones(len(embeddings))
-    if metric in ("l1", "linf"):  # no products: the lengths say which templates failed, and no more
-        squared = np.where(np.isnan(embeddings).any(axis=1), np.nan, factor)
-        return Side(embeddings, embeddings, factor, squared)
-    if metric == "l2":
-        vectors = embeddings.astype(dtype, copy=False)
-    else:
-        vectors, exact, factor = _units(embeddings, metric, dtype)
-    return Side(vectors, exact, factor, np.einsum("ij,ij->i", vectors, vectors))
-
-
-def _units(
-    embeddings: np.ndarray, metric: str, dtype: np.dtype
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return `vectors`, `exact` and `factor` of a :class:`Side` with unit vectors."""
-    vectors = np.empty(embeddings.shape, dtype)
-    length = np.empty(len(embeddings))
-    ones = np.ones(len(embeddings))
-    step = max(1, _VALUES_AT_ONCE // embeddings.shape[1])
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        for low in range(0, len(embeddings), step):
-            rows = slice(low, low + step)
-            block = embeddings[rows].astype(np.float64, copy=False)
-            vectors[rows], length[rows] = _unit(block, metric)
-        factor = 1 / length
-        if dtype == np.float64:
-            return vectors, vectors, ones
-        if metric == "bhattacharyya":
-            return vectors, np.sqrt(embeddings / length[:, None]), ones
-        if np.isinf(factor[length > 0]).any():  # the length is too short for an inverse in float64
-            return vectors, embeddings / length[:, None], ones
-        return vectors, embeddings, factor
-
-
-def _unit(embeddings: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return unit vectors (n, f) and their divisors (n,): lengths, or sums of features."""
-    if metric == "bhattacharyya":
-        total = embeddings.sum(axis=1, keepdims=True)
-        return np.sqrt(embeddings / total), total[:, 0]
-    scale = np.abs(embeddings).max(axis=1, keepdims=True)  # keeps the squares in range
-    embeddings = embeddings / scale
-    length = np.sqrt(np.einsum("ij,ij->i", embeddings, embeddings))
-    return embeddings / length[:, None], scale[:, 0] * length
-
-
-def _bhattacharyya_distances(
-    products: np.ndarray, probe: Side, gallery: Side, near_share: np.floating
-) -> np.ndarray:
-    """Return Bhattacharyya distances, ``-log(product)``.
-
-    A product near 1 is one less half the squared difference of the vectors.
-    """
-    near_cells = np.flatnonzero(products > 1 - near_share)
-    with np.errstate(divide="ignore"):
-        distances = np.maximum(-np.log(products), 0.0)
-    step = max(1, _CACHED_VALUES // probe.exact.shape[1])
-    for low in range(0, len(near_cells), step):
-        i, j = np.divmod(near_cells[low : low + step], distances.shape[1])
-        difference = probe.exact[i]
-        difference -= gallery.exact[j]
-        distances[i, j] = -np.log1p(-np.einsum("ij,ij->i", difference, difference) / 2)
-    return distances
-
-
-def _distances_of_pairs(probe: Side, gallery: Side, metric: str) -> np.ndarray:
-    """Return the distances between corresponding rows of the two sides, float64 (n,)."""
-    probe_vectors = probe.exact * probe.factor[:, None]
-    gallery_vectors = gallery.exact * gallery.factor[:, None]
-    with np.errstate(over="ignore"):
-        difference = np.abs(probe_vectors - gallery_vectors)
-        if metric == "l1":
-            return difference.sum(axis=1)
-    if metric == "linf":
-        return difference.max(axis=1)
-    squared = np.einsum("ij,ij->i", difference, difference)
-    if metric == "bhattacharyya":
-        with np.errstate(divide="ignore"):
-            product_of_pair = np.einsum("ij,ij->i", probe_vectors, gallery_vectors)
-            far = np.maximum(-np.log(product_of_pair), 0.0)
-        is_near = squared < 2 * NEAR["float64"]
-        return np.where(is_near, -np.log1p(-np.where(is_near, squared, 0.0) / 2), far)
-    if metric == "cosine":
-        return squared / 2.0
-    return np.sqrt(squared)
+def _store_tile(distances: np.ndarray, i: int, j: int, low: int, out: np.ndarray) -> None:
+    """Write the part of tile ``(i, j)`` in `out`, which has the rows from `low` on."""
+    first = max(low, i * TILE)
+    last = min(low + len(out), (i + 1) * TILE)
+    columns = slice(j * TILE, (j + 1) * TILE)
+    out[first - low : last - low, columns] = distances[first - i * TILE : last - i * TILE]

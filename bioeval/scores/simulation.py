@@ -1,94 +1,49 @@
 """Populations with known truth, to teach with, to test with and to measure speed on.
 
-People are enrolled subjects first, then those that are not enrolled. Every part of a population
-has its own stream of random numbers, so that two populations of the same seed differ only where
-their arguments do: more templates, more noise or another camera leave the persons as they are.
+Every part of a population has its own stream of random numbers, so that two populations of the same
+seed differ only where their arguments do: more templates, more noise or another camera leave the
+persons as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import (
-    require_array,
-    require_choice,
-    require_integer,
-    require_number,
-    require_numbers,
-)
+from bioeval.base.arguments import require_choice, require_integer, require_number, require_numbers
 from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import Layout, PlainKind
 from bioeval.base.memory import require_memory
-from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.base.random import RandomState, Stream
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import Metric
+from bioeval.scores.population_design import (
+    FEWER,
+    TEMPLATE_BYTES,
+    Counts,
+    Design,
+    PopulationLayout,
+    Samples,
+    design_of,
+)
 
 Model = Literal["gaussian-embeddings", "gaussian-scores"]
 MODELS: tuple[Model, ...] = get_args(Model)
-PopulationLayout = Literal["all-against-all", "probe-against-gallery"]
-SQUARE, OBLONG = get_args(PopulationLayout)
-
-#: The same count for everyone, a range (low, high), or a count for each person.
-Counts = int | tuple[int, int] | Sequence[int] | np.ndarray
 
 # Keys of the streams of random numbers. They never change, since every population would change.
-_TEMPLATE_COUNTS, _PROBE_COUNTS, _CENTRES, _SESSIONS, _CAMERAS = 0, 1, 2, 3, 4
-_TEMPLATE_NOISE, _PROBE_NOISE, _SCORES = 5, 6, 7
-_OFFSETS = 8  # the offsets of goats; those of wolves and lambs have the keys 9 and 10
+_CENTRES, _SESSIONS, _CAMERAS, _TEMPLATE_NOISE, _PROBE_NOISE, _SCORES = 2, 3, 4, 5, 6, 7
 
-# Bytes of a template besides its features: person, labels, and temporary arrays.
-_TEMPLATE_BYTES = 64
-
-# Advice where a population does not fit into memory.
-_FEWER = "expected fewer subjects or templates"
+# The key of the offsets of goats; the offsets of wolves have the next key, and of lambs the third.
+_OFFSETS = 8
 
 # The largest standard deviation: beyond it, distances of float32 embeddings overflow.
 _MOST_SD = 1e15
 
 # Random numbers that are drawn together: 8 MiB of float64.
 _DRAWN_AT_ONCE = 1 << 20
-
-
-@dataclass(frozen=True, eq=False)
-class _Samples:
-    """The samples of a side, sorted by person; all arrays are (samples,)."""
-
-    person: np.ndarray  # numbered from 0, enrolled people first
-    meta: dict[str, np.ndarray]
-    #: Numbers of subjects, above 0: in re-identification 0 and -1 are distractors and junk.
-    labels: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.person)
-
-
-@dataclass(frozen=True)
-class _Design:
-    """The samples of a population, without their features or scores."""
-
-    people: int
-    gallery: _Samples
-    probes: _Samples | None  # None: all against all
-    sessions: int | None  # number of sessions, if they are simulated
-    cameras: int | None
-    seed: np.random.SeedSequence
-
-    @property
-    def sides(self) -> list[_Samples]:
-        return [self.gallery] if self.probes is None else [self.gallery, self.probes]
-
-
-class _Spread(NamedTuple):
-    """Standard deviations in each dimension: of the ..."""
-
-    between: float  # ... centres of people
-    within: np.ndarray  # (people,): ... templates of each person around the centre
-    session: float  # ... offsets of a person's sessions
-    camera: float  # ... offsets of cameras
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,14 +138,18 @@ def simulate(
     n_subjects : int
         Enrolled subjects.
     n_templates : int, (low, high) or list of int
-        Templates of each subject: 5, a range to draw from, or a list. The same number for all; a
-        tuple of two, from which each subject's number is drawn, both ends included; or a list with
-        each subject's number.
+        Templates of each subject: 5, a range to draw from, or a list.
+
+        - an int: the same number for all
+        - a tuple of two: each subject's number is drawn from this range, both ends included
+        - a list: each subject's number
     model : {"gaussian-embeddings", "gaussian-scores"}
-        Draw embeddings and compare them, or draw each score. ``"gaussian-embeddings"``: each person
-        is a cloud of points, and points are compared. Attempts of one person are correlated, as
-        they are in real data. ``"gaussian-scores"``: every score is drawn by itself, genuine and
-        impostor scores from a normal distribution each. Every rate then has a closed form.
+        Draw embeddings and compare them, or draw each score.
+
+        - ``"gaussian-embeddings"``: each person is a cloud of points, and points are compared.
+          Attempts of one person are correlated, as they are in real data.
+        - ``"gaussian-scores"``: every score is drawn by itself, genuine and impostor scores from a
+          normal distribution each. Every rate then has a closed form.
     layout : {"all-against-all", "probe-against-gallery"}
         Layout of the scores.
     probes : int, (low, high) or list of int, default: 5
@@ -236,8 +195,8 @@ def simulate(
         people's probes against a lamb nearer. The closed forms are without these offsets.
     first_subject : int
         Number of the first subject, the same for files of the same people. Two sets with the same
-        numbers are of the same people, as two systems are; another one, as 1001, makes other
-        people.
+        numbers are of the same people, as two systems are; another number, such as 1001, makes
+        other people.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         Seed of the draws. The same integer gives the same embeddings, or scores of gaussian-scores,
         bit for bit on every platform. (Distances of embeddings are computed from them by the
@@ -260,9 +219,9 @@ def simulate(
     Notes
     -----
     With Phi the normal distribution function, gaussian-scores with equal variances have the EER
-    Phi(-d'/2) and the AUC Phi(d'/sqrt(2)). A squared distance of gaussian-embeddings has D degrees
-    of freedom of chi-square: GAR(t) is that of t^2 / (2 w^2), FAR(t) of t^2 / (2 (w^2 + b^2)), w
-    and b being `within` and `between`.
+    Phi(-d'/2) and the AUC Phi(d'/sqrt(2)). With F the distribution function of chi-square with
+    `dimensions` degrees of freedom, w `within` and b `between`, gaussian-embeddings have GAR(t) =
+    F(t^2 / (2 w^2)) and FAR(t) = F(t^2 / (2 (w^2 + b^2))).
 
     Scores of gaussian-scores are float32, independent from cell to cell, ``(i, j)`` from
     ``(j, i)`` too; they may be negative, as only their order matters. Sessions and cameras are
@@ -313,7 +272,7 @@ def simulate(
     chosen = _chosen_options(model, dict(zip(MODELS, (of_embeddings, of_scores), strict=True)))
     if model == "gaussian-scores":
         shifts = {name: chosen.pop(name, 0.0) for name in animals}
-        return _gaussian_scores(_design(**of_people), kind, shifts, **chosen)
+        return _gaussian_scores(design_of(**of_people), kind, shifts, **chosen)
     if kind != "distance":
         raise DataError(
             f"`kind` is {received(kind)}; embeddings are compared by distances. "
@@ -379,7 +338,7 @@ session_sd, cameras, camera_sd, first_subject, random_state
     >>> population.meta["session"].tolist()
     [1, 2, 1, 2, 1, 2]
     """
-    design = _design(
+    design = design_of(
         n_subjects,
         n_templates,
         layout,
@@ -405,211 +364,77 @@ session_sd, cameras, camera_sd, first_subject, random_state
         for name, sd in offsets.items()
     )
     spread = _Spread(between, _sd_within_people(within, design.people), day_sd, view_sd)
+    means = _draw_means(design, spread, dimensions)
+    streams = [Stream(design.seed, key) for key in (_TEMPLATE_NOISE, _PROBE_NOISE)]
     sides = design.sides
-    embeddings, centres = _draw_embeddings(design, spread, dimensions)
+    embeddings = np.concatenate(
+        [
+            _draw_side(side, means, spread.within, stream)
+            for side, stream in zip(sides, streams, strict=False)
+        ]
+    )
     meta_names = design.gallery.meta
     return Population(
         embeddings=embeddings,
         labels=np.concatenate([side.labels for side in sides]),
         enrolled=np.arange(len(embeddings)) < len(design.gallery),
         meta={name: np.concatenate([side.meta[name] for side in sides]) for name in meta_names},
-        centres=centres,
+        centres=means.centres,
         layout=layout,
     )
 
 
-def _draw_embeddings(
-    design: _Design, spread: _Spread, dimensions: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return embeddings, float32 (samples, dimensions), and centres (people, dimensions)."""
-    seed = design.seed
-    samples = sum(map(len, design.sides))
+class _Spread(NamedTuple):
+    """Standard deviations in each dimension, around a common mean."""
+
+    between: float  # of the centres of people
+    within: np.ndarray  # (people,): of the templates of each person
+    session: float  # of the offsets of a person's sessions
+    camera: float  # of the offsets of cameras
+
+
+class _Means(NamedTuple):
+    """The means of which a template is the sum, besides its noise."""
+
+    centres: np.ndarray  # (people, dimensions)
+    session_offsets: np.ndarray  # (people, sessions, dimensions)
+    camera_offsets: np.ndarray  # (cameras, dimensions)
+
+
+def _draw_means(design: Design, spread: _Spread, dimensions: int) -> _Means:
     sessions = design.sessions or 1
+    samples = sum(map(len, design.sides))
     # Centres and offsets take 8 bytes a feature; embeddings 4, and 8 more when they are compared.
     bytes_per_dimension = 8 * design.people * (1 + sessions) + 16 * samples
-    needed = bytes_per_dimension * dimensions + _TEMPLATE_BYTES * samples
-    require_memory(needed, f"embeddings of {samples:,} templates", _FEWER)
-    centres = spread.between * Stream(seed, _CENTRES).normals(design.people, dimensions)
-    session_offsets = Stream(seed, _SESSIONS).normals(design.people, sessions, dimensions)
+    needed = bytes_per_dimension * dimensions + TEMPLATE_BYTES * samples
+    require_memory(needed, f"embeddings of {samples:,} templates", FEWER)
+    centres = spread.between * Stream(design.seed, _CENTRES).normals(design.people, dimensions)
+    stream = Stream(design.seed, _SESSIONS)
+    session_offsets = stream.normals(design.people, sessions, dimensions)
     session_offsets *= spread.session if design.sessions is not None else 0.0
-    camera_offsets = Stream(seed, _CAMERAS).normals(design.cameras or 1, dimensions)
+    camera_offsets = Stream(design.seed, _CAMERAS).normals(design.cameras or 1, dimensions)
     camera_offsets *= spread.camera if design.cameras is not None else 0.0
-    embeddings = np.empty((samples, dimensions), dtype=np.float32)
+    return _Means(centres, session_offsets, camera_offsets)
+
+
+def _draw_side(side: Samples, means: _Means, within: np.ndarray, noise: Stream) -> np.ndarray:
+    """Return the embeddings of a side, float32 (samples, dimensions); `within` is (people,)."""
+    dimensions = means.centres.shape[1]
+    embeddings = np.empty((len(side), dimensions), dtype=np.float32)
+    ones = np.ones(len(side), dtype=np.int64)
+    session = side.meta.get("session", ones) - 1
+    camera = side.meta.get("camera", ones) - 1
     step = max(1, _DRAWN_AT_ONCE // dimensions)
-    first = 0
-    for side, key in zip(design.sides, (_TEMPLATE_NOISE, _PROBE_NOISE), strict=False):
-        noise = Stream(seed, key)
-        ones = np.ones(len(side), dtype=np.int64)
-        session = side.meta.get("session", ones) - 1
-        camera = side.meta.get("camera", ones) - 1
-        for low in range(0, len(side), step):
-            rows = slice(low, low + step)
-            person = side.person[rows]
-            block = spread.within[person, None] * noise.normals(len(person), dimensions)
-            # The last digits depend on the order of these additions.
-            block += centres[person]
-            block += session_offsets[person, session[rows]]
-            block += camera_offsets[camera[rows]]
-            embeddings[first + low : first + low + len(person)] = block
-        first += len(side)
-    return embeddings, centres
-
-
-def _gaussian_scores(
-    design: _Design,
-    kind: PlainKind,
-    animals: dict[str, float],
-    d_prime: float = 2.0,
-    genuine_sd: float = 1.0,
-) -> Scores:
-    """Draw each score by itself; `animals` are `goat_sd`, `wolf_sd` and `lamb_sd` of `simulate`."""
-    require_number("d_prime", d_prime, low=0.0)
-    require_number("genuine_sd", genuine_sd, above=0.0)
-    goat, wolf, lamb = (
-        require_number(name, sd, low=0.0) * Stream(design.seed, key).normals(design.people)
-        for key, (name, sd) in enumerate(animals.items(), _OFFSETS)
-    )
-    shift = d_prime * float(np.sqrt((1.0 + genuine_sd * genuine_sd) / 2.0))
-    columns = design.gallery
-    square = design.probes is None
-    rows = columns if design.probes is None else design.probes
-    size = f"{len(rows):,} x {len(columns):,} scores"
-    require_memory(4 * len(rows) * len(columns), size, _FEWER)
-    values = np.empty((len(rows), len(columns)), dtype=np.float32)
-    stream = Stream(design.seed, _SCORES)
-    step = max(1, _DRAWN_AT_ONCE // len(columns))
-    for low in range(0, len(rows), step):
-        person = rows.person[low : low + step, None]
-        distances = stream.normals(len(person), len(columns))
-        genuine = person == columns.person
-        distances[genuine] = distances[genuine] * genuine_sd - shift
-        distances += np.where(genuine, goat[person], -wolf[person] - lamb[columns.person])
-        # With the same seed, similarities are exactly the negative distances.
-        values[low : low + step] = distances if kind == "distance" else -distances
-    return Scores(
-        values,
-        rows.labels,
-        None if square else columns.labels,
-        kind=kind,
-        probe_meta=rows.meta,
-        gallery_meta=None if square else columns.meta,
-        name="simulated",
-    )
-
-
-# ------------------------------------------------------------------------- people and samples
-
-
-class _Numbering(NamedTuple):
-    """The numbers of sessions and cameras, and the first number of a subject."""
-
-    sessions: int | None
-    cameras: int | None
-    first_subject: int
-
-    def samples(self, counts: np.ndarray, before: np.ndarray, first: int, last: int) -> _Samples:
-        """Give the samples of each person the sessions `first` to `last` and the cameras, in turn.
-
-        `counts` (people,) are the numbers of samples, `before` (people,) the numbers of samples
-        that had a camera already.
-        """
-        total = int(counts.sum(dtype=np.float64))
-        require_memory(_TEMPLATE_BYTES * total, f"{total:,} templates", _FEWER)
-        person = np.repeat(np.arange(len(counts)), counts)
-        index = np.arange(len(person)) - (np.cumsum(counts) - counts)[person]
-        first = min(first, last)
-        span = last - first + 1
-        meta = {}
-        if self.sessions is not None:
-            meta["session"] = first + index % span
-        if self.cameras is not None:
-            meta["camera"] = 1 + (before[person] + index // span) % self.cameras
-        return _Samples(person, meta, person + self.first_subject)
-
-
-def _design(
-    n_subjects: int,
-    n_templates: Counts,
-    layout: Layout,
-    probes: Counts | None,
-    unenrolled: int | float,
-    sessions: int | None,
-    cameras: int | None,
-    first_subject: int,
-    random_state: RandomState,
-) -> _Design:
-    seed = seed_sequence(random_state)
-    subjects = require_integer("n_subjects", n_subjects, low=1)
-    require_integer("first_subject", first_subject, low=1, high=2**52)
-    require_choice("layout", layout, PopulationLayout)
-    for name, value in (("sessions", sessions), ("cameras", cameras)):
-        if value is not None:
-            require_integer(name, value, low=1, high=2**31)
-    unenrolled_number = _unenrolled(unenrolled, subjects)
-    people = subjects + unenrolled_number
-    # Each person has three numbers of 8 bytes at least: of templates, a label and a row.
-    require_memory(24 * people, f"{people:,} subjects", _FEWER)
-    stream = Stream(seed, _TEMPLATE_COUNTS)
-    templates = _counts("n_templates", n_templates, subjects, 1, stream)
-    numbering = _Numbering(sessions, cameras, first_subject)
-    none = np.zeros(people, dtype=np.int64)
-    last = sessions or 1
-    if layout == SQUARE:
-        if probes is not None:
-            raise DataError(
-                f"`probes` is {received(probes)}; in layout 'all-against-all' every "
-                f'template is a probe. Expected `layout="{OBLONG}"` with it'
-            )
-        if unenrolled_number:
-            raise DataError(
-                f"unenrolled is {received(unenrolled)}; in layout 'all-against-all' everyone is "
-                "enrolled. Expected 0, or layout='probe-against-gallery'"
-            )
-        gallery = numbering.samples(templates, none, 1, last)
-        return _Design(people, gallery, None, sessions, cameras, seed)
-    stream = Stream(seed, _PROBE_COUNTS)
-    counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
-    if not counts.any():
-        raise DataError("`probes` is 0 for everyone; expected at least one probe")
-    before = np.append(templates, np.zeros(unenrolled_number, dtype=np.int64))
-    gallery = numbering.samples(templates, none, 1, 1)
-    probe_samples = numbering.samples(counts, before, 2, last)
-    return _Design(people, gallery, probe_samples, sessions, cameras, seed)
-
-
-def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.ndarray:
-    """Return the count of each person, int64 (people,), at least `low`."""
-    expected = (
-        f"expected an integer >= {low}, a range (low, high) of them, or a list of {people} counts"
-    )
-    array = require_array(name, value)
-    if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
-        raise DataError(f"{name} is {received(value)}; {expected}")
-    fewest_templates = int(array.max()) * (people if array.ndim == 0 else 1)
-    require_memory(_TEMPLATE_BYTES * fewest_templates, f"{fewest_templates:,} templates", _FEWER)
-    if array.ndim == 0:
-        return np.full(people, array, dtype=np.int64)
-    if isinstance(value, tuple) and len(value) == 2:
-        if value[0] > value[1]:
-            raise DataError(f"{name} is {received(value)}, a range that runs backwards; {expected}")
-        return stream.integers(int(value[0]), int(value[1]), people)
-    if len(array) != people:
-        raise DataError(f"{name} has {len(array)} counts; {expected}")
-    return array.astype(np.int64)
-
-
-def _unenrolled(value: Any, subjects: int) -> int:
-    if isinstance(value, float | np.floating) and 0.0 < value < 1.0:
-        return max(1, round(float(value) * subjects))
-    try:
-        return require_integer(
-            "unenrolled", 0 if isinstance(value, float) and value == 0.0 else value, low=0
-        )
-    except DataError:
-        raise DataError(
-            f"`unenrolled` is {received(value)}; expected an integer >= 0, or a fraction of the "
-            "subjects in (0, 1)"
-        ) from None
+    for low in range(0, len(side), step):
+        rows = slice(low, low + step)
+        person = side.person[rows]
+        block = within[person, None] * noise.normals(len(person), dimensions)
+        # The last digits depend on the order of these additions.
+        block += means.centres[person]
+        block += means.session_offsets[person, session[rows]]
+        block += means.camera_offsets[camera[rows]]
+        embeddings[rows] = block
+    return embeddings
 
 
 def _sd_within_people(value: Any, people: int) -> np.ndarray:
@@ -624,3 +449,44 @@ def _sd_within_people(value: Any, people: int) -> np.ndarray:
             f"`within` has {len(array)} values; expected 1, or {people}, one per person"
         )
     return np.broadcast_to(array, (people,))
+
+
+def _gaussian_scores(
+    design: Design,
+    kind: PlainKind,
+    animals: dict[str, float],
+    d_prime: float = 2.0,
+    genuine_sd: float = 1.0,
+) -> Scores:
+    """Draw each score by itself; `animals` are `goat_sd`, `wolf_sd` and `lamb_sd` of `simulate`."""
+    require_number("d_prime", d_prime, low=0.0)
+    require_number("genuine_sd", genuine_sd, above=0.0)
+    goat, wolf, lamb = (
+        require_number(name, sd, low=0.0) * Stream(design.seed, key).normals(design.people)
+        for key, (name, sd) in enumerate(animals.items(), _OFFSETS)
+    )
+    shift = d_prime * float(np.sqrt((1.0 + genuine_sd * genuine_sd) / 2.0))
+    columns = design.gallery
+    rows = columns if design.probes is None else design.probes
+    gallery_side: dict[str, Any] = {"gallery_labels": columns.labels, "gallery_meta": columns.meta}
+    size = f"{len(rows):,} x {len(columns):,} scores"
+    require_memory(4 * len(rows) * len(columns), size, FEWER)
+    values = np.empty((len(rows), len(columns)), dtype=np.float32)
+    stream = Stream(design.seed, _SCORES)
+    step = max(1, _DRAWN_AT_ONCE // len(columns))
+    for low in range(0, len(rows), step):
+        person = rows.person[low : low + step, None]
+        distances = stream.normals(len(person), len(columns))
+        genuine = person == columns.person
+        distances[genuine] = distances[genuine] * genuine_sd - shift
+        distances += np.where(genuine, goat[person], -wolf[person] - lamb[columns.person])
+        # With the same seed, similarities are exactly the negative distances.
+        values[low : low + step] = distances if kind == "distance" else -distances
+    return Scores(
+        values,
+        rows.labels,
+        kind=kind,
+        probe_meta=rows.meta,
+        name="simulated",
+        **({} if design.probes is None else gallery_side),
+    )

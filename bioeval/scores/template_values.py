@@ -6,12 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import (
-    DataError,
-    counted,
-    nearest_name,
-    received,
-)
+from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.messages import Message
 from bioeval.scores.joining import in_order
 from bioeval.scores.labels import missing_values, one_dimensional

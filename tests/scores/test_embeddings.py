@@ -143,7 +143,7 @@ def test_squares_out_of_range_do_not_spoil_distances(scale, dtype):
 
 
 def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
-    monkeypatch.setattr(embeddings, "_VALUES_AT_ONCE", 12)
+    monkeypatch.setattr(embeddings, "VALUES_AT_ONCE", 12)
     probe_features, gallery_features = (
         features(7, dtype="int16"),
         features(6, seed=3, dtype="float32"),

@@ -324,9 +324,10 @@ def _pairs_of_embeddings(
     require_features(embeddings, subjects, f"{file.path}: {name}")
     if average := file.arguments.take("average", ()):
         columns = {"": subjects, **meta}
-        embeddings, templates, _ = average_embeddings(embeddings, columns, average, "probe")
-        subjects = templates.pop("")
-        meta = dict(templates)
+        averaged = average_embeddings(embeddings, columns, average, "probe")
+        embeddings = averaged.means
+        meta = averaged.columns
+        subjects = meta.pop("")
         names = as_names(meta[average[0]])
     listed = look_up_trials(file, subjects, meta, names)
     pairs = Scores.from_pairs(

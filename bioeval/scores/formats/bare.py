@@ -207,7 +207,7 @@ def _features_of(
             f'`average="{average[0]}"`: the pairs are of templates; expected "template" '
             "first, as in template,media"
         )
-    return average_embeddings(features, templates.columns, average, "template")[0]
+    return average_embeddings(features, templates.columns, average, "template").means
 
 
 class _ListedPairs(NamedTuple):
