@@ -223,8 +223,8 @@ class RankFacts(Reducer):
         mates = parts.mates
         probes = parts.scores.shape[0]
         self.mates = mates.counts
-        self.mates_tied = mates.tied
-        self.place = mates.place
+        self.mates_tied = mates.nearest_count
+        self.place = mates.nearest_column
         self.best = mates.fused(self.fusion or "best")
         if self.fusion is not None:  # a person is one candidate, if there is a claim of it
             self.mates = self.mates_tied = (~np.isnan(self.best)).astype(np.int64)

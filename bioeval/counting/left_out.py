@@ -146,7 +146,7 @@ def _count_block(
         block = block.by_person(fusion)
         groups = np.arange(len(starts))  # a column for each subject
     best = mates.fused(fusion or "best")
-    counts = _up_to_mates(block.values, position, groups, best, mates.place)
+    counts = _up_to_mates(block.values, position, groups, best, mates.nearest_column)
     return *_nearest_groups(block.values, groups), counts
 
 

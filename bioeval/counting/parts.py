@@ -205,7 +205,7 @@ class RowParts(Parts):
             except DataError:  # the count of all rows raises it, and names the right rows
                 return []
             groups = min(GROUPS, len(sampled))
-            blocks += [block.lines(k, groups) for k in range(groups)]
+            blocks += [block.every_nth_row(k, groups) for k in range(groups)]
             give_back(scores)
         return blocks
 
@@ -313,7 +313,7 @@ class RowParts(Parts):
             if read is None:
                 add(self._rows(low, high, room))
             else:
-                add(read.adjacent(low, high).impostors())
+                add(read.rows_between(low, high).impostors())
         idle.append((add, room))
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
-from bioeval.scores.columns import CodedSides
+from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.joining import without_names
 from bioeval.scores.masks import Mask
@@ -27,7 +27,23 @@ SIDES = ("probe", "gallery template")
 _CELLS_AT_ONCE = 1 << 20
 
 
-def aligned(first: Any, second: Any, systems: Sequence[str]) -> tuple[Any, Any, list[Message]]:
+class Aligned(NamedTuple):
+    """Two systems with the same templates or pairs in the same order."""
+
+    first: Any
+    second: Any
+    remarks: list[Message]
+
+
+class _Common(NamedTuple):
+    """Rows, columns or pairs that two systems have in common."""
+
+    chosen: np.ndarray | None  # int64, of the first system; None: all, in the order given
+    other_chosen: np.ndarray | None  # of the second system, in the order of the first
+    remarks: list[Message]
+
+
+def aligned(first: Any, second: Any, systems: Sequence[str]) -> Aligned:
     """Return the common part of two systems, in the order of the first, and remarks.
 
     Templates are joined by their names, and pairs also by their subjects, if no two pairs have the
@@ -41,38 +57,32 @@ def aligned(first: Any, second: Any, systems: Sequence[str]) -> tuple[Any, Any, 
     """
     if not (isinstance(first, Scores) and isinstance(second, Scores) and first.layout != "top-k"):
         require_same(first, second)
-        return first, second, []
+        return Aligned(first, second, [])
     if (first.layout == "pairs") != (second.layout == "pairs") or second.layout == "top-k":
         require_same(first, second)
-    align = _common_pairs if first.layout == "pairs" else _common_templates
-    first, second, notes = align(first, second, systems)
-    require_same(first, second)
-    first, second, lacking = _common_attempts(first, second, systems)
-    return first, second, notes + lacking
+    is_list = first.layout == "pairs"
+    common = (_common_pairs if is_list else _common_templates)(first, second, systems)
+    require_same(common.first, common.second)
+    common_attempts = _common_attempts_of_lists if is_list else _common_attempts_of_matrices
+    attempts = common_attempts(common.first, common.second, systems)
+    return attempts._replace(remarks=common.remarks + attempts.remarks)
 
 
 # ---------------------------------------------------------------- common templates, common pairs
 
 
-def _common_templates(
-    first: Scores, second: Scores, systems: Sequence[str]
-) -> tuple[Scores, Scores, list[Message]]:
-    notes: dict[Message, None] = {}
-    chosen: list[tuple[Any, Any]] = []
-    square = all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (first, second))
-    nouns = ("templates", "templates") if square else ("probes", "gallery templates")
-    for side, noun in enumerate(nouns):
-        names = _names_of(first, side)
-        other_names = _names_of(second, side)
-        if names is None or other_names is None:
-            chosen.append((None, None))
-            notes |= dict.fromkeys(without_names(names, other_names, systems))
-            continue
-        common, other_common, remarks = _common(names, other_names, noun, systems)
-        chosen.append((common, other_common))
-        notes |= dict.fromkeys(remarks)
-    (rows, other_rows), (columns, other_columns) = chosen
-    return _part(first, rows, columns), _part(second, other_rows, other_columns), [*notes]
+def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
+    is_one_set = all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (first, second))
+    nouns = ("templates", "templates") if is_one_set else ("probes", "gallery templates")
+    rows, columns = (
+        _common(_names_of(first, side), _names_of(second, side), noun, systems)
+        for side, noun in enumerate(nouns)
+    )
+    return Aligned(
+        _part(first, rows.chosen, columns.chosen),
+        _part(second, rows.other_chosen, columns.other_chosen),
+        [*dict.fromkeys(rows.remarks + columns.remarks)],
+    )
 
 
 def _names_of(scores: Scores, side: int) -> pd.Index | None:
@@ -82,33 +92,30 @@ def _names_of(scores: Scores, side: int) -> pd.Index | None:
     return as_names(meta["template"]) if names is None and "template" in meta else names
 
 
-def _common_pairs(
-    first: Scores, second: Scores, systems: Sequence[str]
-) -> tuple[Scores, Scores, list[Message]]:
-    templates = first.pairs.templates
-    other_templates = second.pairs.templates
-    unordered = first.pairs.unordered and second.pairs.unordered
-    if templates is None or other_templates is None:
-        if first.pair_names is not None and second.pair_names is not None:
-            rows, other_rows, notes = _common(first.pair_names, second.pair_names, "pairs", systems)
-            return _part(first, rows, None), _part(second, other_rows, None), notes
-        templates = first.pairs.sides
-        other_templates = second.pairs.sides
-        unordered = False
-        if (
-            templates is None
-            or other_templates is None
-            or not (_are_distinct(templates) and _are_distinct(other_templates))
-        ):
-            names = _names_of_pairs(first), _names_of_pairs(second)
-            return first, second, without_names(*names, systems)
-    keys, other_keys = _keys_of_pairs(templates, other_templates, unordered)
-    rows, other_rows, notes = _common(
-        keys, other_keys, "pairs", systems, (templates, other_templates)
-    )
-    first = _part(first, rows, None)
-    second = _part(second, other_rows, None)
-    return first, _in_order_of_sides(first, second) if unordered else second, notes
+def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
+    templates, other_templates = first.pairs.templates, second.pairs.templates
+    if templates is not None and other_templates is not None:
+        unordered = first.pairs.unordered and second.pairs.unordered
+        common = _common_keys(templates, other_templates, unordered, systems)
+        pairs = _parts(first, second, common)
+        if not unordered:
+            return pairs
+        return pairs._replace(second=_in_order_of_sides(pairs.first, pairs.second))
+    if first.pair_names is not None and second.pair_names is not None:
+        return _parts(first, second, _common(first.pair_names, second.pair_names, "pairs", systems))
+    subjects, other_subjects = first.pairs.sides, second.pairs.sides
+    if (
+        subjects is None
+        or other_subjects is None
+        or not (_are_distinct(subjects) and _are_distinct(other_subjects))
+    ):
+        names = _names_of_pairs(first), _names_of_pairs(second)
+        return Aligned(first, second, without_names(*names, systems))
+    return _parts(first, second, _common_keys(subjects, other_subjects, False, systems))
+
+
+def _parts(first: Scores, second: Scores, common: _Common) -> Aligned:
+    return Aligned(_part(first, common.chosen), _part(second, common.other_chosen), common.remarks)
 
 
 def _names_of_pairs(scores: Scores) -> pd.Index | None:
@@ -117,6 +124,22 @@ def _names_of_pairs(scores: Scores) -> pd.Index | None:
 
 def _are_distinct(sides: CodedSides) -> bool:
     return len(np.unique(np.column_stack([sides.a, sides.b]), axis=0)) == len(sides)
+
+
+def _common_keys(
+    sides: CodedSides, other_sides: CodedSides, unordered: bool, systems: Sequence[str]
+) -> _Common:
+    """Return the pairs of which both systems have the names of the two sides."""
+    keys, other_keys = _keys_of_pairs(sides, other_sides, unordered)
+    if keys.has_duplicates or other_keys.has_duplicates:
+        if np.array_equal(keys, other_keys):
+            return _Common(None, None, [])
+        raise DataError(
+            "pairs that are listed more than once cannot be aligned by names; leave out "
+            '`keep="repeated"`, or give attempts names of their own'
+        )
+    examples = [f"{x.values[x.a[0]]!r} with {x.values[x.b[0]]!r}" for x in (sides, other_sides)]
+    return _common(keys, other_keys, "pairs", systems, examples)
 
 
 def _keys_of_pairs(
@@ -141,50 +164,39 @@ def _keys_of_pairs(
 
 
 def _common(
-    names: pd.Index,
-    other_names: pd.Index,
+    names: pd.Index | None,
+    other_names: pd.Index | None,
     noun: str,
     systems: Sequence[str],
-    pairs: tuple[CodedSides, CodedSides] | None = None,
-) -> tuple[np.ndarray, np.ndarray, list[Message]]:
-    """Return the places of common names in both systems, and the remark on names left out.
+    examples: Sequence[str] = (),
+) -> _Common:
+    """Return the common names of both systems; all in the order given if a system has no names.
 
-    If names are keys of pairs, `pairs` has the pairs of both systems, for messages.
+    Messages show an example of the names of each system, by default its first name.
     """
-    if pairs is not None and (names.has_duplicates or other_names.has_duplicates):
-        if np.array_equal(names, other_names):
-            return np.arange(len(names)), np.arange(len(other_names)), []
-        raise DataError(
-            "pairs that are listed more than once cannot be aligned by names; leave out "
-            '`keep="repeated"`, or give attempts names of their own'
-        )
+    if names is None or other_names is None:
+        return _Common(None, None, without_names(names, other_names, systems))
     other_place = places(names, other_names)
     common = np.flatnonzero(other_place >= 0)
     if not len(common):
-        examples = [example(names), example(other_names)]
-        if pairs is not None:
-            examples = [f"{x.values[x.a[0]]!r} with {x.values[x.b[0]]!r}" for x in pairs]
+        first_example, other_example = examples or (example(names), example(other_names))
         raise DataError(
             f"the systems have different data: none of the {counted(len(names), noun)} of "
-            f"{systems[0]} is among those of {systems[1]}, such as {examples[0]} and "
-            f"{examples[1]}; expected the same names"
+            f"{systems[0]} is among those of {systems[1]}, such as {first_example} and "
+            f"{other_example}; expected the same names"
         )
-    left_out = {systems[0]: len(names) - len(common), systems[1]: len(other_names) - len(common)}
-    notes = []
-    if any(left_out.values()):
-        notes.append(Message("not-in-common", what=noun, left_out=left_out))
-    return common, other_place[common], notes
+    lacking = [len(names) - len(common), len(other_names) - len(common)]
+    notes = [_not_in_common(noun, systems, lacking)] if any(lacking) else []
+    return _Common(common, other_place[common], notes)
 
 
-def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None) -> Scores:
+def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None = None) -> Scores:
     """Return the scores of the chosen rows and columns; `scores` itself if all are chosen."""
-    chosen = [
+    probes, gallery = (
         None if index is None or np.array_equal(index, np.arange(size)) else index
         for index, size in zip((rows, columns), (scores.shape[0], scores.shape[-1]), strict=True)
-    ]
-    if chosen[0] is chosen[1] is None:
-        return scores
-    return scores.select(probes=chosen[0], gallery=chosen[1])
+    )
+    return scores.select(probes=probes, gallery=gallery)
 
 
 def _in_order_of_sides(reference: Scores, scores: Scores) -> Scores:
@@ -200,27 +212,27 @@ def _in_order_of_sides(reference: Scores, scores: Scores) -> Scores:
 
 
 # ---------------------------------------------------------------- common attempts
+#
+# Attempts that either system lacks are left out of both. Masks, exclusions and excluded failures
+# leave out attempts; a rejected failure is an attempt.
 
 
-def _common_attempts(
-    first: Scores, second: Scores, systems: Sequence[str]
-) -> tuple[Scores, Scores, list[Message]]:
-    """Leave out of both systems each attempt that either system lacks, and return remarks.
+def _common_attempts_of_lists(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
+    is_attempt = [_attempted_pairs(system) for system in (first, second)]
+    if np.array_equal(is_attempt[0], is_attempt[1]):
+        return Aligned(first, second, [])
+    common = np.flatnonzero(is_attempt[0] & is_attempt[1])
+    lacking = [int(np.count_nonzero(flags)) - len(common) for flags in is_attempt]
+    notes = [_not_in_common("comparisons", systems, lacking)]
+    return Aligned(first.select(common), second.select(common), notes)
 
-    Masks, exclusions and excluded failures leave out attempts; a rejected failure is an attempt.
-    """
-    if first.layout == "pairs":
-        is_attempt = [_attempted_pairs(system) for system in (first, second)]
-        if np.array_equal(is_attempt[0], is_attempt[1]):
-            return first, second, []
-        common = np.flatnonzero(is_attempt[0] & is_attempt[1])
-        lacking = [int(np.count_nonzero(flags)) - len(common) for flags in is_attempt]
-        return first.select(common), second.select(common), [_not_in_common(systems, lacking)]
+
+def _common_attempts_of_matrices(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
     if not any(map(_leaves_out, (first, second))):
-        return first, second, []
+        return Aligned(first, second, [])
     probe_count, gallery_count = first.shape
     masks = [np.empty((probe_count, gallery_count), dtype=np.uint8) for _ in range(2)]
-    lacking = [0, 0]
+    lacking = [0, 0]  # attempts of each system that the other lacks
     step = max(1, _CELLS_AT_ONCE // gallery_count)
     for low in range(0, probe_count, step):
         high = min(low + step, probe_count)
@@ -231,17 +243,17 @@ def _common_attempts(
             lacking[i] += int(np.count_nonzero(is_attempt[i] & ~is_common))
             mask[low:high] = np.where(is_common, _classes(scores, low, high), Mask.IGNORE)
     if not any(lacking):
-        return first, second, []
+        return Aligned(first, second, [])
     first, second = (
         system._with(_source=system.cells.masked(mask)) if lacks else system
         for system, mask, lacks in zip((first, second), masks, lacking, strict=True)
     )
-    return first, second, [_not_in_common(systems, lacking)]
+    return Aligned(first, second, [_not_in_common("comparisons", systems, lacking)])
 
 
-def _not_in_common(systems: Sequence[str], lacking: Sequence[int]) -> Message:
-    left_out = dict(zip(systems, lacking, strict=True))
-    return Message("not-in-common", what="comparisons", left_out=left_out)
+def _not_in_common(noun: str, systems: Sequence[str], lacking: Sequence[int]) -> Message:
+    """Return the message on rows of each system that the other lacks."""
+    return Message("not-in-common", what=noun, left_out=dict(zip(systems, lacking, strict=True)))
 
 
 def _attempted_pairs(scores: Scores) -> np.ndarray:
@@ -340,7 +352,7 @@ def differences(systems: Mapping[str, Scores]) -> dict[str, str]:
         if "top-k" in (reference.layout, scores.layout) or reference.layout != scores.layout:
             continue
         align = _common_pairs if scores.layout == "pairs" else _common_templates
-        notes = align(reference, scores, (first, name))[2]
+        notes = align(reference, scores, (first, name)).remarks
         texts = []
         for note in (note for note in notes if note.code == "not-in-common"):
             left_out = note.arguments["left_out"]

@@ -44,8 +44,12 @@ def is_few(cells: int) -> bool:
     return cells <= LISTED
 
 
-#: The probe, the gallery template and the distance of genuine attempts, each (g,).
-Genuine = tuple[np.ndarray, np.ndarray, np.ndarray]
+class Genuine(NamedTuple):
+    """Genuine attempts of a block; all arrays are (g,)."""
+
+    probe: np.ndarray
+    gallery: np.ndarray
+    distance: np.ndarray
 
 
 class Block(NamedTuple):
@@ -91,13 +95,13 @@ class Block(NamedTuple):
                 probe=self.gallery, gallery=self.probe, columns=self.rows, transposed=True
             )
 
-    def lines(self, first: int, step: int) -> Block:
+    def every_nth_row(self, first: int, step: int) -> Block:
         """Return every `step`-th row of the block, from row `first` on."""
         rows = slice(first, None, step)
         values = np.ascontiguousarray(self.values[rows])
         return self._replace(values=values, probe=self.probe[rows])
 
-    def adjacent(self, low: int, high: int) -> Block:
+    def rows_between(self, low: int, high: int) -> Block:
         """Return the rows ``low:high`` of the scores, from a block of whole rows."""
         assert self.mated is not None
         rows = slice(low - self.order, high - self.order)
@@ -114,7 +118,7 @@ class Block(NamedTuple):
         row, column = self.mated
         distance = self.values[row, column]
         is_attempt = ~np.isnan(distance)
-        return (
+        return Genuine(
             self.probe[row[is_attempt], 0],
             self.gallery[0, column[is_attempt]],
             distance[is_attempt],
@@ -235,7 +239,6 @@ class Mates:
 
     @property
     def counts(self) -> np.ndarray:
-        """The number of mates of each probe, int64 (probes,)."""
         return np.diff(self.first)
 
     def fused(self, fusion: str = "best") -> np.ndarray:
@@ -266,18 +269,18 @@ class Mates:
         return nearest
 
     @cached_property
-    def tied(self) -> np.ndarray:
+    def nearest_count(self) -> np.ndarray:
         """The number of each probe's mates at the distance of the nearest mate, int64 (probes,)."""
         is_nearest = self.distance == self._nearest[self.probe]
         return np.bincount(self.probe[is_nearest], minlength=self.probe_count)
 
     @cached_property
-    def place(self) -> np.ndarray:
+    def nearest_column(self) -> np.ndarray:
         """The first column of each probe's nearest mates, int64 (probes,).
 
         The largest int64 for probes without mates.
         """
-        place = np.full(self.probe_count, np.iinfo(np.int64).max)
+        column = np.full(self.probe_count, np.iinfo(np.int64).max)
         is_nearest = self.distance == self._nearest[self.probe]
-        np.minimum.at(place, self.probe[is_nearest], self.gallery[is_nearest])
-        return place
+        np.minimum.at(column, self.probe[is_nearest], self.gallery[is_nearest])
+        return column

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.kinds import Kind
-from bioeval.scores.arrays import read_block
+from bioeval.scores.arrays import RowSource, read_block, row_source
 from bioeval.scores.fingerprints import digest_of_values
 from bioeval.scores.masks import Mask
-from bioeval.scores.row_source import RowSource, row_source
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import EmbeddingSource
@@ -118,11 +117,9 @@ class Cells:
         return read_block(self.base, self.rows, low, high, composed(self.columns, order))
 
     def read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
-        """Return the mask of rows ``low:high``, with the columns in `order`."""
         return read_block(self.mask, self.rows, low, high, composed(self.columns, order))
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        """Return rows by a slice or indices, as an array does."""
         if isinstance(rows, slice) and rows.step in (None, 1):
             return self.read(*rows.indices(self.shape[0])[:2])
         index = composed(self.rows, np.arange(self.shape[0])[rows])
@@ -135,11 +132,9 @@ class Cells:
         return self.read(0, self.shape[0])
 
     def whole_mask(self) -> np.ndarray | None:
-        """Return the mask as an array, or None."""
         return None if self.mask is None else self.read_mask(0, self.shape[0])
 
     def read_cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return the values of the cells ``(rows, columns)``."""
         i = composed(self.rows, rows)
         j = composed(self.columns, columns)
         if self.in_memory:
@@ -180,7 +175,6 @@ class Cells:
     # ---------------------------------------------------------------- other cells
 
     def select(self, rows: np.ndarray | None, columns: np.ndarray | None) -> Cells:
-        """Return some rows and columns, without copying any value."""
         selected_rows = composed(self.rows, rows)
         return Cells(self.source, self.mask, selected_rows, composed(self.columns, columns))
 

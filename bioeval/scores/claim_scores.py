@@ -21,12 +21,11 @@ from bioeval.scores.fusion_rules import (
     order_of,
     parse_fusion,
 )
-from bioeval.scores.grouped_tries import GroupedTries, end_of_visits, joined_visits, unequal_tries
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import marking
 from bioeval.scores.provenance import left_out
 from bioeval.scores.requirements import require_all_scores, require_subjects
-from bioeval.scores.tries import Tries
+from bioeval.scores.tries import GroupedTries, Tries, end_of_visits, joined_visits, unequal_tries
 
 
 @leaves_out_attacks

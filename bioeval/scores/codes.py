@@ -98,7 +98,6 @@ class Codes:
 
     @cached_property
     def lookup(self) -> Mapping[Any, int]:
-        """The code of the label of each person."""
         return {plain(v): i for i, v in enumerate(python_objects(self.values[: self._people]))}
 
     def apart(self, ids: Sequence[Any], probe_ids: np.ndarray, gallery_ids: np.ndarray) -> Codes:
@@ -243,6 +242,13 @@ def present(codes: np.ndarray, number: int) -> np.ndarray:
     occurs = np.zeros(number, dtype=bool)
     occurs[codes] = True
     return occurs
+
+
+def places_of_ids(searched: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Return the place of each searched identity among `ids`, -1 if it is not there."""
+    place = np.full(1 + max(ids.max(initial=0), searched.max(initial=0)), -1, dtype=np.int64)
+    place[ids] = np.arange(len(ids))
+    return place[searched]
 
 
 def _comparable(left: np.ndarray, right: np.ndarray) -> bool:

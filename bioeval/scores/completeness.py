@@ -43,7 +43,6 @@ class Completeness:
     expected: np.ndarray
 
     def __post_init__(self) -> None:
-        """Count the probes whose candidates are incomplete."""
         partly = (self.compared > 0) & (self.compared < self.expected)
         self.incomplete = int(np.count_nonzero(partly))
 
@@ -76,7 +75,6 @@ class Completeness:
         return cls(gallery_count - left_out - missing, gallery_count - left_out)
 
     def of_probes(self, probes: np.ndarray) -> Completeness:
-        """Return the completeness of some probes, chosen by a boolean mask."""
         if self.nothing_missing:
             return self
         return Completeness(self.compared[probes], self.expected[probes])
@@ -107,7 +105,6 @@ class Completeness:
         }
 
     def messages(self) -> list[Message]:
-        """Return the message of incomplete lists of candidates, if there are any."""
         if not self.incomplete:
             return []
         attrs = self.attrs

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.kernels.disjoint_units import match_in_order, match_most
-from bioeval.scores.columns import PIECE
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.exclusions import NO_PERSON_TWICE
 
 if TYPE_CHECKING:
     from bioeval.scores.score_data import ScoreData
+
+# Pairs that are sorted together: few, so that temporary arrays stay small.
+_PAIRS_AT_ONCE = 1 << 17
 
 # Cells that are read together.
 _CELLS_AT_ONCE = 1 << 22
@@ -29,8 +31,11 @@ def disjoint_among(probe_person: np.ndarray, claimed_person: np.ndarray, people:
 def distinct_pairs(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> np.ndarray:
     """Return the pairs of two subjects among some pairs, each once in either order, (2, pairs)."""
     key = np.empty(0, dtype=np.int64)
-    for begin in range(0, len(probe_person), PIECE):
-        probe, claimed = probe_person[begin : begin + PIECE], claimed_person[begin : begin + PIECE]
+    for begin in range(0, len(probe_person), _PAIRS_AT_ONCE):
+        probe, claimed = (
+            probe_person[begin : begin + _PAIRS_AT_ONCE],
+            claimed_person[begin : begin + _PAIRS_AT_ONCE],
+        )
         low, high = np.minimum(probe, claimed), np.maximum(probe, claimed)
         key = np.concatenate([key, (low.astype(np.int64) * people + high)[low != high]])
         key.sort()  # several times faster than np.unique
@@ -50,27 +55,35 @@ def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
         return None
     codes, (probe_count, gallery_count) = scores.codes, scores.shape
     columns = np.flatnonzero(~codes.no_person[codes.gallery])
-    columns = columns[np.argsort(codes.gallery[columns], kind="stable")]
+    columns = columns[np.argsort(codes.gallery[columns], kind="stable")]  # subject by subject
     subject, starts = np.unique(codes.gallery[columns], return_index=True)
     number = len(codes.values)
-    complete = True
-    pairs = [np.empty((2, 0), dtype=np.int64)]
+    all_compared = True
+    pairs = [np.empty((2, 0), dtype=np.int64)]  # the distinct pairs, and the pairs of blocks
     step = max(1, _CELLS_AT_ONCE // max(gallery_count, 1))
     for low in range(0, probe_count if len(columns) else 0, step):
         high = min(low + step, probe_count)
-        absent = left_out_rows(scores, low, high)
-        absent = np.zeros((high - low, gallery_count), dtype=bool) if absent is None else absent
-        if failures:
-            absent = absent | scores.cells.missing(low, high, failures=True)
-        is_compared = np.logical_or.reduceat(~absent[:, columns], starts, axis=1)
+        is_cell = _are_compared(scores, low, high, failures)[:, columns]
+        is_compared = np.logical_or.reduceat(is_cell, starts, axis=1)  # (rows, subjects)
         probe = codes.probe[low:high]
         is_other_person = ~codes.no_person[probe][:, None] & (probe[:, None] != subject)
-        complete &= bool((is_compared | ~is_other_person).all())
-        row, place = np.nonzero(is_compared & is_other_person)
-        pairs.append(distinct_pairs(probe[row], subject[place], number))
-        if sum(x.shape[1] for x in pairs[1:]) > max(PIECE, pairs[0].shape[1]):
+        all_compared &= bool((is_compared | ~is_other_person).all())
+        row, group = np.nonzero(is_compared & is_other_person)
+        pairs.append(distinct_pairs(probe[row], subject[group], number))
+        if sum(x.shape[1] for x in pairs[1:]) > max(_PAIRS_AT_ONCE, pairs[0].shape[1]):
             pairs = [_joined(pairs, number)]
-    return None if complete else _joined(pairs, number)
+    return None if all_compared else _joined(pairs, number)
+
+
+def _are_compared(scores: ScoreData, low: int, high: int, failures: bool) -> np.ndarray:
+    """Return which cells of some rows neither rules nor, with `failures`, failures leave out."""
+    left_out = left_out_rows(scores, low, high)
+    is_compared = np.ones((high - low, scores.shape[1]), dtype=bool)
+    if left_out is not None:
+        is_compared = ~left_out
+    if failures:
+        is_compared &= ~scores.cells.missing(low, high, failures=True)
+    return is_compared
 
 
 def _joined(pairs: list[np.ndarray], people: int) -> np.ndarray:

@@ -71,7 +71,6 @@ class TemplateTiles:
 
     @classmethod
     def of_probes(cls, subjects: np.ndarray, largest: int) -> TemplateTiles:
-        """Lay out probes in the order of their subjects."""
         order = np.argsort(subjects, kind="stable")
         starts = np.append(np.arange(0, len(order), largest), len(order))
         return cls(order, starts, subjects[order], ())
@@ -80,11 +79,9 @@ class TemplateTiles:
         return len(self.starts) - 1
 
     def __getitem__(self, tile: int) -> slice:
-        """Return the places of a tile."""
         return slice(int(self.starts[tile]), int(self.starts[tile + 1]))
 
     def sizes(self) -> np.ndarray:
-        """Return the number of templates of each tile."""
         return np.diff(self.starts)
 
 

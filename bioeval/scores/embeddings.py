@@ -33,11 +33,11 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import DataError
 from bioeval.kernels.distance import finish_euclidean
+from bioeval.scores.arrays import RowSource
 from bioeval.scores.blas_threads import on_all_threads, same_in_any_tile
 from bioeval.scores.blocks import is_few
 from bioeval.scores.embedding_sides import VALUES_AT_ONCE, Side, scaled_sides
 from bioeval.scores.metrics import FloatType, Metric, known_metric
-from bioeval.scores.row_source import RowSource
 from bioeval.scores.side_distances import (
     NEAR,
     bhattacharyya_distances,
@@ -78,7 +78,6 @@ class EmbeddingSource:
     def __init__(
         self, probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
     ):
-        """Bring both sides into the form in which they are compared."""
         metric = known_metric(metric)
         require_choice("dtype", dtype, get_args(FloatType))
         if probe.shape[1] != gallery.shape[1]:
@@ -101,7 +100,6 @@ class EmbeddingSource:
 
     @property
     def features(self) -> int:
-        """The number of features of an embedding."""
         return self.embeddings[1].shape[1]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
@@ -198,7 +196,6 @@ class EmbeddingSource:
         return self.whole()
 
     def whole(self) -> np.ndarray:
-        """Return all rows as an array."""
         probe_count, gallery_count = self.shape
         if self.tile > 1:
             return self.read(0, probe_count)
@@ -306,7 +303,6 @@ class LazyMatrix:
         return is_first
 
     def matrix(self) -> np.ndarray:
-        """Return the matrix, which the first call makes."""
         with self._lock:
             if self._matrix is None:
                 self._matrix = self._source.whole()

@@ -37,7 +37,6 @@ class Enrolment(NamedTuple):
         return cls(enrol, int(number), name if order_of_dates else column, order_of_dates)
 
     def in_words(self, templates: str) -> str:
-        """Return the templates with which claims are compared."""
         first = "first template" if self.number == 1 else f"first {self.number} templates"
         return f"one of the {first}" if templates == "single" and self.number > 1 else first
 

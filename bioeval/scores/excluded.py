@@ -51,7 +51,6 @@ def leaving_out(scores: AnyScores, codes: Codes, rules: Sequence[ExclusionRule])
 
 
 def excludes_same(scores: ScoreData, column: str) -> bool:
-    """Whether mates with the same value of a column are left out."""
     return not {column, f"all:{column}"}.isdisjoint(scores.exclude)
 
 
@@ -72,7 +71,6 @@ def excluded_rows(
 
 
 def masked(scores: AnyScores, mask: Any) -> AnyScores:
-    """Return the same scores with a mask that is read by rows."""
     return scores._with(_source=scores.cells.masked(mask))
 
 

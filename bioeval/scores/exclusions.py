@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name, printable
-from bioeval.scores.codes import Codes, column_codes
+from bioeval.scores.codes import Codes, column_codes, places_of_ids
 from bioeval.scores.labels import is_written, plain
 
 #: The forms of an exclusion, as a regular expression and in words.
@@ -35,7 +35,6 @@ class Exclusion:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the exclusion that a text states."""
         parts = re.fullmatch(FORM, text)
         if parts is None:
             raise DataError(f"`exclude` is {text!r}; expected {FORM_IN_WORDS}")
@@ -116,20 +115,21 @@ class ExclusionRule:
 
     def number(self, subjects: Codes, probe_ids: np.ndarray, gallery_ids: np.ndarray) -> int:
         """Return the number of comparisons of different templates that are left out, by labels."""
-        person = np.zeros(len(probe_ids), np.int64), np.zeros(len(gallery_ids), np.int64)
+        probe_person = np.zeros(len(probe_ids), dtype=np.int64)
+        gallery_person = np.zeros(len(gallery_ids), dtype=np.int64)
         if not self.exclusion.of_all:
-            person = subjects.probe, subjects.gallery
-        sides = list(zip(person, (self.codes.probe, self.codes.gallery), strict=True))
-        place = np.full(1 + max(probe_ids.max(initial=0), gallery_ids.max(initial=0)), -1)
-        place[gallery_ids] = np.arange(len(gallery_ids))
-        own_column = place[probe_ids]
+            probe_person, gallery_person = subjects.probe, subjects.gallery
+        probe_code, gallery_code = self.codes.probe, self.codes.gallery
+        own_column = places_of_ids(probe_ids, gallery_ids)
         has_own = own_column >= 0
-        equals_itself = self.codes.probe[has_own] == self.codes.gallery[own_column[has_own]]
-        equal = _equal_pairs(*sides) - int(equals_itself.sum())
+        equals_itself = probe_code[has_own] == gallery_code[own_column[has_own]]
+        equal = _equal_pairs((probe_person, probe_code), (gallery_person, gallery_code))
+        equal -= int(equals_itself.sum())
         if not self.exclusion.differs:
             return equal
-        all_pairs = _equal_pairs(*((side, np.zeros_like(side)) for side in person))
-        return all_pairs - int(has_own.sum()) - equal
+        no_code = np.zeros_like(probe_code), np.zeros_like(gallery_code)
+        pairs = _equal_pairs((probe_person, no_code[0]), (gallery_person, no_code[1]))
+        return pairs - int(has_own.sum()) - equal
 
 
 #: The exclusion of pairs of two templates of no person, which are never compared.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.scores.codes import Codes
+from bioeval.scores.codes import Codes, places_of_ids
 
 
 class BlockLines(NamedTuple):
@@ -26,17 +26,22 @@ class BlockLines(NamedTuple):
 class GalleryOrder:
     """The order of the gallery templates in blocks of rows.
 
-    If `grouped`, the templates of a subject are side by side; otherwise templates are in the order
-    of the columns. A position is a place in this order, and a group is a subject: its number among
-    the subjects in the order of their first columns.
+    Templates have numbers in three spaces:
+
+    - column: of the scores
+    - grouped: the templates of a subject are side by side, subjects in the order of their first
+      columns; a group is a subject's number in this order
+    - position: of blocks, either grouped (the default) or the columns
+
+    The attributes are
 
     - `subjects` (int64 (groups,)): the subject code of each group
     - `starts` (int64 (groups + 1,)): group ``g`` has the templates ``starts[g]:starts[g + 1]`` of
       the grouped order
     - `columns` (int64 (1, n)): the column at each position
-    - `order` (int64 (n,) or None): the same; None if the columns are in order already
-    - `by_subject` (int64 (n,) or None): the columns in the grouped order; None if positions are
-      grouped
+    - `order` (int64 (n,) or None): the same; None if positions are columns
+    - `by_subject` (int64 (n,) or None): the position of each template of the grouped order; None if
+      both are the same
     - `probe_group`, `probe_position` (int64 (probes,)): the group of each probe's subject, and the
       position of the probe's own template; -1 if the gallery lacks it
     - `mate_start`, `mate_stop` (int64 (probes,)): the templates of the probe's subject in the
@@ -46,28 +51,24 @@ class GalleryOrder:
     def __init__(
         self, codes: Codes, probe_ids: np.ndarray, gallery_ids: np.ndarray, *, grouped: bool = True
     ):
-        subjects = codes.gallery
         # In the order of the first columns, names of subjects do not change even the last digit of
         # a sum.
-        first_column = np.full(len(codes.values), -1, dtype=np.int64)
-        first_column[subjects[::-1]] = np.arange(len(subjects))[::-1]
-        self.subjects = subjects[np.sort(first_column[first_column >= 0])]
-        self._group = np.full(len(first_column), -1, dtype=np.int64)
+        _, first_columns = np.unique(codes.gallery, return_index=True)
+        self.subjects = codes.gallery[np.sort(first_columns)]
+        self._group = np.full(len(codes.values), -1, dtype=np.int64)  # of each subject code
         self._group[self.subjects] = np.arange(len(self.subjects))
-        group = self._group[subjects]
-        columns = np.argsort(group, kind="stable")
-        is_in_order = bool((group[1:] >= group[:-1]).all())
-        self.order = None if is_in_order or not grouped else columns
-        self.by_subject = None if is_in_order or grouped else columns
-        self.columns = columns[None] if grouped else np.arange(len(columns))[None]
-        self.starts = np.concatenate([[0], np.cumsum(np.bincount(group))]).astype(np.int64)
+        group_of_column = self._group[codes.gallery]
+        grouped_columns = np.argsort(group_of_column, kind="stable")
+        is_in_order = bool((group_of_column[1:] >= group_of_column[:-1]).all())
+        self.order = None if is_in_order or not grouped else grouped_columns
+        self.by_subject = None if is_in_order or grouped else grouped_columns
+        self.columns = (grouped_columns if grouped else np.arange(len(grouped_columns)))[None]
+        self.starts = np.append(0, np.cumsum(np.bincount(group_of_column))).astype(np.int64)
         self.probe_group = self._group[codes.probe]
         self.mate_start = np.where(self.probe_group >= 0, self.starts[self.probe_group], 0)
         self.mate_stop = np.where(self.probe_group >= 0, self.starts[self.probe_group + 1], 0)
         ids = gallery_ids if self.order is None else gallery_ids[self.order]
-        position = np.full(max(ids.max(), probe_ids.max()) + 1, -1, dtype=np.int64)
-        position[ids] = np.arange(len(ids))
-        self.probe_position = position[probe_ids]
+        self.probe_position = places_of_ids(probe_ids, ids)
 
     def group_of(self, subject: np.ndarray) -> np.ndarray:
         """Return the group of each subject code, -1 if the subject is not enrolled."""
@@ -81,8 +82,8 @@ class GalleryOrder:
 
     def same_subject_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the cells of each probe's own subject: places in `rows`, and positions."""
-        row, place = cells_between(self.mate_start[rows], self.mate_stop[rows])
-        return row, place if self.by_subject is None else self.by_subject[place]
+        row, grouped = cells_between(self.mate_start[rows], self.mate_stop[rows])
+        return row, grouped if self.by_subject is None else self.by_subject[grouped]
 
 
 def cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -32,7 +32,6 @@ class NamePattern:
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
-        """The compiled form."""
         return re.compile(self.form, re.ASCII)
 
 

@@ -28,10 +28,11 @@ from bioeval.scores.names import (
     index_names,
     index_of,
     names_in_columns,
+    numbering_in_other_order,
+    other_order,
     places,
     row_names,
 )
-from bioeval.scores.numbering import numbering_in_other_order, other_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,9 @@ _NO_NAMES = {*CAMERA_COLUMNS, *LABEL_COLUMNS, "session", "group", "attack", "spe
 
 # In fewer rows, two columns may have the same texts by chance.
 _FEW_ROWS = 5
+
+# In place of the row of a name: no row has the name, or several rows have it.
+_NO_ROW, _SEVERAL_ROWS = -1, -2
 
 
 # ---------------------------------------------------------------- the join
@@ -69,24 +73,22 @@ def in_order(
         in another order, and the templates have no names.
     """
     own_names = row_names(values)
-    nouns: tuple[str, ...] = (f"the index of {noun}",)
+    sources: tuple[str, ...] = (f"the index of {noun}",)
     if isinstance(values, NamedColumn):
-        nouns, values = values.sources, values.values
+        sources, values = values.sources, values.values
     if not own_names:
-        if names is None or values is None or isinstance(values, str | bytes):
-            return InOrder(values)
-        return InOrder(values, None, (in_place(templates, noun),))
+        are_listed = values is not None and not isinstance(values, str | bytes)
+        by_place = names is not None and are_listed
+        return InOrder(values, None, (in_place(templates, noun),) if by_place else ())
     if names is None:
-        for index, name in zip(own_names, nouns, strict=False):
-            _refuse_other_order(index, name)
-        unique = [x for x in own_names if first_twice(x) is None]
-        return (
-            InOrder(values, unique[0], (in_place(noun, templates),)) if unique else InOrder(values)
-        )
+        for index, source in zip(own_names, sources, strict=False):
+            _refuse_other_order(index, source)
+        distinct = next((x for x in own_names if first_twice(x) is None), None)
+        return InOrder(values, distinct, () if distinct is None else (in_place(noun, templates),))
     if not any(_may_be_names_of(names, x) for x in own_names):
         return InOrder(values, None, (in_place(templates, noun),))
-    place = joined(own_names, names, noun)
-    return InOrder(values if place is None else rows_at(values, place), names)
+    row = joined(own_names, names, noun)
+    return InOrder(values if row is None else rows_at(values, row), names)
 
 
 def _may_be_names_of(names: pd.Index, own_names: pd.Index) -> bool:
@@ -121,32 +123,33 @@ def joined(own_names: Sequence[pd.Index], names: pd.Index, noun: str) -> np.ndar
 
     `own_names` are possible names of the rows, of which the first with a common name is used.
     """
-    place_by_index = [
-        places(names, x) if first_twice(x) is None else _where_once(names, x) for x in own_names
+    rows_by_index = [
+        places(names, x) if first_twice(x) is None else _rows_of_several(names, x)
+        for x in own_names
     ]
-    best = next((i for i, place in enumerate(place_by_index) if (place != -1).any()), 0)
-    place = place_by_index[best]
-    if (place == -2).any():
-        name = names[int(np.argmax(place == -2))]
+    best = next((i for i, row in enumerate(rows_by_index) if (row != _NO_ROW).any()), 0)
+    row = rows_by_index[best]
+    if (row == _SEVERAL_ROWS).any():
+        name = names[int(np.argmax(row == _SEVERAL_ROWS))]
         raise DataError(
             f"{noun} has the name {plain(name)!r} twice, and one value is needed for each "
             "template; give each row its own name, or values without names in the order of the "
             "templates"
         )
-    if (place == -1).any():
-        raise _missing(names, own_names[best], place == -1, noun)
-    is_whole = len(place) == len(own_names[best])
-    return None if is_whole and np.array_equal(place, np.arange(len(place))) else place
+    if (row == _NO_ROW).any():
+        raise _missing(names, own_names[best], row == _NO_ROW, noun)
+    is_whole = len(row) == len(own_names[best])
+    return None if is_whole and np.array_equal(row, np.arange(len(row))) else row
 
 
-def _where_once(searched: pd.Index, names: pd.Index) -> np.ndarray:
-    """Return :func:`places` among names of which some stand twice; their place is -2."""
+def _rows_of_several(searched: pd.Index, names: pd.Index) -> np.ndarray:
+    """Return :func:`places` among names of which several rows may have one."""
     searched, names = as_texts(searched), as_texts(names)
-    several = names.duplicated(keep=False)
-    once = np.flatnonzero(~several)
-    place = np.append(once, -1)[places(searched, names[once])]
-    place[searched.isin(names[several]) & searched.notna()] = -2
-    return place
+    is_of_several = names.duplicated(keep=False)
+    row_of_one = np.flatnonzero(~is_of_several)
+    row = np.append(row_of_one, _NO_ROW)[places(searched, names[row_of_one])]
+    row[searched.isin(names[is_of_several]) & searched.notna()] = _SEVERAL_ROWS
+    return row
 
 
 def _missing(names: pd.Index, own_names: pd.Index, is_missing: np.ndarray, noun: str) -> DataError:
@@ -160,9 +163,10 @@ def _missing(names: pd.Index, own_names: pd.Index, is_missing: np.ndarray, noun:
     )
 
 
-def rows_at(values: Any, place: np.ndarray) -> Any:
-    """Return some rows of an array, a list, or a table."""
-    return values.iloc[place] if hasattr(values, "iloc") else values[place]
+def rows_at(values: Any, rows: np.ndarray, axis: int = 0) -> Any:
+    """Return some rows of an array, a list, or a table; or columns, along axis 1."""
+    index = rows if axis == 0 else (slice(None), rows)
+    return values.iloc[index] if hasattr(values, "iloc") else values[index]
 
 
 def table_in_order(
@@ -174,21 +178,14 @@ def table_in_order(
     remarks: list[Message] = []
     for axis, names in enumerate(sides):
         own_names = index_names(table, axis)
-        if own_names is None or names is None:
-            if own_names is not None:
-                _refuse_other_order(own_names, f"the index of {noun}")
-            if (own_names is None) != (names is None):
-                remarks.append(
-                    in_place(*((templates, noun) if own_names is None else (noun, templates)))
-                )
-            continue
-        place = joined((own_names,), names, noun)
-        if place is not None:
-            table = (
-                table.iloc[(slice(None),) * axis + (place,)]
-                if hasattr(table, "iloc")
-                else table[(slice(None),) * axis + (place,)]
-            )
+        if own_names is not None and names is not None:
+            rows = joined((own_names,), names, noun)
+            table = table if rows is None else rows_at(table, rows, axis)
+        elif own_names is not None:
+            _refuse_other_order(own_names, f"the index of {noun}")
+            remarks.append(in_place(noun, templates))
+        elif names is not None:
+            remarks.append(in_place(templates, noun))
     return InOrder(table, None, tuple(dict.fromkeys(remarks)))
 
 
@@ -216,26 +213,21 @@ class RowOrder:
         self.names = index_names(values, axis) if names is None else names
         self.templates = templates
         self.remarks = dict[Message, None]()
-        self._counts = names is None and index_of(values, axis) is not None
+        self._may_count = names is None and index_of(values, axis) is not None
 
     def bring(self, values: Any, noun: str, *, may_be_plain: bool = False) -> Any:
         """Return values in this order; if they `may_be_plain`, values without names as they are."""
-        if self.names is None and self._counts and _renumbers(values):
+        if self.names is None and self._may_count and _renumbers(values):
             self.names = as_names(range(len(values)))
         if may_be_plain and not row_names(values):
             return values
-        in_this_order = in_order(values, self.names, noun, self.templates)
-        if (
-            self.names is None
-            and in_this_order.names is not None
-            and first_twice(in_this_order.names) is None
-        ):
-            self.names = in_this_order.names
-        self.remarks |= dict.fromkeys(in_this_order.remarks)
-        return in_this_order.values
+        brought = in_order(values, self.names, noun, self.templates)
+        if self.names is None:
+            self.names = brought.names
+        self.remarks |= dict.fromkeys(brought.remarks)
+        return brought.values
 
     def take_names(self, names: pd.Index | None) -> None:
-        """Take names of the rows, by which the inputs that follow are joined."""
         self.names = names
 
     def bring_each(self, columns: Any, noun: str) -> Any:
@@ -273,7 +265,7 @@ class GivenSide:
         columns = None if self.meta is None else columns_of(self.meta)
         has_names = order.names is not None
         if not has_names and columns is not None and index_of(self.meta) is None:
-            order.take_names(_names_in(columns, names))
+            order.take_names(_stated_names(columns, names))
         # With names in a plain column, all plain columns share one order.
         may_be_plain = order.names is not None and not order.is_indexed
         self.labels = order.bring(self.labels, f"`{labels_argument}`", may_be_plain=may_be_plain)
@@ -285,7 +277,7 @@ class GivenSide:
             columns = self._in_order_of_names(columns, names)
         self.meta = order.bring_each(columns, meta_argument)
         if order.names is None:
-            order.take_names(_names_in(self.meta, names))
+            order.take_names(_stated_names(self.meta, names))
         if names is not None:
             refuse_other_orders(self.meta, order.names)
 
@@ -295,38 +287,43 @@ class GivenSide:
         Nothing happens if the columns have the names of the rows in the same order, or none of
         these names.
         """
-        rows, columns = probe.order.names, self.order.names
-        if rows is None or columns is None or first_twice(rows) is not None:
+        names_of_rows, names_of_columns = probe.order.names, self.order.names
+        if (
+            names_of_rows is None
+            or names_of_columns is None
+            or first_twice(names_of_rows) is not None
+        ):
             return
-        place = places(columns, rows)
-        if np.array_equal(place, np.arange(len(rows))):
+        row_of_column = places(names_of_columns, names_of_rows)
+        row_count = len(names_of_rows)
+        if np.array_equal(row_of_column, np.arange(row_count)):
             return
-        if len(place) == len(rows) and (place < 0).all():
+        if len(row_of_column) == row_count and (row_of_column < 0).all():
             self.order = RowOrder(None)  # a square table whose columns are called otherwise
             return
-        if (place < 0).any():
-            name = columns[int(np.argmin(place))]
+        if (row_of_column < 0).any():
+            name = names_of_columns[int(np.argmin(row_of_column))]
             raise DataError(
                 f"`gallery_labels` is missing: the table has the column {name!r}, which is the "
                 "name of no row, so that its rows and columns are not the same templates"
             )
         probe.join(names)
-        self.labels = as_subjects(probe.labels, "`labels`", len(rows))[place]
-        metadata = as_meta(probe.meta, len(rows), "probe_meta")
-        self.meta = {name: column[place] for name, column in metadata.items()}
+        self.labels = as_subjects(probe.labels, "`labels`", row_count)[row_of_column]
+        metadata = as_meta(probe.meta, row_count, "probe_meta")
+        self.meta = {name: column[row_of_column] for name, column in metadata.items()}
 
     def _in_order_of_names(self, columns: Mapping[str, Any], names: Any) -> Mapping[str, Any]:
+        """Return columns, of which those without an index are joined by a column of names."""
+        if self.order.names is None or names is None:
+            return columns
         plain_columns = {x: y for x, y in columns.items() if not row_names(y)}
-        own_names = [] if names is None else [*names_in_columns(plain_columns).values()]
-        if self.order.names is None or not any(
-            _may_be_names_of(self.order.names, x) for x in own_names
-        ):
+        own_names = [*names_in_columns(plain_columns).values()]
+        if not any(_may_be_names_of(self.order.names, x) for x in own_names):
             return columns
-        place = joined(own_names, self.order.names, f"`{self.called[1]}`")
-        if place is None:
+        rows = joined(own_names, self.order.names, f"`{self.called[1]}`")
+        if rows is None:
             return columns
-        is_plain = {name: not row_names(column) for name, column in columns.items()}
-        return {x: np.asarray(y)[place] if is_plain[x] else y for x, y in columns.items()}
+        return {**columns, **{x: np.asarray(y)[rows] for x, y in plain_columns.items()}}
 
 
 def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> None:
@@ -363,7 +360,7 @@ def _distinct_texts(name: str, values: Any) -> list[str]:
     return listed if are_texts and len({*listed}) == len(listed) else []
 
 
-def _names_in(columns: Mapping[str, Any], names: Any) -> pd.Index | None:
+def _stated_names(columns: Mapping[str, Any], names: Any) -> pd.Index | None:
     """Return the names of templates that a column states; None without such a column.
 
     `names` is the column, ``"auto"`` for a column of known name, or None for no column.
@@ -415,17 +412,10 @@ def refuse_unknown_names(
     In such columns each text stands once, the texts are no `labels`, and one side has all texts of
     the other.
     """
-    texts = [
-        {
-            x: texts_of_column
-            for x, y in meta.items()
-            if (texts_of_column := _distinct_texts(x, y))
-            and not are_subjects(as_names(y), subjects)
-        }
-        for meta, subjects in zip((probe, gallery), labels, strict=True)
-    ]
-    for column, probe_texts in texts[0].items():
-        for other_column, gallery_texts in texts[1].items():
+    texts = _texts_but_subjects(probe, labels[0])
+    other_texts = _texts_but_subjects(gallery, labels[1])
+    for column, probe_texts in texts.items():
+        for other_column, gallery_texts in other_texts.items():
             smaller, larger = sorted(({*probe_texts}, {*gallery_texts}), key=len)
             if smaller <= larger:
                 raise DataError(
@@ -434,3 +424,9 @@ def refuse_unknown_names(
                     "templates? Say "
                     f'`names="{column}"` if they do, or `names=None` if they do not'
                 )
+
+
+def _texts_but_subjects(meta: Mapping[str, np.ndarray], labels: Any) -> dict[str, list[str]]:
+    """Return the columns of texts that may name templates, without columns of the labels."""
+    texts = {x: _distinct_texts(x, y) for x, y in meta.items()}
+    return {x: y for x, y in texts.items() if y and not are_subjects(as_names(meta[x]), labels)}

@@ -111,6 +111,5 @@ def area_under_curve(genuine: np.ndarray, impostor: np.ndarray) -> float:
 
 
 def kind_notes(scores: Scores) -> list[Message]:
-    """Return the message that the kind or the labels of scores are doubtful, if they are."""
     message = KindVerdict.from_scores(scores).message
     return [] if message is None else [message]

@@ -357,7 +357,6 @@ def is_written(value: Any, text: str) -> bool:
 
 
 def as_objects(values: list) -> np.ndarray:
-    """Return values as a one-dimensional array of objects."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array

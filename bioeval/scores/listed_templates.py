@@ -6,10 +6,9 @@ template with itself is not an attempt, as in a matrix.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from bioeval.base.arguments import require_choice, require_flag, require_list
 from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
-from bioeval.scores.columns import CodedSides
+from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.labels import as_objects
 from bioeval.scores.orders import natural_places
 
@@ -61,7 +60,6 @@ class ListRules:
 
     @classmethod
     def parse(cls, keep: Kept | Sequence[Kept] | None, unordered: bool | None) -> ListRules:
-        """Return the rules of the arguments `keep` and `unordered`, checked."""
         unordered = require_flag("unordered", unordered)
         words = () if keep is None else keep
         keep_words = (words,) if isinstance(words, str) else tuple(require_list("keep", words))
@@ -76,43 +74,55 @@ class ListRules:
         return cls(keep_words, unordered)
 
 
+class _SameTemplates(NamedTuple):
+    """Lines with the same templates: the rows of a first and of a later line, int64 (k,)."""
+
+    first: np.ndarray
+    later: np.ndarray
+
+    @classmethod
+    def with_equal_keys(cls, keys: np.ndarray) -> Self:
+        """Return each row whose key occurs before, and the first row with the same key."""
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        is_first = np.append(True, keys[1:] != keys[:-1])
+        first = order[is_first][np.cumsum(is_first) - 1]
+        return cls(first[~is_first], order[~is_first])
+
+    def where(self, is_chosen: np.ndarray) -> Self:
+        return type(self)(self.first[is_chosen], self.later[is_chosen])
+
+
+class _PairCounts(NamedTuple):
+    """The pairs of a list, whatever the order of their names."""
+
+    distinct: int
+    in_both_orders: int  # pairs that are listed in both orders
+    any_repeated: bool = False  # whether any pair is listed again, in the same order
+    any_contradictory: bool = False  # whether any pair is both genuine and impostor
+
+
+class _LeftOut(NamedTuple):
+    """Lines that are left out, since another line has the same templates."""
+
+    rows: np.ndarray  # int64 (k,)
+    different: _SameTemplates  # lines whose scores differ, which are refused
+    rounded: int = 0  # number of lines whose scores differ by rounding
+
+
+_NOTHING = np.zeros(0, dtype=np.int64)
+_NO_LINES = _LeftOut(_NOTHING, _SameTemplates(_NOTHING, _NOTHING))
+
+
+@dataclass(frozen=True, eq=False)
 class ListedTemplates:
-    """The pairs of a list whose templates have names, and the faults among these pairs.
+    """The pairs of a list whose templates have names."""
 
-    - `values`, `genuine`: (p,)
-    - `where` (callable): names the places of some pairs, for messages
-    - `is_kept` (bool (p,)): which pairs are attempts
-    - `distinct`, `in_both_orders` (int): numbers of pairs, and of pairs that are listed in both
-      orders, whatever the order of their names
-    - `repeated`, `merged`, `self_comparisons` (int): numbers of lines that list a pair again, that
-      list a pair in the other order as the same attempt, and that compare a template with itself
-    - `rounded` (int): number of merged lines whose scores differ by rounding
-    - `contradictory`, `different` (lists of int64 (2, k)): a first and a later row of pairs of two
-      classes, and of pairs of two scores, which are refused
-    """
-
-    def __init__(
-        self,
-        names: CodedSides,
-        values: np.ndarray,
-        genuine: np.ndarray,
-        rules: ListRules,
-        where: Where,
-    ):
-        self.names = names
-        self.values = values
-        self.genuine = genuine
-        self.rules = rules
-        self.where = where
-        self.is_kept = np.ones(len(names), dtype=bool)
-        self.distinct = 0
-        self.in_both_orders = 0
-        self.repeated = 0
-        self.merged = 0
-        self.rounded = 0
-        self.self_comparisons = 0
-        self.contradictory: list[np.ndarray] = []
-        self.different: list[np.ndarray] = []
+    names: CodedSides
+    values: np.ndarray  # (p,)
+    genuine: np.ndarray  # bool (p,)
+    rules: ListRules
+    where: Where
 
     def attempts(self) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the pairs left out.
@@ -122,44 +132,76 @@ class ListedTemplates:
         DataError
             If a pair is both genuine and impostor, or has several scores.
         """
-        if not self._count_in_table():
-            self._count_by_sorting()
-        self._refuse()
-        notes = []
-        if self.repeated:
-            option = '; `keep="repeated"` counts each line'
-            notes.append(Message("repeated-pairs", pairs=self.repeated, how="", option=option))
+        counts = self._count_in_table() or self._count_by_sorting()
+        is_kept = np.ones(len(self.names), dtype=bool)
+        repeated = merged = _NO_LINES
+        leaves_out = counts.any_repeated and "repeated" not in self.rules.keep
+        merges = self.rules.unordered and counts.in_both_orders > 0
+        if counts.any_contradictory or leaves_out or merges:
+            keys = self._keys()
+            same_templates = _SameTemplates.with_equal_keys(keys >> 2)
+            self._refuse_two_classes(same_templates)
+            if leaves_out:
+                repeated = self._repeated(_SameTemplates.with_equal_keys(keys >> 1))
+                is_kept[repeated.rows] = False
+            if merges:
+                merged = self._merged(same_templates.where(is_kept[same_templates.later]))
+                is_kept[merged.rows] = False
+            self._refuse_two_scores(repeated.different, merged.different)
+        itself = self._self_comparisons(is_kept)
         keeps_self = "self" in self.rules.keep
-        same_template = self._leave_out_self_comparisons(keeps_self)
-        if self.self_comparisons and not keeps_self:
-            about = {"comparisons": self.self_comparisons, "option": '`keep="self"`'}
-            notes.append(Message("self-comparisons-left-out", **about))
-        if not self.is_kept.any():
+        is_kept[itself] = keeps_self
+        if not is_kept.any():
             raise DataError(
                 "every pair compares a template with itself, and this is not an attempt; give "
                 '`keep="self"` to count them'
             )
-        notes += self._notes_on_orders(self.distinct - same_template)
-        return (None if self.is_kept.all() else self.is_kept), notes
+        notes = []
+        if len(repeated.rows):
+            about = {"pairs": len(repeated.rows), "how": ""}
+            notes.append(
+                Message("repeated-pairs", **about, option='; `keep="repeated"` counts each line')
+            )
+        if len(itself) and not keeps_self:
+            option = '`keep="self"`'
+            notes.append(
+                Message("self-comparisons-left-out", comparisons=len(itself), option=option)
+            )
+        pairs = counts.distinct - len(np.unique(self.names.a[itself]))
+        notes += self._notes_on_orders(pairs, counts.in_both_orders, merged)
+        return (None if is_kept.all() else is_kept), notes
 
-    def _count_in_table(self) -> bool:
+    def _count_in_table(self) -> _PairCounts | None:
         """Count the pairs in a table of all templates, which is several times faster than sorting.
 
-        Return False if the table would be too large, or if lines are to be left out or refused.
+        None if the table would be too large, or if lines are to be left out or refused.
         """
         size = len(self.names.values)
         if size * size > _CELLS_PER_PAIR * len(self.names):
-            return False
+            return None
         table = np.zeros((size, size), dtype=np.uint8)
         table[self.names.a, self.names.b] = 1 + self.genuine
-        if np.count_nonzero(table) < len(self.names) or ((table | table.T) == 3).any():
-            return False
-        in_both_orders = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
-        if in_both_orders and self.rules.unordered:
-            return False
-        self.in_both_orders = int(in_both_orders) // 2
-        self.distinct = len(self.names) - self.in_both_orders
-        return True
+        is_repeated = np.count_nonzero(table) < len(self.names)
+        if is_repeated or ((table | table.T) == 3).any():  # 3 has the bits of both classes
+            return None
+        mirrored = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
+        if mirrored and self.rules.unordered:
+            return None
+        in_both_orders = int(mirrored) // 2
+        return _PairCounts(len(self.names) - in_both_orders, in_both_orders)
+
+    def _count_by_sorting(self) -> _PairCounts:
+        keys = np.sort(self._keys())
+        change = keys[1:] ^ keys[:-1]
+        has_same_names = change < 4
+        has_same_order = change < 2
+        has_other_class = has_same_names & (change & 1).astype(bool)
+        return _PairCounts(
+            distinct=len(keys) - int(has_same_names.sum()),
+            in_both_orders=int((has_same_names & ~has_same_order).sum()),
+            any_repeated=bool(has_same_order.any()),
+            any_contradictory=bool(has_other_class.any()),
+        )
 
     def _keys(self) -> np.ndarray:
         """Return keys of the pairs, int64 (p,).
@@ -178,61 +220,36 @@ class ListedTemplates:
             keys += term
         return keys
 
-    def _count_by_sorting(self) -> None:
-        keys = np.sort(self._keys())
-        change = keys[1:] ^ keys[:-1]
-        has_same_names = change < 4
-        has_same_order = change < 2
-        has_other_class = has_same_names & (change & 1).astype(bool)
-        self.distinct = len(keys) - int(has_same_names.sum())
-        self.in_both_orders = int((has_same_names & ~has_same_order).sum())
-        merges = self.rules.unordered and self.in_both_orders > 0
-        leaves_out = bool(has_same_order.any()) and "repeated" not in self.rules.keep
-        if not (has_other_class.any() or merges or leaves_out):
-            return
-        keys = self._keys()
-        later, first = _later_and_first(keys >> 2)
-        differs = self.genuine[later] != self.genuine[first]
-        self.contradictory.append(np.stack([first[differs], later[differs]]))
-        if leaves_out:
-            self._leave_out_repeated(*_later_and_first(keys >> 1))
-        if merges:
-            is_kept = self.is_kept[later]
-            self._leave_out_one_order(later[is_kept], first[is_kept])
-
-    def _leave_out_repeated(self, later: np.ndarray, first: np.ndarray) -> None:
-        first_score = self.values[first]
-        later_score = self.values[later]
+    def _repeated(self, lines: _SameTemplates) -> _LeftOut:
+        """Return the later lines of pairs that are listed again in the same order."""
+        first_score = self.values[lines.first]
+        later_score = self.values[lines.later]
         have_failed = np.isnan(first_score) & np.isnan(later_score)
-        is_different = (first_score != later_score) & ~have_failed
-        self.different.append(np.stack([first[is_different], later[is_different]]))
-        self.repeated = len(later)
-        self.is_kept[later] = False
+        return _LeftOut(lines.later, lines.where((first_score != later_score) & ~have_failed))
 
-    def _leave_out_one_order(self, later: np.ndarray, first: np.ndarray) -> None:
-        first_score = self.values[first].astype(np.float64)
-        later_score = self.values[later].astype(np.float64)
+    def _merged(self, lines: _SameTemplates) -> _LeftOut:
+        """Return the lines of pairs that are listed in the other order as the same attempt.
+
+        The line whose names are in natural order is kept, whatever the order of the two lines.
+        """
+        first_score = self.values[lines.first].astype(np.float64)
+        later_score = self.values[lines.later].astype(np.float64)
         with np.errstate(invalid="ignore"):
             gap = np.where(first_score == later_score, 0.0, np.abs(first_score - later_score))
         gap[np.isnan(first_score) & np.isnan(later_score)] = 0.0
         largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0.0)
         is_different = ~(gap <= _ROUNDING * float(largest))
-        self.different.append(np.stack([first[is_different], later[is_different]]))
-        self.merged = len(later)
-        self.rounded = int((gap[~is_different] > 0).sum())
-        # The line whose names are in natural order is kept, whatever the order of the two lines.
         place = natural_places(as_objects(list(self.names.values)))
-        is_descending = place[self.names.a[first]] > place[self.names.b[first]]
-        self.is_kept[np.where(is_descending, first, later)] = False
+        is_descending = place[self.names.a[lines.first]] > place[self.names.b[lines.first]]
+        return _LeftOut(
+            np.where(is_descending, lines.first, lines.later),
+            lines.where(is_different),
+            int((gap[~is_different] > 0).sum()),
+        )
 
-    def _leave_out_self_comparisons(self, keep: bool) -> int:
-        """Leave out comparisons of a template with itself, unless they are kept.
-
-        Return the number of templates that have such comparisons.
-        """
-        itself = np.flatnonzero((self.names.a == self.names.b) & self.is_kept)
-        self.self_comparisons = len(itself)
-        self.is_kept[itself] = keep
+    def _self_comparisons(self, is_kept: np.ndarray) -> np.ndarray:
+        """Return the kept rows that compare a template with itself; raise if any is impostor."""
+        itself = np.flatnonzero((self.names.a == self.names.b) & is_kept)
         impostors = itself[~self.genuine[itself]].tolist()
         if impostors:
             number = len(impostors)
@@ -242,16 +259,20 @@ class ListedTemplates:
                 f"({_first(number, self.where, impostors[:_EXAMPLES])}); correct the list, or give "
                 "each template its own name"
             )
-        return len(np.unique(self.names.a[itself]))
+        return itself
 
-    def _refuse(self) -> None:
-        number, examples = self._describe_refused(self.contradictory)
+    def _refuse_two_classes(self, lines: _SameTemplates) -> None:
+        differing = lines.where(self.genuine[lines.later] != self.genuine[lines.first])
+        number, examples = self._describe_refused(differing)
         if number:
             raise DataError(
                 f"{_number(number, 'pairs')} both genuine and impostor: {examples}; give each "
                 "pair of templates one class"
             )
-        number, examples = self._describe_refused(self.different, scores=True)
+
+    def _refuse_two_scores(self, *lines: _SameTemplates) -> None:
+        differing = _SameTemplates(*map(np.concatenate, zip(*lines, strict=True)))
+        number, examples = self._describe_refused(differing, scores=True)
         if number:
             advice = 'give `keep="repeated"` if these are separate attempts'
             if self.rules.unordered:
@@ -262,54 +283,42 @@ class ListedTemplates:
                 "subjects, call their columns subject_a and subject_b in a first line"
             )
 
-    def _describe_refused(self, rows: list[np.ndarray], scores: bool = False) -> tuple[int, str]:
-        if not rows:
-            return 0, ""
-        first, later = np.concatenate(rows, axis=1)
-        pairs, place = np.unique(first, return_index=True)
+    def _describe_refused(self, lines: _SameTemplates, scores: bool = False) -> tuple[int, str]:
+        """Return the number of pairs of templates, and the first of them in words."""
+        first_rows, line = np.unique(lines.first, return_index=True)
+        later_rows = lines.later[line]
         examples = []
-        for row, later_row in zip(pairs[:_EXAMPLES], later[place[:_EXAMPLES]], strict=True):
-            first_name, second_name = (
+        for row, later_row in zip(first_rows[:_EXAMPLES], later_rows[:_EXAMPLES], strict=True):
+            name, other_name = (
                 self.names.values[side[row]] for side in (self.names.a, self.names.b)
             )
             text = self.where([int(row), int(later_row)])
             if scores:
                 text += f": {float(self.values[row])!r} and {float(self.values[later_row])!r}"
-            examples.append(f"{first_name!r} and {second_name!r} ({text})")
-        ending = " and others" if len(pairs) > len(examples) else ""
-        return len(pairs), f"{', '.join(examples)}{ending}"
+            examples.append(f"{name!r} and {other_name!r} ({text})")
+        ending = " and others" if len(first_rows) > len(examples) else ""
+        return len(first_rows), f"{', '.join(examples)}{ending}"
 
-    def _notes_on_orders(self, pairs: int) -> list[Message]:
+    def _notes_on_orders(self, pairs: int, in_both_orders: int, merged: _LeftOut) -> list[Message]:
         """Return the note on merged pairs, or on pairs that are listed in one order alone.
 
         The latter is given if nearly all pairs are listed in both orders; in a list that was drawn
         by chance, some pairs are.
         """
-        if self.rules.unordered and not self.merged:
+        if self.rules.unordered and not len(merged.rows):
             return []
         if self.rules.unordered:
             order_in_words = " in the other order"
-            if self.rounded:
-                order_in_words += f" ({self.rounded:,} with a score that differs by rounding)"
-            return [Message("repeated-pairs", pairs=self.merged, how=order_in_words, option="")]
-        if not MOSTLY * pairs <= self.in_both_orders < pairs:
+            if merged.rounded:
+                order_in_words += f" ({merged.rounded:,} with a score that differs by rounding)"
+            about = {"pairs": len(merged.rows), "how": order_in_words}
+            return [Message("repeated-pairs", **about, option="")]
+        if not MOSTLY * pairs <= in_both_orders < pairs:
             return []
+        numbers = {"one_order": pairs - in_both_orders, "pairs": pairs}
         consequence = ", the others in both, as two attempts each"
-        about = {
-            "one_order": pairs - self.in_both_orders,
-            "pairs": pairs,
-            "consequence": consequence,
-        }
-        return [Message("pairs-in-one-order", **about, option="`unordered=True`")]
-
-
-def _later_and_first(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each row whose key occurs before, and the first row with the same key."""
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    is_first = np.append(True, keys[1:] != keys[:-1])
-    first = order[is_first][np.cumsum(is_first) - 1]
-    return order[~is_first], first[~is_first]
+        option = "`unordered=True`"
+        return [Message("pairs-in-one-order", **numbers, consequence=consequence, option=option)]
 
 
 def require_classes(
@@ -370,34 +379,3 @@ def note_on_infinite(values: np.ndarray, kind: Kind, where: Where) -> list[Messa
             }
             notes.append(Message("infinite-scores", scores=len(infinite), **about))
     return notes
-
-
-#: The pattern that messages show if no pattern fits the names.
-EXAMPLE_PATTERN = r"id(\d+)/"
-
-
-def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) -> str:
-    r"""Return a pattern that takes the subject from names of templates; an example if none fits.
-
-    `truth` are the places in `names` of both sides of some pairs, and whether the pairs are
-    genuine; the pattern must then give equal subjects to genuine pairs alone.
-
-    Examples
-    --------
-    >>> subject_pattern(["s1-1", "s1-2", "s2-1", "s2-2"])
-    '^(.+)-\\d+$'
-    """
-    # The subject is a folder, the part before a last number, or the part before a first - or _.
-    patterns = ["^([^/]+)/", "/([^/]+)/[^/]+$"]
-    patterns += [r"^(.+)-\d+$", r"^(.+)-\d+\.\w+$", r"^(.+)_\d+$", r"^(.+)_\d+\.\w+$"]
-    patterns += [r"([^/-]+)-[^/]*$", r"([^/_]+)_[^/]*$"]
-    sample = names[:10_000] if not truth else names
-    for pattern in patterns:
-        matches = [re.search(pattern, str(name)) for name in sample]
-        subjects = [match[1] for match in matches if match]
-        if len(subjects) < len(sample) or not 1 < len(set(subjects)) <= len(sample) / 2:
-            continue
-        person = np.unique(subjects, return_inverse=True)[1].reshape(-1)
-        if not truth or ((person[truth[0]] == person[truth[1]]) == truth[2]).all():
-            return pattern
-    return EXAMPLE_PATTERN

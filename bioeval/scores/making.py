@@ -75,7 +75,6 @@ def memory_attributes() -> Attributes:
 
 
 def checked_words(kind: Kind, nan: NanPolicy, name: Any) -> Attributes:
-    """Return kind, policy of NaN and name, checked."""
     require_choice("kind", kind, KINDS)
     require_choice("nan", nan, NAN_POLICIES)
     if name is not None and not isinstance(name, os.PathLike):

@@ -22,16 +22,13 @@ EXCLUDED, FAILED, INFINITE = 1, 2, 3
 class MatrixImage:
     """A score matrix reduced to pixels, with probes as rows, and both sides sorted by subject.
 
-    `image` is the mean of the finite scores of each pixel, NaN without any; `state` (uint8) is
-    EXCLUDED, FAILED or INFINITE for pixels without a mean, else 0. `rows` and `columns` are the
-    templates in the order of the image, and the labels are theirs. Pixel ``i`` has the templates
-    ``edges[i]:edges[i + 1]`` of this order.
+    Pixel ``i`` of a side has the templates ``edges[i]:edges[i + 1]`` in the order of the image.
     """
 
-    image: np.ndarray
-    state: np.ndarray
-    rows: np.ndarray
-    columns: np.ndarray
+    image: np.ndarray  # the mean of the finite scores of each pixel, NaN without any
+    state: np.ndarray  # uint8: EXCLUDED, FAILED or INFINITE for pixels without a mean, else 0
+    rows: np.ndarray  # the probes in the order of the image
+    columns: np.ndarray  # the gallery templates in the order of the image
     row_edges: np.ndarray
     column_edges: np.ndarray
     row_labels: np.ndarray
@@ -46,10 +43,23 @@ def reduced_matrix(scores: Scores, pixels: int) -> MatrixImage:
     """Reduce a matrix to at most `pixels` a side, reading it once in blocks of rows."""
     rows, columns = _order(scores)
     row_edges, column_edges = _edges(len(rows), pixels), _edges(len(columns), pixels)
-    image, state = _reduce(scores, rows, columns, row_edges, column_edges)
+    place = np.empty(len(rows), dtype=np.int64)  # of each probe in the order of the image
+    place[rows] = np.arange(len(rows))
+    pixel_of_probe = np.searchsorted(row_edges, place, side="right") - 1
+    sums = _PixelSums(len(row_edges) - 1, column_edges[:-1])
+    chunk = scores.cells.row_chunk
+    step = max(chunk, max(1, BLOCK_VALUES // len(columns)) // chunk * chunk)
+    for low in range(0, len(rows), step):
+        high = min(low + step, len(rows))
+        values = scores.cells.read(low, high, columns).astype(np.float64)
+        is_compared = scores.probe_ids[low:high, None] != scores.gallery_ids[columns]
+        left_out = left_out_rows(scores, low, high, columns)
+        if left_out is not None:
+            is_compared &= ~left_out
+        sums.add(pixel_of_probe[low:high], values, is_compared)
     return MatrixImage(
-        image=image,
-        state=state,
+        image=sums.means(),
+        state=sums.states(),
         rows=rows,
         columns=columns,
         row_edges=row_edges,
@@ -61,6 +71,39 @@ def reduced_matrix(scores: Scores, pixels: int) -> MatrixImage:
         layout=scores.layout,
         subjects=len(scores.subjects) if scores._labelled else None,
     )
+
+
+class _PixelSums:
+    """The sum of the finite scores of each pixel, and its numbers of scores of each kind.
+
+    `starts` are the first columns of the pixels, in the order of the image.
+    """
+
+    def __init__(self, row_count: int, starts: np.ndarray):
+        self._starts = starts
+        shape = (row_count, len(starts))
+        self._total, self._finite, self._failed, self._infinite = np.zeros((4, *shape))
+
+    def add(self, pixel_of_row: np.ndarray, values: np.ndarray, is_compared: np.ndarray) -> None:
+        is_finite = is_compared & np.isfinite(values)
+        for sums, summed in (
+            (self._total, np.where(is_finite, values, 0.0)),
+            (self._finite, is_finite),
+            (self._failed, is_compared & np.isnan(values)),
+            (self._infinite, is_compared & np.isinf(values)),
+        ):
+            sums_of_rows = np.add.reduceat(summed.astype(np.float64), self._starts, axis=1)
+            np.add.at(sums, pixel_of_row, sums_of_rows)
+
+    def means(self) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            means = self._total / np.where(self._finite > 0, self._finite, np.nan)
+        return np.clip(means, -1e300, 1e300)  # so that the range of the image does not overflow
+
+    def states(self) -> np.ndarray:
+        state = np.where(self._failed > 0, FAILED, EXCLUDED)
+        state = np.where(self._infinite > 0, INFINITE, state)
+        return np.where(self._finite > 0, 0, state).astype(np.uint8)
 
 
 def _order(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
@@ -75,44 +118,3 @@ def _order(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
 def _edges(length: int, pixels: int) -> np.ndarray:
     number = min(length, require_integer("pixels", pixels, low=1))
     return np.floor(np.linspace(0, length, number + 1)).astype(np.int64)
-
-
-def _reduce(
-    scores: Scores,
-    rows: np.ndarray,
-    columns: np.ndarray,
-    row_edges: np.ndarray,
-    column_edges: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    shape = (len(row_edges) - 1, len(column_edges) - 1)
-    # The sum of finite scores, and the numbers of scores of each state.
-    total, finite, failed, infinite = np.zeros((4, *shape))
-    place = np.empty(len(rows), dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    pixel = np.searchsorted(row_edges, place, side="right") - 1
-    starts = column_edges[:-1]
-    step = max(1, BLOCK_VALUES // len(columns))
-    step = max(scores.cells.row_chunk, step // scores.cells.row_chunk * scores.cells.row_chunk)
-    for low in range(0, len(rows), step):
-        high = min(low + step, len(rows))
-        values = scores.cells.read(low, high, columns).astype(np.float64)
-        compared = scores.probe_ids[low:high, None] != scores.gallery_ids[columns]
-        left_out = left_out_rows(scores, low, high, columns)
-        if left_out is not None:
-            compared &= ~left_out
-        pixel_of_row = pixel[low:high]
-        is_finite = compared & np.isfinite(values)
-        for sums, summed in (
-            (total, np.where(is_finite, values, 0.0)),
-            (finite, is_finite),
-            (failed, compared & np.isnan(values)),
-            (infinite, compared & np.isinf(values)),
-        ):
-            np.add.at(
-                sums, pixel_of_row, np.add.reduceat(summed.astype(np.float64), starts, axis=1)
-            )
-    with np.errstate(invalid="ignore"):
-        image = total / np.where(finite > 0, finite, np.nan)
-    image = np.clip(image, -1e300, 1e300)  # so that the range of the image does not overflow
-    state = np.where(infinite > 0, INFINITE, np.where(failed > 0, FAILED, EXCLUDED))
-    return image, np.where(finite > 0, 0, state).astype(np.uint8)

@@ -57,7 +57,6 @@ def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
 
 
 def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
-    """Describe how scores were computed from embeddings."""
     name = f"metric {metric}"
     if callable(metric):
         name = f"function {getattr(metric, '__name__', type(metric).__name__)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 # The columns that name templates in any case. Other columns of `NAME_COLUMNS` do so only if each
 # value stands once: several faces, and so several templates, may have one photograph.
 _OF_TEMPLATES = ("template", "name", "names")
+
+#: The pattern that messages show if no pattern fits the names.
+EXAMPLE_PATTERN = r"id(\d+)/"
 
 
 # ---------------------------------------------------------------- names, and their places
@@ -181,6 +185,37 @@ def names_of_given(names: Any, side: int) -> pd.Index | None:
     return None if listed is None else as_names(one_dimensional(listed, "`names`"))
 
 
+def numbering_in_other_order(values: Any) -> bool:
+    """Whether values are 0..n-1 or 1..n, whole numbers or texts of them, but not in order."""
+    cells = [*map(plain, np.asarray(values).tolist())]
+    numbers = [*map(_whole, cells)]
+    if len(numbers) < 2 or None in numbers:
+        return False
+    first = min(numbers)
+    counted = range(first, first + len(numbers)) if first in (0, 1) else range(0)
+    return sorted(numbers) == [*counted] != numbers
+
+
+def _whole(cell: Any) -> Any:
+    if isinstance(cell, str):
+        return int(cell) if cell.isascii() and cell.isdigit() else None
+    if isinstance(cell, bool) or not isinstance(cell, (int, float)) or cell % 1 != 0:
+        return None
+    return int(cell)
+
+
+def other_order(where: str, values: Any) -> DataError:
+    """Return the error of rows that have no names, and are numbered otherwise by `where`."""
+    cells = [*map(plain, np.asarray(values).tolist())]
+    first = int(min(map(int, cells)))
+    row = next(i for i, cell in enumerate(cells) if int(cell) != first + i)
+    return DataError(
+        f"{where} numbers the rows in another order: row {row} has {cells[row]!r}, expected "
+        f"{first + row}, and the scores have no names by which rows could be found. Sort the rows "
+        "by these numbers, or drop them if the rows are in the order of the scores"
+    )
+
+
 # ---------------------------------------------------------------- both sides
 
 
@@ -222,5 +257,31 @@ def in_words(names: pd.Index | None, number: int) -> list[str]:
 
 
 def example(names: Iterable[Any]) -> str:
-    """Return the first of some names, for a message."""
     return next((repr(plain(x)) for x in names if x is not None), "none")
+
+
+def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) -> str:
+    r"""Return a pattern that takes the subject from names of templates; an example if none fits.
+
+    `truth` are the places in `names` of both sides of some pairs, and whether the pairs are
+    genuine; the pattern must then give equal subjects to genuine pairs alone.
+
+    Examples
+    --------
+    >>> subject_pattern(["s1-1", "s1-2", "s2-1", "s2-2"])
+    '^(.+)-\\d+$'
+    """
+    # The subject is a folder, the part before a last number, or the part before a first - or _.
+    patterns = ["^([^/]+)/", "/([^/]+)/[^/]+$"]
+    patterns += [r"^(.+)-\d+$", r"^(.+)-\d+\.\w+$", r"^(.+)_\d+$", r"^(.+)_\d+\.\w+$"]
+    patterns += [r"([^/-]+)-[^/]*$", r"([^/_]+)_[^/]*$"]
+    sample = names[:10_000] if not truth else names
+    for pattern in patterns:
+        matches = [re.search(pattern, str(name)) for name in sample]
+        subjects = [match[1] for match in matches if match]
+        if len(subjects) < len(sample) or not 1 < len(set(subjects)) <= len(sample) / 2:
+            continue
+        person = np.unique(subjects, return_inverse=True)[1].reshape(-1)
+        if not truth or ((person[truth[0]] == person[truth[1]]) == truth[2]).all():
+            return pattern
+    return EXAMPLE_PATTERN

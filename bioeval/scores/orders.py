@@ -25,25 +25,13 @@ _DATE = re.compile(
     rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}})(?:[T, ]+{_TIME})?", re.IGNORECASE
 )
 _YEAR_FIRST = re.compile(r"\d{4}[./-]\d{1,2}[./-]\d{1,2}(?:[T ][0-9:.]+Z?)?")
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTHS = "january february march april may june july august september october november december"
+_MONTH_NAMES = _MONTHS.split()
+_SHORT_MONTHS = [name[:3] for name in _MONTH_NAMES]
 _WORD = re.compile(
     r"(?:(?P<day>\d{1,2})\.? )?(?P<month>[a-z]+)\.?(?: (?P<day_after>\d{1,2}),?)?"
     r"(?: (?P<year>\d{4}))?"
 )
-_MONTH_NAMES = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
 
 
 def places_of_values(
@@ -210,8 +198,8 @@ def _months(texts: Sequence[str]) -> list[tuple[int, ...]] | None:
         if matched is None:
             return None
         name = matched["month"]
-        if name not in _MONTH_NAMES and name not in (*_MONTHS, "sept"):
+        if name not in _MONTH_NAMES and name not in (*_SHORT_MONTHS, "sept"):
             return None
         day = matched["day"] or matched["day_after"] or 0
-        keys.append((int(matched["year"] or 0), _MONTHS.index(name[:3]), int(day)))
+        keys.append((int(matched["year"] or 0), _SHORT_MONTHS.index(name[:3]), int(day)))
     return keys

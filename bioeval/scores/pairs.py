@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import Kind, NanPolicy
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_array
+from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.codes import Codes
-from bioeval.scores.columns import CodedSides
 from bioeval.scores.distances import as_distances, with_failures
 from bioeval.scores.fingerprints import digest, digest_of_values
 from bioeval.scores.labels import (
@@ -31,15 +31,14 @@ from bioeval.scores.labels import (
     with_whole_numbers,
 )
 from bioeval.scores.listed_templates import (
-    EXAMPLE_PATTERN,
     ListedTemplates,
     ListRules,
     Where,
     note_on_infinite,
     require_classes,
     require_one_subject,
-    subject_pattern,
 )
+from bioeval.scores.names import EXAMPLE_PATTERN, subject_pattern
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,29 +46,21 @@ class PairList:
     """A list of pairs: the source of scores of layout ``"pairs"``.
 
     The first side of a pair is the enrolled template, the second the probe.
-
-    - `values`, `genuine` (bool), `folds` (or None): (p,)
-    - `attack` ((p,) or None): the attack instrument species, empty for bona fide presentations
-    - `people`: the subjects of both sides, as an array (p, 2) or coded; None if not known
-    - `templates`: the names of the templates of both sides, or None
-    - `meta`: metadata columns by name
-    - `ids` (int64 (p, 2) or (p, 1)): the identities of both templates, or the position of the pair
-      in the list from which it was selected; None for a whole list
-    - `unordered`: whether both orders of two templates were merged
-    - `missing`: number of pairs of a published list that are not in this list
-    - `failed_at`: the place of the first failed comparison in the list, and its line in words
     """
 
-    values: np.ndarray
-    genuine: np.ndarray
-    folds: np.ndarray | None = None
-    people: Any = None
-    templates: CodedSides | None = None
+    values: np.ndarray  # (p,)
+    genuine: np.ndarray  # bool (p,)
+    folds: np.ndarray | None = None  # (p,)
+    people: Any = None  # the subjects of both sides, as an array (p, 2) or coded; None: unknown
+    templates: CodedSides | None = None  # the names of the templates of both sides
     meta: Mapping[str, CodedSides] = field(default_factory=dict)
-    attack: np.ndarray | None = None
+    attack: np.ndarray | None = None  # (p,): the attack instrument species; empty: bona fide
+    #: int64, (p, 2): the identities of both templates; or (p, 1): the position of the pair in the
+    #: list from which it was selected; None for a whole list.
     ids: np.ndarray | None = None
-    unordered: bool = False
-    missing: int = 0
+    unordered: bool = False  # whether both orders of two templates were merged
+    missing: int = 0  # number of pairs of a published list that are not in this list
+    #: The place of the first failed comparison in the list, and its line in words.
     failed_at: tuple[int, str] | None = None
 
     layout = "pairs"
@@ -93,7 +84,6 @@ class PairList:
         pair_templates: Any = None,
         meta: Mapping[str, Any] | None = None,
     ) -> PairList:
-        """Return the list of checked arrays."""
         array = as_array(joined(scores, "scores", 1), "scores")
         if array.ndim != 1 or len(array) == 0:
             raise DataError(f"scores has shape {array.shape}; expected one score per pair")
@@ -125,23 +115,19 @@ class PairList:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of pairs."""
         return self.values.shape
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the scores."""
         return self.values.dtype
 
     def require_kind(self, kind: Kind) -> None:
         """Any kind fits a list of pairs."""
 
     def in_words(self) -> str:
-        """Return the numbers of pairs and of genuine pairs."""
         return f"{len(self.values)} pairs, {int(self.genuine.sum())} genuine"
 
     def fingerprint(self, dtype_and_kind: str) -> str:
-        """Return the number of pairs, and digests of the genuine flags and of the scores."""
         flags = digest(self.genuine.view(np.uint8))
         values = digest_of_values([self.values])
         return f"{len(self.values)} pairs {dtype_and_kind} genuine:{flags} values:{values}"
@@ -235,15 +221,15 @@ class PairList:
 
     def attempts(
         self, rules: ListRules, kind: Kind, where: Where, no_person: Sequence[Any] = NO_PERSON
-    ) -> tuple[PairList, np.ndarray, tuple[Message, ...]]:
-        """Return the pairs that are attempts, their places, and notes on the pairs left out.
-
-        The arguments are those of :meth:`examined`.
-        """
-        keep, notes = self.examined(rules, kind, where, no_person=no_person)
-        attempt_pairs = self if keep is None else self.take(keep)
-        places = np.arange(len(self.values)) if keep is None else np.flatnonzero(keep)
-        return replace(attempt_pairs, unordered=rules.unordered), places, tuple(notes)
+    ) -> ListedAttempts:
+        """Return the pairs that are attempts; the arguments are those of :meth:`examined`."""
+        is_attempt, notes = self.examined(rules, kind, where, no_person=no_person)
+        places = np.arange(len(self.values))
+        pairs = self
+        if is_attempt is not None:
+            places = places[is_attempt]
+            pairs = self.take(is_attempt)
+        return ListedAttempts(replace(pairs, unordered=rules.unordered), places, tuple(notes))
 
     def examined(
         self,
@@ -263,33 +249,30 @@ class PairList:
         DataError
             If a pair contradicts its subjects or another pair.
         """
-        people = self.people
-        if people is not None and classes:
-            enrolled, probe = (
-                (people.a, people.b)
-                if isinstance(people, CodedSides)
-                else (people[:, 0], people[:, 1])
-            )
-            codes = self.codes
-            nobody = codes.of_no_person(no_person)
-            are_people = ~(nobody[codes.probe] | nobody[codes.gallery])
-            require_classes(self.genuine, enrolled, probe, are_people, where)
+        subjects = self._codes_of_sides() if classes and self.people is not None else None
+        if subjects is not None:
+            nobody = self.codes.of_no_person(no_person)
+            are_people = ~(nobody[self.codes.probe] | nobody[self.codes.gallery])
+            require_classes(self.genuine, *subjects, are_people, where)
         notes = note_on_infinite(self.values, kind, where)
-        keep = None
-        if self.templates is not None and people is not None and classes:
-            if not isinstance(people, CodedSides):
-                enrolled, probe = self.codes.gallery, self.codes.probe
-            require_one_subject(self.templates, enrolled, probe, where)
-        if self.templates is not None:
-            listed = ListedTemplates(self.templates, self.values, self.genuine, rules, where)
-            keep, further_notes = listed.attempts()
-            notes += further_notes
-        elif rules.unordered:
-            raise DataError(
-                "`unordered` needs the names of the templates of both sides of each "
-                "pair, such as columns template_a and template_b"
-            )
-        return keep, notes
+        if self.templates is None:
+            if rules.unordered:
+                raise DataError(
+                    "`unordered` needs the names of the templates of both sides of each "
+                    "pair, such as columns template_a and template_b"
+                )
+            return None, notes
+        if subjects is not None:
+            require_one_subject(self.templates, *subjects, where)
+        listed = ListedTemplates(self.templates, self.values, self.genuine, rules, where)
+        is_attempt, further_notes = listed.attempts()
+        return is_attempt, notes + further_notes
+
+    def _codes_of_sides(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return numbers of the enrolled subjects and of the probes' subjects, (p,) each."""
+        if isinstance(self.people, CodedSides):
+            return self.people.a, self.people.b
+        return self.codes.gallery, self.codes.probe
 
     # ---------------------------------------------------------------- distances
 
@@ -309,6 +292,14 @@ class PairList:
             f"the scores hold {int(failed.sum())} NaN, the first {place}; choose how to treat "
             'failed comparisons: `nan="reject"` or `nan="exclude"`'
         )
+
+
+class ListedAttempts(NamedTuple):
+    """The attempts of a list of pairs."""
+
+    pairs: PairList
+    places: np.ndarray  # int64: their places in the list
+    notes: tuple[Message, ...]  # on the pairs left out
 
 
 def classes_of_subjects(

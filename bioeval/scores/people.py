@@ -9,9 +9,10 @@ import numpy as np
 
 from bioeval.base.errors import ProtocolError, counted
 from bioeval.base.messages import Message
-from bioeval.scores.codes import Codes, present
+from bioeval.scores.codes import Codes, places_of_ids, present
+from bioeval.scores.gallery_order import cells_between
 from bioeval.scores.labels import likeness
-from bioeval.scores.listed_templates import EXAMPLE_PATTERN
+from bioeval.scores.names import EXAMPLE_PATTERN
 
 if TYPE_CHECKING:
     from bioeval.scores.score_data import AnyScores, ScoreData
@@ -42,7 +43,6 @@ class ComparedPeople(NamedTuple):
 
     @classmethod
     def all_pairs(cls, number: int) -> Self:
-        """Count the pairs where any two people are compared."""
         return cls.from_sides(number, number, number)
 
     @classmethod
@@ -149,7 +149,6 @@ def subject_pattern_of(scores: ScoreData) -> str:
 def marking(
     scores: AnyScores, distractor_ids: Sequence[Any] | None, junk_ids: Sequence[Any] = ()
 ) -> AnyScores:
-    """Return the same scores with other labels of no person."""
     ids = None if distractor_ids is None else tuple(distractor_ids)
     view = scores._with(distractor_ids=ids, junk_ids=tuple(junk_ids))
     if scores._labelled:
@@ -166,7 +165,6 @@ class LearntFrom(NamedTuple):
 
     @classmethod
     def from_scores(cls, scores: ScoreData) -> Self:
-        """Take fingerprint and people of scores."""
         subjects = scores.subjects.tolist() if knows_people(scores) else []
         return cls(scores.fingerprint, frozenset(map(likeness, subjects)))
 
@@ -198,10 +196,10 @@ def mate_cells(scores: ScoreData, probes: np.ndarray) -> tuple[np.ndarray, np.nd
     gallery = scores.codes.gallery
     subjects = scores.codes.probe[probes]
     order = np.argsort(gallery, kind="stable")
-    first = np.searchsorted(gallery[order], subjects, side="left")
-    size = np.searchsorted(gallery[order], subjects, side="right") - first
-    place = np.repeat(np.arange(len(probes)), size)
-    column = order[np.arange(len(place)) + np.repeat(first - (np.cumsum(size) - size), size)]
+    start = np.searchsorted(gallery[order], subjects, side="left")
+    stop = np.searchsorted(gallery[order], subjects, side="right")
+    place, position = cells_between(start, stop)
+    column = order[position]
     is_other_template = scores.probe_ids[probes[place]] != scores.gallery_ids[column]
     return place[is_other_template], column[is_other_template]
 
@@ -222,7 +220,4 @@ def comparisons(scores: ScoreData) -> tuple[int, int]:
 
 def columns_of_probes(scores: ScoreData) -> np.ndarray:
     """Return the column of each probe's own template, -1 if the gallery lacks the template."""
-    probes, gallery = scores.probe_ids, scores.gallery_ids
-    column = np.full(1 + max(probes.max(), gallery.max()), -1, dtype=np.int64)
-    column[gallery] = np.arange(len(gallery))
-    return column[probes]
+    return places_of_ids(scores.probe_ids, scores.gallery_ids)

@@ -103,7 +103,6 @@ def _failures(scores: Scores, of_tries: tuple[int, int] | None) -> Message:
 
 
 def transaction_notes(scores: Scores) -> list[Message]:
-    """Return the message on claims that lack tries, if there are any."""
     genuine, impostor = incomplete_claims(scores)
     if not genuine and not impostor:
         return []
@@ -111,7 +110,6 @@ def transaction_notes(scores: Scores) -> list[Message]:
 
 
 def too_few_notes(genuine: int, impostor: int, needed: int, where: str = "") -> list[Message]:
-    """Return the message on claims with fewer templates than `needed`, if there are any."""
     if not genuine and not impostor:
         return []
     numbers = {"genuine": genuine, "impostor": impostor, "templates": needed}
@@ -162,7 +160,6 @@ def counts_same(scores: Scores, column: str) -> bool:
 
 
 def spelling_notes(codes: Codes, column: str) -> list[Message]:
-    """Return a message if many values differ only in spelling."""
     return look_alike(codes.in_many_spellings, column, len(codes.values))
 
 
@@ -236,7 +233,6 @@ class Provenance:
 
     @classmethod
     def from_scores(cls, scores: Scores) -> Provenance:
-        """Return the provenance of counts of all attempts of scores."""
         return cls(
             **_sizes(scores),
             name=scores.name or "",

@@ -146,7 +146,6 @@ STREAM_COPIES = 6
 
 
 def rows_per_block(scores: Scores) -> int:
-    """Return the number of rows that are read together."""
     gallery_count = scores.shape[1]
     chunk = scores.cells.row_chunk
     limit = rows_within(scores, chunk)

@@ -58,7 +58,6 @@ def attempted(scores: Scores, low: int, high: int) -> np.ndarray:
 
 
 def distances_at(scores: Scores, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the distances of some cells."""
     return as_distances(scores.cells.read_cells(rows, columns)[None], scores.kind)[0]
 
 
@@ -201,7 +200,6 @@ def raise_nan(scores: Scores) -> NoReturn:
 
 
 def has_few(scores: Scores) -> bool:
-    """Whether a matrix has few scores."""
     cells = math.prod(scores.shape)
     return is_few(-(-cells // ALL_AGAINST_ALL) if scores.layout == "all-against-all" else cells)
 

@@ -110,7 +110,6 @@ def _rows(scores: Scores) -> np.ndarray:
 
 
 def evenly_spaced(values: np.ndarray, limit: int) -> np.ndarray:
-    """Return at most `limit` values, evenly spaced among all."""
     if len(values) <= limit:
         return values
     return values[np.linspace(0, len(values) - 1, limit).astype(np.int64)]

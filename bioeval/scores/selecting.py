@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,21 +35,24 @@ def selected(scores: AnyScores, probes: Any, gallery: Any) -> AnyScores:
     if gallery is not None:
         columns = as_index(gallery, scores.cells.shape[1], "gallery")
         require_each_once(columns)
-    chosen: dict[str, Any] = {}
-    if rows is not None:
-        chosen |= {"probe_ids": scores.probe_ids[rows], "probe_labels": scores.probe_labels[rows]}
-        chosen["_probe_meta"] = {k: fixed(v[rows]) for k, v in scores.probe_meta.items()}
-        if scores.probe_names is not None:
-            chosen["_probe_names"] = scores.probe_names[rows]
-    if columns is not None:
-        chosen["gallery_ids"] = scores.gallery_ids[columns]
-        chosen["gallery_labels"] = scores.gallery_labels[columns]
-        chosen["_gallery_meta"] = {k: fixed(v[columns]) for k, v in scores.gallery_meta.items()}
-        if scores.gallery_names is not None:
-            chosen["_gallery_names"] = scores.gallery_names[columns]
+    chosen = _part_of_side(scores, "probe", rows) | _part_of_side(scores, "gallery", columns)
     codes = scores.codes.select(rows, columns)
     source = scores._source.select(rows, columns)
     return scores._with(_codes=codes, _source=source, **chosen)
+
+
+def _part_of_side(scores: ScoreData, side: str, index: np.ndarray | None) -> dict[str, Any]:
+    """Return the attributes of some templates of the side ``"probe"`` or ``"gallery"``."""
+    if index is None:
+        return {}
+    names = getattr(scores, f"{side}_names")
+    meta: Mapping[str, np.ndarray] = getattr(scores, f"{side}_meta")
+    return {
+        f"{side}_ids": getattr(scores, f"{side}_ids")[index],
+        f"{side}_labels": getattr(scores, f"{side}_labels")[index],
+        f"_{side}_meta": {name: fixed(column[index]) for name, column in meta.items()},
+        f"_{side}_names": None if names is None else names[index],
+    }
 
 
 def of_own_columns(scores: AnyScores) -> AnyScores:
@@ -116,21 +121,13 @@ def pairs_at(
 ) -> tuple[PairList, list[Message]]:
     """Return cells as pairs, and notes on them, for :meth:`bioeval.Scores.at_pairs`."""
     cells, codes = scores.cells, scores.codes
-    i = as_index(probe_index, scores.shape[0], "probe_index")
-    j = as_index(gallery_index, scores.shape[1], "gallery_index")
-    if len(i) != len(j):
-        raise DataError(f"probe_index has {len(i)} entries and gallery_index {len(j)}")
-
-    def refuse(wrong: np.ndarray, input_name: str) -> None:
-        if wrong.any():
-            first = int(np.argmax(wrong))
-            raise DataError(
-                f"the list has {counted(int(wrong.sum()), 'pairs')} {input_name}, the first is "
-                f"pair {first} (row {i[first]}, column {j[first]})"
-            )
-
-    refuse(scores.probe_ids[i] == scores.gallery_ids[j], "of a template with itself")
-    is_nobody = codes.no_person[codes.probe[i]], codes.no_person[codes.gallery[j]]
+    row = as_index(probe_index, scores.shape[0], "probe_index")
+    column = as_index(gallery_index, scores.shape[1], "gallery_index")
+    if len(row) != len(column):
+        raise DataError(f"probe_index has {len(row)} entries and gallery_index {len(column)}")
+    itself = scores.probe_ids[row] == scores.gallery_ids[column]
+    _refuse_cells(itself, row, column, "of a template with itself")
+    is_nobody = codes.no_person[codes.probe[row]], codes.no_person[codes.gallery[column]]
     are_nobody = is_nobody[0] & is_nobody[1]
     notes = list[Message]()
     if genuine is None:
@@ -138,30 +135,47 @@ def pairs_at(
             raise DataError("genuine is missing: these scores have no labels to derive it from")
         if are_nobody.any():
             notes.append(Message("pairs-of-no-person", pairs=int(are_nobody.sum())))
-            i, j = i[~are_nobody], j[~are_nobody]
-            if pair_folds is not None:
-                pair_folds = one_dimensional(pair_folds, "pair_folds")
-                if len(pair_folds) == len(are_nobody):
-                    pair_folds = pair_folds[~are_nobody]
-            are_nobody = are_nobody[~are_nobody]
-        genuine = codes.probe[i] == codes.gallery[j]
-    elif scores._labelled and require_array("genuine", genuine).shape == i.shape:
+            pair_folds = _of_pairs(pair_folds, ~are_nobody)
+            row, column = row[~are_nobody], column[~are_nobody]
+            are_nobody = np.zeros(len(row), dtype=bool)
+        genuine = codes.probe[row] == codes.gallery[column]
+    elif scores._labelled and require_array("genuine", genuine).shape == row.shape:
         require_classes(
             np.asarray(genuine) == 1,
-            codes.probe[i],
-            codes.gallery[j],
+            codes.gallery[column],
+            codes.probe[row],
             ~(is_nobody[0] | is_nobody[1]),
-            lambda rows: places("pair", rows),
+            partial(places, "pair"),
         )
-    refuse(cells.is_ignored(i, j), "in cells that the mask ignores")
-    is_excluded = excluded(scores, i, j) & ~are_nobody  # given classes decide pairs of no person
-    refuse(is_excluded, f"left out by exclude={', '.join(scores.exclude)}")
+    _refuse_cells(cells.is_ignored(row, column), row, column, "in cells that the mask ignores")
+    # Given classes decide pairs of no person.
+    is_excluded = excluded(scores, row, column) & ~are_nobody
+    _refuse_cells(is_excluded, row, column, f"left out by exclude={', '.join(scores.exclude)}")
     people = None
     if scores._labelled:
-        people = np.empty((len(i), 2), dtype=object)
-        people[:, 0], people[:, 1] = scores.gallery_labels[j], scores.probe_labels[i]
+        people = np.empty((len(row), 2), dtype=object)
+        people[:, 0] = scores.gallery_labels[column]
+        people[:, 1] = scores.probe_labels[row]
     pairs = PairList.from_arrays(
-        cells.read_cells(i, j), genuine, subjects=people, pair_folds=pair_folds
+        cells.read_cells(row, column), genuine, subjects=people, pair_folds=pair_folds
     )
-    ids = np.column_stack([scores.gallery_ids[j], scores.probe_ids[i]])
+    ids = np.column_stack([scores.gallery_ids[column], scores.probe_ids[row]])
     return replace(pairs, ids=ids), notes
+
+
+def _refuse_cells(is_wrong: np.ndarray, row: np.ndarray, column: np.ndarray, which: str) -> None:
+    """Raise if any cell of a list is wrong; the message says of the pairs `which` they are."""
+    if is_wrong.any():
+        first = int(np.argmax(is_wrong))
+        raise DataError(
+            f"the list has {counted(int(is_wrong.sum()), 'pairs')} {which}, the first is "
+            f"pair {first} (row {row[first]}, column {column[first]})"
+        )
+
+
+def _of_pairs(folds: Any, is_chosen: np.ndarray) -> Any:
+    """Return the folds of some pairs; unchanged if their number is wrong, for a later error."""
+    if folds is None:
+        return None
+    folds = one_dimensional(folds, "pair_folds")
+    return folds[is_chosen] if len(folds) == len(is_chosen) else folds

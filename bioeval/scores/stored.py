@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import BioevalError, DataError
-from bioeval.scores.row_source import RowSource
+from bioeval.scores.arrays import RowSource
 
 
 class StoredRows:
@@ -28,7 +28,6 @@ class StoredRows:
     row_source = RowSource.CONTAINER
 
     def __init__(self, array: Any, input_name: str = ""):
-        """Find the chunks of the container; nothing is read."""
         self.array = array
         self.input_name = input_name or _described(array)
         self.shape = tuple(array.shape)
@@ -41,7 +40,6 @@ class StoredRows:
         self._kept: tuple[int, np.ndarray] = (0, np.empty((0, self.shape[1]), self.dtype))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for another process, which opens an HDF5 dataset again."""
         array = self.array
         if _library(array) == "h5py":
             file = array.file.filename  # other drivers have names that are no paths
@@ -55,7 +53,6 @@ class StoredRows:
         self.__init__(array, state["input_name"])  # type: ignore[misc]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
-        """Return some rows, by a slice or indices."""
         if isinstance(rows, slice) and rows.step in (None, 1):
             low, high, _ = rows.indices(self.shape[0])
             return self._rows(low, max(low, high))

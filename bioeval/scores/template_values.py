@@ -95,7 +95,6 @@ def with_known_values(
 
 
 def is_pair(column: Any) -> bool:
-    """Whether two columns are given, rather than two values."""
     if not isinstance(column, (tuple, list)) or len(column) != 2:
         return False
     return all(hasattr(x, "__len__") and not isinstance(x, (str, bytes)) for x in column)

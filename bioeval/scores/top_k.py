@@ -77,12 +77,10 @@ class TopKLists:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of queries and of gallery entries, listed or not."""
         return len(self.indices), self.gallery_size
 
     @property
     def depth(self) -> int:
-        """The length of the lists."""
         return self.indices.shape[1]
 
     @property
@@ -91,16 +89,13 @@ class TopKLists:
         return np.dtype(float) if self.distances is None else self.distances.dtype
 
     def in_words(self) -> str:
-        """Return the numbers of queries and of entries, in words."""
         query_count, entry_count = self.shape
         return f"{query_count} queries, the nearest {self.depth} of {entry_count} gallery entries"
 
     def digest(self, *ids: np.ndarray) -> str:
-        """Return a digest of the lists, and of their distances."""
         return digest_of_values([x for x in (self.indices, self.distances) if x is not None])
 
     def select(self, rows: np.ndarray, gallery: None = None) -> TopKLists:
-        """Return the lists of some queries."""
         distances = None if self.distances is None else self.distances[rows]
         return TopKLists(self.indices[rows], distances, self.gallery_size)
 

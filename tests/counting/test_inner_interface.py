@@ -208,8 +208,8 @@ def test_mates_are_all_genuine_attempts(seed, way):
             )
             best = min((x.distance for x in of_probe), default=None)
             tied = [x.template for x in of_probe if x.distance == best or x.distance is best]
-            assert mates.tied[probe] == len(tied)
-            assert not tied or mates.place[probe] == tied[0]
+            assert mates.nearest_count[probe] == len(tied)
+            assert not tied or mates.nearest_column[probe] == tied[0]
         for fusion in fusions(way):
             dtype = dtype_of(parts, fusion)
             own = [

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.columns import CodedSides
+from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.formats.array_file import IMPOSTOR, PEOPLE_NAMES, RESERVED, ArrayFile, Meta
 from bioeval.scores.formats.comparisons import is_lfw, read_comparisons, read_lfw
 from bioeval.scores.formats.containers import Lazy

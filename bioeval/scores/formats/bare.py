@@ -39,7 +39,7 @@ from bioeval.scores.formats.trial_scores import in_listed_order, look_up
 from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import describe_metric
-from bioeval.scores.numbering import numbering_in_other_order, other_order
+from bioeval.scores.names import numbering_in_other_order, other_order
 from bioeval.scores.pairs import classes_of_subjects
 
 

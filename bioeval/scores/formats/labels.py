@@ -28,8 +28,13 @@ from bioeval.scores.formats.tables import as_integers, cells_by_column, head_of,
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
 from bioeval.scores.labels import with_whole_numbers
 from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS, NUMBER_COLUMNS
-from bioeval.scores.names import NamedColumn, as_names, counts_rows, names_in_columns
-from bioeval.scores.numbering import numbering_in_other_order
+from bioeval.scores.names import (
+    NamedColumn,
+    as_names,
+    counts_rows,
+    names_in_columns,
+    numbering_in_other_order,
+)
 
 #: How the files beside ``x.npy`` end.
 SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv")

@@ -13,7 +13,7 @@ import numpy as np
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.messages import Message
 from bioeval.scores.bona_fide import is_bona_fide
-from bioeval.scores.columns import CodedSides
+from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.formats.comparisons import read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.files import existing_file
@@ -33,8 +33,9 @@ from bioeval.scores.formats.unknown_lists import (
     unknown_words,
 )
 from bioeval.scores.labels import are_of_no_person, as_objects, ids_of_no_person, with_whole_numbers
-from bioeval.scores.listed_templates import ListRules, places, subject_pattern
+from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores
+from bioeval.scores.names import subject_pattern
 from bioeval.scores.pairs import PairList
 
 

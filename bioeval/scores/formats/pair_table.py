@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores import names as template_names
-from bioeval.scores.columns import CodedSides
+from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.layouts import Layout
 from bioeval.scores.formats.listed_matrix import require_one_owner

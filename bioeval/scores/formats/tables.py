@@ -19,9 +19,9 @@ from bioeval.base.arguments import overflows
 from bioeval.base.csv_cells import from_cell
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.memory import physical_memory
-from bioeval.scores.columns import PIECE, GrowingColumn
 from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import cells_of, decode, delimiter_of, open_text, rows_of
+from bioeval.scores.formats.growing_column import PIECE, GrowingColumn
 from bioeval.scores.formats.spellings import HEADER_NAMES, folded, is_number, require_few
 from bioeval.scores.labels import LEAST_INEXACT
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.progress import report
-from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import optional
+from bioeval.scores.formats.growing_column import GrowingColumn
 from bioeval.scores.formats.layout_table import letter
 from bioeval.scores.formats.layouts import with_header
 from bioeval.scores.formats.lists import Listed, columns_of_words, score_options

@@ -15,7 +15,7 @@ from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, noun_of
 from bioeval.base.memory import require_memory
 from bioeval.counting.thresholds import require_values
-from bioeval.scores.columns import CodedSides
+from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.formats import load
 from bioeval.scores.formats.files import existing_file

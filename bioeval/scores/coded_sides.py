@@ -1,4 +1,4 @@
-"""Long columns of lists: numbers that grow as a file is read, and names of both sides as codes."""
+"""Names of the two sides of pairs, as codes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,6 @@ import numpy as np
 
 from bioeval.scores.codes import Codes
 from bioeval.scores.labels import NO_PERSON, as_labels, as_objects, as_subjects
-
-#: Values of a column that are worked on together: few, so that temporary arrays stay small.
-PIECE = 1 << 17
-
-
-class GrowingColumn:
-    """Numbers appended piece by piece, of the first type that can hold all."""
-
-    def __init__(self, dtype: Any):
-        self._pieces = [np.empty(0, dtype)]
-
-    def append(self, values: np.ndarray) -> None:
-        """Append a copy of values."""
-        self._pieces.append(values.copy())
-
-    def array(self) -> np.ndarray:
-        """Return all values."""
-        if len(self._pieces) > 1:
-            self._pieces = [np.concatenate(self._pieces)]
-        return self._pieces[0]
 
 
 class CodedSides:
@@ -47,7 +27,6 @@ class CodedSides:
     def from_names(
         cls, names: np.ndarray, input_name: str, checked: Callable[..., Any] = as_labels
     ) -> CodedSides:
-        """Return names given as an array, (p, 2)."""
         names_a, names_b = names.T.tolist()
         of_any_type = NO_PERSON if checked is as_subjects else ()
         coded = Codes(
@@ -61,7 +40,6 @@ class CodedSides:
         return len(self.a)
 
     def take(self, index: np.ndarray) -> CodedSides:
-        """Return the names of some pairs, by their places or by a boolean selection."""
         return CodedSides(self.values, self.a[index], self.b[index])
 
     def exchanged(self, is_exchanged: np.ndarray) -> CodedSides:
