@@ -18,14 +18,9 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
+from bioeval.tasks.card_scores import check_systems, galleries_of, resolve_card, thresholds_over
 from bioeval.tasks.options import EvaluationOptions, has_no_core_task
-from bioeval.tasks.plan import (
-    CardTasks,
-    check_systems,
-    galleries_of,
-    resolve_card,
-    thresholds_over,
-)
+from bioeval.tasks.plan import CardTasks
 
 
 @warns_of_doubts

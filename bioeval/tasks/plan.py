@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches, Searching
@@ -16,28 +17,23 @@ from bioeval.counting.targets import RARE_TARGETS, check_costs, with_rare_target
 from bioeval.counting.thresholds import (
     require_values,
     to_internal,
-    to_user,
 )
-from bioeval.counting.verification import Use, count, verify
+from bioeval.counting.verification import Use, count
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.loading import for_layout, of_claims
-from bioeval.protocol.pairs import with_exclusions, with_pairs
+from bioeval.protocol.choices import RankUnit
+from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
-from bioeval.results.galleries import MEAN
 from bioeval.results.identification import open_set_distances
 from bioeval.results.variables import RANKS, best_values
-from bioeval.scores.codes import Codes
-from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import has_subjects, knows_people, require_people
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.symmetry import is_symmetric
+from bioeval.tasks.card_scores import compared_under, galleries_of
 from bioeval.tasks.identification import SearchCounted
 from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, has_no_core_task
-from bioeval.tasks.reid.candidates import kept_scores
-from bioeval.tasks.reid.convention import column_warnings, convention_of
+from bioeval.tasks.reid.convention import column_warnings
 from bioeval.tasks.reid.counts import ReidCounts
 from bioeval.tasks.reid.reid import plan_retrieval
 from bioeval.tasks.single_template_counts import SingleTemplateCounted
@@ -45,6 +41,13 @@ from bioeval.tasks.verification_task import VerificationTask
 
 #: The counts of a task, with methods `scalars`, `dataset` and `with_intervals`.
 CountedTask = VerificationTask | SearchCounted | SingleTemplateCounted | ReidCounts
+
+
+class SharedSearches(NamedTuple):
+    """Searches that the open and the closed set share if both rank alike."""
+
+    searches: Searches
+    left_out: dict[str, LeftOut]  # the searches without each subject, by tie policy; a cache
 
 
 class CardTasks:
@@ -82,21 +85,23 @@ class CardTasks:
             if section not in CORE_TASKS:
                 self.retrieval[section] = plan_retrieval(section, scores, card, options)
         if not has_no_core_task(card):
-            scores = _compared(scores, card)
-        self.card, self.scores, self.options, self.automatic = card, scores, options, automatic
+            scores = compared_under(scores, card)
+        self.card = card
+        self.scores = scores
+        self.options = options
+        self.automatic = automatic
         self.about = _provenance(scores, card, whole, automatic=automatic)
-        report = card.report
         self.curve = options.curve
         if self.curve is None:
             requested = card.curve.requested()
             self.curve = np.array(requested) if isinstance(requested, tuple) else requested
-        self.far_targets, frr_targets = options.targets(report)
+        self.far_targets, frr_targets = options.targets(card.report)
         #: Whether verification reports rare FAR targets that the data can support.
         self.rare = automatic and options.far_targets is None
         #: The operating points of verification that may be wanted.
         self.wanted = PointsWanted(
             np.union1d(self.far_targets, RARE_TARGETS) if self.rare else self.far_targets,
-            check_costs([(prior, 1.0, 1.0) for prior in report.priors]),
+            check_costs([(prior, 1.0, 1.0) for prior in card.report.priors]),
             options.auc,
             frr_targets=frr_targets,
             optima=best_values(),
@@ -153,16 +158,7 @@ class CardTasks:
         """
         if (limits := self.options.interval) is not None and limits.by_subject:
             require_people(self.scores, method=limits.method)
-        searchers: dict[tuple[str, str], Searching] = {}
-        for task in self.searching.values():
-            if task.gallery == "all":  # open and closed set share searches of the same ranks
-                searched_as = task.rank_unit, task.fusion
-                searchers.setdefault(searched_as, Searching(self.scores, task, self.about))
-        reducers = [reducer for x in searchers.values() for reducer in x.reducers]
-        facts = iter(count(self.scores, [*self.verifying.values()], *reducers))
-        searches: dict[tuple[str, str], tuple[Searches, dict[str, LeftOut]]] = {}
-        for key, searcher in searchers.items():
-            searches[key] = searcher.result(*(next(facts) for _ in searcher.reducers)), {}
+        searches = self._count_in_one_pass()
         counted: dict[str, CountedTask] = {**self.verifying}
         for node, task in self.searching.items():
             if task.gallery == "single":
@@ -170,12 +166,12 @@ class CardTasks:
                     self.scores, task, self.far_targets, self.curve
                 )
                 continue
-            searches_of_task, left_out = searches[task.rank_unit, task.fusion]
+            shared = searches[task.rank_unit, task.fusion]
             counted[node] = SearchCounted(
                 self.scores,
-                searches_of_task,
+                shared.searches,
                 task,
-                left_out,
+                shared.left_out,
                 self.far_targets,
                 self.curve,
                 last_rank=max(self.card.report.ranks, default=RANKS[-1]),
@@ -184,6 +180,21 @@ class CardTasks:
             counted[node] = counting()
         self._refine(counted, curves=curves)
         return counted
+
+    def _count_in_one_pass(self) -> dict[tuple[RankUnit, str], SharedSearches]:
+        """Count verification, and return the searches by rank unit and fusion."""
+        searching: dict[tuple[RankUnit, str], Searching] = {}
+        for task in self.searching.values():
+            if task.gallery == "all":
+                key = task.rank_unit, task.fusion
+                searching.setdefault(key, Searching(self.scores, task, self.about))
+        reducers = [reducer for x in searching.values() for reducer in x.reducers]
+        facts = iter(count(self.scores, [*self.verifying.values()], *reducers))
+        searches = {}
+        for key, searches_to_count in searching.items():
+            facts_of_searches = [next(facts) for _ in searches_to_count.reducers]
+            searches[key] = SharedSearches(searches_to_count.result(*facts_of_searches), {})
+        return searches
 
     @stage("finding operating points")
     def _refine(self, counted: dict[str, CountedTask], *, curves: bool) -> None:
@@ -209,20 +220,17 @@ class CardTasks:
     def _add_thresholds(self, counted: dict[str, CountedTask], extra: np.ndarray) -> None:
         """Add the distances `extra` and the operating points of all tasks to every curve."""
         verified = [*self.verifying.values()]
-        distances_of_points = [
-            extra,
-            *(verification.points.extra_thresholds for verification in verified),
-        ]
+        added = [extra, *(verification.points.extra_thresholds for verification in verified)]
         searches = counted.get("open_set")
         if isinstance(searches, SearchCounted):
             task = searches.task
             assert isinstance(task, OpenSet)
-            distances_of_points.append(
+            added.append(
                 open_set_distances(searches.searches, task.ties, task.impostors, self.far_targets)
             )
-            extra_distances = np.unique(np.concatenate(distances_of_points))
+            extra_distances = np.unique(np.concatenate(added))
             counted["open_set"] = replace(searches, extra_distances=extra_distances)
-        distances = np.unique(np.concatenate(distances_of_points))
+        distances = np.unique(np.concatenate(added))
         distances = distances[np.isfinite(distances)]
         recounts = verified
         # Scores that are not listed take another pass.
@@ -249,80 +257,3 @@ def _provenance(
         notes += column_warnings(scores)
     about = Provenance.from_scores(scores)
     return replace(about, notes=(*about.notes, *notes)) if notes else about
-
-
-def check_systems(scores: Mapping[str, Scores]) -> None:
-    """Raise :class:`DataError` unless there are systems with names that may be nodes of a tree."""
-    if not scores:
-        raise DataError("no systems are given; expected a mapping of name to Scores")
-    for name in scores:
-        if not isinstance(name, str) or not name or "/" in name:
-            raise DataError(f"the system's name is {name!r}; expected a word without '/'")
-
-
-def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
-    """Return the card of a protocol, or raise :class:`ProtocolError` if it refuses the layout.
-
-    Nothing else decides which layouts a card takes, for any function or command.
-    """
-    require_scores(scores)
-    card = for_layout(scores.layout, protocol)
-    if protocol == "auto" and scores.claims:
-        card = of_claims(card)
-    if scores.layout == "top-k":
-        if set(card.tasks) != {"reid"} or card.has_folds or card.galleries or card.exclude:
-            require_all_scores(scores)
-        return card
-    require_all_scores(scores)
-    if scores.layout not in card.layouts:
-        usual = for_layout(scores.layout, "course-kfold" if card.has_folds else "auto")
-        raise ProtocolError(
-            f"protocol {card.name} is for the layout {' or '.join(card.layouts)}, but these scores "
-            f"are {scores.layout}; use {usual.name}, or a card of this layout"
-        )
-    return card
-
-
-def thresholds_over(scores: Scores, number: int | None = None) -> np.ndarray:
-    """Return about `number` increasing thresholds over the range of the scores, in their units."""
-    return np.sort(to_user(verify(scores, thresholds=number).curve[0], scores.kind))
-
-
-def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
-    """Return the galleries that a card evaluates separately, by name; None for a single gallery."""
-    if card.galleries is None or card.galleries.column not in scores.gallery_meta:
-        return None
-    column = scores.gallery_meta[card.galleries.column]
-    codes = Codes(column, column, "galleries")
-    is_missing = missing_values(codes.values)
-    names = ["" if is_missing[i] else str(x) for i, x in enumerate(codes.values.tolist())]
-    if len(names) < 2:
-        return None
-    wrong = [name for name in names if not name or "/" in name or name == MEAN]
-    if wrong or len(set(names)) < len(names):
-        refused = (wrong or names)[0]
-        raise DataError(
-            f"the gallery metadata {card.galleries.column!r} name a gallery {refused!r}; expected "
-            f"different words without '/', other than {MEAN!r}"
-        )
-    galleries = {}
-    for code, name in enumerate(names):
-        galleries[name] = scores.select(gallery=np.flatnonzero(codes.gallery == code))
-    return galleries
-
-
-def compared(scores: Scores, protocol: str | Protocol) -> Scores:
-    """Return the scores without the comparisons that a protocol leaves out."""
-    return _compared(scores, resolve_card(scores, protocol))
-
-
-def _compared(scores: Scores, card: Protocol) -> Scores:
-    scores = with_exclusions(kept_by_studies(scores, card), card)
-    return scores if card.verification is None else with_pairs(scores, card.verification.pairs)
-
-
-def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
-    """Return the scores without the comparisons that a card's [reid] or [gom] leaves out."""
-    if CORE_TASKS.issuperset(card.tasks):
-        return scores
-    return kept_scores(with_exclusions(scores, card), convention_of(card, ("reid", "gom")))

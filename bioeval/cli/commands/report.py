@@ -192,7 +192,7 @@ class _SystemOfPage:
     @cached_property
     def under_card(self) -> Scores:
         """The scores that the card evaluates."""
-        from bioeval.tasks.plan import compared
+        from bioeval.tasks.card_scores import compared
 
         scores = self.in_use
         return scores if scores.layout == "top-k" else compared(scores, self.options["protocol"])
@@ -223,7 +223,7 @@ class _SystemOfPage:
 
     def _evaluated(self, extra_thresholds: list[float]) -> xr.DataTree:
         from bioeval.evaluation import evaluate
-        from bioeval.tasks.plan import resolve_card
+        from bioeval.tasks.card_scores import resolve_card
 
         options = {"interval": None, **self.options}
         protocol = options.pop("protocol")
@@ -329,7 +329,7 @@ def _comparison(
     says then how they differ.
     """
     from bioeval.studies.compare.compare import compare
-    from bioeval.tasks.plan import resolve_card
+    from bioeval.tasks.card_scores import resolve_card
 
     targets = {x: options[x] for x in ("far_targets", "frr_targets") if x in options}
     card = resolve_card(next(iter(systems.values())), options["protocol"])

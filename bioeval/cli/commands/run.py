@@ -216,7 +216,7 @@ def _worst_pairs(run: Run, scores: Scores, card: Any, number: int) -> xr.DataTre
     import xarray as xr
 
     from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
-    from bioeval.tasks.plan import compared
+    from bioeval.tasks.card_scores import compared
 
     run.stages("listing the worst pairs")
     return xr.DataTree(worst_pairs(compared(scores, card), number))
@@ -268,7 +268,7 @@ def _findings(scores: Scores, protocol: str) -> list[Finding]:
 
 
 def _draw(run: Run, evaluated: Mapping[str, _Evaluated], folder: Path) -> None:
-    from bioeval.tasks.plan import kept_by_studies, resolve_card
+    from bioeval.tasks.card_scores import kept_by_studies, resolve_card
     from bioeval.tasks.plotted_scores import plotted
 
     for number, (name, system) in enumerate(evaluated.items(), 1):
@@ -306,7 +306,7 @@ def _systems_and_second(
 def _has_limits(scores: Scores, card: Any) -> bool:
     """Whether intervals are computed that nobody asked for."""
     from bioeval.scores.people import knows_people
-    from bioeval.tasks.plan import resolve_card
+    from bioeval.tasks.card_scores import resolve_card
 
     most_people, most_comparisons = _LIMITED
     if scores.layout == "top-k" or not knows_people(scores) or resolve_card(scores, card).has_folds:
@@ -316,7 +316,7 @@ def _has_limits(scores: Scores, card: Any) -> bool:
 
 def _has_curves(scores: Scores, card: Any) -> bool:
     """Whether rates over thresholds are counted that may have further rows."""
-    from bioeval.tasks.plan import galleries_of, resolve_card
+    from bioeval.tasks.card_scores import galleries_of, resolve_card
 
     resolved = resolve_card(scores, card)
     if resolved.has_folds or resolved.reid is not None or resolved.gom is not None:

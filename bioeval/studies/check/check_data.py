@@ -43,7 +43,7 @@ from bioeval.studies.check.scan import SHOWN, DataScan, scan, sign_of
 from bioeval.studies.check.section import DataCheck
 from bioeval.studies.check.two_names import two_names
 from bioeval.studies.check.wrong_labels import label_errors
-from bioeval.tasks.plan import compared, resolve_card
+from bioeval.tasks.card_scores import compared, resolve_card
 
 
 @leaves_out_attacks

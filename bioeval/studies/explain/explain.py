@@ -38,8 +38,9 @@ from bioeval.studies.explain.tasks import (
     verified,
 )
 from bioeval.studies.explain.visits import Visits
+from bioeval.tasks.card_scores import resolve_card
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.plan import CardTasks, resolve_card
+from bioeval.tasks.plan import CardTasks
 from bioeval.tasks.threshold_choice import chosen_threshold
 
 #: The most rows and comparisons that are explained step by step; more are too long to read.

@@ -25,8 +25,8 @@ from bioeval.studies.folds.cross_evaluate import evaluate_tasks
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks
 from bioeval.studies.folds.splits import SplitSides
 from bioeval.studies.partitions.repeat import results_of_partitions
+from bioeval.tasks.card_scores import compared
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.plan import compared
 
 # The prior at which both errors weigh the same.
 _EVEN = 0.5

@@ -20,8 +20,9 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
 from bioeval.scores.row_memory import stated_memory_limit
 from bioeval.studies.partitions.masked import PARTITION, may_be_masks, numbers_by_masks
+from bioeval.tasks.card_scores import resolve_card
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.plan import CardTasks, resolve_card
+from bioeval.tasks.plan import CardTasks
 
 
 class NumbersOfParts(NamedTuple):

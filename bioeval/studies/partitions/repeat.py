@@ -31,8 +31,8 @@ from bioeval.showing.nodes import OVER
 from bioeval.studies.folds.splits import Place, SplitSides
 from bioeval.studies.partitions.numbers import numbers_of_parts, tasks_of
 from bioeval.studies.partitions.results import partitions_tree
+from bioeval.tasks.card_scores import check_systems, thresholds_over
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.plan import check_systems, thresholds_over
 
 # The default number of ranks of curves.
 RANKS = 50
