@@ -102,7 +102,11 @@ def by_attempts(
             tasks.append(_measured_searches(searches, scores, wanted, search, interval))
 
     measures = [x for task in tasks for x in task.measures]
-    details = {name: search[name] for name in ("rank_unit", "ties", "impostors")}
+    details = {}
+    if verifying and not scores.claims:
+        details["templates"] = "single"
+    if searching:
+        details |= {name: search[name] for name in ("rank_unit", "ties", "impostors")}
     if wanted.functions:
         codes = scores.codes
         everyone = codes.people(codes.probe, codes.gallery)
