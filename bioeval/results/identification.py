@@ -323,8 +323,9 @@ class OpenSetAttempts:
         }
         people = searching_people(about, impostors)
         independent = independent_trials(self.impostor, people)
-        for name in {"dir_at_far", "dir_at_far_at_least", "dir_at_far_at_most"} & points.keys():
-            values[f"{name}{SUPPORTED}"] = supported(far_targets, independent)
+        for name in ("dir_at_far", "dir_at_far_at_least", "dir_at_far_at_most"):
+            if name in points:
+                values[f"{name}{SUPPORTED}"] = supported(far_targets, independent)
         if about.people:
             everyone = about.probe_subjects
             enrolled = about.enrolled_subjects
