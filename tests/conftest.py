@@ -187,9 +187,9 @@ def compilation_is_not_announced() -> None:
 
     Tests of it switch it on; tests of another process compile what that process uses before.
     """
-    from bioeval.kernels.cache import Compilations
+    from bioeval.kernels import cache
 
-    Compilations.warned = True
+    cache._is_warned = True
 
 
 @pytest.fixture(scope="session", autouse=True)

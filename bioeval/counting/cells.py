@@ -154,17 +154,20 @@ class EvenCounts:
 
     @classmethod
     def from_upper(
-        cls, scores: np.ndarray, counts: np.ndarray, least: np.ndarray, *infinite: int
+        cls, upper: np.ndarray, counts: np.ndarray, smallest: np.ndarray, *infinite: int
     ) -> EvenCounts:
-        """Return counts by cell of scores up to increasing numbers `scores`, to about a cell.
+        """Return the cells of scores that were counted in other cells, to about a cell.
 
-        The cells begin at the `least` score, if there is one.
+        - `upper` (k,): the largest scores of the other cells, increasing
+        - `counts` (k,): their numbers of scores
+        - `smallest` (1,) or (0,): the smallest score, if it is known
+        - `infinite`: the numbers of scores that are -inf, and that are +inf
         """
-        if not len(scores):
+        if not len(upper):
             return cls(EvenCells(), np.zeros(0, np.int64), *infinite)
-        cells = EvenCells.covering(float(min([*least, scores[0]])), float(scores[-1]))
-        positions = np.clip(cells.cells_of(scores), 0, cells.count - 1).astype(np.int64)
-        counts_by_cell = np.bincount(positions, counts, minlength=cells.count).astype(np.int64)
+        cells = EvenCells.covering(float(min([*smallest, upper[0]])), float(upper[-1]))
+        index = np.clip(cells.cells_of(upper), 0, cells.count - 1).astype(np.int64)
+        counts_by_cell = np.bincount(index, counts, minlength=cells.count).astype(np.int64)
         return cls(cells, counts_by_cell, *infinite)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import scipy
@@ -206,7 +206,7 @@ class RankFacts(Reducer):
       without any
 
     While blocks are added, `not_farther` counts the candidates at most as far as the best mate;
-    :meth:`result` derives `tied` from it. `place` has the best mate's place in the gallery.
+    :meth:`result` derives `tied` from it. `mate_column` is the column of the best mate.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class RankFacts(Reducer):
         probes = parts.scores.shape[0]
         self.mates = mates.counts
         self.mates_tied = mates.nearest_count
-        self.place = mates.nearest_column
+        self.mate_column = mates.nearest_column
         self.best = mates.fused(self.fusion or "best")
         if self.fusion is not None:  # a person is one candidate, if there is a claim of it
             self.mates = self.mates_tied = (~np.isnan(self.best)).astype(np.int64)
@@ -242,32 +242,32 @@ class RankFacts(Reducer):
         for side in block.sides():
             ranked = side if self.fusion is None else side.by_person(self.fusion)
             probes = side.probes
-            closer, not_farther, candidates, nearest = _facts(ranked, self.best[probes])
-            self.closer[probes] += closer
-            self.not_farther[probes] += not_farther
-            self.others[probes] += candidates
-            self.nearest[probes] = np.minimum(self.nearest[probes], nearest)
-            ties = np.flatnonzero(not_farther > closer)
+            facts = BlockFacts.from_block(ranked, self.best[probes])
+            self.closer[probes] += facts.closer
+            self.not_farther[probes] += facts.not_farther
+            self.others[probes] += facts.candidates
+            self.nearest[probes] = np.minimum(self.nearest[probes], facts.nearest)
+            ties = np.flatnonzero(facts.not_farther > facts.closer)
             if len(ties):
                 self.tied_before[probes[ties]] += self._count_tied_before(side, ranked, ties)
 
     def _count_tied_before(self, templates: Block, ranked: Block, ties: np.ndarray) -> np.ndarray:
         """Return how many tied candidates are before the best mate in the gallery, (ties,).
 
-        `ties` are the rows of the block with ties. A person's position is the position of its
-        nearest template, the first if several are as close.
+        `ties` are the rows of the block with ties. A person's column is the column of its nearest
+        template, the first if several are as close.
         """
-        probes, gallery = templates.probes[ties], templates.candidates
-        distances = templates.by_probe[ties]
-        tied = ranked.by_probe[ties] == self.best[probes, None]
-        if self.fusion is None:
-            return (tied & (gallery < self.place[probes, None])).sum(axis=1)
-        assert templates.columns is not None
-        nearest = templates.by_person("best").by_probe[ties]
-        row, column = np.nonzero(distances == nearest[:, templates.columns.person])
-        position = np.full(nearest.shape, np.iinfo(np.int64).max)
-        np.minimum.at(position, (row, templates.columns.person[column]), gallery[column])
-        return (tied & (position < self.place[probes, None])).sum(axis=1)
+        probes = templates.probes[ties]
+        column = templates.candidates
+        is_tied = ranked.by_probe[ties] == self.best[probes, None]
+        if self.fusion is not None:
+            assert templates.columns is not None
+            person = templates.columns.person
+            nearest = templates.by_person("best").by_probe[ties]
+            row, template = np.nonzero(templates.by_probe[ties] == nearest[:, person])
+            column = np.full(nearest.shape, np.iinfo(np.int64).max)
+            np.minimum.at(column, (row, person[template]), templates.candidates[template])
+        return (is_tied & (column < self.mate_column[probes, None])).sum(axis=1)
 
     def merge(self, other: Self) -> None:
         super().merge(other)
@@ -282,20 +282,30 @@ class RankFacts(Reducer):
         return self
 
 
-def _facts(block: Block, best: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    values = block.values
-    if block.few:
-        return (
-            np.count_nonzero(values < best[:, None], axis=1),
-            np.count_nonzero(values <= best[:, None], axis=1),
-            np.count_nonzero(~np.isnan(values), axis=1),
-            np.fmin.reduce(values, axis=1, initial=np.inf),
-        )
-    closer, within, candidates = np.zeros((3, len(best)), dtype=np.int32)
-    nearest = np.full(len(best), np.inf, dtype=values.dtype)
-    rank = kernel.rank_columns if block.transposed else kernel.rank_rows
-    rank(values, best.astype(values.dtype, copy=False), closer, within, candidates, nearest)
-    return closer, within, candidates, nearest
+class BlockFacts(NamedTuple):
+    """How the candidates of each probe of a block compare with its best mate, (probes,)."""
+
+    closer: np.ndarray
+    not_farther: np.ndarray
+    candidates: np.ndarray
+    nearest: np.ndarray  # distance of the nearest candidate; infinity without any
+
+    @classmethod
+    def from_block(cls, block: Block, best: np.ndarray) -> BlockFacts:
+        values = block.values
+        if block.few:
+            return cls(
+                np.count_nonzero(values < best[:, None], axis=1),
+                np.count_nonzero(values <= best[:, None], axis=1),
+                np.count_nonzero(~np.isnan(values), axis=1),
+                np.fmin.reduce(values, axis=1, initial=np.inf),
+            )
+        closer, not_farther, candidates = np.zeros((3, len(best)), dtype=np.int32)
+        nearest = np.full(len(best), np.inf, dtype=values.dtype)
+        facts = cls(closer, not_farther, candidates, nearest)
+        rank = kernel.rank_columns if block.transposed else kernel.rank_rows
+        rank(values, best.astype(values.dtype, copy=False), *facts)
+        return facts
 
 
 # --------------------------------------------------------------------------------------------- ties

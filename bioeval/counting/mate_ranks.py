@@ -8,6 +8,7 @@ import numpy as np
 
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
+from bioeval.counting.thresholds import guide_to
 from bioeval.kernels import reidentification as kernel
 from bioeval.kernels.reidentification import count_within
 from bioeval.scores.blocks import Block
@@ -178,6 +179,7 @@ class Within(Reducer):
         mates = parts.mates
         if mates.rejected:  # no threshold accepts a failed comparison
             self.thresholds = np.minimum(self.thresholds, np.finfo(parts.dtype).max)
+        self.guide = guide_to(self.thresholds)
         self.counts = np.zeros((mates.probe_count, len(self.thresholds) + 1), np.int64)
         threshold_index = np.searchsorted(self.thresholds, mates.distance.astype(np.float64))
         np.add.at(self.counts, (mates.probe, threshold_index), 1)
@@ -193,10 +195,7 @@ class Within(Reducer):
                 )
                 np.add.at(self.counts, (probes[row], threshold_index), 1)
                 continue
-            from bioeval.counting.thresholds import guide_to
-
-            guide = guide_to(self.thresholds)
-            count_within.on_one_thread(values, probes, self.thresholds, *guide, self.counts)
+            count_within.on_one_thread(values, probes, self.thresholds, *self.guide, self.counts)
 
     def result(self) -> np.ndarray:
         return np.cumsum(self.counts, axis=1)[:, :-1]

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,10 @@ def thresholds_over(
 # How many chances are computed together, so that memory does not grow with the ranks.
 TILE_CHANCES = 1 << 20
 
+# Chances are added as multiples of 2**-60, in two whole numbers of 30 bits each, so that a sum does
+# not depend on the order.
+BITS = 30
+
 POLICY = {
     "optimistic": kernel.OPTIMISTIC,
     "pessimistic": kernel.PESSIMISTIC,
@@ -49,11 +54,6 @@ POLICY = {
 
 # The rows of the sums over thresholds.
 ENROLLED, UNENROLLED, TARGET, MATE = range(4)
-
-
-# Chances are added as multiples of 2**-60, in two whole numbers of 30 bits each, so that a sum does
-# not depend on the order.
-BITS = 30
 
 
 def add_chances(sums: np.ndarray, chances: np.ndarray, rows: np.ndarray) -> None:
@@ -163,35 +163,24 @@ class CountSingleTemplates:
 
     def add(self, block: Block) -> None:
         """Add the rows of a block."""
-        mate_counts = mates_of_probes(self.scores, block)
-        counts = self.counts
         enrolled = self.enrolled[block.probes]
-        counts.add_probes(enrolled)
-        for first, end in _row_ranges(mate_counts, self.ranks, len(self.thresholds)):
-            probes = _grouped_block(self.scores, block, slice(first, end))
-            usable = _usable_templates(probes)
-            is_enrolled = enrolled[first:end]
-            self._rank(probes, usable, is_enrolled, block.order + first, mate_counts[first:end])
+        self.counts.add_probes(enrolled)
+        for batch in batches_of(self.scores, block, self.ranks, len(self.thresholds)):
+            is_enrolled = enrolled[batch.rows]
+            self._rank(batch, is_enrolled, block.order + batch.rows.start)
             if len(self.thresholds):
-                self._within(probes, usable, is_enrolled)
+                self._within(batch, is_enrolled)
 
-    def _rank(
-        self,
-        probes: kernel.GroupedBlock,
-        usable: np.ndarray,
-        enrolled: np.ndarray,
-        first_probe: int,
-        mate_counts: np.ndarray,
-    ) -> None:
-        ranks = _unwritten_ranks(mate_counts, self.ranks)
-        kernel.rank_chances(probes, usable, POLICY[self.counts.ties], self.rules, ranks)
+    def _rank(self, batch: ProbeBatch, enrolled: np.ndarray, first_probe: int) -> None:
+        counts = self.counts
+        ranks = batch.unwritten_ranks(self.ranks)
+        batch.rank(counts.ties, self.rules, ranks)
+        is_mate = ~np.isnan(ranks.distance)
         # A mate whose comparison failed is at no rank.
         failed = (ranks.distance == np.inf) & (self.scores.nan == "reject")
-        counts = self.counts
-        is_mate = ~np.isnan(ranks.distance)
+        ranks.chance[failed] = 0.0
         threshold_index = np.where(is_mate, np.searchsorted(self.thresholds, ranks.distance), -1)
         has_ties = bool(ranks.tied[is_mate].any())
-        ranks.chance[failed] = 0.0
         # Without ties, the chances under pessimistic and optimistic ties equal the chances in `di`.
         # Their sums are kept from the first block with ties on, and begin as copies of `di`.
         if has_ties and not counts.at_ends:
@@ -199,26 +188,23 @@ class CountSingleTemplates:
         add_chances(counts.di, ranks.chance, threshold_index)
         for ties, sums in zip(ENDS, counts.at_ends, strict=False):
             if has_ties:
-                kernel.rank_chances(probes, usable, POLICY[ties], self.rules, ranks)
+                batch.rank(ties, self.rules, ranks)
                 ranks.chance[failed] = 0.0
             add_chances(sums, ranks.chance, threshold_index)
         add_chances(counts.tied, ranks.tied[:, None], np.where(is_mate, 0, -1))
-        probe_of_mate = np.repeat(np.arange(len(mate_counts)), mate_counts)
-        is_mated = np.zeros(len(mate_counts), dtype=bool)
-        is_mated[probe_of_mate[is_mate]] = True
+        is_mated = np.zeros(len(batch.mates), dtype=bool)
+        is_mated[batch.row_of_mate[is_mate]] = True
         is_of_person = self.is_of_person[first_probe : first_probe + len(is_mated)]
         counts.add_mated(is_mated, enrolled, is_of_person, first_probe)
 
-    def _within(
-        self, probes: kernel.GroupedBlock, usable: np.ndarray, enrolled: np.ndarray
-    ) -> None:
-        shape = (len(usable), len(self.thresholds))
+    def _within(self, batch: ProbeBatch, enrolled: np.ndarray) -> None:
+        shape = (len(batch.usable), len(self.thresholds))
         chances = Chances(
             anyone=np.empty(shape),
             oneself=np.empty(shape),
-            competitors=np.empty(len(usable), dtype=np.int64),
+            competitors=np.empty(len(batch.usable), dtype=np.int64),
         )
-        within_chances(probes, usable, self.grid, self.steps, chances)
+        within_chances(batch.block, batch.usable, self.grid, self.steps, chances)
         anyone, oneself, competitors = chances
         counts = self.counts
         counts.add_impostors(competitors > 0, enrolled)
@@ -249,58 +235,66 @@ class SingleShots:
         )
         with threads_for(scores):
             for block in blocks_of(scores, reported=False):
-                mate_counts = mates_of_probes(scores, block)
-                for first, stop in _row_ranges(mate_counts, ranks, 0):
-                    probes = _grouped_block(scores, block, slice(first, stop))
-                    mates = mate_counts[first:stop]
-                    usable = _usable_templates(probes)
-                    ranks_of_mates = _unwritten_ranks(mates, ranks)
-                    probe = np.repeat(block.probes[first:stop], mates)
-                    kernel.rank_chances(probes, usable, POLICY[ties], rules, ranks_of_mates)
+                for batch in batches_of(scores, block, ranks, 0):
+                    probe = block.probes[batch.rows][batch.row_of_mate]
+                    ranks_of_mates = batch.unwritten_ranks(ranks)
+                    batch.rank(ties, rules, ranks_of_mates)
                     has_ties = ranks_of_mates.tied.any()
                     np.add.at(shots.at_rank, probe, ranks_of_mates.chance)
-                    for end, policy in enumerate(ENDS):
+                    for end, ties_at_end in enumerate(ENDS):
                         if has_ties:
-                            kernel.rank_chances(
-                                probes, usable, POLICY[policy], rules, ranks_of_mates
-                            )
+                            batch.rank(ties_at_end, rules, ranks_of_mates)
                         np.add.at(shots.at_ends[:, end], probe, ranks_of_mates.chance)
         return shots
 
 
-def _unwritten_ranks(mates: np.ndarray, ranks: int) -> kernel.ExpectedRanks:
-    first = np.concatenate([[0], np.cumsum(mates)])
-    chance = np.empty((first[-1], ranks))
-    return kernel.ExpectedRanks(first, np.empty(first[-1]), np.empty(first[-1]), chance)
+class ProbeBatch(NamedTuple):
+    """Some probes of a block, so few that the chances of their mates fit into memory."""
+
+    rows: slice  # of the block
+    block: kernel.GroupedBlock
+    usable: np.ndarray  # int64 (b, groups): usable templates of each subject
+    mates: np.ndarray  # int64 (b,): the number of mates of each probe
+
+    @property
+    def row_of_mate(self) -> np.ndarray:
+        return np.repeat(np.arange(len(self.mates)), self.mates)
+
+    def unwritten_ranks(self, ranks: int) -> kernel.ExpectedRanks:
+        first = np.concatenate([[0], np.cumsum(self.mates)])
+        chance = np.empty((first[-1], ranks))
+        return kernel.ExpectedRanks(first, np.empty(first[-1]), np.empty(first[-1]), chance)
+
+    def rank(self, ties: Ties, rules: kernel.Rules, ranks: kernel.ExpectedRanks) -> None:
+        """Write the ranks of mates under a policy of ties."""
+        kernel.rank_chances(self.block, self.usable, POLICY[ties], rules, ranks)
 
 
-def mates_of_probes(scores: Scores, block: Block) -> np.ndarray:
+def batches_of(scores: Scores, block: Block, ranks: int, thresholds: int) -> Iterator[ProbeBatch]:
+    """Yield the probes of a block in batches, for so many ranks and thresholds."""
     gallery = scores.gallery_order
-    return gallery.mate_stop[block.probes] - gallery.mate_start[block.probes]
+    mates = gallery.mate_stop[block.probes] - gallery.mate_start[block.probes]
+    for first, stop in _row_ranges(mates, ranks, thresholds):
+        rows = slice(first, stop)
+        values = block.values[rows].astype(np.float64, copy=False)
+        group = gallery.probe_group[block.probes[rows]]
+        starts = gallery.starts
+        usable = np.add.reduceat(~np.isnan(values), starts[:-1], axis=1, dtype=np.int64)
+        grouped = kernel.GroupedBlock(values, block.candidates, starts, group)
+        yield ProbeBatch(rows, grouped, usable, mates[rows])
 
 
-def _grouped_block(scores: Scores, block: Block, rows: slice) -> kernel.GroupedBlock:
-    values = block.values[rows].astype(np.float64, copy=False)
-    gallery = scores.gallery_order
-    group = gallery.probe_group[block.probes[rows]]
-    return kernel.GroupedBlock(values, block.candidates, gallery.starts, group)
-
-
-def _usable_templates(probes: kernel.GroupedBlock) -> np.ndarray:
-    return np.add.reduceat(~np.isnan(probes.values), probes.starts[:-1], axis=1, dtype=np.int64)
-
-
-def _row_ranges(mate_counts: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
+def _row_ranges(mates: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
     low = 0
     chances = 0
-    for i, mates in enumerate(mate_counts):
-        needed = int(mates) * ranks + 3 * thresholds
-        if i > low and chances + needed > TILE_CHANCES:
-            yield low, i
-            low = i
+    for row, mates_of_row in enumerate(mates):
+        needed = int(mates_of_row) * ranks + 3 * thresholds
+        if row > low and chances + needed > TILE_CHANCES:
+            yield low, row
+            low = row
             chances = 0
         chances += needed
-    yield low, len(mate_counts)
+    yield low, len(mates)
 
 
 @lru_cache(maxsize=8)

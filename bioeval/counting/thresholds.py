@@ -228,10 +228,10 @@ def indices_among(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     No value may be NaN.
     """
     values = values.astype(np.float64, copy=False)
-    base, scale, guide = guide_to(thresholds)
+    base, scale, first = guide_to(thresholds)
     with np.errstate(all="ignore"):  # all values are in cell 0 if the scale is 0
-        cell = np.fmin(np.fmax((values - base) * scale, 0), len(guide) - 2)
-    index = guide[cell.astype(np.int64)]
+        cell = np.fmin(np.fmax((values - base) * scale, 0), len(first) - 2)
+    index = first[cell.astype(np.int64)]
     ends = np.append(thresholds, np.inf)
     too_early = np.flatnonzero(ends[index] < values)
     for _ in range(3):
@@ -241,11 +241,16 @@ def indices_among(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     return index
 
 
-def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
-    """Return the base, scale and guide that the kernel `threshold_of` takes.
+class Guide(NamedTuple):
+    """The arguments by which the kernel `threshold_of` finds a score among thresholds."""
 
-    The guide has the index of the first threshold in each cell.
-    """
+    base: float
+    scale: float
+    first: np.ndarray  # int64: the index of the first threshold in each cell, and the end
+
+
+def guide_to(thresholds: np.ndarray) -> Guide:
+    """Return a guide to increasing thresholds."""
     cells = min(LARGEST_GUIDE, max(LEAST_GUIDE, 1 << (4 * len(thresholds)).bit_length()))
     finite = thresholds[np.isfinite(thresholds)]
     base = float(finite[0]) if len(finite) else 0.0
@@ -253,11 +258,9 @@ def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
         scale = 1.0
         if len(finite) > 1:
             scale = float(np.float64(cells - 1) / (finite[-1] - base))
-        cell_of_threshold = (thresholds - base) * scale
+        cell = (thresholds - base) * scale
     if not np.isfinite(scale):
         scale = 0.0
-        cell_of_threshold = np.zeros(len(thresholds))
-    cell_of_threshold = np.where(
-        cell_of_threshold > 0, np.minimum(cell_of_threshold, cells - 1), 0
-    ).astype(np.int64)
-    return base, scale, np.searchsorted(cell_of_threshold, np.arange(cells + 1))
+        cell = np.zeros(len(thresholds))
+    cell = np.where(cell > 0, np.minimum(cell, cells - 1), 0).astype(np.int64)
+    return Guide(base, scale, np.searchsorted(cell, np.arange(cells + 1)))

@@ -57,27 +57,29 @@ def _create_writable(folder: Path) -> bool:
 PATIENCE = 10.0
 
 
+_is_warned = False  # whether a line about compilation was written: no other line follows
+
+
+def warn_once(line: str) -> None:
+    """Write a line on standard error, unless one was written before."""
+    global _is_warned  # noqa: PLW0603
+    if _is_warned or sys.stderr is None:  # pythonw has no standard error
+        return
+    _is_warned = True
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"bioeval: {line}\n")
+
+
 class Compilations(event.Listener):
     """Reports of compilations; a function that is compiled for another is part of its report.
 
     Where no progress is shown, a line on standard error says that compilation takes long.
-
-    - `warned`: whether the line was written, or another line in its place
     """
-
-    warned = False
-
-    @classmethod
-    def warn(cls, line: str) -> None:
-        """Write a line on standard error; no other line on compilation follows."""
-        cls.warned = True
-        if sys.stderr is not None:  # pythonw has no standard error
-            with contextlib.suppress(OSError, ValueError):
-                sys.stderr.write(f"bioeval: {line}\n")
 
     def __init__(self) -> None:
         self._stages: list[AbstractContextManager[None]] = []
-        self._spent = self._begun = 0.0  # seconds of earlier compilations; the start of this one
+        self._spent = 0.0  # seconds of earlier compilations
+        self._begun = 0.0  # when this compilation began
 
     def on_start(self, event: event.Event) -> None:
         """Begin a stage that names the dtype of the scores."""
@@ -85,8 +87,8 @@ class Compilations(event.Listener):
         if not self._stages:
             self._begun = time.monotonic()
         spent = self._spent + time.monotonic() - self._begun
-        if ours and spent >= PATIENCE and not is_shown() and not Compilations.warned:
-            self.warn(
+        if ours and spent >= PATIENCE and not is_shown():
+            warn_once(
                 "compiling loops that no earlier run needed, up to a minute; kept for later runs"
             )
         title = "compiling"
@@ -105,33 +107,41 @@ class Compilations(event.Listener):
 
 
 def _cache_folder() -> str:
-    variable, chosen = _VARIABLE, os.environ.get(_VARIABLE)
-    if not chosen:
-        variable = "NUMBA_CACHE_DIR"
-        chosen = os.environ.get(variable) or config.CACHE_DIR  # type: ignore[attr-defined]
-    if chosen:
-        if _create_writable(Path(chosen)):
-            return str(chosen)
-        problem = f"{variable}, {chosen}, cannot be written to, so kernels"
-    else:
-        parents = [Path(__file__).parent / "__pycache__"]
-        with contextlib.suppress(RuntimeError):  # a user without a home
-            parents.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
-        for place in (place / (_PREFIX + _digest_of_kernels()) for place in parents):
-            if _create_writable(place):
-                with contextlib.suppress(OSError):
-                    os.utime(place)  # this state is the newest
-                    states = sorted(place.parent.glob(f"{_PREFIX}*"), key=os.path.getmtime)
-                    for old in states[:-_KEPT_STATES]:
-                        shutil.rmtree(old, ignore_errors=True)
-                return str(place)
-        problem = "no folder for compiled kernels can be written to, so they"
+    for variable in (_VARIABLE, "NUMBA_CACHE_DIR"):
+        if chosen := os.environ.get(variable):
+            return _chosen_folder(variable, chosen)
+    if config.CACHE_DIR:  # type: ignore[attr-defined]
+        return _chosen_folder("NUMBA_CACHE_DIR", config.CACHE_DIR)  # type: ignore[attr-defined]
+    parents = [Path(__file__).parent / "__pycache__"]
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        parents.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
+    for parent in parents:
+        folder = parent / (_PREFIX + _digest_of_kernels())
+        if _create_writable(folder):
+            _remove_old_states(folder)
+            return str(folder)
+    return _temporary_folder("no folder for compiled kernels can be written to, so they")
+
+
+def _chosen_folder(variable: str, chosen: Any) -> str:
+    if _create_writable(Path(chosen)):
+        return str(chosen)
+    return _temporary_folder(f"{variable}, {chosen}, cannot be written to, so kernels")
+
+
+def _remove_old_states(newest: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.utime(newest)
+        states = sorted(newest.parent.glob(f"{_PREFIX}*"), key=os.path.getmtime)
+        for old in states[:-_KEPT_STATES]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _temporary_folder(problem: str) -> str:
     temporary = tempfile.mkdtemp(prefix="bioeval-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     os.environ[_VARIABLE] = temporary  # worker processes read the variable
-    Compilations.warn(
-        f"{problem} are compiled anew each time; set {_VARIABLE} to a folder that can"
-    )
+    warn_once(f"{problem} are compiled anew each time; set {_VARIABLE} to a folder that can")
     return temporary
 
 

@@ -10,14 +10,16 @@ import numpy as np
 
 from bioeval.kernels.compiling import called_by_loops
 
+# The largest float32.
 LARGEST = np.float32(3.4028235e38)
 
 # The bits of an infinite float32.
 _INFINITY = 0x7F800000
 
-#: The first key of all cells, a step below the key of minus infinity, and its distance from the key
-#: of infinity.
+#: The first key of all cells, a step below the key of minus infinity.
 LEAST = -_INFINITY - 1
+
+#: The distance of the key of infinity from the first key.
 SPAN = 2 * _INFINITY + 1
 
 

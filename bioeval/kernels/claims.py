@@ -4,11 +4,14 @@ import numpy as np
 
 from bioeval.kernels.compiling import called_by_loops, compiled, parallel_rows
 
-# Rules of fusion; the rule of the `k`-th smallest distance is the number `k`.
+# Rules of fusion; a positive number k is the rule of the k-th smallest distance.
 MEDIAN, MEAN, WORST = 0, -1, -2
 
-# From this magnitude on a sum may overflow; the values are then multiplied by this power of two.
-HUGE, SHRUNK = 2.0**960, 2.0**-64
+# From this magnitude on, a sum may overflow.
+HUGE = 2.0**960
+
+# The power of two by which such values are multiplied.
+SHRUNK = 2.0**-64
 
 
 @called_by_loops

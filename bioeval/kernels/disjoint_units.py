@@ -60,8 +60,10 @@ def match_most(start, neighbour, mate):
     - `mate` (int64 (members,), changed): as in :func:`match_in_order`
     """
     n = len(mate)
-    label, visited = np.zeros(n, dtype=np.int8), np.full(n, -1, dtype=np.int64)
-    parent, base = np.full(n, -1, dtype=np.int64), np.arange(n)
+    label = np.zeros(n, dtype=np.int8)
+    visited = np.full(n, -1, dtype=np.int64)
+    parent = np.full(n, -1, dtype=np.int64)
+    base = np.arange(n)
     queue = np.empty(n, dtype=np.int64)
     search = SearchState(parent, base, mate, label, queue)
     step = 0
@@ -71,26 +73,27 @@ def match_most(start, neighbour, mate):
         queue[0], label[root] = root, _EVEN
         head, tail, gained = 0, 1, False
         while head < tail and not gained:
-            v = queue[head]
+            member = queue[head]
             head += 1
-            for k in range(start[v], start[v + 1]):
-                u = neighbour[k]
-                if label[u] == _ODD or label[u] == _DONE or _base(base, u) == _base(base, v):
+            for k in range(start[member], start[member + 1]):
+                other = neighbour[k]
+                is_done = label[other] == _ODD or label[other] == _DONE
+                if is_done or _base(base, other) == _base(base, member):
                     continue
-                if label[u] == _FREE:
-                    label[u], parent[u] = _ODD, v
-                    if mate[u] < 0:
-                        _exchange(parent, mate, u)
-                        label[u] = _FREE
+                if label[other] == _FREE:
+                    label[other], parent[other] = _ODD, member
+                    if mate[other] < 0:
+                        _exchange(parent, mate, other)
+                        label[other] = _FREE
                         gained = True
                         break
-                    label[mate[u]], queue[tail] = _EVEN, mate[u]
+                    label[mate[other]], queue[tail] = _EVEN, mate[other]
                     tail += 1
                     continue
                 step += 1
-                common = _meeting(u, v, parent, base, mate, visited, step)
-                for member, neighbour_member in ((u, v), (v, u)):
-                    tail = _shrink(member, neighbour_member, common, search, tail)
+                common = _meeting(other, member, parent, base, mate, visited, step)
+                tail = _shrink(other, member, common, search, tail)
+                tail = _shrink(member, other, common, search, tail)
         _leave(queue[:tail], mate, label, parent, base, _FREE if gained else _DONE)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from bioeval.kernels.compiling import called_by_loops, parallel_rows
 from bioeval.kernels.layers import threshold_of
 
-# Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the gallery
-# order of their templates, or in all orders on average.
+# Where a subject exactly as close as the mate ranks: behind it, before it, by the gallery order of
+# their templates, or in all orders on average.
 OPTIMISTIC, PESSIMISTIC, STABLE, EXPECTED = range(4)
 
 # Chances below this are left out of sums: they are far below the last bit of any result.
@@ -58,10 +58,13 @@ class ExpectedRanks(NamedTuple):
 
 
 class Trials(NamedTuple):
-    """Trials whether subjects rank before the mate, independent, of chance ``chance + u more``."""
+    """Independent trials: a success is a subject that ranks before the mate.
 
-    chance: np.ndarray  # float64 (groups,)
-    more: np.ndarray  # float64 (groups,)
+    With a tied mate at position ``u``, the chance of a success is ``chance + u more``.
+    """
+
+    chance: np.ndarray  # float64 (groups,): proportion of templates that are surely before the mate
+    more: np.ndarray  # float64 (groups,): proportion of templates that are tied with the mate
     times: np.ndarray  # int64 (groups,): how often each trial is made
 
 
@@ -94,7 +97,7 @@ def add_times(target, source, factor):
 
 @called_by_loops
 def one_more(target, source, below, y, x):
-    """Write ``source y + below x``."""
+    """Write the chances after one more trial, of chance `x`: ``source y + below x``, y = 1 - x."""
     for k in range(len(target)):
         target[k] = source[k] * y + below[k] * x
 
@@ -187,19 +190,19 @@ def successes(trials, count, u, limit, terms):
 
 
 @called_by_loops
-def closer_and_same(cells, x):
-    """Count the cells below `x`, and the cells equal to it."""
+def closer_and_tied(distances, x):
+    """Count the distances below `x`, and the distances equal to it."""
     closer = 0
-    equal = 0
-    for p in range(len(cells)):
-        closer += cells[p] < x
-        equal += cells[p] == x
-    return closer, equal
+    tied = 0
+    for p in range(len(distances)):
+        closer += distances[p] < x
+        tied += distances[p] == x
+    return closer, tied
 
 
 @called_by_loops
 def closer_of_each(row, starts, x, closer):
-    """Write the number of cells of each group below `x`."""
+    """Write the number of distances of each group below `x`."""
     p = np.uint64(starts[0])  # unsigned, so that no index need be checked for being negative
     for g in range(len(starts) - 1):
         count = 0
@@ -317,6 +320,18 @@ def add_ranks(trials, written, place_dependent, rules, weight, terms, chance):
 
 
 @called_by_loops
+def other_subjects(usable, group):
+    """Return how many subjects but `group` have usable templates, and the most templates of one."""
+    competitors = 0
+    largest = 0
+    for g in range(len(usable)):
+        if g != group:
+            competitors += usable[g] > 0
+            largest = max(largest, usable[g])
+    return competitors, largest
+
+
+@called_by_loops
 def rank_row(row, block, i, usable, policy, rules, ranks):
     """Rank the mates of row `i` with the distances `row`."""
     low = ranks.first[i]
@@ -340,11 +355,7 @@ def rank_row(row, block, i, usable, policy, rules, ranks):
     # The other subjects, and room for their trials.
     groups = len(usable)
     usable[group] = 0
-    largest = 0
-    competitors = 0
-    for g in range(groups):
-        largest = max(largest, usable[g])
-        competitors += usable[g] > 0
+    competitors, largest = other_subjects(usable, group)
     limit = chance.shape[1]
     trials = Trials(np.empty(groups), np.empty(groups), np.empty(groups, dtype=np.int64))
     closer = np.empty(groups, dtype=np.int64)
@@ -356,14 +367,14 @@ def rank_row(row, block, i, usable, policy, rules, ranks):
         x = distance[a]
         mate[a] = x
         # Mates that are surely first, or surely beyond the last rank, need no trials.
-        left, left_same = closer_and_same(row[:start], x)
-        right, right_same = closer_and_same(row[stop:], x)
-        below, ties_with_mate = left + right, left_same + right_same
+        left, left_tied = closer_and_tied(row[:start], x)
+        right, right_tied = closer_and_tied(row[stop:], x)
+        templates_before, ties_with_mate = left + right, left_tied + right_tied
         # A closer template is drawn with chance 1 / largest at least.
-        is_beyond = largest > 0 and out_of_reach(below / largest, competitors, limit)
+        is_beyond = largest > 0 and out_of_reach(templates_before / largest, competitors, limit)
         if is_beyond and ties_with_mate == 0:
             continue
-        if below + ties_with_mate == 0:
+        if templates_before + ties_with_mate == 0:
             chance[a, 0] = weight
             continue
         # A trial for each other subject.
@@ -374,17 +385,9 @@ def rank_row(row, block, i, usable, policy, rules, ranks):
             for g in range(groups):
                 number[usable[g], closer[g]] += 1
         else:
+            has_ties = ties_with_mate > 0
             written, surely_before, place_dependent, untied = trials_of_each(
-                row,
-                block,
-                policy,
-                x,
-                position[a],
-                ties_with_mate > 0,
-                usable,
-                closer,
-                number,
-                trials,
+                row, block, policy, x, position[a], has_ties, usable, closer, number, trials
             )
         written, certain = repeated_trials(number, written, trials)
         surely_before += certain
@@ -443,11 +446,11 @@ class Near(NamedTuple):
 
 
 @called_by_loops
-def cells_within(cells, x):
-    """Count the cells up to `x`."""
+def number_within(distances, x):
+    """Count the distances up to `x`."""
     count = 0
-    for p in range(len(cells)):
-        count += cells[p] <= x
+    for p in range(len(distances)):
+        count += distances[p] <= x
     return count
 
 
@@ -483,13 +486,13 @@ def chance_within(near, count, usable, steps, out):
 
 @called_by_loops
 def enough_within(row, start, stop, thresholds, needed):
-    """Return the first threshold with `needed` cells within it, without the cells start:stop."""
+    """Return the first threshold with `needed` distances within it, without ``start:stop``."""
     low = 0
     high = len(thresholds)
     while low < high:
         middle = (low + high) // 2
         x = thresholds[middle]
-        if cells_within(row[:start], x) + cells_within(row[stop:], x) < needed:
+        if number_within(row[:start], x) + number_within(row[stop:], x) < needed:
             low = middle + 1
         else:
             high = middle
@@ -503,12 +506,7 @@ def row_within(row, block, i, usable, grid, steps, chances):
     thresholds = grid.thresholds
     groups = len(starts) - 1
     number_of_thresholds = len(thresholds)
-    competitors = 0
-    largest = 0
-    for g in range(groups):
-        if g != group:
-            competitors += usable[g] > 0
-            largest = max(largest, usable[g])
+    competitors, largest = other_subjects(usable, group)
     chances.competitors[i] = competitors
     start = starts[group] if group >= 0 else 0
     stop = starts[group + 1] if group >= 0 else 0
@@ -563,9 +561,9 @@ def within_chances(begin, end, block, usable, grid, steps, chances):
                     none *= 1 - (templates of g within t) / usable[i, g]
                 anyone[i, t] = 1 - none
 
-    `oneself` is the same chance for the row's own subject alone. If a group has ``c`` templates
-    beyond a threshold, the logarithm of the chance that the drawn one is beyond it changes by
-    ``steps[c]`` for one more template within: -inf if none is left.
+    `oneself` is the same chance for the row's own subject alone. `steps` has logarithms: if a group
+    has ``c`` templates beyond a threshold, one more template within it adds ``steps[c]`` to the
+    logarithm of the chance that the drawn template is beyond it; -inf if none is left.
     """
     for i in range(begin, end):
         row = block.values[i]

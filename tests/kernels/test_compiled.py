@@ -130,7 +130,7 @@ def test_a_named_folder_that_cannot_be_written_to_has_a_substitute(
     monkeypatch.setenv(name, str(wrong))
     before = os.environ.get("NUMBA_CACHE_DIR")
     monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(cache.Compilations, "warned", False)
+    monkeypatch.setattr(cache, "_is_warned", False)
     result = cache._cache_folder()
     message = capsys.readouterr().err
     assert f"{name}, {wrong}, cannot be written to" in message and message.count("\n") == 1
