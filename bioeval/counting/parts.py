@@ -130,10 +130,10 @@ class RowParts(Parts):
         distance = self._distances_at(row, column)
         failed = np.isnan(distance)
         if scores.nan == "reject":
-            return self.mates_of([(row, column, with_failures(distance, failed))])
+            return self.mates_of([Genuine(row, column, with_failures(distance, failed))])
         if scores.nan == "raise" and failed.any():
             raise_nan(scores)
-        return self.mates_of([(row[~failed], column[~failed], distance[~failed])])
+        return self.mates_of([Genuine(row[~failed], column[~failed], distance[~failed])])
 
     def _distances_at(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
         distances = []
