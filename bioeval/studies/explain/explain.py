@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, counted, received
+from bioeval.base.kinds import Kind
 from bioeval.counting.identification import role_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule
 from bioeval.protocol.card import Protocol
@@ -43,15 +44,31 @@ from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks
 from bioeval.tasks.threshold_choice import chosen_threshold
 
-#: The most rows and comparisons that are explained step by step; more are too long to read.
-MOST_ROWS, MOST_CELLS = 100, 10_000
+#: More rows, or more comparisons, are too long to read step by step.
+MOST_ROWS = 100
+MOST_CELLS = 10_000
+
+
+class _Threshold(NamedTuple):
+    """The threshold of an explanation, or why there is none."""
+
+    source: Text  # where it comes from
+    distance: float | None = None
+    value: float | None = None  # in the units of the scores
+    next: float = math.nan  # the nearest score that is not accepted
+
+    @classmethod
+    def from_chosen(cls, chosen: ChosenThreshold, kind: Kind, source: Text) -> Self:
+        value, following = chosen.in_units(kind).values()
+        return cls(source, chosen.threshold, value, following)
 
 
 class _Explainer:
     """Explains the rows of some scores under a protocol.
 
-    `given` are the scores as they were given; `scores` are those that are evaluated, without attack
-    presentations and without what the protocol leaves out.
+    - `given`: the scores as they were given
+    - `scores`: the scores that are evaluated, without attack presentations and without what the
+      protocol leaves out
     """
 
     def __init__(self, scores: Scores, protocol: str | Protocol, threshold: Any):
@@ -60,40 +77,32 @@ class _Explainer:
             raise ProtocolError("a list of pairs has no rows to explain: each pair is one attempt")
         self.given = scores
         scores = without_attacks(scores)
-        self.card = resolve_card(scores, protocol)
-        if self.card.has_folds or self.card.claims is not None:
-            has = "folds with different thresholds" if self.card.has_folds else "drawn claims"
-            raise ProtocolError(
-                f"protocol {self.card.name} has {has}; explain the row under "
-                f"{for_layout(self.card.layout).name}, with `threshold` as a number"
-            )
-        self.is_order = scores.kind == "order"
-        if self.is_order and threshold is not None:
+        card = _explainable_card(scores, protocol)
+        is_order = scores.kind == "order"
+        if is_order and threshold is not None:
             raise ProtocolError(
                 "`threshold` is given, but these scores are only the order within "
                 "each row; leave it out"
             )
-        if self.is_order:  # within one row, an order is a distance
+        if is_order:  # within one row, an order is a distance
             scores = scores.replace(kind="distance")
-        self.tasks = CardTasks(scores, self.card, EvaluationOptions(), automatic=protocol == "auto")
+        self.tasks = CardTasks(scores, card, EvaluationOptions(), automatic=protocol == "auto")
         if self.tasks.retrieval:
             raise ProtocolError(
-                f"protocol {self.card.name} ranks a gallery for each query; the values of each: "
-                f"be.evaluate(..., per_query=True), or bioeval run --protocol {self.card.name} "
+                f"protocol {card.name} ranks a gallery for each query; the values of each: "
+                f"be.evaluate(..., per_query=True), or bioeval run --protocol {card.name} "
                 "--per-query"
             )
         self.scores = self.tasks.scores
         self.names = in_words(self.given.probe_names, self.given.shape[0])
         self.visits = None if self.given._tries is None else Visits(self.given)
-
-        chosen, self.threshold_source = self._threshold(threshold)
-        distance = None if chosen is None else chosen.threshold
-        self.threshold, self.threshold_next = None, math.nan
-        if chosen is not None:
-            self.threshold, self.threshold_next = chosen.in_units(scores.kind).values()
+        self.threshold = _Threshold("none: the scores are only the order within each row")
+        if not is_order:
+            self.threshold = _threshold(self.tasks, threshold)
 
         ties = [task.ties for task in self.tasks.searching.values() if task.gallery == "all"]
-        self.rows = RowLists(self.scores, scores, distance, *(ties[:1] or ["pessimistic"]))
+        tie_rule = ties[0] if ties else "pessimistic"
+        self.rows = RowLists(self.scores, scores, self.threshold.distance, tie_rule)
         # Where attack presentations left the gallery, the other columns keep their names.
         if len(scores.gallery_ids) < len(self.given.gallery_ids):
             is_left = np.isin(self.given.gallery_ids, scores.gallery_ids)
@@ -132,22 +141,12 @@ class _Explainer:
 
     def row(self, i: int) -> Explanation:
         scores = self.scores
-        lists: dict[tuple[str, str], RankedList] = {}
+        lists = _ListsOfRow(self.rows, i)
         tasks: list[Contribution] = []
         remarks: list[Text] = []
-
-        def listed(unit: str, fusion: str) -> RankedList:
-            """Return the list of templates, or of fused subjects; each list is made once."""
-            key = (unit, fusion if unit == "subject" else "")
-            if key not in lists:
-                lists[key] = self.rows.templates(i)
-                if unit == "subject":
-                    lists[key] = self.rows.by_subject(i, fusion)
-            return lists[key]
-
         for node, verifying in self.tasks.verifying.items():
             use = verifying.use
-            ranked = listed("template" if use.fused is None else "subject", use.fusion)
+            ranked = lists.ranked("template" if use.fused is None else "subject", use.fusion)
             added = verified(ranked, node, use.fusion)
             tasks.append(replace(added, claims=scores.claims_title))
         for node, task in self.tasks.searching.items():
@@ -157,7 +156,7 @@ class _Explainer:
                     "template per subject"
                 )
                 continue
-            ranked = listed(task.rank_unit, task.fusion)
+            ranked = lists.ranked(task.rank_unit, task.fusion)
             if isinstance(task, OpenSet):
                 enrolled = are_enrolled(self.scores)
                 role = role_of(scores.layout, task.impostors, bool(enrolled.all()))
@@ -176,12 +175,12 @@ class _Explainer:
             subject=str(scores.probe_labels[i]) if knows_people(scores) else "",
             data=sides_in_words(about_attrs(Provenance.from_scores(scores), "", "", ())),
             kind=self.given.kind,
-            protocol=self.card.name,
+            protocol=self.tasks.card.name,
             system=self.given.name or "",
-            threshold=self.threshold,
-            threshold_source=self.threshold_source,
-            threshold_next=self.threshold_next,
-            lists=tuple(lists.values()),
+            threshold=self.threshold.value,
+            threshold_source=self.threshold.source,
+            threshold_next=self.threshold.next,
+            lists=lists.in_order,
             tasks=tuple(tasks),
             remarks=tuple(remarks),
         )
@@ -195,38 +194,73 @@ class _Explainer:
                 "count these alone."
             )
 
-    def _threshold(self, threshold: Any) -> tuple[ChosenThreshold | None, Text]:
-        """Return the threshold, None if there is none, and in words where it comes from."""
-        if self.is_order:
-            return None, "none: the scores are only the order within each row"
-        rule = Rule.parse("eer" if threshold is None else threshold)
-        if rule.name == "fixed":
-            return ChosenThreshold(rule.as_distance(self.scores.kind).values[0], True), "as given"
-        for verifying in self.tasks.verifying.values():
-            use = verifying.use
-            try:
-                chosen = chosen_threshold(
-                    self.scores, rule, templates=use.templates, fusion=use.fusion
-                )
-            except ProtocolError:
-                if threshold is not None:
-                    raise
-                return None, "none: there are no genuine, or no impostor attempts to choose it on"
-            if use.templates == "multi" or self.scores.claims_title:
-                # The lists also show the scores of templates and tries that were fused, which may
-                # lie between the threshold and the next score of a claim.
-                chosen = replace(chosen, next=math.nan)
-            return chosen, say(
-                "where verification ({attempts}) has {rule}, on these data",
-                attempts=self.scores.claims_title or f"{use.templates}-template",
-                rule=rule_in_words(rule),
-            )
+
+class _ListsOfRow:
+    """The lists of one row, which several tasks read; each is made once."""
+
+    def __init__(self, rows: RowLists, i: int):
+        self.rows, self.i = rows, i
+        self._made: dict[tuple[str, str], RankedList] = {}
+
+    def ranked(self, unit: str, fusion: str) -> RankedList:
+        """Return the list of templates, or of subjects by fused scores."""
+        key = (unit, fusion if unit == "subject" else "")
+        if key not in self._made:
+            if unit == "subject":
+                self._made[key] = self.rows.by_subject(self.i, fusion)
+            else:
+                self._made[key] = self.rows.templates(self.i)
+        return self._made[key]
+
+    @property
+    def in_order(self) -> tuple[RankedList, ...]:
+        """The lists in the order in which tasks asked for them."""
+        return tuple(self._made.values())
+
+
+def _explainable_card(scores: Scores, protocol: str | Protocol) -> Protocol:
+    """Return the card of a protocol; raise :class:`ProtocolError` for rates of other attempts."""
+    card = resolve_card(scores, protocol)
+    if card.has_folds or card.claims is not None:
+        has = "folds with different thresholds" if card.has_folds else "drawn claims"
+        raise ProtocolError(
+            f"protocol {card.name} has {has}; explain the row under "
+            f"{for_layout(card.layout).name}, with `threshold` as a number"
+        )
+    return card
+
+
+def _threshold(tasks: CardTasks, threshold: Any) -> _Threshold:
+    scores = tasks.scores
+    rule = Rule.parse("eer" if threshold is None else threshold)
+    if rule.name == "fixed":
+        chosen = ChosenThreshold(rule.as_distance(scores.kind).values[0], True)
+        return _Threshold.from_chosen(chosen, scores.kind, "as given")
+    verifying = next(iter(tasks.verifying.values()), None)
+    if verifying is None and threshold is not None:
+        raise ProtocolError(
+            f"protocol {tasks.card.name} has no verification for a rule to choose on; give "
+            "`threshold` as a number"
+        )
+    if verifying is None:
+        return _Threshold("none: the protocol has no verification to choose it on; give a number")
+    use = verifying.use
+    try:
+        chosen = chosen_threshold(scores, rule, templates=use.templates, fusion=use.fusion)
+    except ProtocolError:
         if threshold is not None:
-            raise ProtocolError(
-                f"protocol {self.card.name} has no verification for a rule to choose on; give "
-                "`threshold` as a number"
-            )
-        return None, "none: the protocol has no verification to choose it on; give a number"
+            raise
+        return _Threshold("none: there are no genuine, or no impostor attempts to choose it on")
+    if use.templates == "multi" or scores.claims_title:
+        # The lists also show the scores of templates and tries that were fused, which may lie
+        # between the threshold and the next score of a claim.
+        chosen = replace(chosen, next=math.nan)
+    source = say(
+        "where verification ({attempts}) has {rule}, on these data",
+        attempts=scores.claims_title or f"{use.templates}-template",
+        rule=rule_in_words(rule),
+    )
+    return _Threshold.from_chosen(chosen, scores.kind, source)
 
 
 def explain(
