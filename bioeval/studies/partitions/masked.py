@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -49,8 +49,21 @@ OVER_TARGETS = {
     *("threshold_at_far", "threshold_at_far_next"),
 }
 
-#: The name, among numbers, of the mask (parts, ranks) of the ranks that are reported.
-SHOWN = "shown"
+
+class _Counted(NamedTuple):
+    """The numbers of a task in some parts."""
+
+    numbers: Numbers
+    #: bool (parts, ranks): whether a rank is reported; None of verification.
+    is_reported: np.ndarray | None = None
+
+
+class _PeopleOfParts(NamedTuple):
+    """The people of each part, int64 (parts,)."""
+
+    subjects: np.ndarray
+    pairs: np.ndarray  # pairs of different people that are compared
+    disjoint: np.ndarray  # the most of these pairs that share no person
 
 
 def may_be_masks(scores: Scores, selections: Sequence[tuple[Any, ...]]) -> bool:
@@ -120,18 +133,18 @@ class MaskedTasks:
 
     def numbers(self, tell: Tell) -> dict[str, Scalars] | None:
         """Return the numbers of all tasks by node; None if a part must be evaluated by itself."""
-        nodes: dict[str, list[Numbers]] = {}
+        nodes: dict[str, list[_Counted]] = {}
         for batch in batches(self.matrix, self.places):
-            numbers_by_node = self._numbers_of_batch(self.places[batch])
-            if numbers_by_node is None:
+            counted_by_node = self._count(self.places[batch])
+            if counted_by_node is None:
                 return None
-            for node, numbers in numbers_by_node.items():
-                nodes.setdefault(node, []).append(numbers)
+            for node, counted in counted_by_node.items():
+                nodes.setdefault(node, []).append(counted)
             tell(batch.stop, len(self.places))
-        return {node: self._scalars(node, numbers) for node, numbers in nodes.items()}
+        return {node: self._scalars(node, counted) for node, counted in nodes.items()}
 
-    def _numbers_of_batch(self, places: Sequence[PartTemplates]) -> dict[str, Numbers] | None:
-        """Return the numbers of some parts by node; None if one must be evaluated by itself."""
+    def _count(self, places: Sequence[PartTemplates]) -> dict[str, _Counted] | None:
+        """Count some parts by node; return None if one must be evaluated by itself."""
         parts = MaskedParts(self.matrix, places)
         layout = self.tasks.scores.layout
         has_other_layout = parts.are_square != (layout == "all-against-all")
@@ -139,12 +152,13 @@ class MaskedTasks:
             return None
         if not parts.people.every.all():  # a part without people
             return None
-        numbers: dict[str, Numbers] = {}
+        by_node: dict[str, _Counted] = {}
         for node, verification in self.tasks.verifying.items():
-            numbers[node] = self._verification(parts, places, verification)
+            by_node[node] = _Counted(self._verification(parts, places, verification))
         if not self.tasks.searching:
-            return numbers
-        return numbers if self._add_searches(numbers, parts) else None
+            return by_node
+        searches = self._searches(parts)
+        return None if searches is None else by_node | searches
 
     # -- verification
 
@@ -154,40 +168,37 @@ class MaskedTasks:
         """Return the numbers of each part, (parts, ...), by the name of the variable."""
         fusion = verification.use.fused
         times = 1  # how often each of the `attempts` counts
-        counted_twice = np.zeros(len(parts), dtype=bool)  # whether pairs count in both directions
+        is_symmetric = np.zeros(len(parts), dtype=bool)  # pairs count in both directions
         if fusion is None:
             attempts = parts.attempts()
             times = parts.times
-            counted_twice = self._are_symmetric(parts)
+            is_symmetric = self._are_symmetric(parts)
         else:
             attempts = parts.claims(fusion, self.claims[fusion])
-        _, values = point_values(attempts, self.wanted, counted_twice)
+        genuine = times * attempts.genuine_attempts
+        impostor = times * attempts.impostor_attempts
+        people = self._compared_people(parts, places)
+        _, values = point_values(attempts, self.wanted, is_symmetric)
         values["expected_false_accepts"] *= times
-        values["impostor_pairs"] = times * attempts.impostor_attempts // (1 + counted_twice)
-        subjects, pairs, disjoint = self._people_and_pairs(parts, places)
-        genuine = times * attempts.genuine_attempts / (1 + counted_twice)
-        impostor = times * attempts.impostor_attempts / (1 + counted_twice)
+        values["impostor_pairs"] = impostor // (1 + is_symmetric)
         numbers: Numbers = {
-            "genuine_attempts": times * attempts.genuine_attempts,
-            "impostor_attempts": times * attempts.impostor_attempts,
+            "genuine_attempts": genuine,
+            "impostor_attempts": impostor,
             "skipped_claims": np.zeros(len(parts), dtype=np.int64),
-            "subjects": subjects,
-            "disjoint_pairs": disjoint,
+            "subjects": people.subjects,
+            "disjoint_pairs": people.disjoint,
         } | in_units(values, self.scores.kind)
-        support = supported(self.targets, np.minimum(impostor, pairs))
-        numbers["frr_at_far_supported"] = support
+        independent = np.minimum(impostor / (1 + is_symmetric), people.pairs)
+        numbers["frr_at_far_supported"] = supported(self.targets, independent)
         if len(frr_targets := self.wanted.frr_targets):
-            support = supported(frr_targets, np.minimum(genuine, subjects))
-            numbers["far_at_frr_supported"] = support
+            independent = np.minimum(genuine / (1 + is_symmetric), people.subjects)
+            numbers["far_at_frr_supported"] = supported(frr_targets, independent)
         return numbers
 
-    def _people_and_pairs(
+    def _compared_people(
         self, parts: MaskedParts, places: Sequence[PartTemplates]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the numbers of subjects, compared pairs and disjoint pairs of each part.
-
-        If all subjects are compared, the numbers of subjects decide the numbers of pairs.
-        """
+    ) -> _PeopleOfParts:
+        """Return the people; if all are compared, their numbers decide the numbers of pairs."""
         people = parts.people
         pairs = (
             people.probing * people.enrolled - people.both - people.both * (people.both - 1) // 2
@@ -202,7 +213,7 @@ class MaskedTasks:
                 )
                 assert compared is not None
                 pairs[part], disjoint[part] = compared.pairs, compared.disjoint
-        return people.every, pairs, disjoint
+        return _PeopleOfParts(people.every, pairs, disjoint)
 
     @cached_property
     def _absent(self) -> np.ndarray | None:
@@ -240,24 +251,27 @@ class MaskedTasks:
 
     # -- identification
 
-    def _add_searches(self, numbers: dict[str, Numbers], parts: MaskedParts) -> bool:
-        """Add the numbers of searches; return False if probes without a mate are an error."""
+    def _searches(self, parts: MaskedParts) -> dict[str, _Counted] | None:
+        """Count searches by node; return None if probes without a mate are an error."""
         longest = np.maximum(parts.most_candidates(), 1)
         sizes = {
             "gallery_templates": parts.columns.sum(axis=1, dtype=np.int64),
             "gallery_subjects": parts.people.enrolled,
         }
-        searches: dict[str, SearchedParts] = {}
+        by_ties: dict[str, SearchedParts] = {}
+        by_node: dict[str, _Counted] = {}
         for node, task in self.tasks.searching.items():
-            if task.ties not in searches:
-                searches[task.ties] = parts.searches(task.ties)
+            if task.ties not in by_ties:
+                by_ties[task.ties] = parts.searches(task.ties)
+            searches = by_ties[task.ties]
             if isinstance(task, OpenSet):
-                numbers[node] = self._open_set(searches[task.ties], task, longest) | sizes
-            elif self._unmated_may_be_skipped(searches[task.ties], task):
-                numbers[node] = self._closed_set(searches[task.ties], task, longest) | sizes
+                counted = self._open_set(searches, task, longest)
+            elif self._unmated_may_be_skipped(searches, task):
+                counted = self._closed_set(searches, task, longest)
             else:
-                return False
-        return True
+                return None
+            by_node[node] = _Counted(counted.numbers | sizes, counted.is_reported)
+        return by_node
 
     def _unmated_may_be_skipped(self, searches: SearchedParts, task: ClosedSet) -> bool:
         is_square = self.tasks.scores.layout == "all-against-all"
@@ -274,46 +288,44 @@ class MaskedTasks:
         is_reported[:, 0] |= ~is_reported.any(axis=1)
         return ranks, is_reported
 
-    def _open_set(self, searches: SearchedParts, task: OpenSet, longest: np.ndarray) -> Numbers:
+    def _open_set(self, searches: SearchedParts, task: OpenSet, longest: np.ndarray) -> _Counted:
         last = max(self.tasks.card.report.ranks, default=RANKS[-1])
         ranks, is_reported = self._ranks_to_report(
             np.minimum(longest, min(last, task.max_rank or last))
         )
-        targets = self.tasks.far_targets
+        targets, kind = self.tasks.far_targets, self.scores.kind
         roles = searches.roles(task.impostors)
-        attempts = searches.attempts(searches.impostors(roles))
-        all_attempts = attempts.every
-        error = attempts.first.equal_error()
+        ranked = searches.attempts(searches.impostors(roles))
+        attempts = ranked.every
+        error = ranked.first.equal_error()
         # DIR and thresholds are (parts, targets, ranks).
-        dir_, threshold = attempts.dir_at_far(targets, ranks)
+        dir_, threshold = ranked.dir_at_far(targets, ranks)
         has_rank = is_reported[:, None]
         threshold = np.where(has_rank, threshold, np.nan)
-        kind, people = self.scores.kind, searches.parts.people
+        searching = _people_of_roles(searches, roles)
         mated, enrolled = searches.is_mated, searches.is_enrolled
-        # The people who search as impostors, by the role of impostors in each part.
-        conditions = [np.array(roles) == x for x in ("unenrolled", "leave-subject-out")]
-        people_of_roles = [people.probing - people.both, people.both]
-        searching = np.select(conditions, people_of_roles, people.probing)
-        impostor_attempts = all_attempts.impostor_attempts
-        return {
-            "genuine_attempts": all_attempts.genuine_attempts,
+        impostor_attempts = attempts.impostor_attempts
+        numbers = {
+            "genuine_attempts": attempts.genuine_attempts,
             "impostor_attempts": impostor_attempts,
             "tied": searches.number(mated & (searches.tied > 0)),
             "target_probes": searches.number(enrolled),
             "non_target_probes": searches.number(~enrolled),
             **in_units(error.values(), kind),
-            "eer_threshold_next": to_user(all_attempts.next_scores(error.eer_threshold), kind),
+            "eer_threshold_next": to_user(attempts.next_scores(error.eer_threshold), kind),
             "dir_at_far": np.where(has_rank, dir_, np.nan),
             "threshold_at_far": to_user(threshold, kind),
-            "threshold_at_far_next": to_user(all_attempts.next_scores(threshold), kind),
+            "threshold_at_far_next": to_user(attempts.next_scores(threshold), kind),
             "expected_false_accepts": targets * impostor_attempts[:, None],
             "dir_at_far_supported": supported(targets, np.minimum(impostor_attempts, searching)),
-            "genuine_subjects": people.both,
+            "genuine_subjects": searches.parts.people.both,
             "impostor_subjects": searching,
-            SHOWN: is_reported,
         }
+        return _Counted(numbers, is_reported)
 
-    def _closed_set(self, searches: SearchedParts, task: ClosedSet, longest: np.ndarray) -> Numbers:
+    def _closed_set(
+        self, searches: SearchedParts, task: ClosedSet, longest: np.ndarray
+    ) -> _Counted:
         limit = longest if task.max_rank is None else np.full_like(longest, task.max_rank)
         ranks, is_reported = self._ranks_to_report(limit)
         mated = searches.is_mated
@@ -323,7 +335,7 @@ class MaskedTasks:
         count = np.stack([searches.number(x) for x in is_found], axis=1)
         with np.errstate(invalid="ignore"):
             rate = count / attempts[:, None]
-        return {
+        numbers = {
             "cms": np.where(is_reported, rate, np.nan),
             "cms_count": count,
             "recognition_rate": rate[:, 0],
@@ -331,38 +343,46 @@ class MaskedTasks:
             "skipped": searches.number(~mated),
             "tied": searches.number(mated & (searches.tied > 0)),
             "subjects": searches.parts.people.both,
-            SHOWN: is_reported,
         }
+        return _Counted(numbers, is_reported)
 
     # -- all parts
 
-    def _scalars(self, node: str, batches: list[Numbers]) -> Scalars:
+    def _scalars(self, node: str, batches: list[_Counted]) -> Scalars:
         table = TASKS[node.partition("/")[0]]
-        numbers = {name: np.concatenate([x[name] for x in batches]) for name in batches[0]}
+        numbers = {
+            name: np.concatenate([x.numbers[name] for x in batches]) for name in batches[0].numbers
+        }
+        masks = [x.is_reported for x in batches if x.is_reported is not None]
         labels: dict[str, np.ndarray] = {}
+        costs: dict[str, Any] = {}
         if node.startswith("verification"):
             labels["far_target"] = self._without_rare(numbers)
             if len(self.wanted.frr_targets):
                 labels["frr_target"] = self.wanted.frr_targets
+            if len(self.wanted.costs) and self.wanted.every_score:
+                columns = zip(COST_LABELS, self.wanted.costs.T, strict=True)
+                costs = {name: (("cost",), values) for name, values in columns}
         elif node == "open_set":
             labels["far_target"] = self.tasks.far_targets
-        if SHOWN in numbers:
-            is_reported = numbers.pop(SHOWN)
-            in_some_part = is_reported.any(axis=0)
-            if "cms_count" in numbers and not is_reported[:, in_some_part].all():
-                numbers["cms_count"] = np.where(is_reported, numbers["cms_count"], np.nan)
-            for name in numbers.keys() & OVER_RANKS:
-                numbers[name] = numbers[name][..., in_some_part]
-            labels["rank"] = self._ranks_to_report(np.ones(1, dtype=np.int64))[0][in_some_part]
+        if masks:
+            labels["rank"] = self._reported_ranks(numbers, np.concatenate(masks))
         variables: dict[str, Any] = {}
         for name, values in numbers.items():
             dims = described(table, name).dims if values.ndim > 1 else ()
             variables[name] = (PARTITION, *dims), values
-        if node.startswith("verification") and len(self.wanted.costs) and self.wanted.every_score:
-            for name, values in zip(COST_LABELS, self.wanted.costs.T, strict=True):
-                variables[name] = ("cost",), values
         labels[PARTITION] = np.arange(len(self.places))
-        return Scalars(in_order(variables), labels, table)
+        return Scalars(in_order(variables | costs), labels, table)
+
+    def _reported_ranks(self, numbers: Numbers, is_reported: np.ndarray) -> np.ndarray:
+        """Remove ranks that no part reports from the numbers, and return the ranks that remain."""
+        in_some_part = is_reported.any(axis=0)
+        if "cms_count" in numbers and not is_reported[:, in_some_part].all():
+            numbers["cms_count"] = np.where(is_reported, numbers["cms_count"], np.nan)
+        for name in numbers.keys() & OVER_RANKS:
+            numbers[name] = numbers[name][..., in_some_part]
+        ranks, _ = self._ranks_to_report(np.ones(1, dtype=np.int64))
+        return ranks[in_some_part]
 
     def _without_rare(self, numbers: Numbers) -> np.ndarray:
         """Remove rare FAR targets from the numbers, and return the targets that remain.
@@ -379,3 +399,10 @@ class MaskedTasks:
             if not has_target[:, remains].all():
                 numbers[name] = np.where(has_target[:, remains], numbers[name], np.nan)
         return self.targets[remains]
+
+
+def _people_of_roles(searches: SearchedParts, roles: Sequence[str]) -> np.ndarray:
+    """Return the number of people who search as impostors, by the role of impostors in a part."""
+    people = searches.parts.people
+    conditions = [np.array(roles) == x for x in ("unenrolled", "leave-subject-out")]
+    return np.select(conditions, [people.probing - people.both, people.both], people.probing)
