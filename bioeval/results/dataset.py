@@ -350,7 +350,7 @@ THRESHOLD_STUDY = "threshold-study"
 
 #: The nodes below a threshold study, and their titles.
 STUDY_PARTS = {
-    "rates": "rates on the same data and in folds",
+    "rates": "rates on the same data and on new people, in folds",
     "needs": "people needed for the target",
 }
 

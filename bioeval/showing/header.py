@@ -204,16 +204,12 @@ def _planned_interval(attrs: Attributes) -> Text:
     )
 
 
-def _limits_of_differences(attrs: Attributes) -> Text:
-    if "interval_method" not in attrs:
-        return ""
-    several = int(attrs.get("systems_compared", 2)) > 2
-    pairs = "all pairs of systems together, and for " if several else ""
-    adjusted = "limits and p values are not corrected for the number of measures"
-    if attrs["adjust"] == "holm":
-        adjusted = "conclusions are adjusted for the number of measures (Holm)"
-    return f"each has limits that hold for {pairs}its measure by itself; {adjusted}"
-
+#: The attempts of verification in words, by the templates that are compared. Claims have the
+#: words of their own use.
+_ATTEMPTS = {
+    "single": "an attempt compares two templates",
+    "multi": "an attempt is compared with all templates of a subject",
+}
 
 #: The facts of the header: name, the attribute without which the fact is left out, and its wording.
 _FACTS: tuple[tuple[str, str, Wording], ...] = (
@@ -241,7 +237,11 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
             f"of re-identification, {attrs['convention']}" if "convention" in attrs else ""
         ),
     ),
-    ("Differences", "adjust", _limits_of_differences),
+    (
+        "Verification",
+        "systems_compared",
+        lambda attrs: f"{_ATTEMPTS['single']} (single-template)" if "templates" in attrs else "",
+    ),
     ("Read", "reading", "{reading:name}"),
     (
         "No response",
@@ -308,14 +308,6 @@ _ENTRIES_LEFT_OUT = {
     "same-camera": "entries of the same camera",
     "none": "none",
 }
-
-
-def _templates_of_attempt(attrs: Attributes) -> str:
-    if "use" in attrs:
-        return ""
-    text = _ATTEMPTS.get(attrs["templates"], "")
-    is_of_several_tasks = "systems_compared" in attrs
-    return f"verification: {text} (single-template)" if is_of_several_tasks else text
 
 
 def _fusion(attrs: Attributes) -> str:
@@ -385,28 +377,23 @@ def _removed_entries(attrs: Attributes) -> str:
 def _thresholds_of_study(attrs: Attributes) -> Text:
     names = ("rates_at_threshold", "rates_at_threshold_next", "fold_thresholds")
     text = (
-        "same data: at the threshold by the rule, {rates_at_threshold:threshold}; in folds: mean "
-        "and sd over the test parts, at thresholds chosen without them, from "
-        "{fold_thresholds:name}"
+        "same data: at the threshold {rates_at_threshold:threshold}, chosen on them; in folds: "
+        "mean and standard deviation (sd) over the test parts, at thresholds chosen without them "
+        "({fold_thresholds:name})"
     )
     if attrs["fold_thresholds"] == "given":
         text = (
             "all rates are at the given threshold, {rates_at_threshold:threshold}; in folds: mean "
-            "and sd over the test parts"
+            "and standard deviation (sd) over the test parts"
         )
     return say(text, **{name: attrs[name] for name in names if name in attrs})
 
 
-#: The attempts of verification in words, by the templates that are compared. Claims have the
-#: words of their own use.
-_ATTEMPTS = {
-    "single": "an attempt compares two templates",
-    "multi": "an attempt is compared with all templates of a subject",
-}
-
 #: The rules of a task in words, by their attribute.
 _RULES: dict[str, Wording] = {
-    "templates": _templates_of_attempt,
+    "templates": lambda attrs: (
+        "" if {"use", "systems_compared"} & {*attrs} else _ATTEMPTS.get(attrs["templates"], "")
+    ),
     "genuine_gallery_subjects": _size_of_gallery,
     "impostors": {
         "leave-subject-out": "impostors search without their own subject (leave-subject-out)",
@@ -474,8 +461,8 @@ def tasks_left_out(nodes: Sequence[Node]) -> str:
 #: The points that rules choose, in words.
 _POINTS = {
     "eer": "equal {far} and {frr} (equal error rate)",
-    "far": "the smallest {frr} with {far} at most {value:rate}",
-    "frr": "the smallest {far} with {frr} at most {value:rate}",
+    "far": "smallest {frr} where {far} is at most {value:rate}",
+    "frr": "smallest {far} where {frr} is at most {value:rate}",
     "cost": "the least cost, prior {prior:digits 6}, c_miss {miss:digits 6}, c_fa {fa:digits 6}",
     "accuracy": "the largest accuracy",
     "apcer": "the smallest BPCER with APCER at most {value:rate}",

@@ -98,9 +98,16 @@ def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
         text = "by {method} ({labels}{drawn})"
         methods.append(say(text, method=words, labels=labels, drawn=drawn))
     if methods:
-        every = Enumeration(methods, ";")
-        text = "Limits and p values of differences: Student's test, with standard errors {methods}."
-        yield say(text, methods=every)
+        of_several = int(attrs.get("systems_compared", 2)) > 2
+        pairs = " and all pairs of systems together" if of_several else ""
+        corrected = "not corrected for the number of measures"
+        if attrs["adjust"] == "holm":
+            corrected = "with conclusions corrected for the number of measures (Holm)"
+        text = (
+            f"Limits and p values of differences: for each measure by itself{pairs}, {corrected}; "
+            "Student's test, with standard errors {methods}."
+        )
+        yield say(text, methods=Enumeration(methods, ";"))
     if any(row.other_system for row in rows):
         yield (
             "Differences are computed before rounding. A system that is chosen for its best value "

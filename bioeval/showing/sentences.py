@@ -62,11 +62,11 @@ promise-open: Open: these data do not settle whether the {rate:term}[ of {tries:
     {threshold:threshold} is at most {promise:rate}; its one-sided limits, each at {confidence:rate}
     confidence, are {low:rate} and {high:rate}.[ At this rate, about {people_to_settle:count people}
     would be enough to settle it.]
-system-better: {best:name} is better than {worse:names} in {measures:measures}.[ Less certain, with
-    fewer than 30 independent errors expected: {uncertain:measures}.]
+system-better: {best:name} is better than {worse:names} in {measures:measures}.[ Less certain than
+    the p value, since fewer than 30 independent errors are expected: {uncertain:measures}.]
 systems-better: The best system is one of {best:names} in {measures:measures}; {number:count other
-    systems} performed significantly worse ({worse:names}).[ Less certain, with fewer than 30
-    independent errors expected: {uncertain:measures}.]
+    systems} performed significantly worse ({worse:names}).[ Less certain than the p value, since
+    fewer than 30 independent errors are expected: {uncertain:measures}.]
 systems-not-different: No significant difference between {systems:names} in {measures:measures}.
 systems-not-concluded: No conclusion on {measures:measures}: {why}.
 errors-a-day: Expected errors per day among {people:count people}: {accepted:digits 3} impostors

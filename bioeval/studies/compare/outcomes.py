@@ -86,7 +86,7 @@ class MeasureOfSystems:
         if not self.limited:
             return Message("systems-not-concluded", why=f"there are fewer than {FEWEST} sequences")
         if not self.supported:
-            reason = "there are too few people or attempts for the target"
+            reason = "these targets need more people or attempts"
             return Message("systems-not-concluded", why=reason)
         if len(best) < len(order):
             worse = [self.systems[i] for i in sorted({*order} - {*self.best})]

@@ -316,7 +316,7 @@ class _Study:
         study.attrs.update(message_attrs(answers, study.attrs))
         nodes = {"": study, "rates": by_part}
         if needs.variables:
-            about = {"task": STUDY_PARTS["needs"], **counted.people.in_words()}
+            about = {"task": STUDY_PARTS["needs"], **counted.people.in_words(), "detail": "verbose"}
             nodes["needs"] = dataset(needs.variables, STUDY, {"rule": np.array(RULES)}, about)
         return tree_of({**nodes, "folds": counted.folds.assign_attrs(detail="verbose")})
 
