@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -56,12 +56,13 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
     Returns
     -------
     xarray.Dataset
-        Over ``card``: ``eer auc`` of verification with single templates (with all templates
-        where a card has no other verification), ``mean_ap mean_inp queries`` of re-identification,
-        and ``why_not``: why a card could not be evaluated, such as a column that is missing, else
-        empty. Over ``card, far_target``: ``frr_at_far dir_at_far`` (at rank 1); over
-        ``card, rank``: ``cms cmc``. NaN where the card does not have the task. Measures that no
-        card has are left out.
+        - over ``card``: ``eer auc`` of verification with single templates (with all templates where
+          a card has no other verification), and ``mean_ap mean_inp queries`` of re-identification
+        - over ``card, far_target``: ``frr_at_far dir_at_far`` (at rank 1)
+        - over ``card, rank``: ``cms cmc``
+        - ``why_not``: why a card could not be evaluated, such as a column that is missing
+
+        NaN where the card does not have the task. Measures that no card has are left out.
 
     Raises
     ------
@@ -78,33 +79,46 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
     {'market1501': 0.5, 'vehicleid': 0.525}
     """
     require_scores(scores)
-    chosen = [load(x, "cards") for x in require_list("cards", cards)] if cards is not None else None
-    if chosen is not None and not chosen:
+    is_chosen = cards is not None
+    if cards is None:
+        evaluated = _cards_for(scores)
+    else:
+        evaluated = [load(x, "cards") for x in require_list("cards", cards)]
+    if is_chosen and not evaluated:
         raise CardError("`cards` is empty; expected the names of cards")
-    evaluated = _cards_for(scores) if chosen is None else chosen
-    rows: list[dict[str, Any]] = []
-    why_not: list[str] = []
-    messages: dict[Message, None] = {}
+    rows: list[_Row] = []
     with rows_reported():
         report_row = reporter()
         for number, card in enumerate(evaluated, start=1):
-            measured: dict[str, Any] = {}
-            reason = "" if _has_task(card) else "it has no task of this table"
-            if chosen is None:
-                reason = reason or _why_cameras_differ(scores, card)
-            try:
-                if not reason:
-                    with rows_reported_to(None):
-                        measured, doubts = _measured(scores, card)
-                    messages |= dict.fromkeys(doubts)
-            except BioevalError as error:
-                reason = str(error).rstrip(".")
-            if reason and chosen is not None:
-                raise CardError(f"the card {card.name} does not fit: {reason}")
-            rows.append(measured)
-            why_not.append(reason)
+            row = _row(scores, card, is_chosen=is_chosen)
+            if row.why_not and is_chosen:
+                raise CardError(f"the card {card.name} does not fit: {row.why_not}")
+            rows.append(row)
             report_row(number, len(evaluated))
-    return _dataset(scores, [card.name for card in evaluated], rows, why_not, messages)
+    return _dataset(scores, [card.name for card in evaluated], rows)
+
+
+class _Row(NamedTuple):
+    """The measures by a card, or why it could not be evaluated."""
+
+    #: A number, or a list of numbers over FAR targets or ranks, by the name of the measure.
+    measured: dict[str, Any]
+    messages: Sequence[Message] = ()  # on FAR targets without support
+    why_not: str = ""
+
+
+def _row(scores: Scores, card: Protocol, *, is_chosen: bool) -> _Row:
+    """Evaluate a card; cards that the user has not chosen must be for these cameras."""
+    why_not = "" if _has_task(card) else "it has no task of this table"
+    if not is_chosen:
+        why_not = why_not or _why_cameras_differ(scores, card)
+    if why_not:
+        return _Row({}, why_not=why_not)
+    try:
+        with rows_reported_to(None):
+            return _measured(scores, card)
+    except BioevalError as error:
+        return _Row({}, why_not=str(error).rstrip("."))
 
 
 def _cards_for(scores: Scores) -> list[Protocol]:
@@ -141,13 +155,9 @@ def _why_cameras_differ(scores: Scores, card: Protocol) -> str:
     return ""
 
 
-def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Message]]:
-    """Return the measures by a card, and messages on FAR targets without support.
-
-    A measure over FAR targets or over ranks is a list of values.
-    """
-    over_far = {"verification", "open_set"} & set(card.tasks)
-    options = EvaluationOptions.parse(far_targets=FAR_TARGETS if over_far else None)
+def _measured(scores: Scores, card: Protocol) -> _Row:
+    has_far = {"verification", "open_set"} & set(card.tasks)
+    options = EvaluationOptions.parse(far_targets=FAR_TARGETS if has_far else None)
     card = replace(card, report=replace(card.report, ranks=RANKS))
     scalars_of_nodes = scalars_of(scores, card, options)
     measured: dict[str, Any] = {}
@@ -157,17 +167,7 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
         # Verification with several templates is shown where the card has no other.
         if templates == "multi" and f"{task}/single" in scalars_of_nodes:
             continue
-        symmetric = "impostor_pairs" in scalars
-        rates: dict[str, RatesAtTargets]
-        rates = {"verification": "frr at far", "open_set": "dir at far"}
-        attempts = scalars.get("impostor_pairs", scalars.get("impostor_attempts"))
-        if attempts:
-            people: ComparedPeople | int | None = None
-            if task == "verification":
-                people = ComparedPeople.from_scores(scores)
-            if number := scalars.get("impostor_subjects"):
-                people = number
-            messages += support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)
+        messages += _messages_on_support(scores, task, scalars)
         for name, dimension in MEASURES_OF_CARDS.get(task, {}).items():
             value = scalars.get(name, np.nan)
             if dimension:
@@ -176,29 +176,39 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
                 support = scalars.get(f"{name}{SUPPORTED}", {})
                 measured[f"{name}{SUPPORTED}"] = [support.get(x, np.nan) for x in FAR_TARGETS]
             measured[name] = value
-    return measured, messages
+    return _Row(measured, messages)
 
 
-def _dataset(
-    scores: Scores,
-    cards: list[str],
-    rows: list[dict[str, Any]],
-    why_not: list[str],
-    messages: Iterable[Message],
-) -> xr.Dataset:
+def _messages_on_support(scores: Scores, task: str, scalars: Mapping[str, Any]) -> list[Message]:
+    # In a symmetric matrix, each pair of templates is one attempt.
+    symmetric = "impostor_pairs" in scalars
+    attempts = scalars["impostor_pairs"] if symmetric else scalars.get("impostor_attempts")
+    if not attempts:
+        return []
+    people: ComparedPeople | int | None = scalars.get("impostor_subjects") or None
+    if people is None and task == "verification":
+        people = ComparedPeople.from_scores(scores)
+    rates: dict[str, RatesAtTargets] = {"verification": "frr at far", "open_set": "dir at far"}
+    return support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)
+
+
+def _dataset(scores: Scores, cards: list[str], rows: list[_Row]) -> xr.Dataset:
+    why_not = [row.why_not for row in rows]
+    measured = [row.measured for row in rows]
+    messages = dict.fromkeys(message for row in rows for message in row.messages)
     variables: dict[str, Any] = {"why_not": (("card",), np.array(why_not, dtype=object))}
     names = {
         "card": Variable("protocol card", label="card"),
         "why_not": Variable("why the card could not be evaluated", label="not evaluated"),
     }
     for name, dimension in (x for measures in MEASURES_OF_CARDS.values() for x in measures.items()):
-        if not any(name in x for x in rows):
+        if not any(name in x for x in measured):
             continue
         missing = [np.nan] * len(_LABELS_OF[dimension]) if dimension else np.nan
         dims = ("card", dimension) if dimension else ("card",)
         for variable in (name, f"{name}{SUPPORTED}"):
-            if any(variable in x for x in rows):
-                values = np.array([x.get(variable, missing) for x in rows], dtype=float)
+            if any(variable in x for x in measured):
+                values = np.array([x.get(variable, missing) for x in measured], dtype=float)
                 variables[variable] = dims, values
         names[name] = figure(name) or Variable("queries", "queries", label="queries")
     coordinates: dict[str, Any] = {"card": np.array(cards, dtype=object)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, Self
+
 import numpy as np
 import xarray as xr
 
@@ -35,51 +37,65 @@ WORST_PAIRS = {
 }
 
 
+class Cells(NamedTuple):
+    """Cells of a matrix; a smaller value is worse."""
+
+    value: np.ndarray  # float64
+    row: np.ndarray  # int64
+    column: np.ndarray  # int64
+
+    def among(self, index: np.ndarray) -> Self:
+        """Return the cells at an index or a mask."""
+        return type(self)(self.value[index], self.row[index], self.column[index])
+
+    def least(self, most: int) -> Self:
+        """Return up to `most` cells with the smallest values, by value, row and column."""
+        cells = self
+        if len(self.value) > most:
+            cells = self.among(self.value <= np.partition(self.value, most - 1)[most - 1])
+        return cells.among(np.lexsort((cells.column, cells.row, cells.value))[:most])
+
+    def without_mirrored(self, scores: Scores, most: int) -> Self:
+        """Return the first cell of each pair of templates, up to `most` pairs."""
+        ids = np.stack([scores.probe_ids[self.row], scores.gallery_ids[self.column]])
+        _, first = np.unique(np.sort(ids, axis=0), axis=1, return_index=True)
+        return self.among(np.sort(first)[:most])
+
+
 class LeastCells:
-    """The cells with the `most` smallest values so far, in order of value, row and column."""
+    """The `cells` with the `most` smallest values so far, in order of value, row and column."""
 
     def __init__(self, most: int):
         self.most = most
-        self.value = np.empty(0)
-        self.row = self.column = np.empty(0, dtype=np.int64)
+        none = np.empty(0, dtype=np.int64)
+        self.cells = Cells(np.empty(0), none, none)
 
     @property
     def limit(self) -> float:
         """The largest value with which a cell of a later row is included."""
-        if len(self.value) < self.most:
+        if len(self.cells.value) < self.most:
             return np.inf
-        return np.nextafter(self.value[-1], -np.inf)
+        return np.nextafter(self.cells.value[-1], -np.inf)
 
     def add(self, value: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
         """Add cells without NaN."""
-        value = np.concatenate([self.value, value.astype(np.float64)])
-        row = np.concatenate([self.row, row])
-        column = np.concatenate([self.column, column])
-        if len(value) > self.most:
-            is_least = value <= np.partition(value, self.most - 1)[self.most - 1]
-            value = value[is_least]
-            row = row[is_least]
-            column = column[is_least]
-        order = np.lexsort((column, row, value))[: self.most]
-        self.value = value[order]
-        self.row = row[order]
-        self.column = column[order]
-
-    def without_mirrored(self, scores: Scores, most: int) -> None:
-        """Keep the first cell of each pair of templates, up to `most` pairs."""
-        ids = np.stack([scores.probe_ids[self.row], scores.gallery_ids[self.column]])
-        _, first = np.unique(np.sort(ids, axis=0), axis=1, return_index=True)
-        first = np.sort(first)[:most]
-        self.value = self.value[first]
-        self.row = self.row[first]
-        self.column = self.column[first]
+        new = value.astype(np.float64), row, column
+        joined = (np.concatenate([old, x]) for old, x in zip(self.cells, new, strict=True))
+        self.cells = Cells(*joined).least(self.most)
 
 
-def worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[LeastCells, LeastCells]:
-    """Return the `n` nearest impostor cells, and the `n` farthest genuine cells.
+class WorstCells(NamedTuple):
+    """The nearest impostor cells, and the farthest genuine cells."""
 
-    The values of impostor cells are distances, and those of genuine cells negative distances. In a
-    `mirrored` matrix, two templates may be compared in both directions; each pair is taken once.
+    impostor: Cells  # their values are distances
+    genuine: Cells  # their values are negative distances
+
+
+def worst_cells(scores: Scores, n: int, mirrored: bool) -> WorstCells:
+    """Return `n` cells of each class.
+
+    In a `mirrored` matrix, two templates may be compared in both directions; each pair is taken
+    once.
     """
     most_cells = n * (1 + mirrored)
     impostor, genuine = LeastCells(most_cells), LeastCells(most_cells)
@@ -94,10 +110,8 @@ def worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[LeastCells, Lea
             value = -value.astype(np.float64)
             is_included = value <= genuine.limit
             genuine.add(value[is_included], row[is_included], column[is_included])
-    if mirrored:
-        impostor.without_mirrored(scores, n)
-        genuine.without_mirrored(scores, n)
-    return impostor, genuine
+    cells = WorstCells(impostor.cells, genuine.cells)
+    return WorstCells(*(x.without_mirrored(scores, n) for x in cells)) if mirrored else cells
 
 
 @warns_of_doubts
@@ -136,11 +150,12 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
 
     Notes
     -----
-    Ties are in order of row, then column. Comparisons that are not attempts (a template with
-    itself, masked, excluded) are left out, and failed ones, which have no score. Where the same
-    templates are on both sides (all-against-all), each pair of templates is listed once, symmetric
-    or not: in its worse direction, or the first of two equal ones: the attribute ``pairs`` is
-    ``"each pair once"``, else ``"each comparison"``.
+    - Ties are in order of row, then column.
+    - Comparisons that are not attempts (a template with itself, masked, excluded) are left out, and
+      failed ones, which have no score.
+    - Where the same templates are on both sides (all-against-all), each pair of templates is listed
+      once, symmetric or not: in its worse direction, or the first of two equal ones. The attribute
+      ``pairs`` is then ``"each pair once"``, else ``"each comparison"``.
 
     Templates under a wrong label, and people with two names, are found by :func:`check_data`.
 
@@ -162,17 +177,15 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
             "worst pairs need the labels of probes and gallery; a mask alone does not name subjects"
         )
 
-    # The cells, impostors first.
     mirrored = bool(np.isin(scores.probe_ids, scores.gallery_ids).any())
     with rows_reported():
         impostor, genuine = worst_cells(scores, n, mirrored)
     row = np.concatenate([impostor.row, genuine.row])
     column = np.concatenate([impostor.column, genuine.column])
     distance = np.concatenate([impostor.value, -genuine.value])
-    count = len(impostor.row)
-    kinds = np.repeat(np.array(["impostor", "genuine"], dtype=object), [count, len(row) - count])
+    numbers = [len(impostor.row), len(genuine.row)]
     values = {
-        "comparison": kinds,
+        "comparison": np.repeat(np.array(["impostor", "genuine"], dtype=object), numbers),
         "row": row,
         "column": column,
         "probe_label": _numbers_or_texts(scores.probe_labels[row]),
@@ -182,27 +195,26 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
 
     # The metadata of both templates; the probe of claims of several tries is the deciding try.
     names = dict(WORST_PAIRS)
-    renamed = dict[str, str]()
-    probe_meta = scores.probe_meta
-    probe_row = row
+    probe_meta, probe_row = scores.probe_meta, row
     if (tries := deciding_tries(scores, row, column)) is not None:
         probe_row, probe_meta = tries
         values["try"] = probe_row
     sides = (("probe", probe_meta, probe_row), ("gallery", scores.gallery_meta, column))
     # Names of variables in netCDF have no slash.
     names_without_slash = without_slashes([*scores.probe_meta, *scores.gallery_meta])
-    for side, meta, index in sides:
+    column_of_variable: dict[str, str] = {}  # metadata columns whose names have a slash
+    for side, meta, line in sides:
         for name, data in meta.items():
-            key = f"{side}_meta_{names_without_slash[name]}"
-            values[key] = _numbers_or_texts(data[index])
-            names[key] = Variable(f"{name} of the {side} template")
+            variable = f"{side}_meta_{names_without_slash[name]}"
+            values[variable] = _numbers_or_texts(data[line])
+            names[variable] = Variable(f"{name} of the {side} template")
             if name != names_without_slash[name]:
-                renamed[key] = name
+                column_of_variable[variable] = name
     attrs = about_attrs(Provenance.from_scores(scores), "worst-pairs", "worst pairs", [])
     attrs["pairs"] = "each pair once" if mirrored else "each comparison"
     ds = dataset(variables_over(("pair",), **values), names, {"pair": np.arange(len(row))}, attrs)
-    for key, name in renamed.items():
-        ds[key].attrs["column"] = name
+    for variable, name in column_of_variable.items():
+        ds[variable].attrs["column"] = name
     return ds
 
 
