@@ -82,20 +82,11 @@ class Workers:
 
     def _ask(self, question: Callable[[Any, range], R], join: Callable[[R, R], R]) -> R:
         client = self.client
-        if client.status == "closed":
-            raise DataError("`client` is closed: expected one that runs, or None")
-        try:
-            client.wait_for_workers(1, timeout=WAIT)
-            if self.scores_at_workers is None:
-                self.scores_at_workers = client.scatter(self.sent, hash=False, broadcast=True)
-            sent_question = client.scatter(question, hash=False, broadcast=True)
-        except TimeoutError as error:
-            text = f" has no worker, after {WAIT} seconds: expected at least one"
-            raise DataError(f"`client`{text}") from error
+        scores_at_workers, question_at_workers = self._send(question)
         parts = self.parts.parts(PARTS * max(1, sum(client.nthreads().values())))
         futures = [
-            client.submit(_answer, self.scores_at_workers, sent_question, x, pure=False)
-            for x in parts
+            client.submit(_answer, scores_at_workers, question_at_workers, part, pure=False)
+            for part in parts
         ]
         rows = self.parts.scores.shape[0]
         answers = list[R]()
@@ -109,6 +100,20 @@ class Workers:
             client.cancel(futures)
             raise
         return answers[0]
+
+    def _send(self, question: Callable[[Any, range], Any]) -> tuple[Any, Any]:
+        """Send a question, and the scores unless the workers have them; return both futures."""
+        client = self.client
+        if client.status == "closed":
+            raise DataError("`client` is closed: expected one that runs, or None")
+        try:
+            client.wait_for_workers(1, timeout=WAIT)
+            if self.scores_at_workers is None:
+                self.scores_at_workers = client.scatter(self.sent, hash=False, broadcast=True)
+            return self.scores_at_workers, client.scatter(question, hash=False, broadcast=True)
+        except TimeoutError as error:
+            text = f" has no worker, after {WAIT} seconds: expected at least one"
+            raise DataError(f"`client`{text}") from error
 
 
 def _count_part(parts: Parts, part: range, *, reducers: Sequence[Any]) -> list[Any]:

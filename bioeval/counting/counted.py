@@ -18,10 +18,10 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.counting.cells import BitCells, EvenCounts
 from bioeval.counting.chosen_cells import GenuineScores, choose_cells
+from bioeval.counting.counted_scores import CountedAttempts, CountedScores, CountTable
 from bioeval.counting.floats import rounded_down
 from bioeval.counting.order import distinct
 from bioeval.counting.points import allowed_errors, crossed
-from bioeval.counting.sorted_attempts import CountedAttempts, CountedScores, CountTable
 from bioeval.counting.thread_counts import SummedMoments, ThreadCounts, distinct_scores
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.kernels import verification as kernel
@@ -208,14 +208,15 @@ class AttemptCounter:
         cells = distinct(np.sort(np.concatenate([genuine_cells, filled]), kind="stable"))
         fa = np.append(0, np.cumsum(self.counts))[filled.searchsorted(cells, side="right")]
         fr = genuine - genuine_cells.searchsorted(cells, side="right")
+        # Indices into `cells`: where FAR and FRR cross, and where FAR rises above each target.
         crossing = np.count_nonzero(~crossed(fa, fr, genuine, impostors))
         allowed = allowed_errors(np.append(self.wanted.targets, 0.0), impostors)
-        for k in (crossing, *fa.searchsorted(allowed, side="right").tolist()):
-            cell = int(cells[k]) if k < len(cells) else len(has_point)
-            index = int(filled.searchsorted(cell))
+        for cell_index in (crossing, *fa.searchsorted(allowed, side="right").tolist()):
+            cell = int(cells[cell_index]) if cell_index < len(cells) else len(has_point)
+            filled_index = int(filled.searchsorted(cell))
             # The cell before, too: its largest score may be the threshold.
-            has_point[filled[index - 1 : index]] = True
-            if index < len(filled) and filled[index] == cell:
+            has_point[filled[filled_index - 1 : filled_index]] = True
+            if filled_index < len(filled) and filled[filled_index] == cell:
                 has_point[cell] = True
         return has_point
 

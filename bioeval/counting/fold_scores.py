@@ -16,9 +16,9 @@ import numpy as np
 
 from bioeval.counting.cells import BitCells
 from bioeval.counting.chosen_cells import GenuineScores
+from bioeval.counting.counted_scores import CountedAttempts, CountedScores, CountTable
 from bioeval.counting.floats import rounded_down
 from bioeval.counting.order import runs
-from bioeval.counting.sorted_attempts import CountedAttempts, CountedScores, CountTable
 
 # The largest count of an int32 entry, before the table is added to 64 bits.
 MOST_COUNTED = (1 << 31) - 1

@@ -6,9 +6,9 @@ from dataclasses import InitVar, dataclass
 
 import numpy as np
 
+from bioeval.counting.guides import guide_to
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
-from bioeval.counting.thresholds import guide_to
 from bioeval.kernels import reidentification as kernel
 from bioeval.kernels.reidentification import count_within
 from bioeval.scores.blocks import Block

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bioeval.counting.costs import least_costs
 from bioeval.counting.moments import d_prime
 from bioeval.counting.points import (
     Corners,
@@ -22,7 +23,6 @@ from bioeval.counting.points import (
     crossed,
     equal_error_between,
     hull_equal_errors,
-    least_costs,
     repeated,
     without_overflow,
 )

@@ -11,8 +11,8 @@ import numpy as np
 
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report_rows
+from bioeval.counting.grids import ScoreExtent
 from bioeval.counting.parts import Parts, RowParts, TileParts, parts_of, show_blocks
-from bioeval.counting.thresholds import ScoreExtent
 from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for

@@ -16,14 +16,9 @@ import numpy as np
 from bioeval.base.arguments import as_float64, number_in, rate_in, require_array
 from bioeval.base.errors import DataError, named, nearest_name, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+from bioeval.counting.costs import cheapest, rounded_weights, weights_of_errors
 from bioeval.counting.operating_points import AttemptsOfParts
-from bioeval.counting.points import (
-    allowed_errors,
-    cheapest,
-    crossed,
-    rounded_weights,
-    weights_of_errors,
-)
+from bioeval.counting.points import allowed_errors, crossed
 from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.targets import check_costs, per_cent, warn_of_per_cent
 from bioeval.counting.thresholds import to_user

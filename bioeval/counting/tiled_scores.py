@@ -81,15 +81,20 @@ class TiledScores:
             self.rows = TemplateTiles.of_probes(gallery.probe_group, largest)
             self.row_at_position = self.rows.order
         self.shape = len(self.row_at_position), len(self.column_at_position)
-        # The position of each column, by the column's place in the gallery.
-        position_in_tiles = np.empty(self.shape[1], dtype=np.int64)
-        position_in_tiles[columns.order] = np.arange(self.shape[1])
-        place_in_gallery = gallery.probe_position[self.row_at_position]
-        #: For each position of a row, the position of the same template among the columns; -1 if
-        #: the gallery lacks it.
-        self.own_position = np.where(place_in_gallery >= 0, position_in_tiles[place_in_gallery], -1)
         #: Tiles that were computed and not yet counted.
         self.kept: dict[tuple[int, int], np.ndarray] = {}
+
+    @cached_property
+    def own_position(self) -> np.ndarray:
+        """For each position of a row, the position of the same template among the columns, or -1.
+
+        It is -1 if the gallery lacks the template.
+        """
+        # The position of each column, by the column's place in the gallery.
+        position = np.empty(self.shape[1], dtype=np.int64)
+        position[self.columns.order] = np.arange(self.shape[1])
+        place_in_gallery = self.scores.gallery_order.probe_position[self.row_at_position]
+        return np.where(place_in_gallery >= 0, position[place_in_gallery], -1)
 
     @classmethod
     def from_scores(cls, scores: Scores, *, fused: bool = True) -> TiledScores | None:
@@ -114,18 +119,12 @@ class TiledScores:
     @cached_property
     def tiles(self) -> EmbeddingTiles:
         """The tiles by rows of the embeddings, in place of rows and columns of the scores."""
-        scores = self.scores
-        rows = TemplateTiles(
-            composed(scores.cells.rows, self.row_at_position),
-            self.rows.starts,
-            self.rows.subjects,
-            self.rows.layers,
-        )
-        columns = TemplateTiles(
-            composed(scores.cells.columns, self.column_at_position),
-            self.columns.starts,
-            self.columns.subjects,
-            self.columns.layers,
+        cells = self.scores.cells
+        row = composed(cells.rows, self.row_at_position)
+        column = composed(cells.columns, self.column_at_position)
+        rows, columns = (
+            TemplateTiles(embedding, side.starts, side.subjects, side.layers)
+            for embedding, side in ((row, self.rows), (column, self.columns))
         )
         return EmbeddingTiles(self.source, rows, columns, self.symmetric)
 
@@ -196,12 +195,12 @@ class TiledScores:
         """Whether a tile may have comparisons of a probe with its own subject."""
         if self.symmetric:
             return i == j
-        (first, last) = self._ends[0][i]
-        (low, high) = self._ends[1][j]
-        return last >= low and first <= high
+        rows, columns = self._subject_ends[0][i], self._subject_ends[1][j]
+        return rows[1] >= columns[0] and rows[0] <= columns[1]
 
     @cached_property
-    def _ends(self) -> list[list[tuple[int, int]]]:
+    def _subject_ends(self) -> list[list[tuple[int, int]]]:
+        """The smallest and the largest subject of each band, of rows and of columns."""
         return [
             [(int(x.min()), int(x.max())) for x in np.split(side.subjects, side.starts[1:-1])]
             for side in (self.rows, self.columns)

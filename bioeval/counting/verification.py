@@ -13,12 +13,13 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.kinds import Kind
 from bioeval.counting.chosen_cells import GenuineScores
 from bioeval.counting.counted import AttemptCounter
+from bioeval.counting.grids import grid_over
 from bioeval.counting.order import increasing
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Extent, Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.thread_counts import ThreadCounts
-from bioeval.counting.thresholds import CurveThresholds, grid_over, require_values, to_internal
+from bioeval.counting.thresholds import CurveThresholds, require_values, to_internal
 from bioeval.counting.too_few_templates import NO_CLAIMS_LOST, ClaimsLost, TooFewTemplates
 from bioeval.counting.wanted_points import PointsWanted, VerificationPoints, points_of
 from bioeval.scores.blocks import Block
@@ -66,6 +67,39 @@ class Claims(NamedTuple):
 
     probe: np.ndarray
     group: np.ndarray  # the claimed subject, as a group of the gallery's order
+
+
+class ListedClaims(NamedTuple):
+    """The claims of a verification, unless each probe claims everybody."""
+
+    claims: Claims | None = None
+    not_enrolled: Claims | None = None  # drawn claims by probes who are not enrolled
+    skipped: int = 0  # claims of people who are not enrolled
+    source: str = "all"  # words that say which claims are made
+    remarks: Sequence[Any] = ()  # remarks on the scores, on the joining of claims by name
+
+
+def list_claims(scores: Scores, claims: Any, unenrolled: UnenrolledClaims) -> ListedClaims:
+    """Return claims that a user gave: listed, by name, drawn, or to be drawn by a sampler."""
+    from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
+
+    source = "explicit"
+    not_enrolled: Claims | None = None
+    remarks: Sequence[Any] = ()
+    if isinstance(claims, ClaimSampler):
+        source = f"drawn by {claims!r}"
+        claims = claims.draw(scores)
+    if isinstance(claims, DrawnClaims):
+        is_enrolled = claims.enrolled
+        others = claims.probe[~is_enrolled], claims.subject[~is_enrolled]
+        not_enrolled = Claims(*parse_claims(scores, others, "raise")[0])
+        claims = claims.probe[is_enrolled], claims.subject[is_enrolled]
+    if index_of(claims) is not None:
+        ordered = in_order(claims, scores.probe_names, "`claims`")
+        remarks = ordered.remarks
+        claims = ordered.values
+    parsed, skipped = parse_claims(scores, claims, unenrolled)
+    return ListedClaims(Claims(*parsed), not_enrolled, skipped, source, remarks)
 
 
 class CollectAttempts(Reducer):
@@ -212,36 +246,19 @@ class Verified:
         self.scores, self.use, self.wanted, self.further = scores, use, wanted, further
         if about is not None:
             self.about = about
-        self.claims: Claims | None = None
-        self.not_enrolled: Claims | None = None  # drawn claims by probes who are not enrolled
-        self.claims_of = "all" if claims is None else "explicit"
-        self.skipped_claims = 0
-        if claims is not None:
-            self._take_claims(claims, unenrolled_claims)
+        listed = (
+            ListedClaims() if claims is None else list_claims(scores, claims, unenrolled_claims)
+        )
+        self.claims, self.not_enrolled = listed.claims, listed.not_enrolled
+        self.claims_of, self.skipped_claims = listed.source, listed.skipped
+        if listed.remarks:
+            self.scores = scores.with_remarks(*listed.remarks)
         #: The user's thresholds, as distances, or their number; None: the default.
         self.requested_thresholds = thresholds
         #: The thresholds of the curve, if they are known before the count.
         self.grid: np.ndarray | None = None
         if isinstance(thresholds, np.ndarray):
             self.requested_thresholds = self.grid = to_internal(thresholds, scores.kind)
-
-    def _take_claims(self, claims: Any, unenrolled: UnenrolledClaims) -> None:
-        from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
-
-        if isinstance(claims, ClaimSampler):
-            self.claims_of = f"drawn by {claims!r}"
-            claims = claims.draw(self.scores)
-        if isinstance(claims, DrawnClaims):
-            enrolled = claims.enrolled
-            not_enrolled = claims.probe[~enrolled], claims.subject[~enrolled]
-            self.not_enrolled = Claims(*parse_claims(self.scores, not_enrolled, "raise")[0])
-            claims = claims.probe[enrolled], claims.subject[enrolled]
-        if index_of(claims) is not None:
-            ordered = in_order(claims, self.scores.probe_names, "`claims`")
-            self.scores = self.scores.with_remarks(*ordered.remarks)
-            claims = ordered.values
-        parsed, self.skipped_claims = parse_claims(self.scores, claims, unenrolled)
-        self.claims = Claims(*parsed)
 
     # -- attempts
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from bioeval.counting.costs import COST_LABELS, normalised_cost
 from bioeval.counting.operating_points import AttemptsOfParts
-from bioeval.counting.points import COST_LABELS, EqualError, normalised_cost
+from bioeval.counting.points import EqualError
 from bioeval.counting.sorted_attempts import Attempts
 
 if TYPE_CHECKING:
+    from bioeval.counting.threshold_rules import Rule
     from bioeval.results.variables import Variable
 
 
@@ -34,7 +36,7 @@ class PointsWanted:
     DEFAULT_COSTS: ClassVar = ((0.5, 1.0, 1.0),)
 
     @classmethod
-    def of_rule(cls, rule: Any) -> PointsWanted:
+    def of_rule(cls, rule: Rule) -> PointsWanted:
         """Return the points that a rule of thresholds needs: FAR targets, or fixed thresholds."""
         targets = np.array(rule.values if rule.name == "far" else ())
         thresholds = np.array(rule.values) if rule.name == "fixed" else None

@@ -14,7 +14,7 @@ from xarray.indexes import PandasIndex
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
-from bioeval.counting.points import COST_LABELS
+from bioeval.counting.costs import COST_LABELS
 from bioeval.results.support import labels_doubtful
 from bioeval.results.variables import NEXT, QUERY_MEANS, RANKS, Variable, described
 from bioeval.scores.provenance import Provenance

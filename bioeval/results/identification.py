@@ -13,19 +13,14 @@ import xarray as xr
 from bioeval.base.errors import ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout
 from bioeval.base.messages import Message
+from bioeval.counting.grids import ScoreExtent, grid_over
 from bioeval.counting.identification import ENDS, Searches
 from bioeval.counting.order import increasing
 from bioeval.counting.points import EqualError
 from bioeval.counting.ranked_attempts import RankedAttempts
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.targets import FAR_TARGETS, check_targets, per_cent
-from bioeval.counting.thresholds import (
-    CurveThresholds,
-    ScoreExtent,
-    grid_over,
-    to_internal,
-    to_user,
-)
+from bioeval.counting.thresholds import CurveThresholds, to_internal, to_user
 from bioeval.protocol.choices import ImpostorProbes, Ties, Unmated
 from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, variables_over
 from bioeval.results.support import (

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.counting.points import COST_LABELS
+from bioeval.counting.costs import COST_LABELS
 from bioeval.results.dataset import Scalars, in_order
 from bioeval.results.variables import Variable
 

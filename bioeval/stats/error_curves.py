@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bioeval.counting.costs import normalised_cost
 from bioeval.counting.people import GenuineAttempts
-from bioeval.counting.points import hull_equal_errors, normalised_cost
+from bioeval.counting.points import hull_equal_errors
 from bioeval.counting.wanted_points import VerificationPoints
 from bioeval.results.variables import VERIFICATION, Variable, best_values
 from bioeval.stats.weighted_sums import (

@@ -15,14 +15,9 @@ from bioeval.base.arguments import require_array, require_choice, require_number
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, message_attrs
+from bioeval.counting.grids import linear_grid
 from bioeval.counting.threshold_rules import SAME_DATA
-from bioeval.counting.thresholds import (
-    curve_thresholds,
-    in_order_of_scores,
-    linear_grid,
-    to_internal,
-    to_user,
-)
+from bioeval.counting.thresholds import curve_thresholds, in_order_of_scores, to_internal, to_user
 from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import ALL_REJECTED, all_beyond_scores, beyond_scores
 from bioeval.results.variables import Variable

@@ -17,8 +17,8 @@ from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported, steps_reported
+from bioeval.counting.costs import trivial_cost
 from bioeval.counting.parts import Parts
-from bioeval.counting.points import trivial_cost
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.targets import check_priors
 from bioeval.counting.thresholds import to_user

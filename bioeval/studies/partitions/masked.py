@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from bioeval.base.progress import Tell
+from bioeval.counting.costs import COST_LABELS
 from bioeval.counting.masks import MaskedParts, PartTemplates, SearchedParts, batches, masks_pay
-from bioeval.counting.points import COST_LABELS
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.targets import is_supported, with_rare_targets
 from bioeval.counting.thresholds import to_user

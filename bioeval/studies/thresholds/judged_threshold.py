@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.counting.points import trivial_cost
+from bioeval.counting.costs import trivial_cost
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_two_sets, to_user
 from bioeval.results.dataset import Variables, about_attrs, dataset, variables_over
