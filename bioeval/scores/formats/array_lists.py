@@ -22,8 +22,7 @@ def top_k_lists(file: ArrayFile) -> Scores:
     if lists.ndim != 2 or lists.dtype.kind not in "iu":
         expected = "integers (queries, K), the nearest gallery entries of each query"
         raise fault(file.path, f"{name!r} is {file.arrays[name]}", f"expected {expected}")
-    candidates = [x for x in NAMES["values"] if x in file.arrays and file.shape(x) == lists.shape]
-    values = file.take("scores") if "columns.scores" in arguments else next(iter(candidates), None)
+    values = _array_of_values(file, lists.shape)
     kind: Kind = "similarity"
     remarks: tuple[str, ...] = ()
     if values != "similarities" or "kind" in arguments or "kind" in file.arrays:
@@ -51,6 +50,14 @@ def top_k_lists(file: ArrayFile) -> Scores:
     if are_saved:
         scores = _with_saved_ids(file, scores)
     return scores._with(reading=remarks)
+
+
+def _array_of_values(file: ArrayFile, shape: tuple[int, ...]) -> str | None:
+    """Return the array of the scores of the entries; None for lists of entries alone."""
+    if "columns.scores" in file.arguments:
+        return file.take("scores")
+    names = (x for x in NAMES["values"] if x in file.arrays and file.shape(x) == shape)
+    return next(names, None)
 
 
 def _labels_of_sides(

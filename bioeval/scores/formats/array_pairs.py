@@ -180,7 +180,7 @@ def _meta_of_pairs(file: ArrayFile, pair_count: int) -> Meta:
     """Return the metadata of both templates of each pair, (pairs, 2), the enrolled one first.
 
     Metadata are arrays that ``columns`` names, then other arrays of two columns, and then arrays
-    ``gallery_x`` with ``probe_x``.
+    ``gallery_x`` with ``probe_x``: an array that one of these functions uses is none for the next.
     """
     return {
         **_named_by_columns(file, pair_count),

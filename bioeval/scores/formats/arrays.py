@@ -265,24 +265,22 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         raise DataError(
             f'`kind="{kind}"` has no meaning for embeddings; they are compared by distances'
         )
-    name = file.take("embeddings") or ""
-    gallery_name = file.take("gallery_embeddings")
-    names = [name] if gallery_name is None else [name, gallery_name]
-    for array in names:
-        shape = file.arrays[array].shape
+    names = [*filter(None, map(file.take, ("embeddings", "gallery_embeddings")))]
+    for name in names:
+        shape = file.arrays[name].shape
         if len(shape) != 2:
-            raise wrong_shape(file.path, repr(array), shape, "one embedding per row")
+            raise wrong_shape(file.path, repr(name), shape, "one embedding per row")
     is_transposed = len(names) == 2 and _are_transposed(file, *names)
-    counts = [file.arrays[array].shape[is_transposed] for array in names]
+    counts = [file.arrays[name].shape[is_transposed] for name in names]
     sides = _sides_of_embeddings(file, counts)
     probe_meta, gallery_meta = metadata(file, sides, plain=True)
     metric = file.word("metric", "cosine", METRICS)
     mask = file.take("mask")
-    features = [_features(file, array, is_transposed) for array in names]
+    features = [_features(file, name, is_transposed) for name in names]
     labels = [side.columns()[0] for side in (sides.probe, sides.gallery) if side is not None]
     if "trials" in arguments:
         _require_one_set(file, sides)
-        return _pairs_of_embeddings(file, features[0], metric, labels[0], probe_meta, name)
+        return _pairs_of_embeddings(file, features[0], metric, labels[0], probe_meta, names[0])
     features_and_labels = [x for of_side in zip(features, labels, strict=True) for x in of_side]
     return Scores._from_embeddings(
         *features_and_labels,

@@ -148,7 +148,7 @@ def _read_csv(path: Path, known_names: Sequence[str], numbered: bool = False) ->
     header = header or numbered and counts_columns(names)
     known: int | None = 0
     if header:
-        require_names(path, head.first, names)
+        require_names(path, head.start_line, names)
         column_of_name = {name.casefold(): i for i, name in enumerate(names)}
         known = next((column_of_name[x] for x in known_names if x in column_of_name), None)
     else:

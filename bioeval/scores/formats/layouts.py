@@ -142,9 +142,12 @@ def layout_of(head: Head, arguments: Arguments) -> Layout:
             f"the columns {names} have no name that is known",
             f'give `columns={{"scores": "{head.cells[0][layout.score]}"}}` and '
             '`columns={"genuine": ...}`, or call them score and genuine',
-            line=head.first,
+            line=head.start_line,
         )
     return layout
+
+
+# ------------------------------------------------------------------------- by the signature
 
 
 def matched(head: Head, table: Sequence[Row], arguments: Arguments) -> Layout | None:
@@ -204,7 +207,7 @@ def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
                 head.path,
                 f"{line!r} may number the columns, as pandas writes them, or be data",
                 "give `header=True` if it numbers the columns and `header=False` if it is data",
-                line=head.first,
+                line=head.start_line,
             )
     if not rows:
         raise fault(head.path, "has a header but no rows")
@@ -230,6 +233,9 @@ def _column_of_species(head: Head, letters: str) -> int | None:
     return None
 
 
+# ------------------------------------------------------------------------- by names of columns
+
+
 def with_header(head: Head, arguments: Arguments) -> Layout | None:
     """Return the layout of a list whose first line names its columns; None for another list.
 
@@ -242,7 +248,7 @@ def with_header(head: Head, arguments: Arguments) -> Layout | None:
     chosen = {*renamed.values(), *map(arguments.peek, ("columns.scores", "columns.genuine"))}
     if chosen.isdisjoint(cells) and not names_columns(head):
         return None
-    require_names(head.path, head.first, cells)
+    require_names(head.path, head.start_line, cells)
     arguments.take("header")
     names = _names_of_columns(head, renamed, arguments)
     roles = _columns_by_role(head, names, arguments)
@@ -296,7 +302,7 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
                 f"{' and '.join(map(repr, candidates))} could each be the column of "
                 f"{option.removeprefix('columns.')}",
                 f"say {backquoted(option, candidates[0])}",
-                line=head.first,
+                line=head.start_line,
             )
         elif chosen is None and candidates:
             roles[role] = names.index(next(name for name in names_of_role if name in names))
@@ -331,7 +337,7 @@ def _require_same_sides(head: Head, names: Sequence[str], roles: Mapping[str, in
         "call them probe_subject and gallery_subject, or the others template_a and template_b"
         if unclear == "subject"
         else "call them probe and gallery, or the others subject_a and subject_b",
-        line=head.first,
+        line=head.start_line,
     )
 
 
@@ -370,6 +376,7 @@ def _no_column(head: Head, name: str, word: str, arguments: Arguments) -> DataEr
 
 
 def _require_roles(head: Head, columns: Mapping[str, str], known_names: Collection[str]) -> None:
+    """Raise where a word of ``columns`` is nearly a known name, and no known name."""
     for word, name in columns.items():
         if folded(word) in known_names:
             continue
@@ -412,7 +419,7 @@ def _refuse_words(head: Head, roles: Mapping[str, int], renamed: Mapping[str, st
             "numbers: exchange the two"
         )
     problem = f"{score!r} is the column of the scores and holds {scores[0]!r}"
-    raise fault(head.path, problem, advice, line=head.first + 1)
+    raise fault(head.path, problem, advice, line=head.start_line + 1)
 
 
 def _are_recordings(
@@ -450,6 +457,9 @@ def names_columns(head: Head) -> bool:
         _, *below = head.column(column_of_name[name])
         return not is_truth(name) or any(map(is_number, below))
     return {"subject_a", "subject_b"} <= roles or {"template_a", "template_b"} <= roles
+
+
+# ------------------------------------------------------------------------- of trials
 
 
 def trial_layout(head: Head, arguments: Arguments) -> Layout:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ class Described(NamedTuple):
 
     subjects: TwoColumns | None
     meta: dict[str, TwoColumns]
-    columns_left_out: Mapping[str, str]  # columns of a table of templates, and why
+    columns_left_out: dict[str, str]  # columns of a table of templates, and why
     reading: tuple[str, ...]  # phrases on the source of the subjects
 
 
@@ -37,30 +38,24 @@ def described_pairs(pairs: PairTable, arguments: Arguments, *, has_classes: bool
         enrolled, probe = pairs.layout.subjects
         listed = pairs.table.words[enrolled], pairs.table.words[probe]
     by_name: TwoColumns | None = None
-    columns_left_out: Mapping[str, str] = {}
-    if "labels" in arguments:
-        names = pairs.names("`labels`")
-        needs_subjects = listed is None and "subject_from" not in arguments
-        found = _of_table(pairs, arguments, needs_subjects, has_classes)
-        columns_left_out = found.columns_left_out
+    columns_left_out = dict[str, str]()
+    reading: tuple[str, ...] = ()
+    for option in (x for x in ("labels", "subject_from") if x in arguments):
+        names = pairs.names(f"`{option}`")
+        if option == "labels":
+            needs_subjects = listed is None and "subject_from" not in arguments
+            found = _by_table(pairs, arguments, needs_subjects, has_classes)
+        else:
+            found = _by_pattern(pairs, arguments)
         meta |= {name: renamed(names, value_of) for name, value_of in found.meta.items()}
+        columns_left_out |= found.columns_left_out
+        reading += found.reading
         if found.subject is not None:
             by_name = renamed(names, found.subject)
             if listed is not None:
-                _require_agreement(pairs, listed, by_name, "labels")
-    reading: tuple[str, ...] = ()
-    if "subject_from" in arguments:
-        names = pairs.names("`subject_from`")
-        parts = arguments.take("subject_from").parts(pairs.every_name(), pairs.place_of_name)
-        subject = parts.pop("subject")
-        meta |= {name: renamed(names, part_of) for name, part_of in parts.items()}
-        by_name = renamed(names, subject)
-        first_names = [names[0].values[code] for code in names[0].codes[:_EXAMPLES]]
-        examples = [f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)]
-        reading = (f"subjects from names: {', '.join(examples)}",)
-        if listed is not None:
-            _require_agreement(pairs, listed, by_name, "subject_from")
-            reading = ("subjects as listed, equal to those from names",)
+                _require_agreement(pairs, listed, by_name, option)
+    if listed is not None and reading:
+        reading = ("subjects as listed, equal to those from names",)
     return Described(listed or by_name, meta, columns_left_out, reading)
 
 
@@ -85,14 +80,15 @@ def _listed_metadata(pairs: PairTable, arguments: Arguments) -> dict[str, TwoCol
 
 
 class _ByName(NamedTuple):
-    """The rows of a table of templates."""
+    """What a table, or a pattern, says of the names of templates."""
 
-    subject: Mapping[str, str] | None  # by the name of a template; None: the table has none
-    meta: Mapping[str, Mapping[str, str]]  # by column, and by the name of a template
-    columns_left_out: Mapping[str, str]
+    subject: Mapping[str, str] | None  # by name; None: a table without subjects
+    meta: Mapping[str, Mapping[str, str]]  # by column, and by name
+    columns_left_out: Mapping[str, str] = MappingProxyType({})
+    reading: tuple[str, ...] = ()
 
 
-def _of_table(
+def _by_table(
     pairs: PairTable, arguments: Arguments, needs_subjects: bool, has_classes: bool
 ) -> _ByName:
     """Read the table `labels`; raise where it lacks a template, or subjects that are needed.
@@ -112,6 +108,15 @@ def _of_table(
         subject = templates.subjects()
     templates.require(pairs.every_name(), pairs.table.path)
     return _ByName(subject, meta, columns_left_out)
+
+
+def _by_pattern(pairs: PairTable, arguments: Arguments) -> _ByName:
+    parts = arguments.take("subject_from").parts(pairs.every_name(), pairs.place_of_name)
+    subject = parts.pop("subject")
+    enrolled, _ = pairs.names("`subject_from`")
+    first_names = [enrolled.values[code] for code in enrolled.codes[:_EXAMPLES]]
+    examples = [f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)]
+    return _ByName(subject, parts, reading=(f"subjects from names: {', '.join(examples)}",))
 
 
 def _require_agreement(

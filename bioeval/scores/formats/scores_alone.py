@@ -62,7 +62,7 @@ def _read_two_texts(
             f"the scores are called {impostor_layout.names[0]!r}, and those of the genuine file "
             f"{layout.names[0]!r}",
             "expected distances or similarities in both",
-            line=impostor.first,
+            line=impostor.start_line,
         )
     genuine_scores = _only_column(genuine, layout)
     impostor_scores = _only_column(impostor, impostor_layout)

@@ -53,9 +53,9 @@ class Head:
     path: Path
     delimiter: str  # a comma, semicolon or tab, or a blank for any white space
     cells: list[list[str]] = field(repr=False)  # the cells of each line that is not blank
-    first: int = 1  # the number of the first of these lines in the file
-    #: Whether one blank separates the cells, or a delimiter without blanks around it.
-    single: bool = False
+    start_line: int = 1  # the number of the first of these lines in the file
+    #: Whether one blank separates the cells, or a delimiter without blanks and quotes around it.
+    is_plain: bool = False
     comments: int = 0  # number of lines before the first that begin with ``#``
 
     @property
@@ -92,7 +92,7 @@ def head_of(path: Path, blanks: bool = True) -> Head:
     comments, lines = _comments_and_lines(path)
     if not lines:
         raise fault(path, "holds nothing but blank lines" + " and comments" * bool(comments))
-    first = lines[0].number
+    start_line = lines[0].number
     texts = [line.text for line in lines]
     if not blanks:
         delimiter = next((x for x in ",;\t" if x in texts[0]), ",")
@@ -102,18 +102,18 @@ def head_of(path: Path, blanks: bool = True) -> Head:
         delimiter = delimiter_of(texts[0])
     if delimiter == " ":
         rows = [*map(str.split, texts)]
-        single = all(text == " ".join(text.split()) for text in texts)
+        is_plain = all(text == " ".join(text.split()) for text in texts)
     else:  # csv accepts a quoted cell that is cut at the end
         reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
         rows = [[*map(from_cell, map(str.strip, row))] for row in reader]
-        single = not any(delimiter + " " in text or '"' in text for text in texts)
+        is_plain = not any(delimiter + " " in text or '"' in text for text in texts)
     # The names of the columns may stand after #, as np.savetxt writes them.
     names = cells_of(comments[-1].text.strip().lstrip(_COMMENT), delimiter) if comments else []
     if len(names) == len(rows[0]) and not HEADER_NAMES.isdisjoint(map(folded, names)):
-        first = comments.pop().number
+        start_line = comments.pop().number
         rows.insert(0, names)
-    require_few(path, first, rows[0])
-    return Head(path, delimiter, rows, first, single, len(comments))
+    require_few(path, start_line, rows[0])
+    return Head(path, delimiter, rows, start_line, is_plain, len(comments))
 
 
 class _Line(NamedTuple):
@@ -195,12 +195,12 @@ class Columns:
     path: Path
     words: dict[int, Words]
     numbers: dict[int, np.ndarray]  # each float64 (rows,)
-    first: int | None  # the number of the line with row 0; None for a table, which has no lines
+    start_line: int | None  # the number of the line with row 0; None for a table without lines
 
     @property
     def noun(self) -> str:
         """The name of a row in messages."""
-        return "row" if self.first is None else "line"
+        return "row" if self.start_line is None else "line"
 
     def place_of(self, row: int) -> str:
         """Return the file and the line of a row, for messages."""
@@ -208,25 +208,31 @@ class Columns:
 
     def lines(self, rows: Sequence[int]) -> list[int]:
         """Return the numbers of the lines of rows; the file is read again to count blank lines."""
-        if self.first is None:
+        if self.start_line is None:
             return [*rows]
-        line_of_row = {row: number for row, number, _ in _lines_of(self.path, self.first, {*rows})}
-        return [line_of_row.get(row, self.first + row) for row in rows]
+        lines = _lines_of_rows(self.path, self.start_line, {*rows})
+        line_of_row = {line.row: line.number for line in lines}
+        return [line_of_row.get(row, self.start_line + row) for row in rows]
 
 
-def _lines_of(path: Path, first: int, rows: Set[int]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the row, line number and bytes of the wanted `rows`; line `first` is row 0."""
+class _RowLine(NamedTuple):
+    row: int  # number among the lines that are not blank, from 0 in the line `start_line`
+    number: int  # in the file, from 1
+    raw: bytes
+
+
+def _lines_of_rows(path: Path, start_line: int, rows: Set[int]) -> Iterator[_RowLine]:
     if not rows:
         return
     row = -1
     last = max(rows)
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
-            if number < first or not line.strip():
+            if number < start_line or not line.strip():
                 continue
             row += 1
             if row in rows:
-                yield row, number, line
+                yield _RowLine(row, number, line)
             if row == last:
                 return
 
@@ -239,10 +245,11 @@ def read_columns(
     digits: Collection[int] = (),
     blanks: Collection[int] = (),
 ) -> Columns:
-    """Read columns of a text; `words` and `numbers` are the names of the columns to read.
+    """Read columns of a text, by their numbers.
 
-    In the columns `digits`, words that are whole numbers may lose a sign and leading zeros; in the
-    columns `blanks`, cells may be blank, and a blank number is NaN.
+    - `words`, `numbers`: the columns to read, and their names for messages
+    - `digits`: columns of words in which whole numbers may lose a sign and leading zeros
+    - `blanks`: columns in which cells may be blank; a blank number is NaN
 
     pandas parses the numbers as it reads them, fastest where one blank separates the cells. Where a
     line is not as expected, the file is read again line by line, so that an error names the line;
@@ -250,26 +257,28 @@ def read_columns(
     """
     import pandas as pd
 
-    first = head.first + header
+    start_line = head.start_line + header
     with guarded(head.path, expected="text"):
-        for single in dict.fromkeys((head.single, False)):
+        for is_plain in dict.fromkeys((head.is_plain, False)):
             with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
-                pieces = _pieces(replace(head, single=single), first, numbers, {*words}, digits)
-                columns = _grown(head, first, pieces, words, numbers)
+                pieces = _pieces(
+                    replace(head, is_plain=is_plain), start_line, numbers, {*words}, digits
+                )
+                columns = _grown(head, start_line, pieces, words, numbers)
                 for column in columns.words.values():
                     # The parser of plain cells reads neither blank cells nor quotes after a blank.
                     if any(x[:1] in ("", '"') for x in column.values):
                         raise ValueError("a cell is blank, or in quotes")
                 for i, name in numbers.items():
-                    _require_in_range(head, first, columns.numbers[i], i, name)
+                    _require_in_range(head, start_line, columns.numbers[i], i, name)
                 return columns
-        pieces = _checked_pieces(head, first, words, numbers, blanks)
-        return _grown(head, first, pieces, words, numbers)
+        pieces = _checked_pieces(head, start_line, words, numbers, blanks)
+        return _grown(head, start_line, pieces, words, numbers)
 
 
 def cells_by_column(head: Head, header: bool) -> tuple[list[int], list[list[str]]]:
     """Return the number of each line, and the cells of each column as text."""
-    rows = [*rows_of(head.path, head.delimiter, head.first + header, bounded=True)]
+    rows = [*rows_of(head.path, head.delimiter, head.start_line + header, bounded=True)]
     width = head.width
     for line, row in rows:
         if len(row) != width:
@@ -301,7 +310,7 @@ def as_integers(cells: Sequence[str]) -> Sequence[str]:
 
 def _grown(
     head: Head,
-    first: int,
+    start_line: int,
     pieces: Iterator[pd.DataFrame],
     words: Collection[int],
     numbers: Collection[int],
@@ -327,12 +336,12 @@ def _grown(
     if not rows:
         raise fault(head.path, "has a header but no rows")
     columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
-    return Columns(head.path, columns, {i: x.array() for i, x in values.items()}, first)
+    return Columns(head.path, columns, {i: x.array() for i, x in values.items()}, start_line)
 
 
 def _checked_pieces(
     head: Head,
-    first: int,
+    start_line: int,
     words: Mapping[int, str],
     numbers: Mapping[int, str],
     blanks: Collection[int],
@@ -340,7 +349,7 @@ def _checked_pieces(
     """Yield pieces of a text that is read line by line; raise where a line is not as expected."""
     import pandas as pd
 
-    rows = rows_of(head.path, head.delimiter, first)
+    rows = rows_of(head.path, head.delimiter, start_line)
     filled = {i: name for i, name in ({**words, **numbers}).items() if i not in blanks}
     while piece := [*islice(rows, PIECE)]:
         for line, row in piece:
@@ -366,7 +375,7 @@ def _checked_pieces(
 def _require_width(head: Head, line: int, row: Sequence[str], numbers: Collection[int]) -> None:
     """Raise where a line repeats the names of the columns, or has cells beyond them."""
     is_header = row == head.cells[0] and not any(is_number(row[i]) for i in numbers)
-    if is_header and numbers and line > head.first:
+    if is_header and numbers and line > head.start_line:
         problem = "repeats the names of the columns"
         raise fault(head.path, problem, "leave the line out", line=line)
     if len(row) > head.width + 1 or any(row[head.width :]):
@@ -388,16 +397,18 @@ def _ends_with_newline(path: Path) -> bool:
     return last.endswith(b"\n")
 
 
-def _require_in_range(head: Head, first: int, values: np.ndarray, column: int, name: str) -> None:
+def _require_in_range(
+    head: Head, start_line: int, values: np.ndarray, column: int, name: str
+) -> None:
     rows = set(np.flatnonzero(np.isinf(values)).tolist())
-    for _, line, raw in _lines_of(head.path, first, rows):
-        cells = cells_of(decode(raw, head.path, line).strip(), head.delimiter)
+    for line in _lines_of_rows(head.path, start_line, rows):
+        cells = cells_of(decode(line.raw, head.path, line.number).strip(), head.delimiter)
         if column < len(cells) and is_number(cells[column]):
-            _number(cells[column], f"{head.path}: line {line}", name)
+            _number(cells[column], f"{head.path}: line {line.number}", name)
 
 
 def _pieces(
-    head: Head, first: int, numbers: Collection[int], words: Set[int], digits: Collection[int]
+    head: Head, start_line: int, numbers: Collection[int], words: Set[int], digits: Collection[int]
 ) -> Iterator[pd.DataFrame]:
     """Yield pieces of a text as pandas parses them; raise ValueError if a line is not as expected.
 
@@ -414,18 +425,18 @@ def _pieces(
     stated = {*words, *numbers} - {*inferred, *digits}
     with warnings.catch_warnings(), open_text(head.path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        for _ in range(first - 1):
+        for _ in range(start_line - 1):
             file.readline()
         for piece in pd.read_csv(
             file,
-            sep=head.delimiter if head.delimiter != " " or head.single else r"\s+",
+            sep=head.delimiter if head.delimiter != " " or head.is_plain else r"\s+",
             header=None,
             names=list(range(head.width)),
             index_col=False,
             dtype={i: np.float64 if i in numbers else object for i in stated},
             na_filter=False,
             # Skipping blanks takes more time than parsing the cells.
-            skipinitialspace=not head.single,
+            skipinitialspace=not head.is_plain,
             quoting=csv.QUOTE_NONE if head.delimiter == " " else csv.QUOTE_MINIMAL,
             encoding="utf-8",
             chunksize=_LINES_PER_PIECE,

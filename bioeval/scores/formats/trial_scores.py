@@ -287,21 +287,22 @@ def in_listed_order(
             f"expected one score per {noun}, in their order",
         )
     if listed.subjects is None:
-        pairs = Scores.from_pairs(values, listed.genuine, **options)
-        return pairs._with(remarks=(Message("in-order-of-trials", file=listed.path.name),))
-    subjects, names = (
-        np.column_stack([column.objects() for column in pair_of_columns]).tolist()
-        for pair_of_columns in (listed.subjects, (listed.table.words[0], listed.table.words[1]))
-    )
-    pairs = Scores.from_pairs(
+        scores = Scores.from_pairs(values, listed.genuine, **options)
+        return scores._with(remarks=(Message("in-order-of-trials", file=listed.path.name),))
+    images = (listed.table.words[0], listed.table.words[1])
+    scores = Scores.from_pairs(
         values,
         listed.genuine,
-        subjects=subjects,
-        pair_templates=names,
+        subjects=_as_pairs(listed.subjects),
+        pair_templates=_as_pairs(images),
         pair_folds=listed.fold,
         **options,
         **arguments.rules(),
     )
     folds = counted(int(listed.fold[-1]) + 1 if listed.fold is not None else 1, "folds")
     origin = f"scores in the order of the {count:,} pairs of {listed.path.name}, in {folds}"
-    return pairs._with(reading=(origin,))
+    return scores._with(reading=(origin,))
+
+
+def _as_pairs(sides: tuple[Words, Words]) -> list[list[str]]:
+    return np.column_stack([column.objects() for column in sides]).tolist()

@@ -84,7 +84,7 @@ def two_readings(head: Head, columns: list[int], content: str, reading: str) -> 
         f"{hold} {content}, and {reading}",
         "write the names of the columns in a first line, such as 'genuine template_a template_b "
         "score' or 'claimed_id real_id probe_label score'",
-        line=head.first,
+        line=head.start_line,
     )
 
 

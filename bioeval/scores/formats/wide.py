@@ -109,10 +109,11 @@ def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Score
             "is a matrix, not a list of pairs",
             'leave out `lists={"as": "pairs"}`, or convert it to a list',
         )
-    corner, *columns = names
-    rows = labels.tolist()
-    square = rows == columns
-    if corner.casefold() == _SAME_TEMPLATES and not square and sorted(rows) == sorted(columns):
+    corner, *column_names = names
+    row_names = labels.tolist()
+    square = row_names == column_names
+    has_same_names = sorted(row_names) == sorted(column_names)
+    if corner.casefold() == _SAME_TEMPLATES and has_same_names and not square:
         raise fault(
             path,
             "rows and columns have the same labels in another order, so that it is not known which "
@@ -120,16 +121,16 @@ def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Score
             "bring both into one order, or, of two sets of templates, write probe for label above "
             "the rows",
         )
-    described = _described_names(path, [*dict.fromkeys([*rows, *columns])], arguments)
+    described = _described_names(path, [*dict.fromkeys([*row_names, *column_names])], arguments)
     return Scores(
         np.column_stack([*table.numbers.values()]),
-        described.subjects(rows),
-        None if square else described.subjects(columns),
+        described.subjects(row_names),
+        None if square else described.subjects(column_names),
         kind=arguments.kind_of(path, None, ""),
         nan=arguments.take("nan", "raise"),
         name=path.name.split(".")[0],
-        probe_meta=described.metadata(rows),
-        gallery_meta=None if square else described.metadata(columns),
+        probe_meta=described.metadata(row_names),
+        gallery_meta=None if square else described.metadata(column_names),
     )
 
 
@@ -199,13 +200,13 @@ def read_frame(frame: Any, arguments: Arguments) -> Scores:
     return _of_table(head, len(frame), pieces, arguments)
 
 
-def _of_table(head: Head, rows: int, pieces: Pieces, arguments: Arguments) -> Scores:
+def _of_table(head: Head, row_count: int, pieces: Pieces, arguments: Arguments) -> Scores:
     path = head.path
     names = head.cells[0]
-    if not rows:
+    if not row_count:
         raise fault(path, "has no rows")
     if is_wide(names, arguments):
-        table = _columns(head, rows, pieces, [*range(1, len(names))], [0], [0])
+        table = _columns(head, row_count, pieces, [*range(1, len(names))], [0], [0])
         return _matrix(table, names, arguments)
     layout = with_header(head, arguments)
     if layout is None or layout.get("score") is None:
@@ -213,13 +214,13 @@ def _of_table(head: Head, rows: int, pieces: Pieces, arguments: Arguments) -> Sc
     options = score_options(path, layout, arguments)
     words = columns_of_words(layout, arguments)
     labels = {*layout.templates, *layout.subjects}
-    table = _columns(head, rows, pieces, [layout.score], words, layout.may_be_blank, labels)
+    table = _columns(head, row_count, pieces, [layout.score], words, layout.may_be_blank, labels)
     return Listed(table, layout, arguments).scores(options)
 
 
 def _columns(
     head: Head,
-    rows: int,
+    row_count: int,
     pieces: Pieces,
     numbers: Sequence[int],
     words: Sequence[int],
@@ -243,7 +244,7 @@ def _columns(
         for i, column in columns.items():
             column.append(*piece.words(i, may_be_blank=i in blanks, are_labels=i in labels))
         rows_read += len(cells[numbers[0]])
-        report(rows_read, rows)
+        report(rows_read, row_count)
     columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
     return Columns(head.path, columns, {i: x.array() for i, x in values.items()}, None)
 
