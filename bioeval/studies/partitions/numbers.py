@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -59,12 +58,13 @@ def numbers_of_parts(
 
     # Many parts of a matrix are masks of attempts that are sorted once.
     if not curves and may_be_masks(scores, selections):
-        # An error is raised again below, by the part itself, with its number.
-        with contextlib.suppress(BioevalError):
+        try:
             tasks = tasks_of_part(selections[0])
             by_masks = numbers_by_masks(tasks, scores, selections, tell)
-            if by_masks is not None:
-                return NumbersOfParts(by_masks, [tasks.card])
+        except BioevalError:
+            by_masks = None  # the part itself raises the error again, with its number
+        if by_masks is not None:
+            return NumbersOfParts(by_masks, [tasks.card])
 
     # Other parts are selected one by one.
     stacks: dict[str, Stack] = {}

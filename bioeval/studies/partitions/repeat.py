@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import BioevalError, DataError, ProtocolError
-from bioeval.base.messages import message_attrs, messages_of
+from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.choices import ImpostorProbes
@@ -243,24 +242,28 @@ def results_of_partitions(
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
     marked = _with_junk_and_distractors_of(scores, protocol)
-    selections, places = _selections(marked, partitions)
-    if not selections:
+    parts = _parts(marked, partitions)
+    if not parts.selections:
         raise DataError("there are no partitions; expected at least one")
-    options = replace(options, impostors=_impostors_of(marked, selections))
+    options = replace(options, impostors=_impostors_of(marked, parts.selections))
     user_thresholds = options.thresholds
     if curves:
         options = _with_shared_points(scores, options)
-    numbers = numbers_of_parts(scores, selections, protocol, options, curves=curves)
-    tree = partitions_tree(scores, numbers, places)
+    numbers = numbers_of_parts(scores, parts.selections, protocol, options, curves=curves)
+    tree = partitions_tree(scores, numbers, parts.places)
     if user_thresholds is not None:
         for node in tree.leaves:
-            rates = node.to_dataset()
-            if {"far", "frr"} <= {*rates}:
-                part_dims = [dim for dim in OVER if dim in rates.dims]
-                far, frr = (rates[name].mean(part_dims).values for name in ("far", "frr"))
-                beyond = all_beyond_scores(user_thresholds, far, frr)
-                node.attrs.update(message_attrs([*beyond, *messages_of(node.attrs)]))
+            messages = [*_beyond_scores(node.to_dataset(), user_thresholds)]
+            node.attrs.update(message_attrs([*messages, *messages_of(node.attrs)]))
     return tree
+
+
+def _beyond_scores(rates: xr.Dataset, thresholds: np.ndarray) -> Sequence[Message]:
+    if not {"far", "frr"} <= {*rates}:
+        return []
+    part_dims = [dim for dim in OVER if dim in rates.dims]
+    far, frr = (rates[name].mean(part_dims).values for name in ("far", "frr"))
+    return all_beyond_scores(thresholds, far, frr)
 
 
 def _with_shared_points(scores: Scores, options: EvaluationOptions) -> EvaluationOptions:
@@ -290,26 +293,29 @@ def _with_junk_and_distractors_of(scores: Scores, protocol: str | Protocol) -> S
     return marking(scores, distractor_ids, junk_ids)
 
 
-def _selections(
-    scores: Scores, partitions: Any
-) -> tuple[list[tuple[Any, ...]], list[Place] | None]:
-    """Return the arguments of :meth:`Scores.select` for each partition, and its repeat and fold.
+#: The arguments of :meth:`Scores.select`: probes and gallery, or one argument for both.
+Selection = tuple[Any, ...]
 
-    Repeats and folds are None unless each repeat of a splitter tests the same samples, each once.
-    """
+
+class _Parts(NamedTuple):
+    """The partitions of scores."""
+
+    selections: list[Selection]
+    #: The repeat and fold of each; None unless each repeat tests the same samples, each once.
+    places: list[Place] | None = None
+
+
+def _parts(scores: Scores, partitions: Any) -> _Parts:
     if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
         if not knows_people(scores):
             raise ProtocolError("partitions need the subjects of the templates. Give labels")
         sides = SplitSides(scores)
         plan = sides.plan(partitions, tests_alone=True)
-        selections = [sides.indices(split.test) for split in plan.splits.values()]
-        return selections, None if plan.codes is None else [*plan.splits]
+        selections: list[Selection] = [sides.indices(x.test) for x in plan.splits.values()]
+        return _Parts(selections, None if plan.codes is None else [*plan.splits])
     is_scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
-    if (
-        is_scalar
-        or not isinstance(partitions, Iterable)
-        or isinstance(partitions, str | bytes | Mapping)
-    ):
+    is_no_list = isinstance(partitions, str | bytes | Mapping)
+    if is_scalar or is_no_list or not isinstance(partitions, Iterable):
         raise DataError(
             f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
             "partition a pair (probes, gallery) of index arrays or one index array"
@@ -318,34 +324,37 @@ def _selections(
     for number, selection in enumerate(selections):
         if any(side is None for side in selection):  # `select` would take all templates
             raise DataError(f"partition {number}: a side is None; expected a list of indices")
-    return selections, None
+    return _Parts(selections)
 
 
-def _impostors_of(scores: Scores, selections: Iterable[tuple[Any, ...]]) -> ImpostorProbes | None:
+def _impostors_of(scores: Scores, selections: Iterable[Selection]) -> ImpostorProbes | None:
     """Return who are impostors of open set if a card says "auto"; None without people.
 
-    They are the probes who are not enrolled, if any part has such a probe. Parts that cannot be
-    selected are passed over.
+    They are the probes who are not enrolled, if any part has such a probe.
     """
     if not knows_people(scores):
         return None
-    codes, is_person = scores.codes, ~scores.codes.no_person
-    for selection in selections:
-        with contextlib.suppress(BioevalError, IndexError, TypeError, ValueError):
-            _, probes, gallery = chosen_sides(scores, selection, None, None)
-            if probes is gallery:
-                continue
-            probe, enrolled = (
-                side if index is None else side[np.asarray(index)]
-                for side, index in ((codes.probe, probes), (codes.gallery, gallery))
-            )
-            if not (present(enrolled, len(codes.values)) & is_person)[probe].all():
-                return "unenrolled"
+    if any(_has_unenrolled_probe(scores, selection) for selection in selections):
+        return "unenrolled"
     return "leave-subject-out"
 
 
-def _selection_of(partition: Any) -> tuple[Any, ...]:
-    """Return the arguments of :meth:`Scores.select`: two, for both sides, or a single argument."""
+def _has_unenrolled_probe(scores: Scores, selection: Selection) -> bool:
+    """Whether a probe is of no enrolled person; False for a part that cannot be selected."""
+    codes = scores.codes
+    try:
+        _, probes, gallery = chosen_sides(scores, selection, None, None)
+        if probes is gallery:
+            return False
+        probe = codes.probe if probes is None else codes.probe[np.asarray(probes)]
+        enrolled = codes.gallery if gallery is None else codes.gallery[np.asarray(gallery)]
+    except (BioevalError, IndexError, TypeError, ValueError):
+        return False
+    is_enrolled = present(enrolled, len(codes.values)) & ~codes.no_person
+    return not is_enrolled[probe].all()
+
+
+def _selection_of(partition: Any) -> Selection:
     if hasattr(partition, "_fields") or not isinstance(partition, tuple | list):
         return (partition,)
     is_pair = len(partition) == 2 and not any(map(np.isscalar, partition))

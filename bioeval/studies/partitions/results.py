@@ -9,6 +9,7 @@ import xarray as xr
 
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs
+from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, Variables, dataset, tree_of
 from bioeval.results.variables import (
     GALLERY,
@@ -33,36 +34,47 @@ def partitions_tree(
     scores: Scores, numbers: NumbersOfParts, places: Sequence[Place] | None
 ) -> xr.DataTree:
     """Return the numbers of all partitions as a tree; `places` are repeats and folds, or None."""
-    cards = numbers.cards
-    about: dict[str, str | int | float] = {
+    datasets = {}
+    for node, scalars in numbers.by_node.items():
+        attrs = _attributes(scores, numbers.cards, node, len(scalars.labels[PARTITION]))
+        notes = [*notes_on_scores(scores), *remarks_on_partitions(scalars, node)]
+        notes += _notes_on_lists(scores, numbers.cards[-1], node)
+        attrs |= message_attrs(notes)
+        variables, labels, _ = scalars if places is None else _in_folds(scalars, places)
+        table = {**TASKS[node.partition("/")[0]], **GALLERY}
+        datasets[node] = dataset(variables, table, labels, attrs)
+    return tree_of(datasets)
+
+
+def _attributes(
+    scores: Scores, cards: Sequence[Protocol], node: str, partitions: int
+) -> dict[str, str | int | float]:
+    task = node.replace("_", "-")
+    attrs: dict[str, str | int | float] = {
+        "result_type": task.partition("/")[0],
         "protocol": " or ".join(dict.fromkeys(card.name for card in cards)),
         "kind": scores.kind,
         "nan_policy": scores.nan,
         "threshold_units": "similarity" if scores.kind in LARGER_IS_CLOSER else "distance",
     }
     if cards[-1].report.ranks:
-        about["report_ranks"] = " ".join(map(str, cards[-1].report.ranks))
-    datasets = {}
-    for node, scalars in numbers.by_node.items():
-        partitions = len(scalars.labels[PARTITION])
-        task = node.replace("_", "-")
-        attrs = {"result_type": task.partition("/")[0], **about, "partitions": partitions}
-        attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
-        if node.startswith("verification/"):
-            attrs["templates"] = node.removeprefix("verification/")
-        notes = [*remarks_on_partitions(scalars, node)]
-        if node in ("open_set", "closed_set"):
-            notes += scores.completeness.messages()
-        elif node in ("reid", "gom"):
-            # The convention is the same in all cards.
-            queries = Candidates(scores, convention_of(cards[-1], (node,)))
-            lists = queries.without_removed(queries.rules.removed).completeness
-            notes += lists.of_probes(~queries.left_out).messages()
-        attrs |= message_attrs([*notes_on_scores(scores), *notes])
-        variables, labels, _ = scalars if places is None else _in_folds(scalars, places)
-        table = {**TASKS[node.partition("/")[0]], **GALLERY}
-        datasets[node] = dataset(variables, table, labels, attrs)
-    return tree_of(datasets)
+        attrs["report_ranks"] = " ".join(map(str, cards[-1].report.ranks))
+    attrs["partitions"] = partitions
+    attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
+    if node.startswith("verification/"):
+        attrs["templates"] = node.removeprefix("verification/")
+    return attrs
+
+
+def _notes_on_lists(scores: Scores, card: Protocol, node: str) -> list[Message]:
+    """Return the messages on probes whose lists lack gallery templates."""
+    if node in ("open_set", "closed_set"):
+        return scores.completeness.messages()
+    if node not in ("reid", "gom"):
+        return []
+    queries = Candidates(scores, convention_of(card, (node,)))  # it is the same in all cards
+    lists = queries.without_removed(queries.rules.removed).completeness
+    return lists.of_probes(~queries.left_out).messages()
 
 
 def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
