@@ -181,11 +181,10 @@ class _Aggregation:
         return _ends_as_limit(name) and _without_end(name) in self.results
 
     def _statistics(self, name: str, array: xr.DataArray) -> dict[str, np.ndarray]:
-        inner = self._inner(array)
         statistics = _statistics(self._in_front(array), self.levels)
-        statistics["pooled"] = np.asarray(self._pooled(name, inner))
+        statistics["pooled"] = np.asarray(self._pooled(name))
         if self._has_repeats() and {"repeat", "fold"} <= {*array.dims}:
-            statistics |= _of_repeats(array, self.over, inner)
+            statistics |= _of_repeats(array, self.over, self._inner(array))
         return statistics
 
     def _stacked(
@@ -245,18 +244,19 @@ class _Aggregation:
         values = np.broadcast_to(values, [template.sizes[dim] for dim in dims])
         return values.reshape(-1, *values.shape[len(dims) - len(inner) :])
 
-    def _pooled(self, name: str, inner: Sequence[str]) -> np.ndarray | float:
+    def _pooled(self, name: str) -> np.ndarray | float:
+        """Return the sum of counts over the sum of attempts, or a function of two such rates.
+
+        NaN for other variables, and if the results lack a number that is needed.
+        """
         about = self._described(name)
         if about is None:
             return np.nan
         if about.of_rates is not None and not about.threshold:
             if not {"far", "frr"} <= {*self.results}:
                 return np.nan
-            far, frr = (np.asarray(self._pooled(name, inner)) for name in ("far", "frr"))
-            return about.of_rates(far, frr)
-        if about.quotient is None:
-            return np.nan
-        if not {*about.quotient[1]} <= {*self.results}:
+            return about.of_rates(*(np.asarray(self._pooled(rate)) for rate in ("far", "frr")))
+        if about.quotient is None or not {*about.quotient[1]} <= {*self.results}:
             return np.nan
         rates = self._in_front(self.results[name])
         attempts = np.where(np.isnan(rates), np.nan, 0.0)
@@ -271,9 +271,8 @@ class _Aggregation:
         further = tuple(i for i, dim in enumerate(number.dims) if dim not in support.dims)
         is_defined = (~np.isnan(number.values)).any(axis=further)  # xarray would load dask
         dims = [dim for dim in number.dims if dim in support.dims]
-        is_averaged = (
-            self._in_front(xr.Variable(dims, is_defined, fastpath=True), like=support) == 1
-        )
+        defined = xr.Variable(dims, is_defined, fastpath=True)
+        is_averaged = self._in_front(defined, like=support) == 1
         values = np.where(is_averaged, self._in_front(support), np.nan)
         return xr.Variable(inner, np.fmin.reduce(values), support.attrs, fastpath=True)
 
@@ -303,15 +302,14 @@ class _Aggregation:
                 half = half_width(number, statistics["sd"], test_to_train, interval.confidence)
             smallest = np.fmin.reduce(values)
             largest = np.fmax.reduce(values)
-            no_spread = (smallest == largest) & ((smallest == 0) | (smallest == 1))
-            half = np.where(no_spread, np.nan, half)
+            has_no_spread = (smallest == largest) & ((smallest == 0) | (smallest == 1))
+            half = np.where(has_no_spread, np.nan, half)
             low = statistics["mean"] - half
             high = statistics["mean"] + half
         about = self._described(name)
         lower_bound, upper_bound = (-np.inf, np.inf) if about is None else about.bounds
-        is_defined = number > 1
-        low = np.where(is_defined, np.maximum(low, lower_bound), np.nan)
-        high = np.where(is_defined, np.minimum(high, upper_bound), np.nan)
+        low = np.where(number > 1, np.maximum(low, lower_bound), np.nan)
+        high = np.where(number > 1, np.minimum(high, upper_bound), np.nan)
         described_ends = limits_of(name, array.attrs.get("units", "")).items()
         return {
             end: xr.Variable(inner, limit, description.attrs, fastpath=True)

@@ -54,12 +54,12 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
     genuine = np.unique(verified.attempts.genuine.astype(np.float64))
     total = verified.attempts.impostors
     if total <= _FEW_SCORES and len(genuine) <= _FEW_SCORES:
-        every_score = verified.attempts
-        if not every_score.listed:
+        attempts = verified.attempts
+        if not attempts.listed:
             finite = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verified.use.fused)
             (scores,) = reduce(verified.scores, finite)
-            every_score = Attempts.from_scores(genuine, np.concatenate(scores).astype(np.float64))
-        edges, bounds = runs(every_score.impostor.keys)
+            attempts = Attempts.from_scores(genuine, np.concatenate(scores).astype(np.float64))
+        edges, bounds = runs(attempts.impostor.keys)
         accepted = bounds[1:]
         distinct = np.union1d(genuine, edges)
         if len(distinct) <= _MOST_POINTS:
@@ -104,12 +104,11 @@ def grid_of(distances: np.ndarray) -> np.ndarray:
 class CurveLimits:
     """FAR and FRR along a curve with their limits, and the limits of measures of both.
 
-    The distances of the `curve` depend on the scores alone; with `every_score` they are all
-    distinct scores.
+    The distances of the `curve` depend on the scores alone.
     """
 
     curve: ErrorColumns
-    every_score: bool
+    every_score: bool  # whether the distances of the curve are all distinct scores
     far: RateCurve
     frr: RateCurve
     confidence: float
@@ -119,15 +118,16 @@ class CurveLimits:
 
         If few people err, the limits are the points where the limits of FAR and of FRR cross.
         """
-        rates = self.curve.far[:, 0], self.curve.frr[:, 0]
-        if np.isnan(columns[0]) or not len(rates[0]):
+        far = self.curve.far[:, 0]
+        frr = self.curve.frr[:, 0]
+        if np.isnan(columns[0]) or not len(far):
             return np.array(np.nan), np.array(np.nan)
-        far = np.column_stack(self.far.limits_at(rates[0]))
-        frr = np.column_stack(self.frr.limits_at(rates[1]))
-        crossing = ErrorColumns(far, frr).equal_error()
-        if moved_by_many(self.curve.frr[np.argmax(rates[0] >= rates[1])]):
-            return chosen_anew(columns, (crossing[0], crossing[1]), self.confidence)
-        return np.minimum(crossing[0], columns[0]), np.maximum(crossing[1], columns[0])
+        far_limits = np.column_stack(self.far.limits_at(far))
+        frr_limits = np.column_stack(self.frr.limits_at(frr))
+        low, high = ErrorColumns(far_limits, frr_limits).equal_error()
+        if moved_by_many(self.curve.frr[np.argmax(far >= frr)]):
+            return chosen_anew(columns, (low, high), self.confidence)
+        return np.minimum(low, columns[0]), np.maximum(high, columns[0])
 
     def at_targets(
         self,
@@ -141,25 +141,27 @@ class CurveLimits:
         at the threshold that the data choose for the target.
         """
         values = columns[:, 0]
-        curve = self.curve
-        shape = (len(self.curve.far), len(columns))
-        data_rates = [np.broadcast_to(x[:, :1], shape) for x in (curve.far, curve.frr)]
-        data = ErrorColumns(data_rates[0], data_rates[1], curve.failed)
         far, frr = np.array(rates).reshape(-1, 2, columns.shape[1]).swapaxes(0, 1)
+        # The rates of the data, (thresholds, targets): equal columns, one for each target.
+        shape = (len(self.curve.far), len(columns))
+        data_far, data_frr = (
+            np.broadcast_to(x[:, :1], shape) for x in (self.curve.far, self.curve.frr)
+        )
+        data = ErrorColumns(data_far, data_frr, self.curve.failed)
         if of == "far":
             errors = frr
-            curve_limits = self.frr
-            rate_at = data.frr_at_far
+            limits_at_threshold = self.frr.limits_at(values)
+            rate_at_target = data.frr_at_far
             target_limits = self.far.limits_at(far[:, 0])
         else:
             errors = far
-            curve_limits = self.far
-            rate_at = data.far_at_frr
+            limits_at_threshold = self.far.limits_at(values)
+            rate_at_target = data.far_at_frr
             target_limits = self.frr.limits_at(frr[:, 0])
-        limits_at_threshold = curve_limits.limits_at(values)
         low, high = student(columns, self.confidence)
         is_moved_by_many = moved_by_many(errors) & np.isfinite(low) & np.isfinite(high)
-        strict, loose = (rate_at(end, self.every_score) - values for end in target_limits)
+        # How much the rate changes where the rate that chose the threshold is at its limits.
+        strict, loose = (rate_at_target(x, self.every_score) - values for x in target_limits)
         shift = np.zeros(len(values)), np.minimum(loose, 0.0), np.maximum(strict, 0.0)
         below, above = limits_of_sum((values, *limits_at_threshold), shift, least=0.0)
         low = np.where(is_moved_by_many, np.minimum(low, values), below)
@@ -183,16 +185,16 @@ def open_at_targets(
     the `rate`; its further arguments are `about`.
     """
     low, high = limits
-    is_defined = ~np.isnan(low)
     is_supported = [x > 0 and RuleOf(3).supports(x, trials) for x in targets.tolist()]
     other_axes = tuple(range(1, low.ndim))
-    is_unlimited = is_defined & ~np.expand_dims(np.array(is_supported, dtype=bool), other_axes)
+    is_open = ~np.isnan(low) & ~np.expand_dims(np.array(is_supported, dtype=bool), other_axes)
+    limit = 0
     if end == "lower":
-        low = np.where(is_unlimited, 0.0, low)
+        low = np.where(is_open, 0.0, low)
     else:
-        high = np.where(is_unlimited, 1.0, high)
-    unsupported = targets[is_unlimited.any(axis=other_axes)].tolist()
-    limit = 0 if end == "lower" else 1
+        limit = 1
+        high = np.where(is_open, 1.0, high)
+    unsupported = targets[is_open.any(axis=other_axes)].tolist()
     if not unsupported:
         return (low, high), []
     arguments = {"end": end, "rate": rate, "limit": limit}

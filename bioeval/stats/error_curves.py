@@ -82,16 +82,20 @@ class ErrorColumns:
         Row -1 is reject-all, and the row after the last is accept-all, or the last row again if
         attempts failed: then nothing accepts all.
         """
-        far, frr = self._with_ends  # a further row at each end
+        far, frr = self.with_ends  # a further row at each end
         cell = (row + 1) * far.shape[1] + np.arange(far.shape[1])  # index in the flattened tables
         return far.take(cell), frr.take(cell)
 
     @cached_property
-    def _with_ends(self) -> tuple[np.ndarray, np.ndarray]:
+    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """FAR and FRR from strict to loose, with reject-all and accept-all.
+
+        If attempts failed, nothing accepts all: the last point is repeated instead.
+        """
         return self._with_end_rows(self.failed)
 
     @property
-    def _number(self) -> int:
+    def _n_thresholds(self) -> int:
         return len(self.far)
 
     def _last_row(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
@@ -100,7 +104,7 @@ class ErrorColumns:
         It is true at row -1 and up to the row sought, and false behind. All columns are bisected at
         once.
         """
-        rows = self._number
+        rows = self._n_thresholds
         columns = self.far.shape[1]
         low = np.full(columns, -1)
         high = np.full(columns, rows)
@@ -111,19 +115,16 @@ class ErrorColumns:
             high = np.where(is_inside, high, middle)
         return low
 
-    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return FAR and FRR from strict to loose, with reject-all and accept-all.
-
-        If attempts failed, nothing accepts all: the last point is repeated instead.
-        """
-        return self._with_ends
-
     def _with_end_rows(self, failed: bool) -> tuple[np.ndarray, np.ndarray]:
-        far, frr = self.far, self.frr
-        nothing = np.zeros((1, far.shape[1]))
-        units = np.ones((1, far.shape[1]))
-        ends = (far[-1:], frr[-1:]) if failed and len(far) else (units, nothing)
-        return np.concatenate([nothing, far, ends[0]]), np.concatenate([units, frr, ends[1]])
+        zero = np.zeros((1, self.far.shape[1]))
+        one = np.ones((1, self.far.shape[1]))
+        last_far, last_frr = one, zero
+        if failed and len(self.far):
+            last_far, last_frr = self.far[-1:], self.frr[-1:]
+        return (
+            np.concatenate([zero, self.far, last_far]),
+            np.concatenate([one, self.frr, last_frr]),
+        )
 
     def _where_defined(self, rates: np.ndarray) -> np.ndarray:
         """Return the rates of columns, (columns,); NaN without attempts of both classes."""
@@ -176,7 +177,7 @@ class ErrorColumns:
         At an untied genuine score the ROC is vertical, whatever the row before.
         """
         # Accept-all is a point even if attempts failed: failures are beyond all scores.
-        far, frr = self._with_end_rows(False) if self.failed else self._with_ends
+        far, frr = self._with_end_rows(False) if self.failed else self.with_ends
         # (thresholds + 1, columns), in place: strips between two points, of height 1 less their
         # mean FAR; the width is the proportion of genuine attempts between them.
         area = far[1:] + far[:-1]
@@ -192,28 +193,33 @@ class ErrorColumns:
 class ErrorsByRow(ErrorColumns):
     """Error rates whose equal rows along the thresholds are stored once.
 
-    `far_row` and `frr_row`, (thresholds,), are the rows at each threshold.
+    `far_row` and `frr_row` say in which row of `far` and of `frr` the rates at each threshold are.
     """
 
-    far_row: np.ndarray
-    frr_row: np.ndarray
+    far_row: np.ndarray  # (thresholds,)
+    frr_row: np.ndarray  # (thresholds,)
 
     @property
-    def _number(self) -> int:
+    def _n_thresholds(self) -> int:
         return len(self.far_row)
 
     def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        number = len(self.far_row)
+        thresholds = len(self.far_row)
         columns = self.far.shape[1]
         row = np.broadcast_to(row, columns)
-        cell = np.clip(row, 0, max(number - 1, 0))
-        is_strict = row < 0
-        is_loose = (row == number) & (not self.failed or not number)
-        rates = []
-        for rate, rows, strict in ((self.far, self.far_row, 0.0), (self.frr, self.frr_row, 1.0)):
-            at_place = rate.take(rows[cell] * columns + np.arange(columns)) if number else strict
-            rates.append(np.where(is_strict, strict, np.where(is_loose, 1 - strict, at_place)))
-        return rates[0], rates[1]
+        threshold = np.clip(row, 0, max(thresholds - 1, 0))
+        rejects_all = row < 0
+        accepts_all = (row == thresholds) & (not self.failed or not thresholds)
+
+        def at_threshold(rate: np.ndarray, rows: np.ndarray, of_reject_all: float) -> np.ndarray:
+            inside: np.ndarray | float = of_reject_all
+            if thresholds:
+                inside = rate.take(rows[threshold] * columns + np.arange(columns))
+            inside = np.where(accepts_all, 1 - of_reject_all, inside)
+            return np.where(rejects_all, of_reject_all, inside)
+
+        far = at_threshold(self.far, self.far_row, 0.0)
+        return far, at_threshold(self.frr, self.frr_row, 1.0)
 
 
 def corrected_to(
@@ -290,7 +296,7 @@ def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarra
     decision (Martin 2000, *Digital Signal Processing* 10).
     """
     prior, miss, accept = cost
-    far, frr = curve.with_ends()
+    far, frr = curve.with_ends
     cost_at_points = prior * miss * frr
     cost_at_points += (1 - prior) * accept * far
     least = cost_at_points.min(axis=0)
@@ -298,7 +304,7 @@ def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarra
 
 
 def _hull_errors(curve: ErrorColumns, target: None, exact: bool) -> np.ndarray:
-    far, frr = curve.with_ends()
+    far, frr = curve.with_ends
     is_defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
     rates = np.full(far.shape[1], np.nan)
     if not is_defined.all():
@@ -359,6 +365,6 @@ def curve_measures() -> Sequence[CurveMeasure]:
 def _best_value(scalar: Variable) -> CurveMeasure:
     return CurveMeasure(
         scalar=scalar,
-        in_columns=lambda curve, target, exact: scalar.best(*curve.with_ends()),
+        in_columns=lambda curve, target, exact: scalar.best(*curve.with_ends),
         every_score=True,
     )

@@ -133,30 +133,36 @@ def _student_share(freedom: np.ndarray | float, miss: float) -> np.ndarray:
     return (scipy.special.ndtri(level) / student) ** 2
 
 
-def _effective_trials(columns: np.ndarray, miss: float, sides: int) -> tuple[np.ndarray, ...]:
-    """Return effective numbers of attempts by the variance of the jackknife, and where known.
+class EffectiveTrials(NamedTuple):
+    """Effective numbers of attempts; NaN where too few people err to show how a rate varies."""
 
-    The number is ``p (1 - p) / v (z / t)^2`` (Korn and Graubard 1998, *Survey Methodology* 24):
-    with Student's quantile ``t`` limits are wider if few people matter. It is known where enough
-    people err. The first number is the smaller of two: by the variance of rates, and by the
-    variance of logits, which is larger if the rate would be much smaller without one person. The
-    second number is by the variance of rates alone.
-    """
-    rate = columns[..., 0]
-    is_known = enough_err(columns, sides)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        variance, freedom = jackknife(columns)
-        is_known &= variance > _NOTHING
-        trials_without_student = rate * (1 - rate) / np.where(variance > _NOTHING, variance, np.nan)
-        trials = np.full(rate.shape, np.nan)
-        of_rates = np.full(rate.shape, np.nan)
-        of_rates[is_known] = trials_without_student[is_known] * _student_share(
-            freedom[is_known], miss
-        )
-        variance, freedom = jackknife(scipy.special.logit(np.clip(columns[is_known], 0.0, 1.0)))
-        of_logits = _student_share(freedom, miss) / (rate * (1 - rate))[is_known] / variance
-        trials[is_known] = np.fmin(of_rates[is_known], of_logits)
-    return trials, of_rates, is_known
+    number: np.ndarray  # (...): the smaller of the numbers by the variances of rates and of logits
+    by_rates: np.ndarray  # (...): by the variance of rates alone
+    is_known: np.ndarray  # (...): whether enough people err
+
+    @classmethod
+    def from_columns(cls, columns: np.ndarray, miss: float, sides: int) -> EffectiveTrials:
+        """Return the numbers by the variance of the jackknife.
+
+        The number is ``p (1 - p) / v (z / t)^2`` (Korn and Graubard 1998, *Survey Methodology* 24):
+        with Student's quantile ``t`` limits are wider if few people matter. The variance of logits
+        is larger than the variance of rates if the rate would be much smaller without one person.
+        """
+        rate = columns[..., 0]
+        is_known = enough_err(columns, sides)
+        number = np.full(rate.shape, np.nan)
+        by_rates = np.full(rate.shape, np.nan)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variance, freedom = jackknife(columns)
+            is_known &= variance > _NOTHING
+            binomial = (rate * (1 - rate))[is_known]
+            share = _student_share(freedom[is_known], miss)
+            by_rates[is_known] = binomial / variance[is_known] * share
+            logits = scipy.special.logit(np.clip(columns[is_known], 0.0, 1.0))
+            variance, freedom = jackknife(logits)
+            by_logits = _student_share(freedom, miss) / binomial / variance
+            number[is_known] = np.fmin(by_rates[is_known], by_logits)
+        return cls(number, by_rates, is_known)
 
 
 def effective_attempts(
@@ -169,20 +175,20 @@ def effective_attempts(
 ) -> np.ndarray:
     """Return the effective number of attempts along a curve, from columns in order of their rates.
 
-    It is ``n / d (z / t)^2`` for `n` attempts with the design effect ``d = n v / (p (1 - p))`` of
-    the variance `v`. Where too few people err to show `v`, the number is taken from the nearest
-    rate at which enough err (a generalised variance function: Wolter 2007, Introduction to variance
-    estimation, chapter 7): smaller rates share a number, so that their limits rise with the rates.
-    The number is at least the number of independent `units`, people or disjoint pairs of people,
-    which it is if enough err nowhere. Where enough err, it is at least `least`, if given.
+    - Where enough people err, the number follows from the variance of the rate. It is at least
+      `least` or, by default, `units`.
+    - Elsewhere, the number is taken from the nearest rates at which enough err (a generalised
+      variance function: Wolter 2007, Introduction to variance estimation, chapter 7): smaller rates
+      share a number, so that their limits rise with the rates. It is at least `units`.
+    - If enough err nowhere, it is the number of independent `units`: people, or disjoint pairs.
     """
-    trials, by_rates, is_known = _effective_trials(columns, miss, sides)
+    number, by_rates, is_known = EffectiveTrials.from_columns(columns, miss, sides)
     fewest = np.where(is_known, units if least is None else least, units)
     if is_known.any():
         # Linear between known rates; constant before the first and after the last.
         nearest = np.interp(columns[:, 0], columns[is_known, 0], by_rates[is_known])
-        trials = np.where(is_known, trials, nearest)
-    return np.clip(np.where(np.isnan(trials), 0.0, trials), np.fmin(fewest, attempts), attempts)
+        number = np.where(is_known, number, nearest)
+    return np.clip(np.where(np.isnan(number), 0.0, number), np.fmin(fewest, attempts), attempts)
 
 
 def with_doubled_people(columns: np.ndarray, sides: int) -> np.ndarray:
@@ -270,12 +276,13 @@ class RateCurve(NamedTuple):
         rate = np.concatenate([[0.0], columns[:, 0], [1.0]])
         rate[1] = np.nextafter(0.0, 1.0)
         rate[-2] = np.nextafter(1.0, 0.0)
-        low, high = (
+        if not units:
+            return cls(rate, np.full(len(rate), np.nan), np.full(len(rate), np.nan))
+        return cls(
+            rate,
             np.concatenate([[0.0], low, [1 - bound]]),
             np.concatenate([[bound], high, [1.0]]),
         )
-        is_known = np.where(units > 0, 1.0, np.nan)
-        return cls(rate, is_known * low, is_known * high)
 
     def limits_at(self, rate: np.ndarray) -> Limits:
         """Return the limits of rates, linear between points of the curve; NaN for NaN."""
@@ -306,10 +313,10 @@ def _distinct_with_ends(columns: np.ndarray, rates: np.ndarray | None = None) ->
     rate, index = np.unique(columns[:, 0], return_index=True)
     is_inside = (rate > 0) & (rate < 1)
     if rates is not None:
-        upto = np.searchsorted(rate, rates, side="right")  # the last rate up to each, from 1
-        after = np.searchsorted(rate, rates) + 1  # the first rate not below each, from 1
-        is_near = np.zeros(len(rate) + 2, dtype=bool)  # index 0 and the last: no distinct rate
-        is_near[upto] = is_near[after] = True
+        # A cell for each distinct rate, behind a cell for no rate, and before another one.
+        is_near = np.zeros(len(rate) + 2, dtype=bool)
+        is_near[np.searchsorted(rate, rates, side="right")] = True  # the last rate up to each
+        is_near[np.searchsorted(rate, rates) + 1] = True  # the first rate not below each
         is_inside &= is_near[1:-1]
     none = np.zeros((1, columns.shape[1]))
     every = np.ones((1, columns.shape[1]))
@@ -337,8 +344,8 @@ def limits_of_rate(
     rate = columns[..., 0]
     attempts = np.asarray(attempts, dtype=np.float64)
     units = np.asarray(units, dtype=np.float64)
-    trials, _, is_known = _effective_trials(columns, miss, sides)
-    trials = np.clip(np.where(is_known, trials, units), np.fmin(units, attempts), attempts)
+    number, _, is_known = EffectiveTrials.from_columns(columns, miss, sides)
+    trials = np.clip(np.where(is_known, number, units), np.fmin(units, attempts), attempts)
     one_sided = ~is_known & ((rate <= ROUNDING) | (rate >= 1 - ROUNDING))
     return exact(rate, np.where(units > 0, trials, 0.0), np.where(one_sided, 2 * miss, miss))
 
@@ -355,33 +362,40 @@ def student(
     a bound, or is the same without each person, they are the one-sided bound of these trials.
     """
     value = columns[..., 0]
-    finite = np.isfinite(bounds).all()
-    scaled = (columns - bounds[0]) / (bounds[1] - bounds[0]) if finite else columns
-    with np.errstate(invalid="ignore", divide="ignore"):
-        logits = scipy.special.logit(scaled) if finite else scaled
-        variance, freedom = jackknife(logits)
-        half = scipy.special.stdtrit(np.maximum(freedom, 1), 0.5 + confidence / 2) * np.sqrt(
-            variance
-        )
-        low = logits[..., 0] - half
-        high = logits[..., 0] + half
-    if not finite:
+    if not np.isfinite(bounds).all():
+        low, high, variance = _student_ends(columns, confidence)
         unknown = ~(variance > _NOTHING * np.maximum(1, value**2))
-        ends = np.fmax(low, bounds[0]), np.fmin(high, bounds[1])
-        return np.where(unknown, np.nan, ends[0]), np.where(unknown, np.nan, ends[1])
-    low, high = scipy.special.expit(low), scipy.special.expit(high)
-    proportion = np.clip(scaled[..., 0], 0.0, 1.0)
+        low = np.where(unknown, np.nan, np.fmax(low, bounds[0]))
+        return low, np.where(unknown, np.nan, np.fmin(high, bounds[1]))
+    width = bounds[1] - bounds[0]
+    scaled = (columns - bounds[0]) / width
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low, high, variance = _student_ends(scipy.special.logit(scaled), confidence)
+    low = scipy.special.expit(low)
+    high = scipy.special.expit(high)
     units = np.asarray(units, dtype=np.float64)
     if np.isfinite(units).all():
+        proportion = np.clip(scaled[..., 0], 0.0, 1.0)
         unknown = ~np.isfinite(variance) | (variance < _NOTHING)
         bound = zero_error_bound(units, confidence)
         widest = exact(proportion, units, (1 - confidence) / 2)
         low = np.where(unknown, np.maximum(proportion - bound, 0), np.fmax(low, widest[0]))
         high = np.where(unknown, np.minimum(proportion + bound, 1), np.fmin(high, widest[1]))
         is_known = (units > 0) & ~np.isnan(proportion)
-        low, high = np.where(is_known, low, np.nan), np.where(is_known, high, np.nan)
-    width = bounds[1] - bounds[0]
+        low = np.where(is_known, low, np.nan)
+        high = np.where(is_known, high, np.nan)
     return bounds[0] + width * low, bounds[0] + width * high
+
+
+def _student_ends(
+    columns: np.ndarray, confidence: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return ``value - t se``, ``value + t se`` and the variance, ``se^2``."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance, freedom = jackknife(columns)
+        quantile = scipy.special.stdtrit(np.maximum(freedom, 1), 0.5 + confidence / 2)
+        half = quantile * np.sqrt(variance)
+        return columns[..., 0] - half, columns[..., 0] + half, variance
 
 
 def chosen_anew(columns: np.ndarray, fallback: Limits, confidence: float) -> Limits:
@@ -398,10 +412,10 @@ def chosen_anew(columns: np.ndarray, fallback: Limits, confidence: float) -> Lim
         trials = value * (1 - value) / np.where(variance > _NOTHING, variance, np.nan)
         is_known = (value > 0) & (value < 1) & moved_by_many(columns)
         is_known &= ~np.isnan(fallback[0])
-    low, high = exact(
-        value, np.where(is_known, trials * _student_share(people - 1, miss), 0.0), miss
-    )
-    low, high = np.where(is_known, low, fallback[0]), np.where(is_known, high, fallback[1])
+    trials = np.where(is_known, trials * _student_share(people - 1, miss), 0.0)
+    low, high = exact(value, trials, miss)
+    low = np.where(is_known, low, fallback[0])
+    high = np.where(is_known, high, fallback[1])
     return np.minimum(low, value), np.maximum(high, value)
 
 

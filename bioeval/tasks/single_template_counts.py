@@ -109,7 +109,8 @@ class SingleTemplateCounted:
         return sums_of(self.counts.tied)[0, 0]
 
     def _closed_set(self, unmated: Unmated) -> xr.Dataset:
-        counts, notes = self.counts, self.notes
+        counts = self.counts
+        notes = self.notes
         _, at_any_threshold = _expected_ranks(counts)
         closed_set = ClosedSetCounts(
             at_any_threshold, counts.genuine, counts.unmated, self._tied_searches
@@ -129,21 +130,40 @@ class SingleTemplateCounted:
 
     def _open_set(self, impostors: ImpostorProbes) -> xr.Dataset:
         counts = self.counts
-        notes = self.notes
-        far_targets = self.far_targets
         role = role_of(counts.about.layout, impostors, not counts.non_targets)
-        identified, at_any_threshold = _expected_ranks(counts)
+        open_set = self._open_set_counts(role)
+        _, at_any_threshold = _expected_ranks(counts)
+        points = open_set.bounds(at_any_threshold, self.far_targets)
+        notes = self.notes
+        if counts.at_ends:  # the counts under both orders of equal scores may differ
+            eer_bounds = []
+            for ties in ENDS:
+                identified, at_any_threshold = _expected_ranks(counts, ties)
+                at_end = replace(open_set, identified=identified)
+                bounds = at_end.bounds(at_any_threshold, self.far_targets)
+                eer_bounds.append(bounds["eer_at_most"])
+            notes = [*notes, *tie_message("eer_at_most", eer_bounds, "the upper bound of EER")]
+        options = {**ATTRS, "ties": counts.ties, "impostors": role}
+        result = open_set.dataset(points, self.far_targets, counts.about, options, notes, [])
+        if isinstance(self.requested_thresholds, np.ndarray):
+            note_thresholds_beyond_scores(result, self.requested_thresholds)
+        return result
+
+    def _open_set_counts(self, role: str) -> OpenSetCounts:
+        counts = self.counts
+        identified, _ = _expected_ranks(counts)
         within = sums_of(counts.within)
         accepted, impostor = _expected_accepts(counts, role)
-        open_set = OpenSetCounts(
-            attempts=OpenSetAttempts(
-                genuine=counts.genuine,
-                impostor=impostor,
-                tied=self._tied_searches,
-                targets=counts.targets,
-                non_targets=counts.non_targets,
-                unmated=counts.unmated_targets,
-            ),
+        attempts = OpenSetAttempts(
+            genuine=counts.genuine,
+            impostor=impostor,
+            tied=self._tied_searches,
+            targets=counts.targets,
+            non_targets=counts.non_targets,
+            unmated=counts.unmated_targets,
+        )
+        return OpenSetCounts(
+            attempts=attempts,
             thresholds=counts.thresholds,
             detected=sums_of(counts.di[:, :-1].cumsum(axis=1)),
             identified=identified,
@@ -152,21 +172,6 @@ class SingleTemplateCounted:
             own_within=within[MATE],
             non_targets_within=within[UNENROLLED],
         )
-        points = open_set.bounds(at_any_threshold, far_targets)
-        if counts.at_ends:  # the counts under both orders of equal scores may differ
-            eer_bounds = []
-            for ties in ENDS:
-                identified, at_any_threshold = _expected_ranks(counts, ties)
-                bounds = replace(open_set, identified=identified).bounds(
-                    at_any_threshold, far_targets
-                )
-                eer_bounds.append(bounds["eer_at_most"])
-            notes = [*notes, *tie_message("eer_at_most", eer_bounds, "the upper bound of EER")]
-        options = {**ATTRS, "ties": counts.ties, "impostors": role}
-        result = open_set.dataset(points, far_targets, counts.about, options, notes, [])
-        if isinstance(self.requested_thresholds, np.ndarray):
-            note_thresholds_beyond_scores(result, self.requested_thresholds)
-        return result
 
 
 def _expected_accepts(counts: SingleTemplateCounts, role: str) -> tuple[np.ndarray, int]:
@@ -175,11 +180,11 @@ def _expected_accepts(counts: SingleTemplateCounts, role: str) -> tuple[np.ndarr
     The expected numbers, float64 (thresholds,), are means over all galleries with one template of
     each subject.
     """
-    roles_of_rule = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
-    roles = roles_of_rule.get(role, [ENROLLED, UNENROLLED])
-    attempts = {ENROLLED: counts.impostors_enrolled, UNENROLLED: counts.impostors_unenrolled}
-    impostor = sum(attempts[kind] for kind in roles)
-    return np.minimum(sums_of(counts.within[:, roles].sum(axis=1)), impostor), impostor
+    probes_of_role = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
+    probes = probes_of_role.get(role, [ENROLLED, UNENROLLED])
+    searches = {ENROLLED: counts.impostors_enrolled, UNENROLLED: counts.impostors_unenrolled}
+    impostor = sum(searches[kind] for kind in probes)
+    return np.minimum(sums_of(counts.within[:, probes].sum(axis=1)), impostor), impostor
 
 
 def _expected_ranks(
