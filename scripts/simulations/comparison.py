@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 import bioeval as be
-from bioeval.counting.points import per_cent
+from bioeval.counting.targets import per_cent
 from bioeval.showing.terms import in_lecture_words
 from bioeval.studies.compare.outcomes import measures_of
 from simulations.claims import Cell, Claim, Verdict, cells
