@@ -12,9 +12,10 @@ import numpy as np
 
 from bioeval.base.threads import in_turns
 
-#: The rows and the columns of a product are padded to a multiple of `MULTIPLE`, at least to
-#: `LEAST`: most libraries of linear algebra then take the same steps for every cell.
-MULTIPLE, LEAST = 16, 64
+# Rows and columns of products are padded, so that most libraries of linear algebra take the same
+# steps for every cell.
+MULTIPLE = 16  # the numbers of rows and of columns are multiples of it
+LEAST = 64  # the least number of rows, and of columns
 
 
 class _OneThread:

@@ -114,14 +114,12 @@ class Codes:
         sides = new_code[by_label.probe], new_code[by_label.gallery]
         # Templates of no person are numbered after the people, by their identities.
         is_nobody = [side >= people for side in sides]
-        ids_of_nobody = [probe_ids[is_nobody[0]], gallery_ids[is_nobody[1]]]
-        distinct, first = np.unique(np.concatenate(ids_of_nobody), return_index=True)
-        label_of_nobody = np.concatenate([sides[0][is_nobody[0]], sides[1][is_nobody[1]]])[first]
-        for side, is_nobody_of_side, ids_of_side in zip(
-            sides, is_nobody, ids_of_nobody, strict=True
-        ):
-            side[is_nobody_of_side] = people + np.searchsorted(distinct, ids_of_side)
-        label_of_code = np.append(np.arange(people), label_of_nobody)
+        nobody_ids = [probe_ids[is_nobody[0]], gallery_ids[is_nobody[1]]]
+        nobody_labels = [sides[0][is_nobody[0]], sides[1][is_nobody[1]]]
+        distinct_ids, first = np.unique(np.concatenate(nobody_ids), return_index=True)
+        for side, is_nobody_of_side, ids_of_side in zip(sides, is_nobody, nobody_ids, strict=True):
+            side[is_nobody_of_side] = people + np.searchsorted(distinct_ids, ids_of_side)
+        label_of_code = np.append(np.arange(people), np.concatenate(nobody_labels)[first])
         codes = Codes.known(labels[label_of_code], *sides)
         codes._people = people
         codes._labels = labels

@@ -10,12 +10,11 @@ from bioeval.scores.row_memory import give_back
 from bioeval.scores.rows import attempted
 from bioeval.scores.sampled import sample_of
 
-# The share of templates that are nearest to themselves, in at least this number of rows.
+# The diagonal is counted if more than this share of templates are nearest to themselves.
 _SHARE_NEAREST = 0.95
-_LEAST_ROWS = 12
 
-# The least number of rows whose diagonal has a single score, such as 0.
-_LEAST_EQUAL_ROWS = 3
+_LEAST_ROWS = 12  # fewer templates are not judged
+_LEAST_EQUAL_ROWS = 3  # fewer are not judged if the diagonal has a single score, such as 0
 
 
 def same_labels(scores: Scores) -> bool:

@@ -129,29 +129,3 @@ def left_out_by_protocol(scores: ScoreData, rows: np.ndarray) -> np.ndarray:
         mates = scores.codes.probe[rows, None] == scores.codes.gallery
         left_out |= scores.exclusions.hold(rows[:, None], slice(None), mates)
     return left_out | scores.cells.removed(rows)
-
-
-def incomplete_claims(scores: ScoreData) -> tuple[int, int]:
-    """Return the numbers of genuine and impostor claims that lack a try, and so are no attempts."""
-    return (0, 0) if scores._incomplete is None else _number_of_claims(scores, scores._incomplete)
-
-
-def claims_of_few_templates(scores: ScoreData) -> tuple[int, int]:
-    """Return the numbers of genuine and impostor claims with too few templates for their fusion."""
-    too_few = scores._too_few
-    return (0, 0) if too_few is None else _number_of_claims(scores, too_few.claims)
-
-
-def _number_of_claims(scores: ScoreData, claims: np.ndarray) -> tuple[int, int]:
-    """Count genuine and impostor claims, given as identities (k, 2) of probe and gallery."""
-    probe, gallery = claims.T
-    is_present = np.isin(probe, scores.probe_ids) & np.isin(gallery, scores.gallery_ids)
-    subjects = []
-    for claimed_ids, ids, codes in (
-        (probe, scores.probe_ids, scores.codes.probe),
-        (gallery, scores.gallery_ids, scores.codes.gallery),
-    ):
-        order = np.argsort(ids)
-        subjects.append(codes[order[np.searchsorted(ids[order], claimed_ids[is_present])]])
-    genuine = int(np.count_nonzero(subjects[0] == subjects[1]))
-    return genuine, int(np.count_nonzero(is_present)) - genuine

@@ -63,8 +63,7 @@ def as_subjects(labels: Any, input_name: str, length: int | None = None) -> np.n
         array[missing] = None
         if are_texts:
             array = _narrow(as_objects(["" if x is None else str(x) for x in array.tolist()]))
-        array = fixed(array)
-    return array
+    return fixed(array)
 
 
 def with_whole_numbers(array: np.ndarray, input_name: str) -> np.ndarray:
@@ -243,28 +242,34 @@ def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> No
     as 1 and "1". Missing values have no type.
     """
     sides = [python_objects(side[~missing_values(side)]) for side in (left, right)]
-    example_of_type, other_example_of_type = (
-        _examples(values if side.dtype.kind == "O" else values[:1])
-        for side, values in zip((left, right), sides, strict=True)
-    )
+    pair = _unequal_values(*sides, *(side.dtype.kind == "O" for side in (left, right)))
+    if pair is not None:
+        raise DataError(
+            f"{input_name}: values of two types, such as {pair[0]!r} and {pair[1]!r}, are compared "
+            "and never equal; write all as numbers, or all as text"
+        )
+
+
+def _unequal_values(
+    values: list, other_values: list, may_differ: bool, others_may_differ: bool
+) -> tuple[Any, Any] | None:
+    """Return values of two types that should be equal; None if there are none.
+
+    The flags say of each side whether its values may have several types.
+    """
+    example_of_type = _examples(values if may_differ else values[:1])
+    other_example_of_type = _examples(other_values if others_may_differ else other_values[:1])
     types = example_of_type.keys()
     other_types = other_example_of_type.keys()
-    pair: tuple[Any, ...] = ()
     if types and other_types and not types & other_types:
-        pair = next(iter(example_of_type.values())), next(iter(other_example_of_type.values()))
-    elif len(types | other_types) > 1:
+        return next(iter(example_of_type.values())), next(iter(other_example_of_type.values()))
+    if len(types | other_types) > 1:
         value_as_written: dict[Any, Any] = {}
-        for value in map(plain, [*sides[0], *sides[1]]):
+        for value in map(plain, [*values, *other_values]):
             first = value_as_written.setdefault(likeness(value), value)
             if _comparable_type(first) != _comparable_type(value):
-                pair = first, value
-                break
-    if not pair:
-        return
-    raise DataError(
-        f"{input_name}: values of two types, such as {pair[0]!r} and {pair[1]!r}, are compared and "
-        "never equal; write all as numbers, or all as text"
-    )
+                return first, value
+    return None
 
 
 def _examples(values: list) -> dict[Any, Any]:

@@ -14,8 +14,10 @@ from bioeval.scores.matrix import Scores
 #: Values that are read together.
 BLOCK_VALUES = 1 << 19
 
-#: States of a pixel without finite scores: no comparisons, failures alone, or infinite scores.
-EXCLUDED, FAILED, INFINITE = 1, 2, 3
+# States of a pixel without finite scores.
+EXCLUDED = 1  # no comparisons
+FAILED = 2  # failures alone
+INFINITE = 3  # infinite scores
 
 
 @dataclass(frozen=True)

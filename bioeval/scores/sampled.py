@@ -15,18 +15,20 @@ from bioeval.scores.row_memory import give_back
 from bioeval.scores.rows import read_rows
 from bioeval.scores.selecting import of_own_columns, selected
 
-# The most probes of a sample, columns of their mates, and columns from everywhere.
-_PROBES, _MATES, _OTHERS = 256, 256, 64
+_PROBES = 256  # the most probes of a sample
+_MATES = 256  # the most columns of their mates
+_OTHERS = 64  # the most columns from everywhere
 
 # The most cells that are read if only whole rows can be read.
 _CELLS = 1 << 22
 
-# If rows take time, since they are computed or inflated, at most one row or chunk of `_ONE_OF` is
-# read, up to `_CHUNKS` chunks; of computed rows always `_LEAST_ROWS`.
-_ONE_OF, _CHUNKS, _LEAST_ROWS = 16, 8, 16
+# If rows take time, since they are computed or inflated, one row or chunk in this number is read.
+_ONE_OF = 16
+_CHUNKS = 8  # the most chunks that are read
+_LEAST_ROWS = 16  # the rows that are computed in any case
 
-# The most genuine and impostor attempts of a sample.
-_GENUINE, _IMPOSTOR = 1 << 12, 1 << 14
+_GENUINE = 1 << 12  # the most genuine attempts of a sample
+_IMPOSTOR = 1 << 14  # the most impostor attempts of a sample
 
 
 class SampledAttempts(NamedTuple):
@@ -48,28 +50,30 @@ class SampledAttempts(NamedTuple):
     @classmethod
     def _read(cls, scores: Scores) -> Self:
         if scores.layout == "pairs":
-            genuine = evenly_spaced(np.flatnonzero(scores.genuine), _GENUINE)
-            impostor = evenly_spaced(np.flatnonzero(~scores.genuine), _IMPOSTOR)
-            probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
-            genuine_distance, impostor_distance = (
-                scores.pair_distances(scores.values[x]) for x in (genuine, impostor)
-            )
-            return cls(
-                genuine_distance[~np.isnan(genuine_distance)],
-                impostor_distance[~np.isnan(impostor_distance)],
-                len(np.unique(probe)),
-            )
-        scores = sample_of(scores)
-        block = read_rows(scores, slice(0, scores.shape[0]))
-        give_back(scores)
-        probe, _, genuine_distance = block.genuine()
+            return cls._read_pairs(scores)
+        sample = sample_of(scores)
+        block = read_rows(sample, slice(0, sample.shape[0]))
+        give_back(sample)
+        genuine = block.genuine()
         impostor_distance = block.impostors().values
-        impostor_distance = impostor_distance[~np.isnan(impostor_distance)]
-        people = len(np.unique(scores.codes.probe[probe]))
         return cls(
-            evenly_spaced(genuine_distance, _GENUINE),
-            evenly_spaced(impostor_distance, _IMPOSTOR),
-            people,
+            evenly_spaced(genuine.distance, _GENUINE),
+            evenly_spaced(impostor_distance[~np.isnan(impostor_distance)], _IMPOSTOR),
+            len(np.unique(sample.codes.probe[genuine.probe])),
+        )
+
+    @classmethod
+    def _read_pairs(cls, scores: Scores) -> Self:
+        genuine = evenly_spaced(np.flatnonzero(scores.genuine), _GENUINE)
+        impostor = evenly_spaced(np.flatnonzero(~scores.genuine), _IMPOSTOR)
+        probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
+        genuine_distance, impostor_distance = (
+            scores.pair_distances(scores.values[x]) for x in (genuine, impostor)
+        )
+        return cls(
+            genuine_distance[~np.isnan(genuine_distance)],
+            impostor_distance[~np.isnan(impostor_distance)],
+            len(np.unique(probe)),
         )
 
 

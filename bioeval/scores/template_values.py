@@ -2,61 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.messages import Message
-from bioeval.scores.joining import in_order
+from bioeval.scores.joining import InOrder, in_order
 from bioeval.scores.labels import missing_values, one_dimensional
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import unknown_values
 
-Sides = tuple[np.ndarray, np.ndarray]
+
+class Sides(NamedTuple):
+    """A value for each template of both sides."""
+
+    probe: np.ndarray  # (probes,)
+    gallery: np.ndarray  # (n,): of listed pairs the enrolled templates; empty without values
 
 
-def template_columns(
-    scores: Scores, columns: Any, input_name: str, *, of_probes: bool = False
+def _template_columns(
+    scores: Scores, columns: Any, input_name: str, *, of_probes: bool
 ) -> tuple[Sides, tuple[Message, ...]]:
-    """Return a value for each template of both sides, and remarks.
+    """Return a value for each template, and remarks.
 
-    - `columns` (str, array_like, or pair of array_like): a metadata column that both sides have;
-      one value for each template of all-against-all scores; or the values of the probes and of the
-      gallery (for listed pairs, of the probe and of the enrolled template of each pair)
-    - `input_name`: the name of the argument, for messages
-    - `of_probes`: whether only probes have values; those of the gallery are then empty
+    With `of_probes`, the gallery has no values. `columns` are
+
+    - the name of a metadata column that both sides have, or
+    - one value for each template of all-against-all scores, or for each probe, or
+    - the values of the probes and of the gallery, as a pair.
 
     Values with names are joined by them.
     """
-    names = scores.probe_names, scores.gallery_names
-    argument = f"`{input_name}`"
-    remarks = dict[Message, None]()
-
-    def joined(values: Any, side: int) -> np.ndarray:
-        in_scores_order = in_order(values, names[side], argument)
-        remarks.update(dict.fromkeys(in_scores_order.remarks))
-        return _values(in_scores_order.values, input_name, scores.shape[-side])
-
-    if of_probes:
-        if isinstance(columns, str):
-            probe = _column(scores, columns, input_name, of_probes)[0]
-        else:
-            probe = joined(columns, 0)
-        return (_values(probe, input_name, scores.shape[0]), np.empty(0)), (*remarks,)
     if isinstance(columns, str):
-        sides = _column(scores, columns, input_name)
-    elif is_pair(columns):
-        sides = joined(columns[0], 0), joined(columns[1], 1)
-    elif scores.layout == "pairs" or scores.probe_ids is not scores.gallery_ids:
+        return _column(scores, columns, input_name, of_probes), ()
+    if not of_probes and is_pair(columns):
+        probe = _joined(scores, columns[0], 0, input_name)
+        gallery = _joined(scores, columns[1], 1, input_name)
+        remarks = dict.fromkeys(probe.remarks + gallery.remarks)
+        return Sides(probe.values, gallery.values), (*remarks,)
+    is_one_set = scores.layout != "pairs" and scores.probe_ids is scores.gallery_ids
+    if not of_probes and not is_one_set:
         raise DataError(
             f"`{input_name}` is {type(columns).__name__}; expected the name of a metadata "
             f"column, or a pair of arrays: {_lengths(scores)}"
         )
-    else:
-        column = joined(columns, 0)
-        sides = column, column
-    return sides, (*remarks,)
+    probe = _joined(scores, columns, 0, input_name)
+    return Sides(probe.values, np.empty(0) if of_probes else probe.values), probe.remarks
+
+
+def _joined(scores: Scores, values: Any, side: int, input_name: str) -> InOrder:
+    names = (scores.probe_names, scores.gallery_names)[side]
+    length = (scores.shape[0], scores.shape[-1])[side]
+    brought = in_order(values, names, f"`{input_name}`")
+    array = one_dimensional(brought.values, f"`{input_name}`")
+    if len(array) != length:
+        raise DataError(
+            f"`{input_name}` has {len(array)} values; expected {length}, one per template"
+        )
+    return brought._replace(values=array)
 
 
 def with_known_values(
@@ -67,7 +71,7 @@ def with_known_values(
     If the values are `of_probes`, all gallery templates stay. Raise :class:`DataError` if no
     template of a side has a known value.
     """
-    sides, remarks = template_columns(scores, columns, input_name, of_probes=of_probes)
+    sides, remarks = _template_columns(scores, columns, input_name, of_probes=of_probes)
     scores = scores.with_remarks(*remarks) if remarks else scores
     name = columns if isinstance(columns, str) else ""
     is_known = [~unknown_values(side, name) for side in sides]
@@ -90,8 +94,8 @@ def with_known_values(
     places = np.flatnonzero(is_known[0]), np.flatnonzero(is_known[1])
     keeps_gallery = scores.layout == "pairs" or of_probes
     part = scores.select(probes=places[0], gallery=None if keeps_gallery else places[1])
-    probe, gallery = (side[place] for side, place in zip(sides, places, strict=True))
-    return part._with(remarks=(*scores.remarks, remark)), (probe, gallery)
+    known = Sides(sides.probe[places[0]], sides.gallery[places[1]])
+    return part._with(remarks=(*scores.remarks, remark)), known
 
 
 def is_pair(column: Any) -> bool:
@@ -100,7 +104,7 @@ def is_pair(column: Any) -> bool:
     return all(hasattr(x, "__len__") and not isinstance(x, (str, bytes)) for x in column)
 
 
-def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False) -> Sides:
+def _column(scores: Scores, name: str, input_name: str, of_probes: bool) -> Sides:
     sides = (scores.probe_meta, *(() if of_probes else (scores.gallery_meta,)))
     scores._require_kept(name, input_name, *sides)
     if scores.layout == "pairs" and not scores.probe_meta:
@@ -112,7 +116,7 @@ def _column(scores: Scores, name: str, input_name: str, of_probes: bool = False)
     probe, gallery = scores.probe_meta, scores.gallery_meta
     common_columns = [column for column in probe if of_probes or column in gallery]
     if name in common_columns:
-        return probe[name], np.empty(0) if of_probes else gallery[name]
+        return Sides(probe[name], np.empty(0) if of_probes else gallery[name])
     existing = "probes and gallery have no column in common"
     if common_columns:
         existing = (
@@ -137,15 +141,6 @@ def _lengths(scores: Scores) -> str:
         return f"of the probes (the second names) and of the enrolled templates of the {pairs}"
     probes = counted(scores.shape[0], "probes")
     return f"of the {probes} and of the {counted(scores.shape[1], 'gallery templates')}"
-
-
-def _values(array: Any, input_name: str, length: int) -> np.ndarray:
-    values = one_dimensional(array, f"`{input_name}`")
-    if len(values) != length:
-        raise DataError(
-            f"`{input_name}` has {len(values)} values; expected {length}, one per template"
-        )
-    return values
 
 
 def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str) -> None:

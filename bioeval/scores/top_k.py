@@ -24,8 +24,10 @@ from bioeval.scores.labels import fixed
 
 # If an index was searched with its own vectors, at least this share of the lists begins with the
 # query itself: all but queries with equal vectors, and entries that an approximate index misses.
-# Fewer lists than `_FEW` are not judged.
-_NEARLY_ALL, _FEW = 0.9, 10
+_NEARLY_ALL = 0.9
+
+# Fewer lists than this number are not judged.
+_FEW = 10
 
 # A distance below this share of the median distance is a rounded 0: searches in float32 compute it
 # as a difference of squares.
@@ -34,16 +36,12 @@ _NEAR_ZERO = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class TopKLists:
-    """The lists of all queries: the source of scores of layout ``"top-k"``.
+    """The lists of all queries: the source of scores of layout ``"top-k"``."""
 
-    - `indices` (int64 (q, k)): the gallery entries, nearest first, -1 at the end of shorter lists
-    - `distances` ((q, k) or None): the scores of the entries; without meaning where the index is -1
-    - `gallery_size` (int): the number of gallery entries, listed or not
-    """
-
-    indices: np.ndarray
+    indices: np.ndarray  # int64 (q, k): entries, nearest first, -1 at the end of shorter lists
+    #: (q, k): the scores of the entries, without meaning where the index is -1; None if not given.
     distances: np.ndarray | None
-    gallery_size: int
+    gallery_size: int  # the number of gallery entries, listed or not
 
     layout = "top-k"
 
@@ -124,9 +122,9 @@ class TopKLists:
         """Raise :class:`DataError` unless each list is sorted by distance, nearest first."""
         require_choice("kind", kind, VALUED)
         values = self.distances
-        is_listed = self.indices >= 0
         if values is None:
             return
+        is_listed = self.indices >= 0
         if (np.isnan(values) & is_listed).any():
             row = int(np.argmax((np.isnan(values) & is_listed).any(axis=1)))
             raise DataError(f"distances of query {row} hold NaN; a list is in order of distance")
@@ -146,52 +144,51 @@ class TopKLists:
 
 @dataclass(frozen=True)
 class OwnEntries:
-    """Finds the gallery entry that each query is itself, which is left out of its list.
-
-    - `codes`: the subjects of queries and entries
-    - `leave_out` (bool or None), `positions`: the arguments `leave_out_query` and
-      `query_positions` of :meth:`Scores.from_top_k`
-    - `named` (int64 (q,) or None): the entry with the name of each query, -1 for none
-    """
+    """Finds the gallery entry that each query is itself, which is left out of its list."""
 
     lists: TopKLists
-    codes: Codes
+    codes: Codes  # the subjects of queries and entries
     kind: Kind
-    leave_out: bool | None
-    positions: Any
-    named: np.ndarray | None
+    leave_out: bool | None  # the argument `leave_out_query` of :meth:`Scores.from_top_k`
+    positions: Any  # its argument `query_positions`
+    named: np.ndarray | None  # int64 (q,): the entry with the name of each query, -1 for none
 
     def find(self) -> tuple[np.ndarray | None, tuple[Message, ...]]:
         """Return the entry of each query, -1 for none, and remarks.
 
         The entries are None if no query is known to be an entry.
         """
-        entry: np.ndarray | None = None
-        remarks: tuple[Message, ...] = ()
+        entry = self._stated_entries()
+        if self.named is not None:
+            return self._with_named(entry, self.named), ()
+        if self.positions is None and self.leave_out is None:
+            return None, self._doubts()
+        return entry, ()
+
+    def _stated_entries(self) -> np.ndarray | None:
+        """Return the entry of each query by the two arguments; None if they state none."""
         if self.positions is not None:
             if self.leave_out is False:
                 raise DataError(
                     "`query_positions` is given, and `leave_out_query` is False; leave one of them "
                     "out"
                 )
-            entry = self._as_positions()
-        elif self.leave_out is None:
-            if self.named is None:
-                remarks = self._doubts()
-        elif require_flag("leave_out_query", self.leave_out):
-            query_count = len(self.lists.indices)
-            if not self._begins_gallery:
-                raise DataError(
-                    f"`leave_out_query` is stated, but the labels of the {query_count:,} queries "
-                    "are not those of the first gallery entries; expected query i to be entry i, "
-                    "or the entry that each query is, as `query_positions`"
-                )
-            entry = np.arange(query_count)
-        if self.named is None:
-            return entry, remarks
-        named = self.named
+            return self._as_positions()
+        if self.leave_out is None or not require_flag("leave_out_query", self.leave_out):
+            return None
+        query_count = len(self.lists.indices)
+        if not self._begins_gallery:
+            raise DataError(
+                f"`leave_out_query` is stated, but the labels of the {query_count:,} queries "
+                "are not those of the first gallery entries; expected query i to be entry i, "
+                "or the entry that each query is, as `query_positions`"
+            )
+        return np.arange(query_count)
+
+    def _with_named(self, entry: np.ndarray | None, named: np.ndarray) -> np.ndarray | None:
+        """Return entries by name, else as stated; raise where both differ."""
         if entry is None:
-            return (named if (named >= 0).any() else None), remarks
+            return named if (named >= 0).any() else None
         wrong = (named >= 0) & (entry >= 0) & (named != entry)
         if wrong.any():
             row = int(np.argmax(wrong))
@@ -199,7 +196,7 @@ class OwnEntries:
                 f"query {row} is stated to be entry {entry[row]}, but has the name of entry "
                 f"{named[row]}; correct `query_positions` or the names"
             )
-        return np.where(named >= 0, named, entry), remarks
+        return np.where(named >= 0, named, entry)
 
     def _as_positions(self) -> np.ndarray:
         """Return the stated entry of each query, -1 for none; raise unless the labels agree."""

@@ -1,4 +1,4 @@
-"""Attempts of several tries: which tries are an attempt, and remarks on visits."""
+"""Attempts of several tries, and claims that are no attempts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.scores.codes import Codes
+from bioeval.scores.codes import Codes, places_of_ids
 from bioeval.scores.fusion_rules import Templates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_column
@@ -167,3 +167,25 @@ def joined_visits(scores: Scores, tries: GroupedTries, column: str | None) -> li
 def _distinct_partners(codes: np.ndarray, partners: np.ndarray) -> np.ndarray:
     """Return with how many distinct partners each code occurs, int64 (codes,)."""
     return np.bincount(np.unique(np.stack([codes, partners]), axis=1)[0])
+
+
+def incomplete_claims(scores: Scores) -> tuple[int, int]:
+    """Return the numbers of genuine and impostor claims that lack a try, and so are no attempts."""
+    return (0, 0) if scores._incomplete is None else _number_of_claims(scores, scores._incomplete)
+
+
+def claims_of_few_templates(scores: Scores) -> tuple[int, int]:
+    """Return the numbers of genuine and impostor claims with too few templates for their fusion."""
+    too_few = scores._too_few
+    return (0, 0) if too_few is None else _number_of_claims(scores, too_few.claims)
+
+
+def _number_of_claims(scores: Scores, claims: np.ndarray) -> tuple[int, int]:
+    """Count genuine and impostor claims, given as identities (k, 2) of probe and gallery."""
+    probe, gallery = claims.T
+    is_present = np.isin(probe, scores.probe_ids) & np.isin(gallery, scores.gallery_ids)
+    row = places_of_ids(probe[is_present], scores.probe_ids)
+    column = places_of_ids(gallery[is_present], scores.gallery_ids)
+    is_genuine = scores.codes.probe[row] == scores.codes.gallery[column]
+    genuine = int(np.count_nonzero(is_genuine))
+    return genuine, int(np.count_nonzero(is_present)) - genuine

@@ -20,12 +20,13 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.diagonal import counts_diagonal
-from bioeval.scores.excluded import incomplete_claims
 from bioeval.scores.kind_check import KindVerdict
 from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance, transaction_notes
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
+from bioeval.scores.score_notes import transaction_notes
 from bioeval.scores.symmetry import is_symmetric
+from bioeval.scores.tries import incomplete_claims
 from bioeval.showing.sizes import sides_in_words
 from bioeval.showing.text import say
 from bioeval.studies.check.confusions import confusions_at

@@ -16,12 +16,7 @@ from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import NAME_COLUMNS
 from bioeval.scores.people import ComparedPeople, comparisons, knows_people
-from bioeval.scores.provenance import (
-    counts_same,
-    exclusion_notes,
-    no_person_notes,
-    pairs_of_same,
-)
+from bioeval.scores.score_notes import counts_same, exclusion_notes, no_person_notes, pairs_of_same
 from bioeval.showing.cells import Label
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.studies.check.findings import Finding, Severity, listed, passed

@@ -28,7 +28,8 @@ from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
-from bioeval.scores.provenance import left_out, notes_on_scores
+from bioeval.scores.provenance import left_out
+from bioeval.scores.score_notes import notes_on_scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.simultaneous import discordant, least_discordant

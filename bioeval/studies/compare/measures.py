@@ -28,9 +28,9 @@ from bioeval.results.variables import VARIABLES, Variable, best_values
 from bioeval.scores.fusion_rules import order_of
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import people_of_probes
-from bioeval.scores.provenance import too_few_notes
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import threads_for
+from bioeval.scores.score_notes import too_few_notes
 from bioeval.scores.symmetry import is_symmetric
 from bioeval.stats.error_curves import CurveMeasure, curve_measures
 from bioeval.stats.limits import student

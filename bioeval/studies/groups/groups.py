@@ -26,9 +26,10 @@ from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import unknown_values
 from bioeval.scores.people import require_people
-from bioeval.scores.provenance import Provenance, look_alike
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
 from bioeval.scores.rows import threads_for
+from bioeval.scores.score_notes import look_alike
 from bioeval.scores.symmetry import is_symmetric
 from bioeval.scores.template_values import Sides, is_pair, with_known_values
 from bioeval.showing.messages import warns_of_doubts
@@ -333,7 +334,7 @@ def _grouped(scores: Scores, group: Any) -> _Grouped:
     # A tile of all-against-all embeddings is counted in both directions.
     is_square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
     group_of_column = group_of_probe if is_square else np.zeros(scores.shape[-1], dtype=np.int64)
-    groups = Groups(labels, (group_of_probe, group_of_column), None, name)
+    groups = Groups(labels, Sides(group_of_probe, group_of_column), None, name)
     return _Grouped(groups, scores, messages)
 
 
@@ -396,7 +397,7 @@ def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Side
             f"there is a group {ALL!r}, and results call all groups together {ALL!r}; write the "
             "group in another way"
         )
-    return labels, (group_of_code[codes.probe], group_of_code[codes.gallery])
+    return labels, Sides(group_of_code[codes.probe], group_of_code[codes.gallery])
 
 
 def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

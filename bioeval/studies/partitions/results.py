@@ -18,7 +18,7 @@ from bioeval.results.variables import (
     averaged_over_folds,
 )
 from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import notes_on_scores
+from bioeval.scores.score_notes import notes_on_scores
 from bioeval.studies.folds.results import (
     parts_without_attempts,
     support_of_parts,

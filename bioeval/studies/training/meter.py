@@ -23,7 +23,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import as_meta
 from bioeval.scores.metrics import FloatType, Metric, kind_of_metric
 from bioeval.scores.names import as_names
-from bioeval.scores.provenance import notes_on_scores
+from bioeval.scores.score_notes import notes_on_scores
 from bioeval.showing.messages import warn_of
 from bioeval.studies.partitions.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions

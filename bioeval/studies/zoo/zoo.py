@@ -25,9 +25,10 @@ from bioeval.scores.distances import farthest
 from bioeval.scores.excluded import excludes_same
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance, unknown_notes
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_subjects
 from bioeval.scores.rows import among_distances, blocks_of, threads_for
+from bioeval.scores.score_notes import unknown_notes
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.zoo.existence import (

@@ -18,8 +18,9 @@ from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled
-from bioeval.scores.provenance import Provenance, rule_notes
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_subjects, require_templates
+from bioeval.scores.score_notes import rule_notes
 from bioeval.tasks.reid.convention import Convention, cameras_of
 
 

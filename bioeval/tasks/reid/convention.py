@@ -27,7 +27,7 @@ from bioeval.scores.excluded import excludes_same
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import CAMERA_COLUMNS, known_texts
 from bioeval.scores.people import knows_people
-from bioeval.scores.provenance import pairs_of_same
+from bioeval.scores.score_notes import pairs_of_same
 
 #: The name, the path or the card of a convention.
 Named: TypeAlias = str | os.PathLike[str] | Protocol
