@@ -9,6 +9,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
+from bioeval.scores.arrays import row_spans
 from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.joining import without_names
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 #: Nouns of a row and of a column in errors.
 SIDES = ("probe", "gallery template")
-
-# Cells that are read together.
-_CELLS_AT_ONCE = 1 << 20
 
 
 class Aligned(NamedTuple):
@@ -228,14 +226,12 @@ def _common_attempts_of_lists(first: Scores, second: Scores, systems: Sequence[s
 
 
 def _common_attempts_of_matrices(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
-    if not any(map(_leaves_out, (first, second))):
+    if not any(x.has_mask or x.exclude or x.nan == "exclude" for x in (first, second)):
         return Aligned(first, second, [])
     probe_count, gallery_count = first.shape
     masks = [np.empty((probe_count, gallery_count), dtype=np.uint8) for _ in range(2)]
     lacking = [0, 0]  # attempts of each system that the other lacks
-    step = max(1, _CELLS_AT_ONCE // gallery_count)
-    for low in range(0, probe_count, step):
-        high = min(low + step, probe_count)
+    for low, high in row_spans(probe_count, gallery_count):
         itself = first.probe_ids[low:high, None] == first.gallery_ids
         is_attempt = [_attempted(system, low, high) & ~itself for system in (first, second)]
         is_common = is_attempt[0] & is_attempt[1]
@@ -260,10 +256,6 @@ def _attempted_pairs(scores: Scores) -> np.ndarray:
     if scores.nan == "exclude" and scores.dtype.kind == "f":
         return ~np.isnan(scores.values)
     return np.ones(scores.shape[0], dtype=bool)
-
-
-def _leaves_out(scores: Scores) -> bool:
-    return scores.has_mask or bool(scores.exclude) or scores.nan == "exclude"
 
 
 def _attempted(scores: Scores, low: int, high: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum, auto
 from typing import Any
 
@@ -213,6 +213,16 @@ def read_block(
     if columns is None:
         return block
     return np.take(block, columns, axis=1)
+
+
+def row_spans(count: int, width: int, cells: int = 1 << 20) -> Iterator[tuple[int, int]]:
+    """Yield the ends ``low, high`` of consecutive rows, which have at most `cells` together.
+
+    There are `count` rows of `width` cells; a row with more cells is alone.
+    """
+    step = max(1, cells // max(width, 1))
+    for low in range(0, count, step):
+        yield low, min(low + step, count)
 
 
 def writable_alias(array: np.ndarray) -> np.ndarray:

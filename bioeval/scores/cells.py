@@ -110,8 +110,6 @@ class Cells:
 
             kind_of_metric(self.source.metric, kind)
 
-    # ---------------------------------------------------------------- reading
-
     def read(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the values of rows ``low:high``, with the columns in `order`."""
         return read_block(self.base, self.rows, low, high, composed(self.columns, order))
@@ -171,8 +169,6 @@ class Cells:
             values = np.stack([self.read(row, row + 1)[0] for row in rows.tolist()])
         is_itself = probe_ids[rows][:, None] == gallery_ids
         return digest_of_values([np.where(is_itself, values.dtype.type(0), values)])
-
-    # ---------------------------------------------------------------- other cells
 
     def select(self, rows: np.ndarray | None, columns: np.ndarray | None) -> Cells:
         selected_rows = composed(self.rows, rows)

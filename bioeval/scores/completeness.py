@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.base.messages import Message
+from bioeval.scores.arrays import row_spans
 from bioeval.scores.excluded import has_rules, left_out_by_protocol
 from bioeval.scores.people import columns_of_probes
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 #: Codes of the messages that comparisons are missing: of candidates, and of tries.
 MISSING = ("candidates-missing", "transactions-incomplete")
-
-# Cells that are read together.
-_CELLS_AT_ONCE = 1 << 20
 
 
 @dataclass(eq=False)
@@ -56,9 +54,7 @@ class Completeness:
         missing, left_out = np.zeros((2, probe_count), dtype=np.int64)
         rules = has_rules(scores)
         itself = columns_of_probes(scores)
-        step = max(1, _CELLS_AT_ONCE // gallery_count)
-        for low in range(0, probe_count, step):
-            high = min(low + step, probe_count)
+        for low, high in row_spans(probe_count, gallery_count):
             absent = scores.cells.missing(low, high, scores.nan == "exclude")
             has_itself = np.flatnonzero(itself[low:high] >= 0)
             absent[has_itself, itself[low:high][has_itself]] = False
@@ -69,8 +65,8 @@ class Completeness:
             return COMPLETE
         left_out[itself >= 0] = 1
         if rules:
-            for low in range(0, probe_count, step):
-                rows = np.arange(low, min(low + step, probe_count))
+            for low, high in row_spans(probe_count, gallery_count):
+                rows = np.arange(low, high)
                 left_out[rows] = _true_by_row(left_out_by_protocol(scores, rows))
         return cls(gallery_count - left_out - missing, gallery_count - left_out)
 

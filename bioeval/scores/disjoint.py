@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bioeval.kernels.disjoint_units import match_in_order, match_most
+from bioeval.scores.arrays import row_spans
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.exclusions import NO_PERSON_TWICE
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 # Pairs that are sorted together: few, so that temporary arrays stay small.
 _PAIRS_AT_ONCE = 1 << 17
-
-# Cells that are read together.
-_CELLS_AT_ONCE = 1 << 22
 
 
 def disjoint_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> int:
@@ -60,9 +58,7 @@ def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
     number = len(codes.values)
     all_compared = True
     pairs = [np.empty((2, 0), dtype=np.int64)]  # the distinct pairs, and the pairs of blocks
-    step = max(1, _CELLS_AT_ONCE // max(gallery_count, 1))
-    for low in range(0, probe_count if len(columns) else 0, step):
-        high = min(low + step, probe_count)
+    for low, high in row_spans(probe_count if len(columns) else 0, gallery_count, 1 << 22):
         is_cell = _are_compared(scores, low, high, failures)[:, columns]
         is_compared = np.logical_or.reduceat(is_cell, starts, axis=1)  # (rows, subjects)
         probe = codes.probe[low:high]

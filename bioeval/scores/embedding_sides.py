@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.kernels.distance import Embeddings
-from bioeval.scores.arrays import writable_alias
+from bioeval.scores.arrays import row_spans, writable_alias
 from bioeval.scores.blas_threads import padded
 
 #: Values that are computed together: 32 MiB of float64.
@@ -130,10 +130,9 @@ def _units(
     vectors = np.empty(embeddings.shape, dtype)
     length = np.empty(len(embeddings))
     ones = np.ones(len(embeddings))
-    step = max(1, VALUES_AT_ONCE // embeddings.shape[1])
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        for low in range(0, len(embeddings), step):
-            rows = slice(low, low + step)
+        for low, high in row_spans(len(embeddings), embeddings.shape[1], VALUES_AT_ONCE):
+            rows = slice(low, high)
             block = embeddings[rows].astype(np.float64, copy=False)
             vectors[rows], length[rows] = _unit(block, metric)
         factor = 1 / length

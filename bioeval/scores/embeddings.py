@@ -33,7 +33,7 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import DataError
 from bioeval.kernels.distance import finish_euclidean
-from bioeval.scores.arrays import RowSource
+from bioeval.scores.arrays import RowSource, row_spans
 from bioeval.scores.blas_threads import on_all_threads, same_in_any_tile
 from bioeval.scores.blocks import is_few
 from bioeval.scores.embedding_sides import VALUES_AT_ONCE, Side, scaled_sides
@@ -200,25 +200,21 @@ class EmbeddingSource:
         if self.tile > 1:
             return self.read(0, probe_count)
         out = np.empty((probe_count, gallery_count), dtype=self.dtype)
-        step = max(1, VALUES_AT_ONCE // gallery_count)
-        for low in range(0, probe_count, step):
-            out[low : low + step] = self[low : low + step]
+        for low, high in row_spans(probe_count, gallery_count, VALUES_AT_ONCE):
+            out[low:high] = self[low:high]
         return out
 
     def pairs(self, probes: np.ndarray, templates: np.ndarray) -> np.ndarray:
         """Return the distances of the pairs ``(probes[i], templates[i])`` alone, in float64."""
         out = np.empty(len(probes))
-        step = max(1, VALUES_AT_ONCE // self.features)
-        for low in range(0, len(probes), step):
-            i = probes[low : low + step]
-            j = templates[low : low + step]
+        for low, high in row_spans(len(probes), self.features, VALUES_AT_ONCE):
+            i = probes[low:high]
+            j = templates[low:high]
             if callable(self.metric):
                 for place, (row, column) in enumerate(zip(i, j, strict=True), low):
                     out[place] = self._block(row[None], column[None])[0, 0]
             else:
-                out[low : low + step] = distances_of_pairs(
-                    self.sides[0][i], self.sides[1][j], self.metric
-                )
+                out[low:high] = distances_of_pairs(self.sides[0][i], self.sides[1][j], self.metric)
         return self.unscaled(out)
 
     def _block(self, rows: Any, columns: Any = slice(None)) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.scores.arrays import row_spans
 from bioeval.scores.cells import ProtocolMask
 from bioeval.scores.codes import Codes
 from bioeval.scores.exclusions import Exclusion, ExclusionRule, Exclusions
@@ -16,9 +17,6 @@ from bioeval.scores.masks import Mask
 
 if TYPE_CHECKING:
     from bioeval.scores.score_data import AnyScores, ScoreData
-
-# Cells that are read together.
-_CELLS_AT_ONCE = 1 << 20
 
 
 def as_exclusions(scores: ScoreData, exclude: Sequence[str]) -> tuple[str, ...]:
@@ -96,9 +94,7 @@ def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np
     Comparisons that a mask or an exclusion leaves out have not failed.
     """
     probe_count, gallery_count = scores.shape
-    step = max(1, _CELLS_AT_ONCE // gallery_count)
-    for low in range(0, probe_count, step):
-        high = min(low + step, probe_count)
+    for low, high in row_spans(probe_count, gallery_count):
         failed = scores.cells.missing(low, high, failures=True)
         if not failed.any():
             continue

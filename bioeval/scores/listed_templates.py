@@ -41,8 +41,8 @@ _ROUNDING = 1e-5
 Where = Callable[[Sequence[int]], str]
 
 
-def places(noun: str, numbers: Sequence[int]) -> str:
-    """Return places in words: ``line 3``, ``lines 3, 4 and 9``."""
+def places_in_words(noun: str, numbers: Sequence[int]) -> str:
+    """Return ``line 3``, or ``lines 3, 4 and 9``."""
     words = [f"{number:,}" if noun == "pair" else str(number) for number in numbers]
     if len(words) == 1:
         return f"{noun} {words[0]}"

@@ -193,7 +193,9 @@ def _given_sides(values: Any, mask: Any, given: SideArguments) -> tuple[GivenSid
     probe_labels, gallery_labels = given.labels
     table = _table_of_labels(values, mask, given)
     if table is not None:
-        has_names = names is not None and all(map(_declare_names, given.metas))
+        has_names = names is not None and all(
+            x is not None and declared_names(columns_of(x) or {}) is not None for x in given.metas
+        )
         probe_labels, gallery_labels = labels_of_table(*table, has_names=has_names)
         values = None  # index and columns do not name templates
     probe_order = order_of_side(values, 0, probe_labels, names, 0)
@@ -225,10 +227,6 @@ def order_of_side(values: Any, axis: int, labels: Any, names: Any, side: int) ->
     if template_names is None and are_subjects(index_names(values, axis), labels):
         return RowOrder(None)
     return RowOrder(values, names=template_names, axis=axis)
-
-
-def _declare_names(meta: Any) -> bool:
-    return meta is not None and declared_names(columns_of(meta) or {}) is not None
 
 
 def labels_of_table(

@@ -20,7 +20,7 @@ from bioeval.scores.cells import Cells
 from bioeval.scores.excluded import as_exclusions
 from bioeval.scores.joining import RowOrder
 from bioeval.scores.labels import ids_of_no_person
-from bioeval.scores.listed_templates import ListRules, places
+from bioeval.scores.listed_templates import ListRules, places_in_words
 from bioeval.scores.making import (
     SideArguments,
     as_ids,
@@ -360,7 +360,7 @@ class Scores(ScoreViews):
         )
         require_choice("kind", kind, KINDS)
         ids = as_ids(distractor_ids)
-        places_of_pairs = partial(places, "pair")
+        places_of_pairs = partial(places_in_words, "pair")
         no_person = ids_of_no_person(ids)
         listed, attempt, notes = listed.attempts(rules, kind, places_of_pairs, no_person)
         remarks = [*order.remarks, *notes]

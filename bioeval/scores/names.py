@@ -26,9 +26,6 @@ _OF_TEMPLATES = ("template", "name", "names")
 EXAMPLE_PATTERN = r"id(\d+)/"
 
 
-# ---------------------------------------------------------------- names, and their places
-
-
 def as_names(values: Any) -> pd.Index:
     """Return values as names: text, whole numbers or other comparable values, None if missing."""
     import pandas as pd
@@ -87,9 +84,6 @@ def first_twice(names: pd.Index) -> tuple[Any, list[int]] | None:
         return None
     rows = np.flatnonzero(texts == texts[repeated[0]])
     return names[repeated[0]], rows[:2].tolist()
-
-
-# ---------------------------------------------------------------- what has names
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,9 +210,6 @@ def other_order(where: str, values: Any) -> DataError:
     )
 
 
-# ---------------------------------------------------------------- both sides
-
-
 def are_subjects(names: pd.Index | None, labels: Any) -> bool:
     """Whether names are the labels of the templates, and so do not name templates."""
     if names is None or labels is None or isinstance(labels, NamedColumn):
@@ -237,7 +228,7 @@ def are_no_names(sides: tuple[pd.Index | None, pd.Index | None], labels: tuple[A
     return merely_count or all(are_subjects(names, x) for names, x in named)
 
 
-def require_each_once(names: pd.Index | None, side: str, column: str = "") -> None:
+def require_each_once(names: pd.Index | None, side: str) -> None:
     """Raise :class:`DataError` where two templates of a side of a matrix have one name."""
     twice = None if names is None else first_twice(names)
     if twice is None:

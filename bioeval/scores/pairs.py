@@ -132,8 +132,6 @@ class PairList:
         values = digest_of_values([self.values])
         return f"{len(self.values)} pairs {dtype_and_kind} genuine:{flags} values:{values}"
 
-    # ---------------------------------------------------------------- both sides
-
     @cached_property
     def pair_ids(self) -> np.ndarray:
         """The position of each pair in the list, or the identities of its two templates."""
@@ -181,8 +179,6 @@ class PairList:
         if sides is None:
             return EXAMPLE_PATTERN
         return subject_pattern(sides.values, (sides.a, sides.b, self.genuine))
-
-    # ---------------------------------------------------------------- some pairs
 
     def select(self, rows: np.ndarray, gallery: Any) -> PairList:
         """Return some pairs, which keep their positions in the list."""
@@ -273,8 +269,6 @@ class PairList:
         if isinstance(self.people, CodedSides):
             return self.people.a, self.people.b
         return self.codes.gallery, self.codes.probe
-
-    # ---------------------------------------------------------------- distances
 
     def distances(self, kind: Kind, nan: NanPolicy, piece: np.ndarray | None = None) -> np.ndarray:
         """Return all scores, or a piece of them, as distances, with failures as `nan` says."""

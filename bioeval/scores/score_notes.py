@@ -8,6 +8,7 @@ import numpy as np
 
 from bioeval.base.errors import counted
 from bioeval.base.messages import Message
+from bioeval.scores.arrays import row_spans
 from bioeval.scores.codes import Codes, column_codes, present
 from bioeval.scores.diagonal import counts_diagonal
 from bioeval.scores.excluded import excludes_same, left_out_rows
@@ -17,9 +18,6 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.tries import claims_of_few_templates, failures_of_tries, incomplete_claims
-
-# Cells that are read together.
-_CELLS_AT_ONCE = 1 << 22
 
 # Spellings of values that a message shows.
 _EXAMPLES = 3
@@ -139,13 +137,11 @@ def counts_same(scores: Scores, column: str) -> bool:
         return False
     if not scores.exclude and not scores.has_mask:
         return True
-    probe_count, gallery_count = scores.shape
-    step = max(1, _CELLS_AT_ONCE // gallery_count)
-    for low in range(0, probe_count, step):
-        rows, columns = mate_cells(scores, np.arange(low, min(low + step, probe_count)))
+    for low, high in row_spans(scores.shape[0], scores.shape[1], 1 << 22):
+        rows, columns = mate_cells(scores, np.arange(low, high))
         is_same = rule.holds(rows + low, columns)
         rows, columns = rows[is_same], columns[is_same]
-        left_out = left_out_rows(scores, low, min(low + step, probe_count))
+        left_out = left_out_rows(scores, low, high)
         if left_out is None or not left_out[rows, columns].all():
             return True
     return False

@@ -16,7 +16,7 @@ from bioeval.scores.arrays import as_index, named_choice
 from bioeval.scores.excluded import excluded
 from bioeval.scores.joining import in_order
 from bioeval.scores.labels import fixed, one_dimensional
-from bioeval.scores.listed_templates import places, require_classes
+from bioeval.scores.listed_templates import places_in_words, require_classes
 from bioeval.scores.names import index_of
 from bioeval.scores.pairs import PairList
 
@@ -34,7 +34,7 @@ def selected(scores: AnyScores, probes: Any, gallery: Any) -> AnyScores:
     columns = None
     if gallery is not None:
         columns = as_index(gallery, scores.cells.shape[1], "gallery")
-        require_each_once(columns)
+        require_distinct_columns(columns)
     chosen = _part_of_side(scores, "probe", rows) | _part_of_side(scores, "gallery", columns)
     codes = scores.codes.select(rows, columns)
     source = scores._source.select(rows, columns)
@@ -60,7 +60,7 @@ def of_own_columns(scores: AnyScores) -> AnyScores:
     return scores._with(_source=scores.cells.of_own_columns())
 
 
-def require_each_once(columns: np.ndarray) -> None:
+def require_distinct_columns(columns: np.ndarray) -> None:
     """Raise :class:`DataError` where a gallery has a template more than once."""
     if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
         raise DataError("gallery selects a template more than once")
@@ -95,12 +95,9 @@ def chosen_sides(
             in_scores_order = in_order(index, names, argument)
             scores = scores.with_remarks(*in_scores_order.remarks)
             index = in_scores_order.values
-        sides.append(_unless_all(index))
+        is_whole = isinstance(index, slice) and index == slice(None)
+        sides.append(None if is_whole else index)
     return scores, sides[0], sides[1]
-
-
-def _unless_all(index: Any) -> Any:
-    return None if isinstance(index, slice) and index == slice(None) else index
 
 
 def _sides_of_one(scores: ScoreData, index: Any) -> tuple[Any, Any]:
@@ -145,7 +142,7 @@ def pairs_at(
             codes.gallery[column],
             codes.probe[row],
             ~(is_nobody[0] | is_nobody[1]),
-            partial(places, "pair"),
+            partial(places_in_words, "pair"),
         )
     _refuse_cells(cells.is_ignored(row, column), row, column, "in cells that the mask ignores")
     # Given classes decide pairs of no person.

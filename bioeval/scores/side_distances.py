@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.kernels.distance import Embeddings
+from bioeval.scores.arrays import row_spans
 from bioeval.scores.embedding_sides import VALUES_AT_ONCE, Side
 
 #: A squared distance below this share of the squared lengths is summed from the differences.
@@ -51,9 +52,8 @@ def finish_few(
     products += total
     total *= near
     pairs = np.argwhere(products < total)
-    step = max(1, VALUES_AT_ONCE // x.exact.shape[1])
-    for low in range(0, len(pairs), step):
-        row, column = pairs[low : low + step].T
+    for low, high in row_spans(len(pairs), x.exact.shape[1], VALUES_AT_ONCE):
+        row, column = pairs[low:high].T
         i, j = x.rows[row], y.rows[column]
         difference = x.exact[i] * x.factor[i, None]
         difference = difference - y.exact[j] * y.factor[j, None]
@@ -75,9 +75,8 @@ def bhattacharyya_distances(
     near_cells = np.flatnonzero(products > 1 - near_share)
     with np.errstate(divide="ignore"):
         distances = np.maximum(-np.log(products), 0.0)
-    step = max(1, _CACHED_VALUES // probe.exact.shape[1])
-    for low in range(0, len(near_cells), step):
-        i, j = np.divmod(near_cells[low : low + step], distances.shape[1])
+    for low, high in row_spans(len(near_cells), probe.exact.shape[1], _CACHED_VALUES):
+        i, j = np.divmod(near_cells[low:high], distances.shape[1])
         difference = probe.exact[i]
         difference -= gallery.exact[j]
         distances[i, j] = -np.log1p(-np.einsum("ij,ij->i", difference, difference) / 2)

@@ -18,6 +18,7 @@ from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import Layout, PlainKind
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream
+from bioeval.scores.arrays import row_spans
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import Metric
 from bioeval.scores.population_design import (
@@ -349,21 +350,13 @@ session_sd, cameras, camera_sd, first_subject, random_state
         first_subject,
         random_state,
     )
-    for name, sd, number in (
-        ("session_sd", session_sd, sessions),
-        ("camera_sd", camera_sd, cameras),
-    ):
-        if number is None and sd is not None:
-            noun = f"{name.removesuffix('_sd')}s"
-            raise DataError(f"{name} is {received(sd)} without {noun}; expected both or neither")
     dimensions = require_integer("dimensions", dimensions, low=1)
-    between = require_number("between", between, low=0.0, high=_MOST_SD)
-    offsets = {"session_sd": session_sd, "camera_sd": camera_sd}
-    day_sd, view_sd = (
-        require_number(name, 0.3 if sd is None else sd, low=0.0, high=_MOST_SD)
-        for name, sd in offsets.items()
+    spread = _Spread(
+        require_number("between", between, low=0.0, high=_MOST_SD),
+        _sd_within_people(within, design.people),
+        _sd_of_offsets("session", session_sd, sessions),
+        _sd_of_offsets("camera", camera_sd, cameras),
     )
-    spread = _Spread(between, _sd_within_people(within, design.people), day_sd, view_sd)
     means = _draw_means(design, spread, dimensions)
     streams = [Stream(design.seed, key) for key in (_TEMPLATE_NOISE, _PROBE_NOISE)]
     sides = design.sides
@@ -424,9 +417,8 @@ def _draw_side(side: Samples, means: _Means, within: np.ndarray, noise: Stream) 
     ones = np.ones(len(side), dtype=np.int64)
     session = side.meta.get("session", ones) - 1
     camera = side.meta.get("camera", ones) - 1
-    step = max(1, _DRAWN_AT_ONCE // dimensions)
-    for low in range(0, len(side), step):
-        rows = slice(low, low + step)
+    for low, high in row_spans(len(side), dimensions, _DRAWN_AT_ONCE):
+        rows = slice(low, high)
         person = side.person[rows]
         block = within[person, None] * noise.normals(len(person), dimensions)
         # The last digits depend on the order of these additions.
@@ -435,6 +427,14 @@ def _draw_side(side: Samples, means: _Means, within: np.ndarray, noise: Stream) 
         block += means.camera_offsets[camera[rows]]
         embeddings[rows] = block
     return embeddings
+
+
+def _sd_of_offsets(noun: str, sd: float | None, number: int | None) -> float:
+    """Return the standard deviation of the offsets of a `number` of sessions or cameras."""
+    name = f"{noun}_sd"
+    if number is None and sd is not None:
+        raise DataError(f"{name} is {received(sd)} without {noun}s; expected both or neither")
+    return require_number(name, 0.3 if sd is None else sd, low=0.0, high=_MOST_SD)
 
 
 def _sd_within_people(value: Any, people: int) -> np.ndarray:
@@ -473,15 +473,14 @@ def _gaussian_scores(
     require_memory(4 * len(rows) * len(columns), size, FEWER)
     values = np.empty((len(rows), len(columns)), dtype=np.float32)
     stream = Stream(design.seed, _SCORES)
-    step = max(1, _DRAWN_AT_ONCE // len(columns))
-    for low in range(0, len(rows), step):
-        person = rows.person[low : low + step, None]
+    for low, high in row_spans(len(rows), len(columns), _DRAWN_AT_ONCE):
+        person = rows.person[low:high, None]
         distances = stream.normals(len(person), len(columns))
         genuine = person == columns.person
         distances[genuine] = distances[genuine] * genuine_sd - shift
         distances += np.where(genuine, goat[person], -wolf[person] - lamb[columns.person])
         # With the same seed, similarities are exactly the negative distances.
-        values[low : low + step] = distances if kind == "distance" else -distances
+        values[low:high] = distances if kind == "distance" else -distances
     return Scores(
         values,
         rows.labels,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -11,6 +12,21 @@ import numpy as np
 
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.scores.arrays import RowSource
+
+
+@dataclass(frozen=True, eq=False)
+class _KeptRows:
+    """Consecutive rows of a matrix in memory, by their numbers in the matrix."""
+
+    first: int
+    values: np.ndarray
+
+    @property
+    def stop(self) -> int:
+        return self.first + len(self.values)
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return self.values[rows.start - self.first : rows.stop - self.first]
 
 
 class StoredRows:
@@ -36,8 +52,7 @@ class StoredRows:
         chunks: tuple[int, int] = getattr(array, "chunks", None) or (1, self.shape[1])
         self.chunk_rows, self.chunk_columns = chunks
         self._lock = Lock()
-        # The rows that were read last, and the number of the first of them.
-        self._kept: tuple[int, np.ndarray] = (0, np.empty((0, self.shape[1]), self.dtype))
+        self._kept = _KeptRows(0, np.empty((0, self.shape[1]), self.dtype))  # read last
 
     def __getstate__(self) -> dict[str, Any]:
         array = self.array
@@ -78,23 +93,23 @@ class StoredRows:
 
     def _rows(self, low: int, high: int) -> np.ndarray:
         with self._lock:
-            first, last_rows = self._kept
-            if not first <= low <= high <= first + len(last_rows):
-                start = low - low % self.chunk_rows
-                before = last_rows[:0]
-                if first <= low < first + len(last_rows):  # the first rows are kept already
-                    start = first + len(last_rows)
-                    before = last_rows[low - first :]
-                stop = min(-(-high // self.chunk_rows) * self.chunk_rows, self.shape[0])
-                rows = self._read(start, stop)
-                if len(before):
-                    start = low
-                    rows = np.concatenate([before, rows])
-                first = start
-                last_rows = rows
-                # The whole matrix is not kept twice: the caller has it.
-                self._kept = (0, rows[:0]) if high - low == self.shape[0] else (start, rows)
-            return last_rows[low - first : high - first]
+            kept = self._kept
+            if kept.first <= low and high <= kept.stop:
+                return kept[low:high]
+            rows = self._read_on(kept, low, high)
+            # The whole matrix is not kept twice: the caller has it.
+            is_whole = high - low == self.shape[0]
+            self._kept = _KeptRows(0, rows.values[:0]) if is_whole else rows
+            return rows[low:high]
+
+    def _read_on(self, kept: _KeptRows, low: int, high: int) -> _KeptRows:
+        """Read rows ``low:high`` to the end of their chunk, but no row that is kept already."""
+        stop = min(-(-high // self.chunk_rows) * self.chunk_rows, self.shape[0])
+        if kept.first <= low < kept.stop:
+            new_rows = self._read(kept.stop, stop)
+            return _KeptRows(low, np.concatenate([kept[low : kept.stop], new_rows]))
+        first = low - low % self.chunk_rows
+        return _KeptRows(first, self._read(first, stop))
 
     def _read(self, low: int, high: int) -> np.ndarray:
         try:

@@ -35,7 +35,7 @@ def is_symmetric(scores: Scores) -> bool:
         return False
     # The sampled rows of a stored matrix are in its first chunk, or in the few first chunks.
     cells = scores.cells
-    sample = sample_of(
+    sample = sampled_numbers(
         min(template_count, max(cells.row_chunk, SYMMETRY_SAMPLE))
         if cells.is_stored
         else template_count
@@ -89,7 +89,7 @@ def mixed_bits(keys: np.ndarray) -> np.ndarray:
 
 
 @functools.lru_cache
-def sample_of(limit: int) -> np.ndarray:
+def sampled_numbers(limit: int) -> np.ndarray:
     """Return at most `SYMMETRY_SAMPLE` numbers below a limit, drawn at random, in order."""
     sample = np.random.default_rng(0).choice(limit, min(limit, SYMMETRY_SAMPLE), replace=False)
     return np.sort(sample)

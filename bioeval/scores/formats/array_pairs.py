@@ -18,7 +18,7 @@ from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.scores_alone import scores_of_classes
 from bioeval.scores.formats.spellings import COLUMNS, TRIAL_NAMES
 from bioeval.scores.formats.trial_scores import in_listed_order, look_up
-from bioeval.scores.listed_templates import ListRules, places
+from bioeval.scores.listed_templates import ListRules, places_in_words
 from bioeval.scores.matrix import Scores
 
 # The number of an image among the images of its subject, which lists in LFW's form state.
@@ -97,7 +97,9 @@ def scores_of_trials(
     codes = trials.probe.astype(np.int32), trials.enrolled.astype(np.int32)
     listed = replace(scores.pairs, templates=CodedSides(range(template_count), *codes))
     rules = ListRules.parse(**file.arguments.rules())
-    listed, _, notes = listed.attempts(rules, scores.kind, lambda rows: places("pair", rows))
+    listed, _, notes = listed.attempts(
+        rules, scores.kind, lambda rows: places_in_words("pair", rows)
+    )
     # The cells of a matrix have the probe first, pairs the enrolled template. The names of the
     # templates go, as they are places in this file, which mean nothing in another.
     listed = listed.exchanged(np.ones(len(listed.values), dtype=bool))

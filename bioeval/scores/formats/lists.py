@@ -33,7 +33,7 @@ from bioeval.scores.formats.unknown_lists import (
     unknown_words,
 )
 from bioeval.scores.labels import are_of_no_person, as_objects, ids_of_no_person, with_whole_numbers
-from bioeval.scores.listed_templates import ListRules, places
+from bioeval.scores.listed_templates import ListRules, places_in_words
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import subject_pattern
 from bioeval.scores.pairs import PairList
@@ -195,7 +195,7 @@ class Listed:
         rows = [*numbers]
         if not isinstance(pairs.rows, slice):
             rows = pairs.rows[rows].tolist()
-        return places(self.table.noun, self.table.lines(rows))
+        return places_in_words(self.table.noun, self.table.lines(rows))
 
     def scores(self, options: dict[str, Any]) -> Scores:
         """Return the scores of the pairs that are attempts, or their matrix."""

@@ -18,7 +18,7 @@ from bioeval.scores.formats.layouts import Layout
 from bioeval.scores.formats.listed_matrix import require_one_owner
 from bioeval.scores.formats.tables import Columns, Words
 from bioeval.scores.formats.unknown_lists import misspelt
-from bioeval.scores.listed_templates import places
+from bioeval.scores.listed_templates import places_in_words
 
 #: A column of words for each side of the pairs: of the enrolled templates, and of the probes.
 TwoColumns = tuple[Words, Words]
@@ -120,7 +120,7 @@ class PairTable:
         first_row = int(np.argmax(names.codes == names.codes[row]))
         name = names.values[names.codes[row]]
         stated, stated_before = (values.values[values.codes[i]] for i in (row, first_row))
-        before = f"and on {places(self.table.noun, self.table.lines([first_row]))}"
+        before = f"and on {places_in_words(self.table.noun, self.table.lines([first_row]))}"
         if attribute != "subject":
             return fault(
                 self.table.place_of(row),

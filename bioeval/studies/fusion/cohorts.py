@@ -29,7 +29,7 @@ from bioeval.scores.formats.tables import Columns, head_of, read_columns
 from bioeval.scores.formats.template_tables import read_templates
 from bioeval.scores.joining import joined
 from bioeval.scores.labels import plain
-from bioeval.scores.listed_templates import places
+from bioeval.scores.listed_templates import places_in_words
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import as_names, places as places_of
 from bioeval.scores.pairs import PairList
@@ -165,7 +165,7 @@ def _refuse_contradictions(table: Columns, names: CodedSides, values: np.ndarray
 
 
 def _lines(table: Columns, rows: list[int]) -> str:
-    return places(table.noun, table.lines(rows))
+    return places_in_words(table.noun, table.lines(rows))
 
 
 def _subjects(

@@ -31,7 +31,7 @@ from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.exclusions import NO_PERSON_TWICE
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople
-from bioeval.scores.symmetry import sample_of
+from bioeval.scores.symmetry import sampled_numbers
 from bioeval.tasks.plan import CardTasks
 from bioeval.tasks.verification_task import VerificationTask
 
@@ -234,7 +234,7 @@ class MaskedTasks:
             return symmetric
         for part in np.flatnonzero(symmetric):
             templates = np.flatnonzero(parts.rows[part])
-            sample = templates[sample_of(len(templates))]
+            sample = templates[sampled_numbers(len(templates))]
             symmetric[part] = not self._differs_across_diagonal[np.ix_(sample, sample)].any()
         return symmetric
 
