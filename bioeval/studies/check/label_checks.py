@@ -11,11 +11,12 @@ import numpy as np
 from bioeval.base.messages import Message
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
 from bioeval.scores.codes import Codes, spellings
+from bioeval.scores.compared_people import ComparedPeople
 from bioeval.scores.diagonal import same_labels
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import NAME_COLUMNS
-from bioeval.scores.people import ComparedPeople, comparisons, knows_people
+from bioeval.scores.people import comparisons, knows_people
 from bioeval.scores.score_notes import counts_same, exclusion_notes, no_person_notes, pairs_of_same
 from bioeval.showing.cells import Label
 from bioeval.showing.text import Enumeration, Text, say

@@ -19,10 +19,10 @@ from bioeval.results.dataset import about_attrs, dataset
 from bioeval.results.support import RatesAtTargets, support_messages
 from bioeval.results.variables import SUPPORTED, Variable, figure
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.compared_people import ComparedPeople
 from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts
-from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
 from bioeval.showing.messages import warns_of_doubts

@@ -27,10 +27,10 @@ from bioeval.results.dataset import Scalars, in_order
 from bioeval.results.support import supported
 from bioeval.results.variables import RANKS, TASKS, described
 from bioeval.results.verification import in_units
+from bioeval.scores.compared_people import ComparedPeople
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.exclusions import NO_PERSON_TWICE
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import ComparedPeople
 from bioeval.scores.symmetry import sampled_numbers
 from bioeval.tasks.plan import CardTasks
 from bioeval.tasks.verification_task import VerificationTask

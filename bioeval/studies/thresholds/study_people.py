@@ -9,7 +9,7 @@ from bioeval.base.messages import Message
 from bioeval.counting.threshold_rules import Rule
 from bioeval.results.dataset import Variables, variables_over
 from bioeval.results.support import RULES, people_with
-from bioeval.scores.people import ComparedPeople
+from bioeval.scores.compared_people import ComparedPeople
 
 
 class StudyPeople(NamedTuple):
