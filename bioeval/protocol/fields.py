@@ -33,11 +33,7 @@ KINDS = {"str": "text", "int": "integer", "float": "number", "Size": "size", "La
 
 def in_lecture_words(template: str) -> str:
     """Return a text with its terms in the lecture's words: ``{far}`` is FAR."""
-    return re.sub(r"\{([^{}]*)\}", lambda term: _abbreviation_in_capitals(term[1]), template)
-
-
-def _abbreviation_in_capitals(term: str) -> str:
-    return term if " " in term else term.upper()
+    return re.sub(r"\{([^{}]*)\}", lambda x: x[1] if " " in x[1] else x[1].upper(), template)
 
 
 @dataclass(frozen=True)
