@@ -85,6 +85,9 @@ class MaskedParts:
     a cell is an attempt of a part if its row and its column are in the part.
 
     - `rows`, `columns` (int8 (parts, m), (parts, n)): 1 for templates in the part
+
+    A code is the index of a distance among the distinct distances of the matrix. A key is ``part *
+    (number of codes) + code``: keys are in the order of the parts, then of the distances.
     """
 
     def __init__(self, matrix: SortedMatrix, places: Sequence[PartTemplates]):

@@ -8,10 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bioeval.counting.cells import EvenCells, EvenCounts
-from bioeval.counting.grids import (
-    ScoreExtent,
-    grid_over,
-)
+from bioeval.counting.grids import ScoreExtent, grid_over
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.order import increasing
 from bioeval.counting.sorted_scores import FINITE, SortedScores

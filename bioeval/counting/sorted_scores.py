@@ -60,11 +60,7 @@ class SortedScores:
 
     @classmethod
     def of_keys(
-        cls,
-        keys: np.ndarray,
-        distances: np.ndarray,
-        parts: int,
-        weights: np.ndarray | None = None,
+        cls, keys: np.ndarray, distances: np.ndarray, parts: int, weights: np.ndarray | None = None
     ) -> Self:
         """Return scores from increasing keys ``part * len(distances) + code`` (int64)."""
         # (parts + 1,): each part begins at the smallest key that it may have.

@@ -218,13 +218,17 @@ class Verified:
 
     Thresholds and claims are arguments of :func:`bioeval.verification`. `further` are further
     impostor scores, such as scores of attacks.
+
+    - `attempts`, after :func:`count`
+    - `unenrolled`, after :func:`count`: the increasing scores of drawn claims by probes who are not
+      enrolled; None without drawn claims
+    - `points`, after :meth:`find_points`
+    - `claims`, `not_enrolled`, `claims_of`, `skipped_claims`: as in :class:`ListedClaims`
     """
 
-    attempts: Attempts  # after `count`
-    #: After :func:`count`: the scores of drawn claims by probes who are not enrolled, increasing;
-    #: None without drawn claims.
+    attempts: Attempts
     unenrolled: np.ndarray | None = None
-    points: VerificationPoints  # after `find_points`
+    points: VerificationPoints
 
     def __init__(
         self,
@@ -247,13 +251,12 @@ class Verified:
         self.scores, self.use, self.wanted, self.further = scores, use, wanted, further
         if about is not None:
             self.about = about
-        listed = (
-            ListedClaims() if claims is None else list_claims(scores, claims, unenrolled_claims)
-        )
+        listed = ListedClaims()
+        if claims is not None:
+            listed = list_claims(scores, claims, unenrolled_claims)
+            self.scores = scores.with_remarks(*listed.remarks)
         self.claims, self.not_enrolled = listed.claims, listed.not_enrolled
         self.claims_of, self.skipped_claims = listed.source, listed.skipped
-        if listed.remarks:
-            self.scores = scores.with_remarks(*listed.remarks)
         #: The user's thresholds, as distances, or their number; None: the default.
         self.requested_thresholds = thresholds
         #: The thresholds of the curve, if they are known before the count.
@@ -309,11 +312,7 @@ class Verified:
     # -- operating points
 
     def find_points(
-        self,
-        points: PointsWanted | None = None,
-        *,
-        symmetric: bool | None,
-        with_thresholds: bool,
+        self, points: PointsWanted | None = None, *, symmetric: bool | None, with_thresholds: bool
     ) -> None:
         """Find the operating points, by default all wanted points; see :func:`points_of`."""
         points = self.wanted if points is None else points
@@ -322,9 +321,9 @@ class Verified:
             self.attempts, points, symmetric=symmetric, with_thresholds=with_thresholds
         )
 
-    def replace_thresholds(self, rows: np.ndarray, attempts: Attempts) -> None:
+    def replace_thresholds(self, thresholds: np.ndarray, attempts: Attempts) -> None:
         """Set further thresholds of the curve; `attempts` know the false accepts there."""
-        self.points = self.points.with_thresholds(rows, attempts)
+        self.points = self.points.with_thresholds(thresholds, attempts)
 
     # -- data and people
 
