@@ -286,8 +286,8 @@ class Run:
         """
         import xarray as xr
 
-        from bioeval.results.dataset import without_slashes
         from bioeval.results.support import outside_scores
+        from bioeval.results.trees import without_slashes
         from bioeval.showing.data import data_of
         from bioeval.showing.messages import sentence_about
         from bioeval.showing.show import document_of

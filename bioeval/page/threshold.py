@@ -14,8 +14,8 @@ from bioeval.base.messages import messages_of
 from bioeval.counting.threshold_rules import SAME_DATA, Rule
 from bioeval.page.next_scores import with_shared_next
 from bioeval.page.results import PageResults, accepts_larger
-from bioeval.results.dataset import THRESHOLD_STUDY
 from bioeval.results.support import is_supported
+from bioeval.results.trees import THRESHOLD_STUDY
 from bioeval.showing.cells import Quantity, Rate, Threshold, cell_of, threshold_of
 from bioeval.showing.nodes import Node, asked_thresholds, value_of
 from bioeval.showing.text import Text, say

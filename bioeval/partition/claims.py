@@ -8,14 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_integer
-from bioeval.base.errors import (
-    DataError,
-    ProtocolError,
-    counted,
-    named,
-    nearest_name,
-    received,
-)
+from bioeval.base.errors import DataError, ProtocolError, counted, named, nearest_name, received
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Parameters, require_seed

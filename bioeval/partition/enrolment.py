@@ -277,10 +277,7 @@ class Enrolment:
         self._is_enrolled_place = self._groups.place < wanted[self._groups.group]
 
     def drawn(
-        self,
-        count: int,
-        unenrolled: float | int | None = None,
-        enrolled: float | int | None = None,
+        self, count: int, unenrolled: float | int | None = None, enrolled: float | int | None = None
     ) -> np.ndarray:
         """Return masks of the probes and of the gallery in the next repeats, bool (count, 2, n).
 

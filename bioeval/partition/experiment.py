@@ -22,12 +22,7 @@ from bioeval.partition.enrolment import (
 )
 from bioeval.partition.folds import require_column
 from bioeval.partition.samples import SplitInput, by_name
-from bioeval.partition.shuffle_splits import (
-    UNITS,
-    PartitionUnit,
-    check_sizes,
-    drawn_parts,
-)
+from bioeval.partition.shuffle_splits import UNITS, PartitionUnit, check_sizes, drawn_parts
 
 
 class ExperimentParts(NamedTuple):

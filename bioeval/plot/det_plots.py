@@ -159,9 +159,7 @@ def _tick_and_shade(ax: Axes, limits: _Limits, smallest: list[tuple[float, float
 
 
 def _limits_of_axes(
-    curves: Sequence[Curve],
-    smallest_rates_of: SmallestRates,
-    variables: Iterable[tuple[str, str]],
+    curves: Sequence[Curve], smallest_rates_of: SmallestRates, variables: Iterable[tuple[str, str]]
 ) -> _Limits:
     """Return the ends of both axes.
 

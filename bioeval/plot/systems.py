@@ -15,7 +15,8 @@ from bioeval.base.kinds import PLURALS
 from bioeval.plot import plot_axes
 from bioeval.plot.plot_style import RGB, Style
 from bioeval.plot.registry import PLOTS, Needs, Plot
-from bioeval.results.dataset import THRESHOLD_STUDY, require_schema
+from bioeval.results.attributes import require_schema
+from bioeval.results.trees import THRESHOLD_STUDY
 from bioeval.showing.nodes import datasets, distinct_tasks
 from bioeval.showing.terms import RATES, rate_of_term, task_of, words_of
 from bioeval.showing.text import Term, Text, say

@@ -11,16 +11,10 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasIndex
 
-from bioeval.base.errors import DataError
-from bioeval.base.messages import Message, message_attrs
 from bioeval.base.version import __version__
 from bioeval.counting.costs import COST_LABELS
-from bioeval.results.support import labels_doubtful
+from bioeval.results.attributes import SCHEMA
 from bioeval.results.variables import NEXT, QUERY_MEANS, RANKS, Variable, described
-from bioeval.scores.provenance import Provenance
-
-#: The schema of results, an attribute of each, from which readers of saved results know its form.
-SCHEMA = 1
 
 #: Variables that come first, since ``print(dataset)`` shows only the first and the last six.
 FIRST = (
@@ -222,25 +216,6 @@ def assembled(
     )
 
 
-def without_slashes(names: Iterable[str], mark: str = "_") -> dict[str, str]:
-    """Return names for a tree or for netCDF, with a mark for each slash; names stay distinct.
-
-    >>> without_slashes(["a/b", "a_b"])
-    {'a/b': 'a_b_', 'a_b': 'a_b'}
-    """
-    listed = list(dict.fromkeys(names))
-    used = {name for name in listed if "/" not in name}
-    new_names = {name: name or mark for name in listed}
-    for name in listed:
-        if "/" in name:
-            unused = name.replace("/", mark)
-            while unused in used:
-                unused += mark
-            used.add(unused)
-            new_names[name] = unused
-    return new_names
-
-
 def meta_columns(dataset: xr.Dataset, side: str) -> dict[str, str]:
     """Return the variables of the metadata of a side, by the names of the columns."""
     prefix = f"{side}_meta_"
@@ -268,136 +243,3 @@ def _index(name: str, labels: np.ndarray) -> PandasIndex:
     with contextlib.suppress(NotImplementedError, UnicodeEncodeError):  # xarray converts these
         index = pd.Index(labels, dtype=object if labels.dtype == object else None)
     return PandasIndex(index, name, coord_dtype=labels.dtype)
-
-
-def require_schema(attrs: Mapping[Any, Any]) -> None:
-    """Raise :class:`DataError` for results that a newer version of bioeval saved."""
-    schema = int(attrs.get("schema", SCHEMA))
-    if schema != SCHEMA:
-        raise DataError(
-            f"the results are of schema {schema}; this version of bioeval reads schema {SCHEMA}. "
-            "Use a newer bioeval"
-        )
-
-
-def about_attrs(
-    about: Provenance, result_type: str, task: str, warnings: Iterable[Message]
-) -> dict[str, str | int | float]:
-    """Return the attributes that every result has: on the data, and messages.
-
-    The code `result_type` tells which result it is; `task` is the title that is shown.
-    """
-    fingerprints = list(about.fingerprints[:4])
-    if len(about.fingerprints) > 4:
-        fingerprints.append(f"and {len(about.fingerprints) - 4} more")
-    attrs: dict[str, str | int | float] = {
-        "result_type": result_type,
-        "task": task,
-        "system": about.name,
-        "layout": about.layout,
-        "kind": about.kind,
-        "nan_policy": about.nan,
-        "exclude": about.exclude,
-        "probes": about.probes,
-    }
-    if about.people is not None:  # a list of trials, and a mask, may not name the people
-        attrs["probe_subjects"] = about.probe_subjects
-        attrs["enrolled_subjects"] = about.enrolled_subjects
-        attrs["gallery_subjects"] = about.gallery_subjects
-    if about.gallery_templates:
-        attrs["gallery_templates"] = about.gallery_templates
-    attrs |= {"fingerprint": "; ".join(fingerprints), "origin": about.origin}
-    if about.metric:
-        attrs["metric"] = about.metric
-    if about.use:
-        attrs |= {"use": about.use, "most_tries": about.tries}
-    if any(about.incomplete):
-        attrs["incomplete_genuine"], attrs["incomplete_impostor"] = about.incomplete
-    if any(about.too_few):
-        attrs["too_few_genuine"], attrs["too_few_impostor"] = about.too_few
-    incomplete: list[Message] = []
-    if about.searched is not None and (lists := about.lists).incomplete:
-        attrs |= lists.attrs
-        incomplete = lists.messages()
-    if about.reading:
-        attrs["reading"] = "; ".join(about.reading)
-    if about.nan != "raise":
-        attrs["failed_genuine"], attrs["failed_impostor"] = about.failures
-    if about.attacks:
-        attrs["attacks_left_out"] = about.attacks
-    return attrs | message_attrs(
-        [*about.notes, *incomplete, *_messages_on_labels(about), *warnings]
-    )
-
-
-def task_code(attrs: Mapping[Any, Any]) -> tuple[str, str]:
-    """Return the code of the task and the templates; results of equal codes may be joined."""
-    return str(attrs.get("result_type", attrs.get("task", ""))), str(attrs.get("templates", ""))
-
-
-def _messages_on_labels(about: Provenance) -> list[Message]:
-    people = about.probe_subjects, about.enrolled_subjects, about.gallery_subjects
-    if people == (1, 1, 1) and about.layout in ("all-against-all", "probe-against-gallery"):
-        return [labels_doubtful("impostor")]
-    if about.layout == "all-against-all" and about.gallery_templates == about.gallery_subjects:
-        return [labels_doubtful("genuine")]
-    return []
-
-
-#: The type of a threshold study, which has its folds in a node below, and their messages.
-THRESHOLD_STUDY = "threshold-study"
-
-
-#: The nodes below a threshold study, and their titles.
-STUDY_PARTS = {
-    "rates": "rates on the same data and on new people, in folds",
-    "needs": "people needed for the target",
-}
-
-
-def study_in_one(study: xr.DataTree) -> xr.Dataset:
-    """Return a threshold study as one dataset; variables of test parts are named by their path.
-
-    So ``folds/far`` over ``repeat, fold`` is beside ``far`` over ``part``, and the people needed
-    for the target are over ``rule``.
-    """
-    variables: dict[str, Any] = {}
-    for name in STUDY_PARTS:
-        if name in study.children:
-            variables |= {
-                str(x): values for x, values in study[name].to_dataset().data_vars.items()
-            }
-    folds = study["folds"].to_dataset().sel(part="test", drop=True)
-    variables |= {f"folds/{name}": values for name, values in folds.data_vars.items()}
-    return study.to_dataset().assign(variables)
-
-
-def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:
-    """Return datasets as a tree, by path, in their order; the datasets are not copied."""
-    # DataTree.from_dict would put the shallow paths first, and so verification/single last.
-    datasets_below: dict[str, dict[str, xr.Dataset]] = {}
-    for path, dataset in datasets.items():
-        name, _, below = path.partition("/")
-        if name:
-            datasets_below.setdefault(name, {})[below] = dataset
-    children = {name: tree_of(part) for name, part in datasets_below.items()}
-    return tree_above(children, datasets.get(""))
-
-
-def tree_above(
-    children: Mapping[str, xr.DataTree], dataset: xr.Dataset | None = None
-) -> xr.DataTree:
-    """Return a tree above `children`, with the data of `dataset`; nothing is copied.
-
-    The constructor of xarray would copy each variable and compare labels with labels of parents,
-    which have none: this takes a sixth of an evaluation of few scores. A test compares both.
-    """
-    dataset = xr.Dataset() if dataset is None else dataset
-    node = xr.DataTree.__new__(xr.DataTree)
-    node._set_node_data(dataset)
-    node._parent = None
-    node._name = None
-    node._children = dict(children)
-    for name, child in children.items():
-        child._parent, child._name = node, name
-    return node

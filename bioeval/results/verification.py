@@ -9,15 +9,8 @@ from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import Verified
-from bioeval.results.dataset import (
-    Scalars,
-    Variables,
-    about_attrs,
-    dataset,
-    decisions,
-    rate,
-    variables_over,
-)
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import Scalars, Variables, dataset, decisions, rate, variables_over
 from bioeval.results.support import (
     note_thresholds_beyond_scores,
     support_messages,

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, escaped, printable, received
 from bioeval.base.messages import Message, joined_messages, messages_of, warn_user
-from bioeval.results.dataset import THRESHOLD_STUDY
+from bioeval.results.trees import THRESHOLD_STUDY
 from bioeval.showing.nodes import datasets, system_of
 from bioeval.showing.printing import Shown
 from bioeval.showing.sentences import SENTENCES, Doubt, answers_first

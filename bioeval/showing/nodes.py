@@ -9,8 +9,10 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.results.dataset import THRESHOLD_STUDY, Scalars, require_schema, study_in_one
+from bioeval.results.attributes import require_schema
+from bioeval.results.dataset import Scalars
 from bioeval.results.support import note_thresholds_beyond_scores
+from bioeval.results.trees import THRESHOLD_STUDY, study_in_one
 from bioeval.stats.galleries import each_gallery
 
 

@@ -21,13 +21,10 @@ from bioeval.counting.thresholds import (
 )
 from bioeval.protocol.choices import EnrolledTemplates, ImpostorProbes, RankUnit, Ties, Unmated
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
-from bioeval.results.dataset import Scalars, about_attrs, dataset, variables_over
-from bioeval.results.identification import (
-    closed_set_counts,
-    closed_set_dataset,
-    open_set_dataset,
-    open_set_scalars,
-)
+from bioeval.results.attributes import about_attrs
+from bioeval.results.closed_set import closed_set_counts, closed_set_dataset
+from bioeval.results.dataset import Scalars, dataset, variables_over
+from bioeval.results.open_set import open_set_dataset, open_set_scalars
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule

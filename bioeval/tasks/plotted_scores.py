@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import verify
-from bioeval.results.dataset import about_attrs
+from bioeval.results.attributes import about_attrs
 from bioeval.results.histogram import Histogram, ScoreHistograms, edges_of
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.distances import as_distances

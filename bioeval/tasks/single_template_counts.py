@@ -24,14 +24,9 @@ from bioeval.counting.single_template import (
 from bioeval.counting.thresholds import CurveThresholds
 from bioeval.protocol.choices import ImpostorProbes, PlainTies, Unmated
 from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.results.closed_set import CMS_WORDS, ClosedSetCounts, ranks_to_report
 from bioeval.results.dataset import Scalars, rate
-from bioeval.results.identification import (
-    CMS_WORDS,
-    ClosedSetCounts,
-    OpenSetAttempts,
-    OpenSetCounts,
-    ranks_to_report,
-)
+from bioeval.results.open_set import OpenSetAttempts, OpenSetCounts
 from bioeval.results.support import note_thresholds_beyond_scores, rank_message, tie_message
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_subjects

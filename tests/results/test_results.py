@@ -17,10 +17,11 @@ import bioeval as be
 from bioeval import protocol
 from bioeval.counting.threshold_rules import Rule
 from bioeval.results import variables
-from bioeval.results.dataset import Scalars, dataset, without_slashes
+from bioeval.results.dataset import Scalars, dataset
 from bioeval.results.histogram import edges_of
 from bioeval.results.stacking import Stack
 from bioeval.results.threshold_lookup import ResultThresholds
+from bioeval.results.trees import without_slashes
 from bioeval.results.variables import Variable
 
 SESSIONS = {"session": ["1", "2"] * 10}

@@ -20,7 +20,8 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import steps_reported
 from bioeval.counting.threshold_rules import TARGETS, Rule
 from bioeval.counting.thresholds import require_values, to_internal
-from bioeval.results.dataset import Variables, about_attrs, dataset
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import Variables, dataset
 from bioeval.results.support import beyond_scores
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks

@@ -22,7 +22,8 @@ from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.targets import check_priors
 from bioeval.counting.thresholds import to_user
-from bioeval.results.dataset import about_attrs, dataset, rate
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import dataset, rate
 from bioeval.results.measure import Measure
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import FOLDS, VERIFICATION, Variable, entries

@@ -17,7 +17,7 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.verification import verify
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import about_attrs
+from bioeval.results.attributes import about_attrs
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.diagonal import counts_diagonal
 from bioeval.scores.kind_check import KindVerdict

@@ -15,7 +15,8 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, load
-from bioeval.results.dataset import about_attrs, dataset
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import dataset
 from bioeval.results.support import RatesAtTargets, support_messages
 from bioeval.results.variables import SUPPORTED, Variable, figure
 from bioeval.scores.bona_fide import leaves_out_attacks

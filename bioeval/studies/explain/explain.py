@@ -17,7 +17,7 @@ from bioeval.counting.threshold_rules import ChosenThreshold, Rule
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.dataset import about_attrs
+from bioeval.results.attributes import about_attrs
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words

@@ -21,7 +21,7 @@ from bioeval.counting.threshold_rules import Rule, choose_of_parts
 from bioeval.counting.verification import Verified, verify
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.identification import OpenSetPoints
+from bioeval.results.open_set import OpenSetPoints
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance

@@ -15,7 +15,8 @@ from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.counting.costs import COST_LABELS
 from bioeval.counting.thresholds import to_user
-from bioeval.results.dataset import FIRST, Variables, about_attrs, dataset, rates_of, variables_over
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import FIRST, Variables, dataset, rates_of, variables_over
 from bioeval.results.support import beyond_scores, support_messages, supported
 from bioeval.results.variables import (
     FOLDS,

@@ -24,8 +24,9 @@ from bioeval.counting.thresholds import (
 )
 from bioeval.protocol.choices import ImpostorProbes, Ties
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.dataset import about_attrs, dataset, rate
-from bioeval.results.identification import ranks_to_report
+from bioeval.results.attributes import about_attrs
+from bioeval.results.closed_set import ranks_to_report
+from bioeval.results.dataset import dataset, rate
 from bioeval.results.support import all_beyond_scores
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.blocks import Block

@@ -11,7 +11,8 @@ import xarray as xr
 from bioeval.base.messages import Message
 from bioeval.counting.folds import FoldCounts
 from bioeval.counting.threshold_rules import ChosenThreshold
-from bioeval.results.dataset import about_attrs, dataset, variables_over
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import dataset, variables_over
 from bioeval.results.support import RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.provenance import Provenance

@@ -17,7 +17,7 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.verification import Use
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.dataset import tree_of
+from bioeval.results.trees import tree_of
 from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod

@@ -10,7 +10,8 @@ import xarray as xr
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message, message_attrs
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import Scalars, Variables, dataset, tree_of
+from bioeval.results.dataset import Scalars, Variables, dataset
+from bioeval.results.trees import tree_of
 from bioeval.results.variables import (
     GALLERY,
     QUERY_MEANS,

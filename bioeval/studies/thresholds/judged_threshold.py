@@ -15,7 +15,8 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.costs import trivial_cost
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_two_sets, to_user
-from bioeval.results.dataset import Variables, about_attrs, dataset, variables_over
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import actual_costs_above_1, without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks

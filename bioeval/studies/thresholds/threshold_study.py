@@ -16,17 +16,10 @@ from bioeval.base.random import RandomState
 from bioeval.counting.threshold_rules import Rule, no_such_threshold
 from bioeval.counting.thresholds import require_values
 from bioeval.protocol.choices import RankUnit
-from bioeval.results.dataset import (
-    STUDY_PARTS,
-    THRESHOLD_STUDY,
-    Variables,
-    about_attrs,
-    dataset,
-    threshold_with_next,
-    tree_of,
-    variables_over,
-)
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
 from bioeval.results.support import RULES, beyond_scores
+from bioeval.results.trees import STUDY_PARTS, THRESHOLD_STUDY, tree_of
 from bioeval.results.variables import (
     COORDINATES,
     FOLDS,

@@ -19,13 +19,8 @@ from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import require_values, to_internal
-from bioeval.results.dataset import (
-    Variables,
-    about_attrs,
-    dataset,
-    threshold_with_next,
-    variables_over,
-)
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
 from bioeval.results.support import beyond_scores
 from bioeval.results.variables import COORDINATES, VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks

@@ -11,7 +11,9 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
-from bioeval.results.dataset import about_attrs, dataset, variables_over, without_slashes
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import dataset, variables_over
+from bioeval.results.trees import without_slashes
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.claim_scores import deciding_tries

@@ -17,7 +17,8 @@ from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
-from bioeval.results.dataset import Variables, about_attrs, dataset, variables_over
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import ALL_REJECTED, beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.codes import Codes

@@ -19,14 +19,8 @@ from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import SingleShots
 from bioeval.counting.thresholds import to_user
 from bioeval.protocol.choices import ApForm, PlainTies, PrecisionOver, Ties
-from bioeval.results.dataset import (
-    Scalars,
-    Variables,
-    about_attrs,
-    dataset,
-    rate,
-    variables_over,
-)
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import Scalars, Variables, dataset, rate, variables_over
 from bioeval.results.query_means import (
     OF_MATCH,
     OF_QUERY,

@@ -19,7 +19,8 @@ from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import to_user
 from bioeval.protocol.choices import Ties
 from bioeval.protocol.tasks import Gom
-from bioeval.results.dataset import about_attrs, dataset, rate
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import dataset, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.support import rank_message
 from bioeval.results.variables import GOM, GOM_MEANS, Variable

@@ -15,7 +15,8 @@ from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
-from bioeval.results.dataset import Variables, about_attrs, dataset, rate, variables_over
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import Variables, dataset, rate, variables_over
 from bioeval.results.query_means import (
     OF_MATCH,
     OF_QUERY,

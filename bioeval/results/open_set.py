@@ -1,17 +1,16 @@
-"""Identification: CMS of the closed set; DIR, FRR, FAR and GRR of the open set."""
+"""Open-set identification: DIR, FRR, FAR and GRR against the threshold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import ProtocolError
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.counting.grids import ScoreExtent, grid_over
 from bioeval.counting.identification import ENDS, Searches
@@ -20,172 +19,42 @@ from bioeval.counting.points import EqualError
 from bioeval.counting.ranked_attempts import RankedAttempts
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.targets import FAR_TARGETS, check_targets, per_cent
-from bioeval.counting.thresholds import CurveThresholds, to_internal, to_user
-from bioeval.protocol.choices import ImpostorProbes, Ties, Unmated
-from bioeval.results.dataset import Scalars, Variables, about_attrs, dataset, rate, variables_over
+from bioeval.counting.thresholds import CurveThresholds, in_order_of_scores, to_internal, to_user
+from bioeval.protocol.choices import ImpostorProbes, Ties
+from bioeval.results.attributes import about_attrs
+from bioeval.results.closed_set import RANK_LIMIT, ranks_to_report
+from bioeval.results.dataset import Scalars, Variables, dataset, rate, variables_over
 from bioeval.results.support import (
     independent_trials,
     note_thresholds_beyond_scores,
-    rank_message,
     searching_people,
     support_messages,
     supported,
     tie_message,
 )
-from bioeval.results.variables import CLOSED_SET, OPEN_SET, SUPPORTED
+from bioeval.results.variables import OPEN_SET, SUPPORTED
 from bioeval.results.verification import in_units
 from bioeval.scores.provenance import Provenance
 
-#: The most ranks of a result, if the user gives no number.
-RANK_LIMIT = 1_000_000
-#: The most values of DIR(t, k), thresholds times ranks, of a result of the open set.
-DIR_LIMIT = 2_000_000
-# The number of ranks beyond these limits.
-_FEWER_RANKS = 100
 
+class DirAtFar(NamedTuple):
+    """DIR at FAR targets and ranks, each (targets, ranks)."""
 
-def ranks_to_report(
-    longest: int, max_rank: int | None, thresholds: int = 0
-) -> tuple[int, list[Message]]:
-    """Return the number of ranks to report, and a message if further ranks are attainable.
-
-    All ranks of the `longest` candidate list are reported if ranks times thresholds (ranks alone if
-    `thresholds` is 0) are within the limit.
-    """
-    if max_rank is not None:
-        return max_rank, []
-    limit = DIR_LIMIT if thresholds else RANK_LIMIT
-    ranks = max(1, longest)
-    thresholds = max(1, thresholds)
-    if ranks * thresholds <= limit or ranks <= _FEWER_RANKS:
-        return ranks, []
-    message = Message(
-        "not-all-ranks", reported=_FEWER_RANKS, ranks=ranks, thresholds=thresholds, limit=limit
-    )
-    return _FEWER_RANKS, [message]
-
-
-@dataclass(frozen=True)
-class ClosedSetCounts:
-    """Counts of closed-set identification, of one gallery or expected over many."""
-
-    identified: np.ndarray  # (ranks,): probes with a mate at each rank or better
-    attempts: int
-    skipped: int  # probes without a usable mate
-    tied: Any  # int64 or float64: attempts with a non-mate tied with the best mate
-
-    def require_mated(
-        self, layout: Layout, unmated: Unmated, unmated_people: int, first: int
-    ) -> None:
-        """Raise :class:`ProtocolError` if probes of people without a mate may not be skipped.
-
-        `unmated_people` is the number of these probes, and `first` the index of the first.
-        """
-        may_skip = unmated == "skip" or (unmated == "auto" and layout == "all-against-all")
-        if unmated_people and not may_skip:
-            raise ProtocolError(
-                "closed-set identification requires that every probe is enrolled, but "
-                f"{unmated_people} of {self.attempts + self.skipped} probes have no usable mate, "
-                f'the first is probe {first}; `unmated="skip"` leaves them out and counts '
-                "them, or use open_set"
-            )
-
-    def scalars(self, about: Provenance) -> Scalars:
-        """Return CMS over the ranks, and the attempts.
-
-        ``CMS(k)`` is the proportion of the attempts with a mate at rank k or better, and the
-        recognition rate is ``CMS(1)``: ISO/IEC 19795-1 (true-positive identification rate).
-        """
-        cms = rate(self.identified, self.attempts)
-        values: Variables = {
-            "cms": cms,
-            "cms_count": self.identified,
-            "recognition_rate": cms[0],
-            "attempts": np.int64(self.attempts),
-            "skipped": np.int64(self.skipped),
-            "tied": self.tied,
-        }
-        if about.people:
-            values["subjects"] = np.int64(about.enrolled_subjects)
-        return Scalars(values, {"rank": np.arange(1, len(cms) + 1)}, CLOSED_SET)
-
-    def dataset(
-        self,
-        about: Provenance,
-        options: Mapping[str, str | int | float],
-        notes: Iterable[Message] = (),
-    ) -> xr.Dataset:
-        """Return the result; `options` are attributes, and `notes` messages."""
-        messages = [*notes]
-        if self.skipped:
-            messages.append(Message("probes-without-mate", probes=self.skipped, where=""))
-        if not self.attempts:
-            messages.append(Message("no-attempt", what="probe with a mate", rates=["cms"]))
-        attrs = {
-            **about_attrs(about, "closed-set", "closed-set identification", messages),
-            **options,
-        }
-        variables, labels, _ = self.scalars(about)
-        return dataset(variables, CLOSED_SET, labels, attrs)
-
-
-#: In messages, CMS at rank 1 and at any other rank.
-CMS_WORDS = ("the recognition rate", "{cms} at rank")
-
-
-def closed_set_dataset(
-    searches: Searches,
-    *,
-    max_rank: int | None = None,
-    ties: Ties = "pessimistic",
-    unmated: Unmated = "auto",
-) -> xr.Dataset:
-    """Return CMS over the ranks; probes without a usable mate raise, or are skipped."""
-    counts, notes = closed_set_counts(searches, max_rank=max_rank, ties=ties, unmated=unmated)
-    options = {"rank_unit": searches.rank_unit, "fusion": searches.fusion}
-    options |= {"ties": ties, "unmated": unmated}
-
-    def cms(ties: Ties) -> np.ndarray:
-        ranks = len(counts.identified)
-        counts_of_rule, _ = closed_set_counts(searches, max_rank=ranks, ties=ties, unmated=unmated)
-        return rate(counts_of_rule.identified, counts.attempts)
-
-    if counts.tied:
-        notes += rank_message("cms", cms, CMS_WORDS)
-    return counts.dataset(searches.about, options, notes)
-
-
-def closed_set_counts(
-    searches: Searches, *, max_rank: int | None, ties: Ties, unmated: Unmated
-) -> tuple[ClosedSetCounts, list[Message]]:
-    """Return the counts of searches, and a message if not all ranks are reported."""
-    has_mate = searches.mates > 0
-    skipped = int((~has_mate).sum())
-    mated = np.flatnonzero(has_mate)
-    _, ranks, weights = searches.rank_weights(mated, ties)
-    longest = int((searches.mates + searches.others).max(initial=0))
-    number_of_ranks, notes = ranks_to_report(longest, max_rank)
-    is_reported = ranks <= number_of_ranks
-    at_rank = np.bincount(ranks[is_reported] - 1, weights[is_reported], minlength=number_of_ranks)
-    if ties != "expected":
-        at_rank = at_rank.astype(np.int64)
-    tied = np.int64((searches.tied[mated] > 0).sum())
-    counts = ClosedSetCounts(np.cumsum(at_rank), len(mated), skipped, tied)
-    lacking = ~has_mate & searches.of_people
-    first = int(np.argmax(lacking))
-    counts.require_mated(searches.about.layout, unmated, int(lacking.sum()), first)
-    return counts, notes
+    dir: np.ndarray
+    threshold: np.ndarray  # the loosest threshold that gives the DIR, a distance
 
 
 @dataclass(frozen=True)
 class OpenSetPoints:
-    """The attempts of open-set searches, and their exact operating points, at every score."""
+    """The attempts of open-set searches, and their exact operating points, at every score.
 
-    #: (g,): best mates that did not fail, each with a rank; under expected ties, with several ranks
-    #: and a weight for each.
-    mate_distance: np.ndarray
-    ranks: np.ndarray
-    weights: np.ndarray
+    Each genuine attempt has a place for each rank that its best mate may have: one, unless ties are
+    expected ranks.
+    """
+
+    mate_distance: np.ndarray  # (places,): distance of the best mate
+    ranks: np.ndarray  # (places,): rank of the best mate
+    weights: np.ndarray  # (places,): probability of the rank
     genuine: int  # number of genuine attempts
     impostor_distances: np.ndarray  # float64 (i,): increasing; NaN, failed attempts, last
 
@@ -214,20 +83,19 @@ class OpenSetPoints:
         """The point at which FAR and 1 - DIR at rank 1 cross."""
         return self.ranked.first.equal_error().of_part(0)
 
-    def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return DIR at each FAR target and rank, and the loosest threshold that gives it."""
+    def at_far(self, targets: np.ndarray, ranks: int) -> DirAtFar:
         dir_, threshold = self.ranked.dir_at_far(targets, np.arange(1, ranks + 1))
-        return dir_[0], threshold[0]
+        return DirAtFar(dir_[0], threshold[0])
 
-    def values(self, at_far: tuple[np.ndarray, np.ndarray], kind: Kind) -> Variables:
+    def values(self, at_far: DirAtFar, kind: Kind) -> Variables:
         """Return the EER, and the points of :meth:`at_far`, in the user's units."""
         error = self.equal_error
         return {
             **in_units(error.values(), kind),
             "eer_threshold_next": to_user(self.next_scores(error.eer_threshold), kind),
-            "dir_at_far": at_far[0],
-            "threshold_at_far": to_user(at_far[1], kind),
-            "threshold_at_far_next": to_user(self.next_scores(at_far[1]), kind),
+            "dir_at_far": at_far.dir,
+            "threshold_at_far": to_user(at_far.threshold, kind),
+            "threshold_at_far_next": to_user(self.next_scores(at_far.threshold), kind),
         }
 
     def next_scores(self, thresholds: Any) -> np.ndarray:
@@ -238,12 +106,9 @@ class OpenSetPoints:
         distances = np.asarray(thresholds, dtype=np.float64)[None]
         return self.ranked.every.next_scores(distances)[0]
 
-    def finite_thresholds(self, threshold_at_far: np.ndarray) -> np.ndarray:
-        """Return the finite thresholds of the EER and of the FAR targets at rank 1.
-
-        `threshold_at_far` is (targets, ranks), as :meth:`at_far` returns it.
-        """
-        thresholds = np.append(threshold_at_far[:, 0], self.equal_error.eer_threshold)
+    def finite_thresholds(self, at_far: DirAtFar) -> np.ndarray:
+        """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
+        thresholds = np.append(at_far.threshold[:, 0], self.equal_error.eer_threshold)
         return thresholds[np.isfinite(thresholds)]
 
     def detected_at_thresholds(
@@ -367,7 +232,10 @@ def _without_attempt(role: str, rates: list[str]) -> Message:
 
 @dataclass(frozen=True)
 class OpenSetCounts:
-    """Counts of open-set identification over thresholds, of one gallery or expected over many."""
+    """Counts of open-set identification over thresholds, of one gallery or expected over many.
+
+    A row of counts over ranks stands for one threshold, or for several that follow each other.
+    """
 
     attempts: OpenSetAttempts
     thresholds: np.ndarray  # float64 (t,): increasing distances
@@ -377,9 +245,35 @@ class OpenSetCounts:
     targets_within: np.ndarray  # (t,): enrolled probes with any template within the threshold
     own_within: np.ndarray  # (t,): enrolled probes with a mate within the threshold
     non_targets_within: np.ndarray  # (t,): other probes with any template within the threshold
-    #: int64 (rows,): the number of consecutive thresholds that each row of `detected` and
-    #: `identified` stands for; None: one.
-    repeats: np.ndarray | None = None
+    repeats: np.ndarray | None = None  # int64 (rows,): thresholds of each row; None: one
+
+    @classmethod
+    def from_searches(
+        cls,
+        searches: Searches,
+        points: OpenSetPoints,
+        grid: np.ndarray,
+        ranks: int,
+        *,
+        has_whole_weights: bool,
+    ) -> Self:
+        """Return the counts of searches at the thresholds of a grid, and at ranks up to `ranks`."""
+        detected, repeats = points.detected_at_thresholds(
+            grid, ranks, has_whole_weights=has_whole_weights
+        )
+        nearest = np.fmin(searches.nearest_mate, searches.nearest_other)
+        accepted = np.searchsorted(points.impostor_distances, grid, side="right")
+        return cls(
+            attempts=OpenSetAttempts.from_searches(searches, points),
+            thresholds=grid,
+            detected=detected,
+            identified=np.cumsum(detected, axis=1),
+            accepted=accepted.astype(np.int64),
+            targets_within=_number_within(nearest[searches.enrolled], grid),
+            own_within=_number_within(searches.nearest_mate[searches.enrolled], grid),
+            non_targets_within=_number_within(nearest[~searches.enrolled], grid),
+            repeats=repeats,
+        )
 
     def _at_thresholds(self, rows: np.ndarray) -> np.ndarray:
         return rows if self.repeats is None else np.repeat(rows, self.repeats, axis=0)
@@ -408,10 +302,9 @@ class OpenSetCounts:
             "ttr_identity": rate(self.own_within, targets),
             "ftr": rate(self.non_targets_within, self.attempts.non_targets),
         }
-        grid = to_user(self.thresholds, kind)
-        if kind not in LARGER_IS_CLOSER:
-            return curves, grid
-        return {name: x[::-1] for name, x in curves.items()}, grid[::-1]
+        order = in_order_of_scores(kind)
+        thresholds = to_user(self.thresholds, kind)[order]
+        return {name: values[order] for name, values in curves.items()}, thresholds
 
     def bounds(self, at_any_threshold: np.ndarray, far_targets: np.ndarray) -> Variables:
         """Return bounds of the operating points if only the rates at the thresholds are known.
@@ -492,43 +385,23 @@ def open_set_dataset(
     points = OpenSetPoints.from_searches(searches, ties, role)
     targets = check_targets(far_targets)
     longest = int((searches.mates + searches.others).max(initial=0))
-    dir_, threshold_at_far = points.at_far(targets, max_rank or max(1, min(longest, RANK_LIMIT)))
+    at_far = points.at_far(targets, max_rank or max(1, min(longest, RANK_LIMIT)))
     if isinstance(thresholds, np.ndarray):
         grid = to_internal(thresholds, kind)
     else:
-        grid = grid_over(
-            ScoreExtent.from_scores(np.append(points.mate_distance, points.impostor_distances)),
-            number=thresholds,
-        )
+        scores = np.append(points.mate_distance, points.impostor_distances)
+        grid = grid_over(ScoreExtent.from_scores(scores), number=thresholds)
     if thresholds is None or extra_distances is not None:
         extra = np.empty(0) if extra_distances is None else extra_distances
-        grid = np.unique(np.concatenate([grid, points.finite_thresholds(threshold_at_far), extra]))
-    number_of_ranks, notes = ranks_to_report(longest, max_rank, len(grid))
-    detected, repeats = points.detected_at_thresholds(
-        grid, number_of_ranks, has_whole_weights=ties != "expected"
+        grid = np.unique(np.concatenate([grid, points.finite_thresholds(at_far), extra]))
+    ranks, notes = ranks_to_report(longest, max_rank, len(grid))
+    counts = OpenSetCounts.from_searches(
+        searches, points, grid, ranks, has_whole_weights=ties != "expected"
     )
-    nearest = np.fmin(searches.nearest_mate, searches.nearest_other)
-    counts = OpenSetCounts(
-        attempts=OpenSetAttempts.from_searches(searches, points),
-        thresholds=grid,
-        detected=detected,
-        identified=np.cumsum(detected, axis=1),
-        accepted=np.searchsorted(points.impostor_distances, grid, side="right").astype(np.int64),
-        targets_within=_number_within(nearest[searches.enrolled], grid),
-        own_within=_number_within(searches.nearest_mate[searches.enrolled], grid),
-        non_targets_within=_number_within(nearest[~searches.enrolled], grid),
-        repeats=repeats,
-    )
-    options = {
-        "rank_unit": searches.rank_unit,
-        "fusion": searches.fusion,
-        "ties": ties,
-        "impostors": role,
-    }
-    values = points.values((dir_[:, :number_of_ranks], threshold_at_far[:, :number_of_ranks]), kind)
-    next_scores = to_user(points.next_scores(grid), kind)
-    if kind in LARGER_IS_CLOSER:
-        next_scores = next_scores[::-1]
+    options = {"rank_unit": searches.rank_unit, "fusion": searches.fusion}
+    options |= {"ties": ties, "impostors": role}
+    values = points.values(DirAtFar(at_far.dir[:, :ranks], at_far.threshold[:, :ranks]), kind)
+    next_scores = to_user(points.next_scores(grid), kind)[in_order_of_scores(kind)]
     values |= variables_over(("threshold",), threshold_next=next_scores)
     notes_on_ties = _tie_messages(searches, points, role, targets)
     result = counts.dataset(values, targets, searches.about, options, notes, notes_on_ties)
@@ -546,7 +419,7 @@ def _tie_messages(
     mates_last, mates_first = (OpenSetPoints.from_searches(searches, ties, role) for ties in ENDS)
     ends = mates_last.equal_error.ends[0], mates_first.equal_error.ends[1]
     yield from tie_message("eer", ends, "EER")
-    low, high = (end.at_far(far_targets, 1)[0][:, 0] for end in (mates_last, mates_first))
+    low, high = (end.at_far(far_targets, 1).dir[:, 0] for end in (mates_last, mates_first))
     for target, *rates in zip(far_targets.tolist(), low, high, strict=True):
         words = f"{{dir}} at {{far}} {per_cent(target)}"
         messages = [*tie_message("dir_at_far", rates, words, far_target=target)]
@@ -560,8 +433,7 @@ def open_set_distances(
 ) -> np.ndarray:
     """Return the finite thresholds of the operating points at rank 1, as distances."""
     points = OpenSetPoints.from_searches(searches, ties, searches.impostor_role(impostors))
-    _, threshold = points.at_far(far_targets, 1)
-    return points.finite_thresholds(threshold)
+    return points.finite_thresholds(points.at_far(far_targets, 1))
 
 
 def open_set_scalars(
