@@ -142,8 +142,9 @@ def rates_of(scalars: Iterable[Variable], known: Mapping[str, Any]) -> dict[str,
         if scalar.quotient:
             counts, attempts = scalar.quotient
             if values_of.keys() >= {*counts, *attempts}:
-                above, below = (sum(values_of[name] for name in x) for x in scalar.quotient)
-                values_of[scalar.name] = above / np.where(below > 0, below, np.nan)
+                count = sum(values_of[name] for name in counts)
+                out_of = sum(values_of[name] for name in attempts)
+                values_of[scalar.name] = count / np.where(out_of > 0, out_of, np.nan)
         elif scalar.of_rates is not None:
             values_of[scalar.name] = scalar.of_rates(values_of["far"], values_of["frr"])
     return {name: values for name, values in values_of.items() if name not in known}
@@ -182,16 +183,14 @@ def dataset(
     names = {*variables, *coordinates}
     for name, value in in_order(variables, first).items():
         description = described(table, name)
-        if not isinstance(value, tuple):
-            value = description.dims if np.ndim(value) else (), value
-        attrs_of_variable = (
-            description.attrs
-            if description.variables_named <= names
-            else description.attrs_among(names)
-        )
-        described_variables[name] = xr.Variable(
-            value[0], np.asarray(value[1]), attrs_of_variable, fastpath=True
-        )
+        if isinstance(value, tuple):
+            dims, values = value
+        else:
+            dims, values = description.dims if np.ndim(value) else (), value
+        about = description.attrs
+        if not description.variables_named <= names:
+            about = description.attrs_among(names)
+        described_variables[name] = xr.Variable(dims, np.asarray(values), about, fastpath=True)
     return assembled(described_variables, table, coordinates, attrs)
 
 

@@ -81,17 +81,15 @@ class ScoreHistograms:
         if len(finite) < 3:
             return cls({}, dataset)
         # Edges are spread evenly over scores, not over rows: operating points have more thresholds.
-        ends = np.linspace(thresholds[finite[0]], thresholds[finite[-1]], BINS + 1)
-        indices = np.searchsorted(thresholds[finite], ends).clip(0, len(finite) - 1)
-        edges = finite[np.unique(indices)]
-        accepted = {"genuine": "ga", "impostor": "fa", "attack": "ia"}
+        even = np.linspace(thresholds[finite[0]], thresholds[finite[-1]], BINS + 1)
+        indices = np.searchsorted(thresholds[finite], even).clip(0, len(finite) - 1)
+        edges = finite[np.unique(indices)]  # indices among the thresholds
         histograms = {}
-        for name, counts in accepted.items():
-            if counts in dataset and dataset[counts].dims == ("threshold",):
-                counts_of_bins = np.abs(np.diff(dataset[counts].values[edges].astype(np.int64)))
-                histograms[name] = Histogram(
-                    thresholds[edges], counts_of_bins, int(dataset[f"{name}_attempts"])
-                )
+        for name, accepted in (("genuine", "ga"), ("impostor", "fa"), ("attack", "ia")):
+            if accepted in dataset and dataset[accepted].dims == ("threshold",):
+                counts = np.abs(np.diff(dataset[accepted].values[edges].astype(np.int64)))
+                attempts = int(dataset[f"{name}_attempts"])
+                histograms[name] = Histogram(thresholds[edges], counts, attempts)
         return cls(histograms, dataset)
 
 
@@ -107,12 +105,13 @@ def edges_of(scores: np.ndarray, ends: tuple[float, float] | None = None) -> np.
         return _EMPTY.edges
     q1, q3 = scores[len(scores) // 4], scores[3 * len(scores) // 4]
     reach = FAR_OFF * (q3 - q1) or np.inf
-    scores = scores[(scores >= q1 - reach) & (scores <= q3 + reach)]
+    nearest_end, farthest_end = q1 - reach, q3 + reach  # scores beyond them have no bin
+    scores = scores[(scores >= nearest_end) & (scores <= farthest_end)]
     low, high = scores[0], scores[-1]
     if ends is not None:
-        low, high = min(low, max(ends[0], q1 - reach)), max(high, min(ends[1], q3 + reach))
+        low, high = min(low, max(ends[0], nearest_end)), max(high, min(ends[1], farthest_end))
     span = high - low
-    if not 0 < span < np.inf:
+    if not 0 < span < np.inf:  # one bin around a single score
         half = max(abs(low), 1.0) / 100
         return np.array([low - half, high + half])
     bins = LEAST_BINS

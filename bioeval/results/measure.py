@@ -113,10 +113,10 @@ def scalar(
 ) -> None:
     """Add a measure to all results of verification, until Python ends.
 
-    It is there at each threshold, and over folds and repeated partitions at the threshold of each,
-    with intervals. A function of FAR and FRR has, in addition, its best value over all operating
-    points and the threshold of it, ``max_<name>`` or ``min_<name>``: in results, tables, JSON and
-    CSV, and in comparisons of systems, with intervals.
+    Results have the measure at each threshold, and over folds and repeated partitions at the
+    threshold of each, with intervals. Of a function of FAR and FRR, they also have the best value
+    over all operating points, ``max_<name>`` or ``min_<name>``, and its threshold; comparisons of
+    systems have the best value, with intervals.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ def scalar(
     meaning : str
         Meaning of the measure in words, with its denominator.
     of_rates : callable, optional
-        ``of_rates(far, frr)``, of read-only arrays of one shape in [0, 1]. It returns an array of
-        this shape. It must increase with FAR, or decrease, or stay, for all FRR, and so with FRR:
-        its best value is looked for at the corners of the ROC.
+        ``of_rates(far, frr)``, of read-only arrays of one shape in [0, 1], returns an array of this
+        shape. The function must be monotone in FAR and in FRR, since its best value is looked for
+        at the corners of the ROC.
     quotient : pair of sequences of str, optional
         The counts above and the counts below, each summed, in place of `of_rates`, from ``ga fr fa
         gr`` (attempts accepted and rejected), ``genuine_attempts`` and ``impostor_attempts``.
@@ -173,11 +173,10 @@ def scalar(
     if (of_rates is None) == (quotient is None):
         raise DataError("expected one of `of_rates` and `quotient`")
     name = require_text("name", name)
-    prefix = "max" if larger_is_better else "min"
     if not name.isidentifier():
         raise DataError(f'`name="{name}"` is no name of a variable; expected as in max_f1')
     digits = require_integer("decimals", decimals, low=0)
-    at_each = Variable(
+    at_threshold = Variable(
         require_text("meaning", meaning),
         name=name,
         label=require_text("label", name if label is None else label),
@@ -188,32 +187,34 @@ def scalar(
         direction="larger" if require_flag("larger_is_better", larger_is_better) else "smaller",
         bounds=_checked_bounds(bounds),
     )
-    variables = [at_each]
     if quotient is not None:
-        variables[0] = replace(at_each, quotient=_checked_quotient(quotient))
-    elif of_rates is not None:
-        function = tried_function(require_callable("of_rates", of_rates), at_each.bounds)
-        variables[0] = replace(at_each, of_rates=function)
-        extreme = {"max": "largest", "min": "smallest"}[prefix]
-        best_of_all = replace(
-            variables[0],
-            long_name=f"{meaning}; the {extreme} of any threshold",
-            name=f"{prefix}_{name}",
-            dims=(),
-            label=f"{prefix} {at_each.label}",
-            threshold=f"{prefix}_{name}_threshold",
-        )
-        words = f"strictest threshold at which {best_of_all.name} is reached"
-        variables += [
-            best_of_all,
-            Variable(words, "score", name=best_of_all.threshold, shown="threshold"),
-        ]
-    names_of_first = [f"{end}{name}{of}" for end in ("max_", "min_") for of in ("", "_threshold")]
-    kept_measures = {key: x for key, x in ADDED.items() if key not in (name, *names_of_first)}
+        variables = [replace(at_threshold, quotient=_checked_quotient(quotient))]
+    else:
+        function = tried_function(require_callable("of_rates", of_rates), at_threshold.bounds)
+        at_threshold = replace(at_threshold, of_rates=function)
+        variables = [at_threshold, *_best_value(at_threshold)]
+    # A measure of this name that was added before is replaced.
+    best_values = [f"{end}_{name}{of}" for end in ("max", "min") for of in ("", "_threshold")]
+    other_measures = {key: x for key, x in ADDED.items() if key not in (name, *best_values)}
     for variable in variables:
-        _require_free(variable.name, name, kept_measures)
+        _require_free(variable.name, name, other_measures)
     ADDED.clear()
-    ADDED.update(kept_measures | {x.name: x for x in variables})
+    ADDED.update(other_measures | {x.name: x for x in variables})
+
+
+def _best_value(at_threshold: Variable) -> tuple[Variable, Variable]:
+    """Return the best value of a measure over all thresholds, and the threshold of it."""
+    prefix, extreme = ("max", "largest") if at_threshold.larger_is_better else ("min", "smallest")
+    best = replace(
+        at_threshold,
+        long_name=f"{at_threshold.long_name}; the {extreme} of any threshold",
+        name=f"{prefix}_{at_threshold.name}",
+        dims=(),
+        label=f"{prefix} {at_threshold.label}",
+        threshold=f"{prefix}_{at_threshold.name}_threshold",
+    )
+    words = f"strictest threshold at which {best.name} is reached"
+    return best, Variable(words, "score", name=best.threshold, shown="threshold")
 
 
 def _require_free(variable: str, name: str, others: Mapping[str, Variable]) -> None:

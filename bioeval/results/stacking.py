@@ -28,12 +28,12 @@ class Stack:
     """
 
     def __init__(self, parts: int, table: Mapping[str, Variable]):
-        self._parts = parts
+        self._parts = parts  # number of parts
         self._table = table
-        self._labels: dict[str, np.ndarray] = {}
-        self._columns: dict[str, _Column] = {}
-        self._filled: dict[str, int] = {}
-        self._alike: dict[str, Any] = {}  # the same in all parts
+        self._labels: dict[str, np.ndarray] = {}  # by dimension
+        self._columns: dict[str, _Column] = {}  # by variable
+        self._filled: dict[str, int] = {}  # number of values put in, by variable
+        self._alike: dict[str, Any] = {}  # variables that are the same in all parts
 
     def put(self, part: int, numbers: Scalars) -> None:
         """Put in the numbers of a part."""
@@ -45,17 +45,7 @@ class Stack:
             if name in COST_LABELS:
                 self._alike[name] = dims, values
                 continue
-            if name not in self._columns:
-                sizes = []
-                for dim, size in zip(dims, values.shape, strict=True):
-                    sizes.append(len(self._labels[dim]) if dim in self._labels else size)
-                missing = np.full((self._parts, *sizes), np.nan)
-                self._columns[name] = _Column(dims, missing, values.dtype)
-                self._filled[name] = 0
-            column = self._columns[name]
-            if values.dtype != column.dtype:
-                common_dtype = np.result_type(values.dtype, column.dtype)
-                self._columns[name] = column._replace(dtype=common_dtype)
+            column = self._column(name, dims, values)
             self._filled[name] += values.size
             if all(indices_of_labels.get(dim) is None for dim in dims):
                 column.values[part] = values
@@ -65,6 +55,21 @@ class Stack:
                 indices = indices_of_labels.get(dim)
                 index.append(np.arange(size) if indices is None else indices)
             column.values[(part, *np.ix_(*index))] = values
+
+    def _column(self, name: str, dims: tuple[str, ...], values: np.ndarray) -> _Column:
+        """Return the column for the values of a part, of a dtype for these values, too."""
+        if name not in self._columns:
+            sizes = []
+            for dim, size in zip(dims, values.shape, strict=True):
+                sizes.append(len(self._labels[dim]) if dim in self._labels else size)
+            missing = np.full((self._parts, *sizes), np.nan)
+            self._columns[name] = _Column(dims, missing, values.dtype)
+            self._filled[name] = 0
+        column = self._columns[name]
+        if values.dtype != column.dtype:
+            column = column._replace(dtype=np.result_type(values.dtype, column.dtype))
+            self._columns[name] = column
+        return column
 
     def _indices_of(self, dim: str, labels: np.ndarray) -> np.ndarray | None:
         """Return the indices of labels along a dimension, to which new labels are appended.

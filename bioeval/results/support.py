@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -105,8 +105,8 @@ def people_with(pairs: int) -> int:
 def independent_trials(attempts: float, people: ComparedPeople | int | None) -> float:
     """Return the number of independent trials of a rate: attempts, or fewer pairs or people.
 
-    `people` are compared with each other, and pairs of them count; or they are a number of people
-    who count each, for genuine attempts and for searches; or None if they are unknown.
+    Trials are limited by pairs of `people` who are compared with each other, or by a number of
+    people, for genuine attempts and for searches; by neither if people are unknown (None).
     """
     if people is None:
         return attempts
@@ -132,10 +132,10 @@ def support_messages(
     targets : iterable of float
         Targets of the second rate in `rates`.
     attempts : float
-        Impostor attempts for targets of FAR, genuine attempts for targets of FRR; half of them, if
+        Impostor attempts for targets of FAR, genuine attempts for targets of FRR; pairs of them if
         `symmetric`.
     symmetric : bool
-        Whether each comparison is twice in the matrix, so that attempts are pairs.
+        Whether each comparison is twice in the matrix.
     rates : str
         The rate that is reported, and the rate whose targets are given.
     people : ComparedPeople, int or None
@@ -147,22 +147,19 @@ def support_messages(
     unit_of_attempts = f"{role} {'pairs' if symmetric else 'attempts'}"
     messages = []
     for code, missed_targets in missed.items():
-        unit, available, needed = _available_and_needed(
-            [_RULE_OF_CODE[code].attempts_for(target) for target in missed_targets],
-            attempts,
-            unit_of_attempts,
-            people,
-        )
+        needed_trials = [_RULE_OF_CODE[code].attempts_for(target) for target in missed_targets]
+        shortage = _shortage(needed_trials, attempts, unit_of_attempts, people)
         about: dict[str, Any] = {"rate": rate, "chosen": chosen, "targets": missed_targets}
-        if unit == "people" and isinstance(people, ComparedPeople):
+        if shortage.unit == "people" and isinstance(people, ComparedPeople):
             about["trials"] = {"pairs of people": people.pairs}
-        elif unit == "people":
-            about["trials"] = {"people": available}
+        elif shortage.unit == "people":
+            about["trials"] = {"people": shortage.available}
         if code == "target-uncertain":
             about["errors"] = "false rejects" if chosen == "frr" else "false accepts"
         if rate == "dir":
             about["task"] = "identification"
-        messages.append(Message(code, **about, have={unit: available}, needed=needed, unit=unit))
+        about["have"] = {shortage.unit: shortage.available}
+        messages.append(Message(code, **about, needed=shortage.needed, unit=shortage.unit))
     return messages
 
 
@@ -177,26 +174,34 @@ def _missed_targets(targets: Iterable[float], trials: float) -> dict[str, list[f
     return {code: missed_targets for code, missed_targets in missed.items() if missed_targets}
 
 
-def _available_and_needed(
+class _Shortage(NamedTuple):
+    """The unit of which there are too few."""
+
+    unit: str
+    available: float
+    needed: list[int]  # for each target
+
+
+def _shortage(
     needed_trials: list[int],
     attempts: float,
     unit_of_attempts: str,
     people: ComparedPeople | int | None,
-) -> tuple[str, float, list[int]]:
-    """Return the unit that is short, its available number, and the number for each target.
+) -> _Shortage:
+    """Return the unit that is short: attempts, people, or pairs of people.
 
     People are short if as many people could not form the pairs for any of the targets.
     """
     if people is None or attempts < independent_trials(math.inf, people):
         # A symmetric matrix has half the attempts: perhaps half of an odd number.
         whole = int(attempts) if attempts == int(attempts) else attempts
-        return unit_of_attempts, whole, needed_trials
+        return _Shortage(unit_of_attempts, whole, needed_trials)
     if not isinstance(people, ComparedPeople):
-        return "people", people, needed_trials
+        return _Shortage("people", people, needed_trials)
     needed_people = [*map(people_with, needed_trials)]
     if people.number < min(needed_people):
-        return "people", people.number, needed_people
-    return "pairs of people", people.pairs, needed_trials
+        return _Shortage("people", people.number, needed_people)
+    return _Shortage("pairs of people", people.pairs, needed_trials)
 
 
 def without_attempts(role: str) -> Message:

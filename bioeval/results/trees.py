@@ -7,7 +7,7 @@ from typing import Any
 
 import xarray as xr
 
-#: The type of a threshold study, which has its folds in a node below, and their messages.
+#: The type of a threshold study. A node below the study has the folds, with their messages.
 THRESHOLD_STUDY = "threshold-study"
 
 #: The nodes below a threshold study, and their titles.
@@ -26,9 +26,7 @@ def study_in_one(study: xr.DataTree) -> xr.Dataset:
     variables: dict[str, Any] = {}
     for name in STUDY_PARTS:
         if name in study.children:
-            variables |= {
-                str(x): values for x, values in study[name].to_dataset().data_vars.items()
-            }
+            variables |= {str(x): array for x, array in study[name].to_dataset().data_vars.items()}
     folds = study["folds"].to_dataset().sel(part="test", drop=True)
     variables |= {f"folds/{name}": values for name, values in folds.data_vars.items()}
     return study.to_dataset().assign(variables)

@@ -20,8 +20,7 @@ NEXT = "_next"
 #: The ending of the name of the variable that says whether the data support a number at a target.
 SUPPORTED = "_supported"
 
-#: Units of the values of a variable; a variable of text has none, a difference has the unit of its
-#: measure.
+#: Units of the values of variables. Text has none; a difference has the unit of its measure.
 UNITS = (
     *("proportion", "p", "score", "cost", "bits", "1", "attempts", "subjects", "templates"),
     *("probes", "pairs", "partitions", "queries", "candidates", "entries", "comparisons", "tries"),
@@ -50,33 +49,33 @@ class Variable:
     name: str = ""  # name of a variable that is computed or compared by its description
     #: A count, a threshold or a number of so many digits, where unit and type do not say it.
     shown: Literal["", "count", "threshold", "3", "6"] = ""
-    #: The variable with the denominator of a proportion, or the attempts of the class of which one
-    #: has to be visible; a `quotient` has its own.
+    #: The variables whose sum is the denominator of a proportion, unless there is a `quotient`; or
+    #: the attempts of a class, one of which has to be visible.
     out_of: str = ""
 
     #: The label of its row or column in tables: a template with rates as terms of a document, and
     #: with :data:`PLACES`, such as ``"{frr} at {far} <= {target}"``; by default, its name.
     label: str = ""
-    also: str = ""  # another name in use
+    also: str = ""  # other names in use
     #: Whether it is in every table, in verbose tables alone, or in data (frame, JSON) alone, as are
     #: all variables without a label.
     detail: Literal["", "verbose", "data"] = ""
     decimals: int | None = None  # decimals of a number; a proportion is in per cent
-    threshold: str = ""  # variable of its threshold; that of a curve is the threshold of its place
+    threshold: str = ""  # variable of its threshold; a curve has the threshold of each place
     #: For a dimension, the title of a table with a row for each label, and how tables write labels.
     title: str = ""
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     undefined: str = ""  # why it may be undefined although there are attempts of both classes
 
-    #: How it is computed at a threshold: a sum of counts over a sum of attempts, or a function of
-    #: FAR and FRR, monotone in each.
+    #: The counts and the attempts, each summed, whose quotient the variable is at a threshold.
     quotient: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    #: The function of FAR and FRR, monotone in each, that the variable is at a threshold.
     of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
-    measure: str = ""  # the variable whose statistic this variable is
+    measure: str = ""  # variable whose statistic this variable is
     statistic: str = ""  # such as a difference, a p-value, a rank
 
-    direction: Literal["", "smaller", "larger"] = ""  # the better value of a measure
+    direction: Literal["", "smaller", "larger"] = ""  # which values of a measure are better
     bounds: tuple[float, float] = (0.0, 1.0)  # smallest and largest possible value
     #: Whether its threshold is chosen on the data, so that the standard error of a difference
     #: between two systems comes from people drawn again.
@@ -238,6 +237,7 @@ def _count(long_name: str, units: str = "attempts", dims: tuple[str, ...] = ()) 
 
 
 def _counts_over(attempts: str, *counts: str) -> dict[str, Any]:
+    """Return the quotient of counts over the attempts of a class."""
     return {"quotient": (counts, (f"{attempts}_attempts",))}
 
 
@@ -333,7 +333,7 @@ VERIFICATION = _table(
         "1 - FMR",
         T,
         direction="larger",
-        quotient=(("gr",), ("impostor_attempts",)),
+        **_counts_over("impostor", "gr"),
         detail="verbose",
         label="{grr}",
     ),
@@ -358,7 +358,7 @@ VERIFICATION = _table(
         "proportion of the claims by probes who are not enrolled that are accepted",
         dims=T,
         label="{far} of probes not enrolled",
-        quotient=(("fa_unenrolled",), ("unenrolled_attempts",)),
+        **_counts_over("unenrolled", "fa_unenrolled"),
         out_of=IMPOSTOR,
     ),
     fa_unenrolled=_count("claims by probes who are not enrolled that are accepted", dims=T),
@@ -539,7 +539,7 @@ OPEN_SET = _table(
         "threshold",
         iso="FPIR(N, T)",
         dims=T,
-        quotient=(("fa",), ("impostor_attempts",)),
+        **_counts_over("impostor", "fa"),
         label="{far}",
     ),
     grr=_rate(
@@ -547,7 +547,7 @@ OPEN_SET = _table(
         iso="1 - FPIR",
         dims=T,
         direction="larger",
-        quotient=(("gr",), ("impostor_attempts",)),
+        **_counts_over("impostor", "gr"),
         label="{grr}",
         detail="verbose",
     ),
@@ -555,7 +555,7 @@ OPEN_SET = _table(
         "false reject rate: 1 - DIR at rank 1",
         iso="FNIR(N, 1, T)",
         dims=T,
-        quotient=(("fr",), ("genuine_attempts",)),
+        **_counts_over("genuine", "fr"),
         label="{frr}",
     ),
     fa=_count("impostor attempts accepted", dims=T),
@@ -630,10 +630,15 @@ CLOSED_SET = _table(
 
 
 def _mean(
-    long_name: str, label: str, dims: tuple[str, ...] = (), iso: str = "", **about: Any
+    long_name: str, label: str = "", dims: tuple[str, ...] = (), iso: str = "", **about: Any
 ) -> Variable:
+    """Describe a mean over queries."""
     about |= {"label": label, "out_of": "queries", "direction": "larger"}
     return _rate(long_name, iso, dims, **about)
+
+
+def _verbose_count(long_name: str, label: str, units: str = "queries") -> Variable:
+    return Variable(long_name, units, label=label, detail="verbose")
 
 
 def _value_of_query(long_name: str, dims: tuple[str, ...] = PROBE) -> Variable:
@@ -742,20 +747,16 @@ REID = _table(
         "queries that the CMC is over, where its list is not that of average precision", "queries"
     ),
     subjects=_count("identities of the queries that the means are over", "subjects"),
-    skipped=Variable(
-        "queries without a match, left out of the means",
-        "queries",
-        label="queries skipped, without a match",
-        detail="verbose",
+    skipped=_verbose_count(
+        "queries without a match, left out of the means", "queries skipped, without a match"
     ),
     unmatched=_count("queries that have no match left", "queries"),
     not_in_gallery=_count("of these, queries whose identity is not in the gallery", "queries"),
     left_out=_count("queries that are junk or distractors, left out of the means", "queries"),
-    removed=Variable(
+    removed=_verbose_count(
         "gallery entries excluded for a query, summed over queries",
+        "comparisons removed",
         "comparisons",
-        label="comparisons removed",
-        detail="verbose",
     ),
     tied=_count("queries with a non-match tied with one of their matches", "queries"),
     average_precision=_value_of_query("average precision"),
@@ -776,113 +777,60 @@ REID = _table(
     removed_entries=_count("gallery entries excluded for the query", "entries", PROBE),
 )
 
+
+def _tau(long_name: str, label: str, **about: Any) -> Variable:
+    return Variable(long_name, "1", label=label, decimals=2, **about)
+
+
 #: Single numbers that follow from the curves of GOM.
 GOM_POINTS = _table(
-    max_mvp=_rate("largest mVP", out_of="queries", label="max mVP", direction="larger"),
-    max_mrep=_rate(
-        "largest mReP",
-        out_of="queries",
-        label="max mReP",
-        threshold="tau_max",
-        direction="larger",
+    max_mvp=_mean("largest mVP", "max mVP"),
+    max_mrep=_mean("largest mReP", label="max mReP", threshold="tau_max"),
+    tau_max=_tau("first threshold where mReP is largest", "tau_max"),
+    tau_nz=_tau(
+        "first threshold where mFR is above 0", "tau_nz", undefined="mFR is nowhere above 0"
     ),
-    tau_max=Variable("first threshold where mReP is largest", "1", label="tau_max", decimals=2),
-    tau_nz=Variable(
-        "first threshold where mFR is above 0",
-        "1",
-        label="tau_nz",
-        decimals=2,
-        undefined="mFR is nowhere above 0",
-    ),
-    mrep_area=_rate(
-        "area under mReP over the thresholds (MREP)",
-        out_of="queries",
-        label="MREP",
-        direction="larger",
-    ),
+    mrep_area=_mean("area under mReP over the thresholds (MREP)", label="MREP"),
     mfr_area=_rate("area under mFR over the thresholds (MFR)", out_of="open_queries", label="MFR"),
-    max_f1=_rate(
-        "largest mean F1 of the queries",
-        out_of="queries",
-        label="max F1",
-        threshold="tau_f1",
-        direction="larger",
-    ),
-    tau_f1=Variable(
-        "first threshold where the mean F1 of the queries is largest",
-        "1",
-        label="tau_f1",
-        decimals=2,
-    ),
+    max_f1=_mean("largest mean F1 of the queries", label="max F1", threshold="tau_f1"),
+    tau_f1=_tau("first threshold where the mean F1 of the queries is largest", "tau_f1"),
 )
 
 #: The means over queries that GOM has, too.
 GOM_MEANS = {name: QUERY_MEANS[name] for name in ("mean_ap", "mean_inp")}
 
 GOM = _table(
-    mrp=_rate(
-        "mean ranking precision: AP of the retrieved entries, over the matches retrieved",
-        dims=T,
-        out_of="queries",
-        direction="larger",
+    mrp=_mean(
+        "mean ranking precision: AP of the retrieved entries, over the matches retrieved", dims=T
     ),
-    mvp=_rate(
-        "mean verification precision: TP / (TP + FN + FP)",
-        dims=T,
-        out_of="queries",
-        direction="larger",
-    ),
-    mrep=_rate(
-        "mean re-identification precision: sqrt(VP RP)",
-        dims=T,
-        out_of="queries",
-        direction="larger",
-    ),
+    mvp=_mean("mean verification precision: TP / (TP + FN + FP)", dims=T),
+    mrep=_mean("mean re-identification precision: sqrt(VP RP)", dims=T),
     mfr=_rate(
         "mean false rate of the queries without a match: min(FP / B, 1)",
         dims=T,
         out_of="open_queries",
     ),
     **RETRIEVED_SETS,
-    dir=_rate(
-        "queries with a match within the threshold, at rank R or better",
-        dims=TR,
-        out_of="queries",
-        direction="larger",
-    ),
+    dir=_mean("queries with a match within the threshold, at rank R or better", dims=TR),
     far=_rate(
         "false accept rate: queries not in the gallery with any retrieved entry",
         dims=T,
         out_of="open_queries",
     ),
-    ttr=_rate(
-        "true target rate: queries with a match in the gallery and any retrieved entry",
-        dims=T,
-        out_of="queries",
-        direction="larger",
+    ttr=_mean(
+        "true target rate: queries with a match in the gallery and any retrieved entry", dims=T
     ),
-    ttr_identity=_rate(
-        "queries with a match in the gallery and a retrieved match",
-        dims=T,
-        out_of="queries",
-        direction="larger",
-    ),
+    ttr_identity=_mean("queries with a match in the gallery and a retrieved match", dims=T),
     ftr=_rate("false target rate, the same proportion as FAR", dims=T, out_of="open_queries"),
     **GOM_POINTS,
     **GOM_MEANS,
     cmc=REID["cmc"],
     queries=_count("queries that mRP, mVP and mReP are over", "queries"),
-    open_queries=Variable(
-        "queries not in the gallery (denominator of mFR)",
-        "queries",
-        label="queries not in the gallery",
-        detail="verbose",
+    open_queries=_verbose_count(
+        "queries not in the gallery (denominator of mFR)", "queries not in the gallery"
     ),
-    skipped=Variable(
-        "queries whose matches are all removed, in neither set",
-        "queries",
-        label="queries skipped",
-        detail="verbose",
+    skipped=_verbose_count(
+        "queries whose matches are all removed, in neither set", "queries skipped"
     ),
     left_out=REID["left_out"],
     removed=REID["removed"],

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
-from bioeval.counting.thresholds import to_user
+from bioeval.counting.thresholds import in_order_of_scores, to_user
 from bioeval.counting.verification import Verified
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Scalars, Variables, dataset, decisions, rate, variables_over
@@ -70,7 +70,7 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     thresholds, first = np.unique(np.append(thresholds, points.extra_thresholds), return_index=True)
     fa = np.append(fa, points.extra_accepted)[first]
     ga = attempts.genuine.searchsorted(thresholds, side="right")
-    order = slice(None, None, -1) if about.kind in LARGER_IS_CLOSER else slice(None)
+    order = in_order_of_scores(about.kind)
     values, labels = _variables_and_labels(verified)
     sizes = attempts.genuine_attempts, attempts.impostor_attempts
     variables = decisions(ga[order], fa[order], *sizes, rates_of_scripts()) | values
