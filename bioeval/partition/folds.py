@@ -254,9 +254,8 @@ class GalleryKFold(_Folds):
 
         def folds(repeats: int) -> np.ndarray:
             fold = np.empty((repeats, samples.n), dtype=np.int64)
-            np.put_along_axis(
-                fold, groups.drawn(draws, repeats), groups.place[None] % self.n_splits, axis=1
-            )
+            fold_at_position = groups.place[None] % self.n_splits
+            np.put_along_axis(fold, groups.drawn(draws, repeats), fold_at_position, axis=1)
             return fold
 
         return folds
@@ -282,16 +281,16 @@ class _FoldsByColumn(Splitter[TrainTest]):
         labels = LabelCodes(column, f"{splitter}: {name}")
         if not len(labels):
             raise DataError(f"{splitter}: {name} is empty; expected the fold of each {self._unit}")
-        untested = labels.code(-1)
+        untested = labels.code(-1)  # the code of the label -1, or -1 if there is none
         tested = [code for code in range(len(labels)) if code != untested]
         if len(tested) < 2 and (untested < 0 or not tested):
             raise DataError(
                 f"{splitter}: {name} has {len(tested)} folds to test; expected at least 2, or one "
                 "and -1 for samples that are never tested"
             )
-        number = np.full(len(labels), -1, dtype=np.int64)
-        number[tested] = np.arange(len(tested))
-        self._fold = number[labels.codes]
+        fold_of_code = np.full(len(labels), -1, dtype=np.int64)
+        fold_of_code[tested] = np.arange(len(tested))
+        self._fold = fold_of_code[labels.codes]  # of each sample; -1: never tested
         self.n_splits = len(tested)
 
     def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:

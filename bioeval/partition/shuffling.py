@@ -10,7 +10,7 @@ import math
 import numbers
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from bioeval.base.random import Stream
 # Streams of partitions are kept apart from streams of simulated populations: with the same seed, a
 # partition that follows the population it divides would be no random partition.
 _PARTITION = 0x50415254
-# The streams of different purposes are kept apart as well.
+
+# Purposes, whose streams are kept apart as well.
 (
     SUBJECT_FOLDS,
     SAMPLE_FOLDS,
@@ -54,6 +55,20 @@ def blocks(repeats: int, n: int) -> Iterator[int]:
         yield min(step, repeats - low)
 
 
+class _Strata(NamedTuple):
+    """The units in the order of their strata, each array (n,)."""
+
+    unit: np.ndarray
+    stratum: np.ndarray  # of the unit
+    number: int  # of strata
+
+    @classmethod
+    def from_units(cls, strata: np.ndarray) -> Self:
+        """Return the units by stratum; `strata` (n,) are numbered from 0."""
+        order = np.argsort(strata, kind="stable")
+        return cls(order, strata[order], int(strata.max()) + 1)
+
+
 class Shuffle:
     """Random orders of `n` units, or the ascending order without a seed.
 
@@ -69,8 +84,7 @@ class Shuffle:
         purpose: int,
     ):
         self._n = n
-        self._strata = strata
-        self._members = None if strata is None else np.argsort(strata, kind="stable")
+        self._strata = None if strata is None else _Strata.from_units(strata)
         self._draws = self._draws_of_strata = None
         if seed is not None:
             self._draws = stream(seed, purpose)
@@ -83,19 +97,20 @@ class Shuffle:
         are dealt like cards, stratum after stratum.
         """
         units = self._n
-        if self._strata is None or self._members is None:
+        if self._strata is None:
             sizes = units // folds + (np.arange(folds) < units % folds)
-            place = np.arange(units)[None]
+            place_of_unit = np.arange(units)[None]
             if self._draws is not None:
-                place = self._draws.permutations(count, units)
-            fold_of_place = np.repeat(np.arange(folds), sizes)
-            return fold_of_place[place]
-        order, stratum = self._orders(count, self._strata, self._members)
+                place_of_unit = self._draws.permutations(count, units)
+            fold_at_place = np.repeat(np.arange(folds), sizes)
+            return fold_at_place[place_of_unit]
+        unit_at_place, stratum_at_place = self._orders(count, self._strata)
         # Places are dealt to folds in turn. Sorted by fold within each stratum, the units of a
         # stratum in the same fold are adjacent; their number does not change.
-        dealt = np.sort(stratum * folds + np.arange(units) % folds, axis=1) % folds
-        fold = np.empty(order.shape, dtype=np.int64)
-        np.put_along_axis(fold, order, dealt, axis=1)
+        dealt = stratum_at_place * folds + np.arange(units) % folds
+        fold_at_place = np.sort(dealt, axis=1) % folds
+        fold = np.empty(unit_at_place.shape, dtype=np.int64)
+        np.put_along_axis(fold, unit_at_place, fold_at_place, axis=1)
         return fold
 
     def parts(self, count: int, sizes: Sequence[int]) -> np.ndarray:
@@ -105,33 +120,31 @@ class Shuffle:
         its share of a part, give or take one unit, with three parts less than two units.
         """
         sizes = [*sizes, self._n - sum(sizes)]
-        part_of_place = np.repeat(np.arange(len(sizes)), sizes)
-        if self._strata is None or self._members is None:
+        part_at_place = np.repeat(np.arange(len(sizes)), sizes)
+        if self._strata is None:
             assert self._draws is not None
-            return part_of_place[self._draws.permutations(count, self._n)]
+            return part_at_place[self._draws.permutations(count, self._n)]
         # The places of each part are evenly spread over the order: over the unit interval, in which
         # the places of all parts are then merged.
         position = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes])
-        part_of_place = part_of_place[np.argsort(position, kind="stable")]
-        order, _ = self._orders(count, self._strata, self._members)
-        part = np.empty(order.shape, dtype=np.int64)
-        np.put_along_axis(part, order, np.broadcast_to(part_of_place, order.shape), axis=1)
+        part_at_place = part_at_place[np.argsort(position, kind="stable")]
+        unit_at_place, _ = self._orders(count, self._strata)
+        shape = unit_at_place.shape
+        part = np.empty(shape, dtype=np.int64)
+        np.put_along_axis(part, unit_at_place, np.broadcast_to(part_at_place, shape), axis=1)
         return part
 
-    def _orders(
-        self, count: int, strata: np.ndarray, members: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return `count` orders of the units, stratum after stratum, and the stratum at each place.
+    def _orders(self, count: int, strata: _Strata) -> tuple[np.ndarray, np.ndarray]:
+        """Return the unit and the stratum at each place of `count` orders, each (count, n).
 
-        The strata are numbered in their order.
+        Units are in order stratum after stratum; strata are numbered anew, in their order.
         """
-        stratum = strata[members][None]
         if self._draws is None or self._draws_of_strata is None:
-            return members[None], stratum
-        stratum_count = int(strata.max()) + 1
-        stratum = self._draws_of_strata.permutations(count, stratum_count)[:, stratum[0]]
-        order = members[self._draws.grouped(count, stratum, stratum_count)]
-        return order, np.sort(stratum, axis=1)
+            return strata.unit[None], strata.stratum[None]
+        new_numbers = self._draws_of_strata.permutations(count, strata.number)
+        stratum = new_numbers[:, strata.stratum]
+        unit_at_place = strata.unit[self._draws.grouped(count, stratum, strata.number)]
+        return unit_at_place, np.sort(stratum, axis=1)
 
 
 def fold_flags(fold: np.ndarray, folds: int) -> Iterator[np.ndarray]:
@@ -151,7 +164,10 @@ def fold_flags(fold: np.ndarray, folds: int) -> Iterator[np.ndarray]:
 class ShuffledGroups:
     """Samples, group after group, in random order within each group.
 
-    All orders have the same `group` (n,) at each position, and the same `place` (n,) within it.
+    - `sample` (n,): the samples in the given order
+    - `group` (n,): the group at each position, in all orders
+    - `place` (n,): the place of each position within its group
+    - `groups`: the number of groups
     """
 
     def __init__(self, sample: np.ndarray, group: np.ndarray, groups: int):
