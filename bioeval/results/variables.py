@@ -280,11 +280,12 @@ POINTS = _table(
         detail="verbose",
     ),
     zero_far=_rate(
-        "smallest FRR without any false accept (ZeroFMR)",
+        "smallest FRR without any false accept in these data (ZeroFMR)",
         "FNMR at FMR 0",
         label="{frr} at an observed {far} of 0",
         also="ZeroFMR",
         threshold="zero_far_threshold",
+        detail="verbose",
     ),
     zero_far_threshold=_threshold("loosest threshold without any false accept"),
     zero_frr=_rate(

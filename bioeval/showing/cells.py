@@ -7,7 +7,7 @@ A cell has its value as it was computed, its interval and its sample size; the w
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,14 +83,6 @@ class Label:
     def text(self) -> str:
         """The name as text."""
         return str(self.value)
-
-
-@dataclass(frozen=True)
-class Labels:
-    """The first of several names that a user chose."""
-
-    values: Sequence[Any]
-    more: bool = False  # whether there are more names
 
 
 @dataclass(frozen=True)

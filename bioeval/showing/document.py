@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -10,7 +9,6 @@ from typing import NamedTuple
 import xarray as xr
 
 from bioeval.base.messages import Message, messages_of
-from bioeval.results.support import RuleOf
 from bioeval.scores.kind_check import KIND_DOUBTS
 from bioeval.showing.blocks import Block, Detail, Legend, Messages, Paragraph, Section
 from bioeval.showing.cells import Label
@@ -181,10 +179,6 @@ def _task(nodes: Sequence[Node], detail: Detail) -> _Task:
     is_defined = any(row.is_defined for row in rows)
     if detail == "brief":
         supported = [row for row in supported if row.is_brief and not _is_in_answer(row)]
-        # Letters that are all alike say no more than the answer.
-        named = {(x.name, x.text) for x in supported if x.name.endswith("_letters") and x.text}
-        number = Counter(name for name, _ in named)
-        supported = [row for row in supported if number[row.name] != 1]
     return _Task(nodes, rows if detail == "all" else supported, is_defined)
 
 
@@ -235,8 +229,6 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     texts_above += rules
     details += task.texts(lambda ds: [x for x in messages_of(ds.attrs) if x.code == _CAUTION])
     notes = [*_why_undefined(task), *task.texts(_support)]
-    if any(row.name == "zero_far" for row in task.rows):
-        notes += task.texts(_least_far)
     notes = [x for x in notes if x not in texts_above]
     texts_above += notes
     tables = list(tables_of(task.rows, id))
@@ -290,18 +282,6 @@ def _support(dataset: xr.Dataset) -> list[Text]:
         larger = "larger test parts" if "experiment" in dataset.attrs else "fewer, larger folds"
         notes.append(f"use {larger} or test more people")
     return notes
-
-
-def _least_far(dataset: xr.Dataset) -> Iterator[Text]:
-    counts = (dataset.variables.get(x) for x in ("subjects", "impostor_attempts"))  # loads no dask
-    subjects, attempts = (0 if x is None or x.dims else int(x.values) for x in counts)
-    if attempts and subjects > 1:
-        yield say(
-            "no {false accept} among {people:count people} does not mean {far} 0 in use: {far} may "
-            "be up to {least:rate} (rule of 3)",
-            people=subjects,
-            least=min(1.0, RuleOf(3) / min(attempts, subjects * (subjects - 1) / 2)),
-        )
 
 
 def _about(message: Message, names: Iterable[str], nodes: Sequence[Node], several: bool) -> Message:

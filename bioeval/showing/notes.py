@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bioeval.results.words import method_in_words
@@ -35,7 +35,6 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
     has_chosen_thresholds = False  # chosen on the data of the rates
     has_statistics = False
     chosen_on_test: list[Row] = []
-    has_letters = False
     differences: list[Row] = []
     for row in rows:
         attrs = row.node.dataset.attrs
@@ -47,8 +46,6 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
         is_rate = row.about.get("units") == "proportion" and row.supported is not False
         if row.statistic == "mean" and over_parts and "part" not in row.places and is_rate:
             chosen_on_test.append(row)
-        # Letters of systems are data alone: tables name the better system of each pair.
-        has_letters |= row.name.endswith("_letters") and bool(row.text) and "group" in row.places
         if row.statistic == "difference":
             differences.append(row)
     if has_statistics:
@@ -60,16 +57,6 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
         yield say(text, labels=_labels_of(chosen_on_test))
     if any(x.flagged for x in cells):
         yield "*: too few subjects or independent errors to rank groups by this rate."
-    if has_letters:
-        yield (
-            "Groups that share a letter in a column are not significantly different; letters begin "
-            "with the best value."
-        )
-    for weight in dict.fromkeys(x.node.dataset.attrs["alpha"] for x in rows if x.name == "fdr"):
-        text = (
-            "FDR and GARBE give {far} a weight of {weight:digits 6}; small rates make FDR near 1."
-        )
-        yield say(text, weight=weight)
     if any(x.interval for x in cells):
         yield from _intervals(rows)
     yield from _of_differences(differences)
@@ -127,16 +114,11 @@ def _intervals(rows: Sequence[Row]) -> Iterator[Text]:
         named = Enumeration([task for task in tasks if task])
         text = "of {tasks}: {method}" if methods else "{method}"
         methods.append(say(text, method=words, tasks=named))
-    limited = [row for row in rows if not math.isnan(row.low)]
     if methods:
-        is_one_sided = any(x.value in (0, 1) for x in limited if x.statistic in ("", "mean"))
+        limited = [x for x in rows if x.statistic in ("", "mean") and not math.isnan(x.low)]
+        is_one_sided = any(x.value in (0, 1) for x in limited)
         end = " Where a value is 0 or 100 %, the interval is one-sided." if is_one_sided else ""
         yield say("In square brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
-    for name, (numbers, are_these) in _FURTHER_INTERVALS.items():
-        attrs = [row.node.dataset.attrs for row in filter(are_these, limited)]
-        for limits in dict.fromkeys(str(x[name]) for x in attrs if name in x):
-            text = "In square brackets after {numbers}: {limits}."
-            yield say(text, numbers=numbers, limits=limits)
 
 
 #: Further attributes of intervals, with the words before their text.
@@ -145,12 +127,7 @@ _OF_INTERVALS = {
     "interval_threshold": "",
     "interval_of_test": "new people: ",
     "interval_of_largest": "of the largest over species: ",
-}
-
-#: Attributes of further intervals, each with a note of its own: the numbers with such intervals.
-_FURTHER_INTERVALS: dict[str, tuple[str, Callable[[Row], bool]]] = {
-    "interval_of_inequality": ("measures of inequality", lambda x: not (x.places or x.statistic)),
-    "interval_of_differences": ("differences", lambda x: x.statistic == "difference"),
+    "interval_of_differences": "after differences: ",
 }
 
 #: The populations of intervals in words, if the name of the population is no clear text.

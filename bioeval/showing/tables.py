@@ -16,7 +16,7 @@ import numpy as np
 
 from bioeval.results.variables import PLACES
 from bioeval.showing.blocks import Column, Table
-from bioeval.showing.cells import Label, Labels, Quantity, Rate
+from bioeval.showing.cells import Label, Quantity, Rate
 from bioeval.showing.labels import label_of, label_of_place
 from bioeval.showing.rows import Row
 from bioeval.showing.text import Text, fields_of, say
@@ -44,9 +44,6 @@ _MOST_COLUMNS = 8
 
 #: The note of a table of pairs that are the same in both orders.
 _LISTED_ONCE = "Pairs have the same numbers in both orders, and are listed once."
-
-#: The number of places that are named beside a text.
-_MOST_NAMED = 8
 
 #: The heading of a column, by its statistic and the part of the data that the statistic is over.
 _STATISTICS = {
@@ -82,8 +79,6 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
             yield systems_in_rows(of_test, id)
         elif not dims:
             yield _list(rows_of_table, id, len(systems) > 1)
-        elif len(dims) == len(systems) == 1 and all(x.text is not None for x in rows_of_table):
-            yield from _places_of_texts(rows_of_table, id_of_grid, dims[0])
         else:
             yield _grid(rows_of_table, id_of_grid, dims, len(systems))
     if pairs:
@@ -472,18 +467,3 @@ def _shown_places(
     of_group = _ROWS_OF_GROUP if len(groups) > 1 else _ROWS_OF_MANY
     worst_first = (sorted(group, key=goodness) for group in groups.values())
     return [place for group in worst_first for place in group[:of_group]]
-
-
-def _places_of_texts(rows: Sequence[Row], id: str, dim: str) -> Iterator[Table]:
-    """Yield a table for each measure: a row for each text, with its places."""
-    by_measure: dict[str, dict[Any, list[Any]]] = {}
-    for row in rows:
-        by_measure.setdefault(row.measure, {}).setdefault(row.text, []).append(row.places[dim])
-    labels = {row.measure: label_of(row) for row in reversed(rows)}
-    for measure, by_text in by_measure.items():
-        heads = [Column(measure, labels[measure]), Column(dim, f"{dim.replace('_', ' ')}s")]
-        rows_of_table: list[list[Text | None]] = []
-        for text, places in sorted(by_text.items(), key=lambda item: len(item[1])):
-            named = Labels(places[:_MOST_NAMED], more=len(places) > _MOST_NAMED)
-            rows_of_table.append([Label(text), named])
-        yield Table(f"{id}_{measure}", heads, rows_of_table)

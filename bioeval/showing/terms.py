@@ -33,8 +33,6 @@ ISO_NAMES = {
 #: Vocabularies of tables and plots.
 VOCABULARIES = ("lecture", "iso")
 
-STANDARD = "ISO/IEC 19795-1"
-
 #: The task of verification rates if an attempt may have several tries.
 TRANSACTIONS = "transactions"
 
@@ -120,36 +118,25 @@ def word_for(name: str, task: str, vocabulary: str) -> str:
     return pair[vocabulary == "iso"]
 
 
-def in_other_vocabulary(shown: Mapping[str, set[str]], vocabulary: str) -> str:
-    """Return in words the other vocabulary's term for each rate of each task that is shown."""
-    tasks: list[str] = []
-    for task, rates in RATES.items():
-        pairs = []
-        for name, rate in rates.items():
-            if name in shown.get(task, ()):
-                pair = (name.upper(), rate.iso)
-                pairs.append("{} is {}".format(*(pair if vocabulary == "lecture" else pair[::-1])))
-        follows_verification = tasks or (task == "identification" and shown.get(TRANSACTIONS))
-        if pairs and follows_verification:
-            pairs.insert(0, "for identification")
-        if pairs:
-            tasks.append(", ".join(pairs))
-    if not tasks:
-        return ""
-    where = f"{STANDARD}; in the biometrics lecture, "
-    if vocabulary == "lecture":
-        where = f"in {STANDARD}, "
-    return where + "; ".join(tasks)
+def names_in_full(
+    shown: Mapping[str, set[str]], vocabulary: str, *, in_both: bool
+) -> dict[str, str]:
+    """Return the name in full of each rate that is shown, by its abbreviation.
 
-
-def names_in_full(shown: Mapping[str, set[str]], vocabulary: str) -> dict[str, str]:
-    """Return the abbreviation of each rate that is shown with its name in full."""
-    names = {}
+    The terms of the other vocabulary follow `in_both` vocabularies.
+    """
+    names: dict[str, str] = {}
+    others: dict[str, list[str]] = {}
+    is_lecture = vocabulary == "lecture"
     for task, rates in RATES.items():
         are_shown = shown.get(task, set()) | shown.get(TRANSACTIONS, set())
         for name in filter(are_shown.__contains__, rates):
-            symbol = word_for(name, task, vocabulary).partition("(")[0]
+            symbol = word_for(name, task, vocabulary)
             names[symbol] = ISO_NAMES.get(symbol, rates[name].long_name.partition(":")[0])
+            others.setdefault(symbol, []).append(word_for(name, task, VOCABULARIES[is_lecture]))
+    if in_both:
+        where = "ISO" if is_lecture else "lecture"
+        names |= {x: f"{names[x]} ({where}: {' or '.join(others[x])})" for x in names}
     return names
 
 

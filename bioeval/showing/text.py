@@ -35,7 +35,6 @@ from bioeval.base.messages import Message
 from bioeval.showing.cells import (
     Count,
     Label,
-    Labels,
     Number,
     Picture,
     Quantity,
@@ -95,7 +94,7 @@ class Explained:
 
 
 #: What a table has in its rows, besides text.
-Cell = Quantity | Label | Labels | Picture | Explained
+Cell = Quantity | Label | Picture | Explained
 
 #: What can be written in a line. Plain text is written as it is, a message as its sentence.
 Text = str | Phrase | Enumeration | Term | Message | Cell
@@ -113,7 +112,7 @@ def fields_of(template: str) -> tuple[str, ...]:
 
 
 def _typed(value: Any, form: str) -> Text:
-    if isinstance(value, Message | Label | Labels | Picture | Explained):
+    if isinstance(value, Message | Label | Picture | Explained):
         return value
     if not form and isinstance(value, str | Phrase | Enumeration | Term | Quantity):
         return value

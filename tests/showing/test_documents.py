@@ -135,17 +135,6 @@ def test_grids_have_the_titles_and_the_labels_of_their_dimensions():
         assert [row[0].template for row in grid.rows] == [about[f"label_{x}"] for x in values]
 
 
-def test_places_are_listed_by_the_text_that_they_have():
-    about = {"long_name": "animal"}
-    ds = xr.Dataset(
-        {"animal": ("subject", ["goat", "sheep", "goat"], about)},
-        {"subject": [4, 5, 6]},
-        {"result_type": "mine"},
-    )
-    (table,) = tables(section_of(nodes_of(ds)))
-    assert [(x.value, y.values) for x, y in table.rows] == [("sheep", [5]), ("goat", [4, 6])]
-
-
 @pytest.mark.parametrize(("measures", "is_in_rows"), [(1, False), (5, True)])
 def test_systems_of_a_grid_are_rows_where_they_would_be_many_columns(measures, is_in_rows):
     names = [f"m{i}" for i in range(measures)]

@@ -9,7 +9,7 @@ from copy import copy
 from bioeval.base.errors import escaped
 from bioeval.base.messages import Message
 from bioeval.showing.blocks import Section
-from bioeval.showing.cells import Label, Labels, Picture, Quantity, Rate, Score
+from bioeval.showing.cells import Label, Picture, Quantity, Rate, Score
 from bioeval.showing.sentences import sentence_of
 from bioeval.showing.terms import rate_of_term, word_for
 from bioeval.showing.text import Enumeration, Explained, Phrase, Term, Text, parts
@@ -82,9 +82,6 @@ class Lines:
                 return self._enumeration([self.write(x, rates) for x in text.texts], text.last)
             case Label():
                 return self.literal(escaped(text.text))
-            case Labels():
-                names = [self.literal(escaped(str(x))) for x in text.values]
-                return ", ".join([*names, *["..."] * text.more])
             case Explained():
                 about = Lines(self.vocabulary, self.task).write(text.about)
                 label = self.write(text.text, rates)

@@ -17,7 +17,7 @@ from bioeval.showing.blocks import (
     walk,
 )
 from bioeval.showing.cells import Quantity
-from bioeval.showing.terms import in_other_vocabulary, names_in_full
+from bioeval.showing.terms import names_in_full
 from bioeval.showing.text import Text
 from bioeval.showing.writers.lines import Lines
 from bioeval.showing.writers.numbers import Printed, printed_column
@@ -90,11 +90,10 @@ def _terms(section: Section, words: Lines, *, in_both: bool) -> str:
     # here, and the pieces are not used.
     lines = Lines(words.vocabulary, words.task)
     list(_pieces(section, lines, lines, "", 0))
-    names = names_in_full(lines.rates, words.vocabulary) | lines.names
-    texts = [f"{short}: {name}" for short, name in names.items()]
-    if in_both and (other := in_other_vocabulary(lines.rates, words.vocabulary)):
-        texts.append(other)
-    return "; ".join(texts)
+    names = names_in_full(lines.rates, words.vocabulary, in_both=in_both)
+    return "; ".join(
+        f"{short}: {name}" for short, name in ({**names, **lines.names, **names}).items()
+    )
 
 
 def _pieces(

@@ -22,6 +22,9 @@ from bioeval.studies.groups.measures import inequity
 #: The last label of the dimension `group`: all groups together.
 ALL = "all"
 
+#: What the limits of a measure of inequality are.
+_RANGE = "; limits: range of values while all rates are within limits that hold together"
+
 _FLAG = "1 where {}, else 0"
 _FEW = "fewer than 30 subjects, or than 30 expected"
 
@@ -57,7 +60,7 @@ GROUPS: dict[str, Variable] = {
     "far_flagged": Variable(_FLAG.format(f"there are {_FEW} false accepts"), "1"),
     "fdr": Variable(
         "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
-        "all groups are alike",
+        "all groups are alike, and near 1 where all rates are small" + _RANGE,
         "1",
         label="FDR, fairness discrepancy rate (1: equal)",
         detail="verbose",
@@ -66,7 +69,7 @@ GROUPS: dict[str, Variable] = {
     ),
     "garbe": Variable(
         "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
-        "FRR over groups; 0 where all groups are alike",
+        "FRR over groups; 0 where all groups are alike" + _RANGE,
         "1",
         label="GARBE (0: equal)",
         detail="verbose",
@@ -78,7 +81,7 @@ GROUPS: dict[str, Variable] = {
 for _rate, _within in (("far", " within the group"), ("frr", "")):
     for _other, _words in (("min", "smallest"), ("geomean", "geometric mean")):
         GROUPS[f"{_rate}_max_over_{_other}"] = Variable(
-            f"largest {_rate.upper()}{_within} of a group over the {_words}",
+            f"largest {_rate.upper()}{_within} over the {_words}{_RANGE}",
             "1",
             label=f"{{{_rate}}}{_within.removesuffix(' the group')}, largest / {_words}",
             detail="verbose",
@@ -119,6 +122,7 @@ for _rate, _attempts, _words, _label in (
             f"groups that share a letter are not significantly different in {_words}; empty: not "
             "compared",
             label=f"{_label}, letters",
+            detail="data",  # the differences have limits
         ),
         f"{_rate}_difference": Variable(
             f"{_words}: the group minus the other group",

@@ -83,11 +83,7 @@ def group_intervals(
         alpha = float(dataset.attrs["alpha"])
         limits |= _limits_of_inequity(compared_rates, alpha, options.confidence)
         variables = _variables_of_comparison(compared_rates, p_values, options.confidence)
-    result = with_limits_of_groups(dataset, options, limits, variables, remarks)
-    return result.assign_attrs(
-        interval_of_inequality="range of values while the rates of all groups are within limits "
-        "that hold for all of them together"
-    )
+    return with_limits_of_groups(dataset, options, limits, variables, remarks)
 
 
 def _limits_of_inequity(

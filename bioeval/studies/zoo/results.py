@@ -180,9 +180,7 @@ ZOO = {
         label="attempts with an infinite score, left out of means",
         detail="verbose",
     ),
-    "animal_of_subject": Variable(
-        "animal of the subject, or none", label="animal", detail="verbose"
-    ),
+    "animal_of_subject": Variable("animal of the subject, or none", label="animal", detail="data"),
     "animal_count": Variable("subjects that are of the kind", "subjects", label="subjects"),
     "animal_expected": Variable(f"subjects expected {_BY_CHANCE}", "subjects", label="expected"),
     "animal_p_more": Variable(
