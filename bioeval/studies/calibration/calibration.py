@@ -242,23 +242,24 @@ def _actual_costs(
     thresholds = bayes_thresholds(priors, costs)
     frr, far = _frr_and_far(counts, 0.0 - thresholds)
     weight_frr, weight_far = _cost_weights(priors, costs)
-    values: dict[str, Any] = {
+    prior_of_odds = scipy.special.expit(LOG_ODDS)
+    frr_at_odds, far_at_odds = _frr_and_far(counts, 0.0 + LOG_ODDS)
+    weight_frr_at_odds, weight_far_at_odds = _cost_weights(prior_of_odds)
+    frr_at_ratios, far_at_ratios = _frr_and_far(counts, _last_distances_above(RATIOS))
+    ece = (prior_of_odds * losses.genuine + (1 - prior_of_odds) * losses.impostor) / LOG2
+    return {
         "bayes_threshold": thresholds,
         "far_at_bayes": far,
         "frr_at_bayes": frr,
         "bayes_threshold_next": _next_ratios(counts, thresholds),
         "act_dcf": weight_frr * frr + weight_far * far,
         "c_primary": float((frr + _beta(priors, costs) * far).mean()),
+        "bayes_error": weight_frr_at_odds * frr_at_odds + weight_far_at_odds * far_at_odds,
+        "genuine_above": 1 - frr_at_ratios,
+        "impostor_above": far_at_ratios,
+        "ece": ece,
+        "cllr": float(ece[_EVEN_ODDS]),
     }
-    frr, far = _frr_and_far(counts, 0.0 + LOG_ODDS)
-    prior_of_odds = scipy.special.expit(LOG_ODDS)
-    weight_frr, weight_far = _cost_weights(prior_of_odds)
-    values["bayes_error"] = weight_frr * frr + weight_far * far
-    frr, far = _frr_and_far(counts, _last_distances_above(RATIOS))
-    values |= {"genuine_above": 1 - frr, "impostor_above": far}
-    values["ece"] = (prior_of_odds * losses.genuine + (1 - prior_of_odds) * losses.impostor) / LOG2
-    values["cllr"] = float(values["ece"][_EVEN_ODDS])
-    return values
 
 
 def _least_costs(

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
-from bioeval.counting.thresholds import require_values
+from bioeval.counting.thresholds import require_values, to_user
 from bioeval.scores.distances import farthest
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
@@ -169,39 +169,42 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
     of both signs, the new score is the farthest one.
     """
     first = systems[0]
-
-    def new_scores(blocks: Sequence[np.ndarray], index: np.ndarray) -> np.ndarray:
-        inputs = []
-        for scores, block in zip(systems, blocks, strict=True):
-            values = np.asarray(block, dtype=np.float64)
-            if scores.nan == "reject":
-                values = np.where(np.isnan(values), _never_accepted(scores.kind), values)
-            inputs.append(values)
-        with np.errstate(all="ignore"):
-            derived_scores = rule(inputs, index)
-        is_undefined = np.isnan(derived_scores) & ~np.any(np.isnan(inputs), axis=0)
-        derived_scores[is_undefined] = _never_accepted(kind)
-        if first.nan == "reject":
-            derived_scores[np.all(np.isnan(blocks), axis=0)] = np.nan
-        return derived_scores
-
+    derivation = _Derivation(systems, rule, kind)
     if first.layout == "pairs":
-        values = new_scores([scores.values for scores in systems], np.arange(first.shape[0]))
-    else:
-        probes, templates = first.shape
-        require_memory(
-            8 * probes * templates,
-            f"{probes:,} x {templates:,} new scores",
-            "expected fewer templates",
-        )
-        sources = [scores.cells for scores in systems]
-        values = np.empty((probes, templates))
-        step = max(1, _SCORES_AT_ONCE // templates)
-        for low in range(0, probes, step):
-            rows = slice(low, min(low + step, probes))
-            values[rows] = new_scores([source[rows] for source in sources], np.arange(probes)[rows])
+        rows = np.arange(first.shape[0])
+        values = derivation.new_scores([scores.values for scores in systems], rows)
+        return first.derived(values, kind, origin)
+    probes, templates = first.shape
+    require_memory(
+        8 * probes * templates, f"{probes:,} x {templates:,} new scores", "expected fewer templates"
+    )
+    sources = [scores.cells for scores in systems]
+    values = np.empty((probes, templates))
+    step = max(1, _SCORES_AT_ONCE // templates)
+    for low in range(0, probes, step):
+        part = slice(low, min(low + step, probes))
+        blocks = [source[part] for source in sources]
+        values[part] = derivation.new_scores(blocks, np.arange(probes)[part])
     return first.derived(values, kind, origin)
 
 
-def _never_accepted(kind: Kind) -> float:
-    return -math.inf if kind in LARGER_IS_CLOSER else math.inf
+class _Derivation(NamedTuple):
+    systems: Sequence[Scores]
+    rule: Rule
+    kind: Kind  # the kind of the new scores
+
+    def new_scores(self, blocks: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
+        """Return the new scores of some comparisons from the scores of each system."""
+        inputs = []
+        for scores, block in zip(self.systems, blocks, strict=True):
+            values = np.asarray(block, dtype=np.float64)
+            if scores.nan == "reject":
+                values = np.where(np.isnan(values), to_user(np.inf, scores.kind), values)
+            inputs.append(values)
+        with np.errstate(all="ignore"):
+            new_scores = self.rule(inputs, rows)
+        is_undefined = np.isnan(new_scores) & ~np.any(np.isnan(inputs), axis=0)
+        new_scores[is_undefined] = to_user(np.inf, self.kind)
+        if self.systems[0].nan == "reject":
+            new_scores[np.all(np.isnan(blocks), axis=0)] = np.nan
+        return new_scores

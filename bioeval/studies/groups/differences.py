@@ -199,25 +199,28 @@ def far_differs(tables: np.ndarray, group: np.ndarray, stream: Stream) -> float:
     `tables` (2, people, people) are :attr:`PairsOfGroups.tables`, `group` (people,) the group of
     each person.
     """
-    people, group_count = len(group), int(group.max()) + 1
+    group_count = int(group.max()) + 1
     accepted, attempts = tables.astype(np.float64)
 
     def counts(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # (people, permutations * groups): one product serves all permutations.
-        is_member = groups[:, :, None] == np.arange(group_count)
-        membership = is_member.reshape(people, -1).astype(np.float64)
-
-        def in_own_group(table: np.ndarray) -> np.ndarray:
-            """Return the sum of each person with the people of its group, by permutation.
-
-            `table` is (people, people); the sums are (people, permutations).
-            """
-            by_group = (table @ membership).reshape(people, -1, group_count)
-            return np.take_along_axis(by_group, groups[:, :, None], axis=2)[:, :, 0]
-
-        return in_own_group(accepted), in_own_group(attempts)
+        return (
+            _sums_in_own_group(accepted, groups, group_count),
+            _sums_in_own_group(attempts, groups, group_count),
+        )
 
     return _p_value(group, stream, counts, 2, group_count)
+
+
+def _sums_in_own_group(table: np.ndarray, groups: np.ndarray, group_count: int) -> np.ndarray:
+    """Return the sum of each person with the people of the same group, (people, permutations).
+
+    `table` is (people, people); `groups` (people, permutations) has the group of each person.
+    """
+    # (people, permutations * groups): one product serves all permutations.
+    is_member = groups[:, :, None] == np.arange(group_count)
+    membership = is_member.reshape(len(groups), -1).astype(np.float64)
+    by_group = (table @ membership).reshape(*groups.shape, group_count)
+    return np.take_along_axis(by_group, groups[:, :, None], axis=2)[:, :, 0]
 
 
 def _p_value(

@@ -230,13 +230,9 @@ def _p_values(
     accepted = counts.genuine_accepted[0]
     is_candidate = is_compared[pairs.group] & ~pairs.no_person
 
-    def tested(is_tested: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the people of a mask, and their groups numbered from 0 without gaps."""
-        persons = np.flatnonzero(is_tested)
-        return persons, np.unique(pairs.group[persons], return_inverse=True)[1].reshape(-1)
-
-    persons, groups = tested(is_candidate & (attempts > 0))
-    if len(np.unique(groups)) > 1:
+    persons = np.flatnonzero(is_candidate & (attempts > 0))
+    groups = _numbered_from_0(pairs.group[persons])
+    if groups.any():
         errors = (attempts - accepted)[persons]
         p_values["frr"] = frr_differs(errors, attempts[persons], groups, Stream(options.seed, 1))
     tables = pairs.tables
@@ -244,11 +240,16 @@ def _p_values(
         statement = "{far} within groups differs"
         reason = f"this is tested only with up to {MOST_TESTED:,} subjects"
         return p_values, [Message("groups-not-compared", what=statement, why=reason)]
-    persons, groups = tested(is_candidate & (tables[1].sum(axis=1) > 0))
-    if len(np.unique(groups)) > 1:
+    persons = np.flatnonzero(is_candidate & (tables[1].sum(axis=1) > 0))
+    groups = _numbered_from_0(pairs.group[persons])
+    if groups.any():
         squares = tables[:, persons[:, None], persons]
         p_values["far"] = far_differs(squares, groups, Stream(options.seed, 2))
     return p_values, []
+
+
+def _numbered_from_0(groups: np.ndarray) -> np.ndarray:
+    return np.unique(groups, return_inverse=True)[1].reshape(-1)
 
 
 @stage("leaving people out")

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special
@@ -62,7 +62,7 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
     symmetric : bool
         Whether each pair is in the array twice, as (i, j) and as (j, i).
     """
-    return _components_of_sums(np.sum([_sums(table, symmetric) for table in errors], axis=0))
+    return _components_of_sums(_Sums(*np.sum([_sums(x, symmetric) for x in errors], axis=0)))
 
 
 def components_without_each(errors: Sequence[np.ndarray], *, symmetric: bool) -> list[Components]:
@@ -72,20 +72,27 @@ def components_without_each(errors: Sequence[np.ndarray], *, symmetric: bool) ->
     """
     sums = np.array([_sums(table, symmetric) for table in errors])
     sums_of_others = sums.sum(axis=0) - sums
-    pairs_of_others = sums_of_others[:, 2]
-    if len(sums) < 3 or not (pairs_of_others > 0).all():
+    without_each = [_Sums(*x) for x in sums_of_others]
+    if len(sums) < 3 or not all(x.number > 0 for x in without_each):
         return []
-    return [_components_of_sums(x, cut_off=False) for x in sums_of_others]
+    return [_components_of_sums(x, cut_off=False) for x in without_each]
 
 
-def _sums(table: np.ndarray, symmetric: bool) -> np.ndarray:
-    """Return nine sums over the errors of a subject, which add up over subjects.
+class _Sums(NamedTuple):
+    """Sums over the errors of subjects, which add up over subjects."""
 
-    0 to 2: the sum of errors, the sum of their squares, and the number of errors.
-    3 and 4: the square of the sum, and the square of the number.
-    5 and 6: the sum of products of two errors that share a template, and the number of products.
-    7 and 8: the same of two errors that share no template.
-    """
+    total: float  # of the errors
+    squares: float  # of the squares of errors
+    number: float  # of errors
+    squared_totals: float  # of the squares of each subject's total
+    squared_numbers: float  # of the squares of each subject's number
+    shared_products: float  # of products of two errors that share a template
+    shared_count: float  # number of these products
+    separate_products: float  # of products of two errors of a subject that share no template
+    separate_count: float  # number of these products
+
+
+def _sums(table: np.ndarray, symmetric: bool) -> _Sums:
     is_pair = ~np.isnan(table)
     errors = np.where(is_pair, table, 0.0)
     weight = 0.5 if symmetric else 1.0
@@ -94,11 +101,11 @@ def _sums(table: np.ndarray, symmetric: bool) -> np.ndarray:
     shared_count = _sharing(is_pair.astype(float), symmetric)
     separate = total**2 - squares - shared
     separate_count = number * (number - 1) - shared_count
-    sums = [total, squares, number, total**2, number**2]
-    return np.array([*sums, shared, shared_count, separate, separate_count])
+    counts = total**2, number**2, shared, shared_count, separate, separate_count
+    return _Sums(total, squares, number, *counts)
 
 
-def _components_of_sums(sums: np.ndarray, *, cut_off: bool = True) -> Components:
+def _components_of_sums(sums: _Sums, *, cut_off: bool = True) -> Components:
     """Return the components from sums over the errors of subjects.
 
     With ``m`` the mean product of errors of two different subjects, an estimate of ``rate^2``:
@@ -108,26 +115,23 @@ def _components_of_sums(sums: np.ndarray, *, cut_off: bool = True) -> Components
     - template = mean product of two errors that share a template - m - between
 
     If no subject has two errors without a shared template, between is taken from errors that share
-    one, and template is 0; if no subject has two errors, both are 0. A variance is not negative,
-    and a residual is not either: ``total - between - 2 template`` (`cut_off`).
+    one, and template is 0. If no subject has two errors, both are 0. With `cut_off`, no variance is
+    negative, nor is the residual, ``total - between - 2 template``.
     """
-    total, squares, number, squared_totals, squared_numbers = sums[:5]
-    shared_products, shared_count, separate_products, separate_count = sums[5:]
-    rate = total / number
-    across_count = number**2 - squared_numbers
-    across = (total**2 - squared_totals) / across_count if across_count else rate**2
-    total_variance = max(0.0, squares / number - across)
-    template = 0.0
-    if separate_count:
-        between = separate_products / separate_count - across
-    elif shared_count:
-        between = shared_products / shared_count - across
-    else:
-        between = 0.0
+    rate = sums.total / sums.number
+    across = rate**2  # the mean product of errors of two different subjects
+    if across_count := sums.number**2 - sums.squared_numbers:
+        across = (sums.total**2 - sums.squared_totals) / across_count
+    total_variance = max(0.0, sums.squares / sums.number - across)
+    between = template = 0.0
+    if sums.separate_count:
+        between = sums.separate_products / sums.separate_count - across
+    elif sums.shared_count:
+        between = sums.shared_products / sums.shared_count - across
     if cut_off:
         between = min(max(0.0, between), total_variance)
-    if separate_count and shared_count:
-        template = shared_products / shared_count - across - between
+    if sums.separate_count and sums.shared_count:
+        template = sums.shared_products / sums.shared_count - across - between
     if cut_off:
         template = min(max(0.0, template), (total_variance - between) / 2)
     return Components(float(rate), float(between), float(template), float(total_variance))
