@@ -365,8 +365,12 @@ class Calibrator(ScoreTransformer):
 class _IsotonicMap:
     """The map of isotonic regression to log-likelihood ratios.
 
-    The posterior probability is constant within a block, and linear between the blocks. `knots` are
-    the finite scores at the ends of blocks, as they were given.
+    The posterior probability is constant within a block, and linear between the blocks. Blocks are
+    in order of increasing similarity, which is the negative distance.
+
+    - `knots`: the finite scores at the ends of blocks, as they were given
+    - `_genuine`, `_impostor` (blocks,): proportions of the attempts in each block
+    - `_knots`, `_block` (knots,): the similarity of each knot, increasing, and its block
     """
 
     def __init__(self, counts: CalibrationCounts):
@@ -374,7 +378,6 @@ class _IsotonicMap:
             missing = "impostor" if len(counts.genuine) else "genuine"
             raise DataError(f"pav calibration needs attempts of both classes; no {missing} attempt")
         self._sign = 1.0 if counts.about.kind in LARGER_IS_CLOSER else -1.0
-        # The blocks are in order of increasing similarity, which is the negative distance.
         pooled, low, high, _ = counts.isotonic
         total = (pooled.genuine + pooled.impostor)[::-1]
         ends = -np.stack([high, low])[:, ::-1]

@@ -407,7 +407,6 @@ def compare_trackers(
     method: IntervalMethod,
 ) -> xr.Dataset:
     """Compare trackers on the sequences that all of them have: values, differences and ranks."""
-    # The arguments.
     compared = _check_measures(measures)
     for name in trackers:
         if not isinstance(name, str) or not name:
@@ -421,22 +420,19 @@ def compare_trackers(
     frames_of_sequence = frames_given(frames, truths)
     results = {name: sources_of(result, _role(name)) for name, result in trackers.items()}
 
-    # The evaluation of each tracker on the sequences in common.
     common, messages = _sequences_in_common(truths, results)
+    are_per_frame = any(MEASURES[name].units == "per frame" for name in compared)
     evaluated = {}
     for name, result in results.items():
         with stage(f"matching {name}"):
             evaluated[name] = options.evaluate(common, result, frames_of_sequence, _role(name))
     sums = [x.sums for x in evaluated.values()]
-    per_frame = any(MEASURES[name].units.endswith("/frame") for name in compared)
     messages += [
         message
         for message in joined_messages({name: x.messages for name, x in evaluated.items()})
-        if per_frame or message.code != "frames-not-given"
+        if message.code != "frames-not-given" or are_per_frame
     ]
     messages += sums[0].messages()
-
-    # The comparison.
     confidence = method.confidence
     ranked = [ranked_measure(name, sums, confidence) for name in compared]
     attrs = {

@@ -117,6 +117,13 @@ def test_few_sequences_have_no_limits(capsys):
     assert np.isfinite(mota.difference_low.values[~np.eye(4, dtype=bool)]).all()
 
 
+def test_only_measures_in_a_frame_need_the_number_of_frames():
+    truths, results = sequences(2, FOUR)
+    for measure, is_needed in (("fp_per_frame", True), ("mota", False)):
+        ds = be.tracking(truths, results, measures=[measure])
+        assert ("frames-not-given" in codes(ds)) == is_needed
+
+
 def test_a_tracker_without_a_value(four):
     """A tracker without boxes has no MOTP and no rank; the other trackers are compared."""
     truths, results = four
