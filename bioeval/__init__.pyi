@@ -38,7 +38,7 @@ from .studies.conventions.conventions import conventions as conventions
 from .studies.explain.explain import explain as explain, step_by_step as step_by_step
 from .studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
 from .studies.folds.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
-from .studies.fusion.cohorts import read_cohort as read_cohort
+from .studies.fusion.cohort_files import read_cohort as read_cohort
 from .studies.fusion.fusion import SystemFusion as SystemFusion, fuse as fuse
 from .studies.fusion.normalise import normalise as normalise
 from .studies.galleries.gallery_size import gallery_size as gallery_size

@@ -370,7 +370,7 @@ def _cohorts(
     """
     from bioeval.scores.formats.files import existing_file
     from bioeval.scores.formats.reading import is_text
-    from bioeval.studies.fusion.cohorts import read_cohort
+    from bioeval.studies.fusion.cohort_files import read_cohort
 
     label_options = {"labels": labels}
     if run.reading["subject_from"] is not None:

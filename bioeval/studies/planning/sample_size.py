@@ -223,7 +223,13 @@ def sample_size(
         "icc": components.between / components.total,
         "template_icc": components.template / components.total,
     }
-    variables |= _people_by_rule(far, rate, confidence)
+    pairs = [_trials_required(rule, far, confidence) for rule in RULES]
+    variables |= variables_over(
+        ("rule",),
+        pairs_for_far=pairs,
+        subjects_for_far=[*map(people_with, pairs)],
+        subjects_for_frr=[_trials_required(rule, rate, confidence) for rule in RULES],
+    )
     if pilot is not None:
         curve = JudgedAttempts(pilot, confidence).far_curve()
         variables["pilot_subjects"] = np.int64(errors.subjects)
@@ -240,16 +246,6 @@ def sample_size(
     coordinates = {planned: sizes, "rule": np.array(RULES)}
     result = dataset(variables, SAMPLE_SIZE, coordinates, attrs)
     return result.assign_attrs(message_attrs([*_people_needed(result, planned), *messages]))
-
-
-def _people_by_rule(far: float, frr: float, confidence: float) -> Variables:
-    pairs = [_trials_required(rule, far, confidence) for rule in RULES]
-    return variables_over(
-        ("rule",),
-        pairs_for_far=pairs,
-        subjects_for_far=[*map(people_with, pairs)],
-        subjects_for_frr=[_trials_required(rule, frr, confidence) for rule in RULES],
-    )
 
 
 def _subjects_for_interval(

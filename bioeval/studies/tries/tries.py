@@ -169,25 +169,22 @@ def tries(
 def _columns(
     pools: Pools, try_counts: Sequence[int], one_sided_confidence: float
 ) -> dict[str, np.ndarray]:
-    columns: dict[str, list[float]] = {}
-    for try_count in try_counts:
-        for name, role in (("far", "impostor"), ("frr", "genuine")):
-            rate = pools.rate(name, try_count)
+    columns: dict[str, np.ndarray] = {}
+    for name, role in (("far", "impostor"), ("frr", "genuine")):
+        rates = [pools.rate(name, try_count) for try_count in try_counts]
+        limits = []
+        for rate in rates:
             judged = rate.judged(one_sided_confidence)
-            low = math.nan
-            high = math.nan
-            if judged is not None:
-                low, high = judged.limits_at(rate.mean)
-            row = {
-                name: rate.mean,
-                f"{name}_low": low,
-                f"{name}_high": high,
-                f"{role}_attempts": rate.attempts,
-                f"{role}_pairs_left_out": rate.left_out,
-            }
-            for variable, value in row.items():
-                columns.setdefault(variable, []).append(value)
-    return {name: np.array(values) for name, values in columns.items()}
+            limits.append((math.nan, math.nan) if judged is None else judged.limits_at(rate.mean))
+        low, high = np.array(limits).T
+        columns |= {
+            name: np.array([rate.mean for rate in rates]),
+            f"{name}_low": low,
+            f"{name}_high": high,
+            f"{role}_attempts": np.array([rate.attempts for rate in rates]),
+            f"{role}_pairs_left_out": np.array([rate.left_out for rate in rates]),
+        }
+    return columns
 
 
 def _answers(ds: xr.Dataset) -> Iterator[Message]:

@@ -142,7 +142,6 @@ def zoo(
     >>> rejects.share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
-    # The arguments.
     require_number("quantile", quantile, above=0.0, high=0.5)
     require_integer("permutations", permutations, low=1, of_draws=True)
     seed = seed_sequence(random_state)
@@ -169,7 +168,7 @@ def zoo(
     if means.infinite:
         messages.append(Message("infinite-scores-left-out", attempts=means.infinite))
 
-    # The result. Distractors and junk have the last codes: they are opponents, but no subjects.
+    # Distractors and junk have the last codes: they are opponents, but no subjects.
     people = int(np.count_nonzero(~codes.no_person[present]))
     variables = {
         **chosen.in_units(scores.kind),
@@ -501,16 +500,12 @@ def attempts_by_subject(
 class _Side:
     """The impostor attempts of each template of one side, as a pass over the scores adds them up.
 
-    Attributes
-    ----------
-    person, half, group : int64 (templates,)
-        The subject of each template, the half of the template, and the group of the subject.
-    accepted : int64 (subjects,)
-        False accepts.
-    sums : float64 (templates, GROUPS)
-        Sums of the finite scores against each group of opponents.
-    lacking : int64 (templates, GROUPS + 1)
-        Numbers of scores that are not finite, by group, and of infinite scores.
+    - `person`, `half`, `group` (templates,): the subject of each template, its half, and the group
+      of the subject
+    - `accepted` (subjects,): false accepts
+    - `sums` (templates, GROUPS): sums of the finite scores against each group of opponents
+    - `lacking` (templates, GROUPS + 1): numbers of scores that are not finite, by group, and of
+      infinite scores
     """
 
     def __init__(
