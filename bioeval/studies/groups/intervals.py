@@ -50,7 +50,6 @@ def group_intervals(
     concluded about groups of fewer than 30 subjects: their rates may be anything, and tests and
     differences leave them out.
     """
-    # The attempts of FRR by group, and of FAR by the groups of probe and claimed person.
     is_compared = has_enough_subjects(dataset)
     groups = range(len(is_compared))
     counts = people_counts(scores, dataset["threshold"].values[None])
@@ -60,13 +59,13 @@ def group_intervals(
     impostor = [[pairs.people_of(g, h, int(disjoint_pairs[g, h])) for h in groups] for g in groups]
 
     # (1 + groups, groups, 2): lower and upper limits of FRR, then of FAR by group of the probe.
-    frr, *far = np.full((1 + len(groups), len(groups), 2), np.nan)
+    ends = np.full((1 + len(groups), len(groups), 2), np.nan)
     if defined:
         rows = (genuine, *impostor)
-        frr, *far = np.array([[x.limits(options.confidence) for x in row] for row in rows])
+        ends = np.array([[x.limits(options.confidence) for x in row] for row in rows])
     limits: dict[str, Limits] = {
-        "frr": (frr[:, 0], frr[:, 1]),
-        "far": (np.stack(far)[..., 0], np.stack(far)[..., 1]),
+        "frr": (ends[0, :, 0], ends[0, :, 1]),
+        "far": (ends[1:, :, 0], ends[1:, :, 1]),
     }
     remarks: list[Message] = [*options.few_people(int((~counts.no_person).sum()))]
     remarks += not_compared(len(groups), is_compared)
@@ -187,8 +186,8 @@ def independent_trials(
     no person in common.
     """
     subjects = np.bincount(group[counts.genuine_attempts > 0], minlength=groups)
-    pairs = np.zeros((groups, groups), dtype=np.int64)
     if counts.listed:
+        pairs = np.zeros((groups, groups), dtype=np.int64)
         # Not everyone is compared: disjoint pairs are looked for among the pairs compared.
         are_people = ~(counts.no_person[counts.probe] | counts.no_person[counts.claimed])
         probe, claimed = counts.probe[are_people], counts.claimed[are_people]
@@ -202,10 +201,8 @@ def independent_trials(
     probes_of = np.bincount(group[probes], minlength=groups)
     enrolled_of = np.bincount(group[enrolled], minlength=groups)
     everyone_of = np.bincount(group[np.union1d(probes, enrolled)], minlength=groups)
-    for first in range(groups):
-        for second in range(groups):
-            pairs[first, second] = min(probes_of[first], enrolled_of[second])
-        pairs[first, first] = min(pairs[first, first], everyone_of[first] // 2)
+    pairs = np.minimum.outer(probes_of, enrolled_of)
+    np.fill_diagonal(pairs, np.minimum(pairs.diagonal(), everyone_of // 2))
     return subjects, pairs
 
 
@@ -268,8 +265,8 @@ def condition_intervals(
     persons = np.union1d(codes.probe, codes.gallery)
     index_of_person = {name: i for i, name in enumerate(codes.values[persons].tolist())}
     rates: dict[str, list[PeopleOfRate]] = {"frr": [], "far": []}
-    for number in range(len(is_compared)):
-        counts = people_counts(scores.select(probes=np.flatnonzero(group == number)), threshold)
+    for g in range(len(is_compared)):
+        counts = people_counts(scores.select(probes=np.flatnonzero(group == g)), threshold)
         index = np.array([index_of_person[name] for name in counts.people])
         one_group = np.zeros(len(index), dtype=np.int64)
         subjects, pairs = independent_trials(counts, one_group, 1)
@@ -308,9 +305,9 @@ def _differences(
     """
     # Both (groups, people): the same people in all groups, for a jackknife of the differences.
     errors, attempts = np.zeros((2, len(groups), people))
-    for number, people_of_group in enumerate(groups):
-        errors[number, people_of_group.person] = people_of_group.errors_of
-        attempts[number, people_of_group.person] = people_of_group.attempts_of
+    for g, people_of_group in enumerate(groups):
+        errors[g, people_of_group.person] = people_of_group.errors_of
+        attempts[g, people_of_group.person] = people_of_group.attempts_of
     has_attempt = attempts.any(axis=0)
     errors = errors[:, has_attempt]
     attempts = attempts[:, has_attempt]
