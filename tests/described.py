@@ -29,7 +29,7 @@ class Parameter:
 
 def first_sentence(text: str) -> str:
     """Return the first sentence of a text of a docstring, without its marks."""
-    sentence = re.split(r"(?<=\.)\s+(?=[A-Z`])", " ".join(text.split()))[0]
+    sentence = re.split(r"(?<=\.)\s+(?=[A-Z`]|- )", " ".join(text.split()))[0]
     return re.sub(r":\w+:(?=`)|``?\"?|\"?``|`", "", sentence)
 
 

@@ -106,9 +106,7 @@ def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) 
 @DATA
 @option(
     "--by COLUMN",
-    "Metadata column of the groups; or one value a template of all-against-all scores; or the "
-    "values of the probes and those of the gallery (of listed pairs, of the second and of the "
-    "first names): of people then, so that all templates of a subject are of one group.",
+    "Metadata column of the groups, or the groups themselves.",
     name="group",
     required=True,
 )
@@ -121,7 +119,7 @@ def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) 
 @option("--alpha X", "Weight of FAR in FDR and GARBE, from 0 to 1.", float, 0.5)
 @option(
     "--interval METHOD",
-    "Add confidence intervals by subject: those of the jackknife over the people of each group.",
+    "Add confidence intervals by the jackknife over the people of each group.",
     ["people"],
 )
 @shared(use=True, interval=True, plots=True, fails=("garbe > 0.2",))

@@ -363,8 +363,8 @@ def calibration(
     costs : (float, float)
         Costs of a miss and of a false accept. A miss is a false reject.
     interval : {"people", "subject-bootstrap"}, optional
-        Add intervals of Cllr and of the actual costs, for other subjects. Only scores of
-        ``kind="llr"`` have them; the map to log-likelihood ratios is taken as given.
+        Add intervals of Cllr and of the actual costs. They are for other subjects, and take the
+        map to log-likelihood ratios as given; only scores of ``kind="llr"`` have them.
 
     Returns
     -------

@@ -17,8 +17,8 @@ from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.layout_table import KEYED
 from bioeval.scores.formats.layouts import Layout, matched, with_header
 from bioeval.scores.formats.lists import score_options
-from bioeval.scores.formats.pair_table import both_sides
 from bioeval.scores.formats.options import LOAD_NAMES, Arguments
+from bioeval.scores.formats.pair_table import both_sides
 from bioeval.scores.formats.reading import is_text
 from bioeval.scores.formats.tables import Columns, head_of, read_columns
 from bioeval.scores.formats.template_tables import read_templates

@@ -67,10 +67,10 @@ def by_group(
     scores : Scores
         A matrix with labels, or a list of pairs with the subjects of both sides.
     group : str, array_like, or pair of array_like
-        The groups of the templates:
+        Metadata column of the groups, or the groups themselves.
 
-        - ``"sex"``: a metadata column. If only probes have it, or templates of a subject differ in
-          it, the groups are of attempts.
+        - a column, ``"sex"``: groups are of attempts if only probes have it, or if templates of a
+          subject differ in it
         - one value a template of all-against-all scores
         - a pair, the values of the probes and of the gallery (of listed pairs, of the second and of
           the first names): all templates of a subject must be of one group
@@ -79,7 +79,7 @@ def by_group(
         Threshold: a number, or a rule applied to all groups together. A rule is ``"eer"``,
         ``"far=0.001"`` (the loosest threshold), ``"hter"``, ``"cost=prior,c_miss,c_fa"``.
     alpha : float
-        Weight of FAR in FDR and GARBE, from 0 to 1; FRR has the weight ``1 - alpha``. Groups of
+        Weight of FAR in FDR and GARBE, from 0 to 1. FRR has the weight ``1 - alpha``. Groups of
         attempts have no such measures.
     interval : {None, "people"}
         Add confidence intervals by the jackknife over the people of each group. The threshold of
