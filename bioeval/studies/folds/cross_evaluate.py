@@ -14,7 +14,6 @@ from bioeval.base.kinds import Kind
 from bioeval.base.progress import rows_reported
 from bioeval.counting.targets import FAR_TARGETS, check_priors, check_targets
 from bioeval.counting.threshold_rules import Rule
-from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import Use
 from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import SplitterLike
@@ -72,10 +71,12 @@ def cross_evaluate(
         :class:`bioeval.SystemFusion`; with another `estimator`, the features of n samples.
     splitter : splitter, or list of pairs
         Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts; or a list of
-        pairs (training, test) of index arrays. With ``TrainValidationTest`` the threshold is chosen
-        on the validation part. ``Experiment`` divides both parts into gallery and probes as well.
-        For a list of pairs, a splitter by subject divides the subjects, and a pair is in a part
-        with both of them; other splitters divide the pairs.
+        pairs (training, test) of index arrays.
+
+        - With ``TrainValidationTest`` the threshold is chosen on the validation part.
+        - ``Experiment`` divides both parts into gallery and probes as well.
+        - For a list of pairs, a splitter by subject divides the subjects, and a pair is in a part
+          with both of them; other splitters divide the pairs.
     y : sequence of hashable, shape (n,), optional
         The subject of each sample, with `estimator`.
     meta : mapping of str to sequence, optional
@@ -83,13 +84,18 @@ def cross_evaluate(
     task : {"verification", "open_set", "closed_set"}
         ``"closed_set"`` has no threshold; its curve is given for both parts.
     threshold : float or str
-        ``"eer"``: the equal error rate. ``"far=x"``: the smallest FRR with FAR at most x, such as
-        ``"far=0.001"``, ``"far=0.1%"``, ``"far=1/1000"``; ``"frr=x"``: the smallest FAR with FRR at
-        most x. ``"cost=prior,c_miss,c_fa"``: the least cost; ``"min-dcf=prior"`` is that with costs
-        of 1, ``"hter"`` is ``"cost=0.5,1,1"``. ``"accuracy"``: the largest accuracy, as in LFW.
-        Each is found exactly, at the scores of the training part. A number: that threshold. None:
-        no threshold is chosen, and there are only the operating points of each test part by itself,
-        at `far_targets`.
+        A number, or a rule that is applied exactly, at the scores of the training part:
+
+        - ``"eer"``: the equal error rate
+        - ``"far=x"``: the smallest FRR with FAR at most x, such as ``"far=0.001"``,
+          ``"far=0.1%"``, ``"far=1/1000"``
+        - ``"frr=x"``: the smallest FAR with FRR at most x
+        - ``"cost=prior,c_miss,c_fa"``: the least cost; with costs of 1 ``"min-dcf=prior"``;
+          ``"hter"`` is ``"cost=0.5,1,1"``
+        - ``"accuracy"``: the largest accuracy, as in LFW
+
+        With None no threshold is chosen, and there are only the operating points of each test part
+        by itself, at `far_targets`.
     ranks : sequence of int
         The ranks of DIR and CMS.
     rank_unit, fusion, ties, impostors
@@ -218,18 +224,12 @@ def evaluate_tasks(scores: Scores, splitter: Any, tasks: Sequence[FoldOptions]) 
 
 def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dataset]:
     datasets = []
-    plan = system.plan
+    plan, sides = system.plan, system.sides
     for options, numbers in zip(tasks, evaluate_folds(system, tasks), strict=True):
-        about = system.about
-        if options.task != "verification" and hasattr(system, "scores"):
-            about = about.searching(system.scores)
-        if options.claims is None and hasattr(system, "scores"):
-            lost = claims_lost(system.scores, options.fused(system.kind))
-            about = about.without_claims(*lost, where=" of all data")
-        dataset = fold_dataset(numbers, plan, about, options)
+        dataset = fold_dataset(numbers, plan, system.about_task(options), options)
         dataset.attrs["sizes_are_of"] = system.unit
-        if plan.by_parts and type(system) is FoldedSystem and isinstance(system.sides, SplitSides):
-            dataset.attrs["experiment"] = _test_parts_in_words(plan, system.sides)
+        if plan.by_parts and not system.is_fitted and isinstance(sides, SplitSides):
+            dataset.attrs["experiment"] = _test_parts_in_words(plan, sides)
         datasets.append(dataset)
     return datasets
 

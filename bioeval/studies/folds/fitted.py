@@ -38,7 +38,7 @@ from bioeval.studies.fusion.fusion import require_systems
 class TrainedSystem(FoldedSystem):
     """Features, their subjects, and an estimator that is fitted in each fold."""
 
-    can_share_passes = False
+    is_fitted = True
 
     def __init__(
         self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, **compared_by: Any
@@ -69,19 +69,21 @@ class TrainedSystem(FoldedSystem):
                     f"estimator is {estimator!r}, not an object with {method}(); expected "
                     "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
                 )
-        self.estimator, self._origin = estimator, ""
+        self.estimator = estimator
+        self._origin = ""  # of the embeddings of the last fold
         self.plan = SplitPlan(splitter, SamplesToDivide(samples, self.subjects, meta=meta))
         self.sides = Samples(self.labels.codes)
+
+    def about_task(self, options: FoldOptions) -> Provenance:
+        """Return the provenance of the results, which is the same for all tasks."""
+        return self.about
 
     def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
         """Return both parts, transformed by a clone that is fitted to the training samples."""
         from sklearn.base import clone
 
         fitted = clone(self.estimator).fit(self.features[split.fitted], self.subjects[split.fitted])
-        train, test = (
-            self._scores_of_part(fitted, split.train),
-            self._scores_of_part(fitted, split.test),
-        )
+        train, test = (self._scores_of_part(fitted, part) for part in (split.train, split.test))
         if test is not None:
             self._origin = test.origin
         return FoldSide(lambda: train), FoldSide(lambda: test)
@@ -120,7 +122,7 @@ class TrainedSystem(FoldedSystem):
 class TransformedScores(FoldedSystem):
     """Scores, or systems by name, and an estimator of new scores that is fitted in each fold."""
 
-    can_share_passes = False
+    is_fitted = True
     sides: SplitSides | PairSides
     scores: Scores
 
@@ -176,16 +178,14 @@ class TransformedScores(FoldedSystem):
     def about(self) -> Provenance:
         """The provenance of the results."""
         about = Provenance.from_scores(self.scores)
-        fingerprints = [
-            Provenance.from_scores(scores).fingerprints for scores in self.systems.values()
-        ]
+        systems = map(Provenance.from_scores, self.systems.values())
         folds = len(self.plan.splits)
         notes = [x.concerning(f"in {n} of {folds} folds") for x, n in self._remarks.items()]
         return replace(
             about,
             kind=self.kind,
             name=" + ".join(self.systems) or about.name,
-            fingerprints=tuple(sum(fingerprints, ())),
+            fingerprints=tuple(x for system in systems for x in system.fingerprints),
             origin="; ".join(filter(None, [repr(self.estimator), about.origin])),
             notes=tuple(dict.fromkeys([*about.notes, *notes])),
         )

@@ -18,6 +18,7 @@ from bioeval.counting.identification import Searches, search
 from bioeval.counting.reduce import reduce
 from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.threshold_rules import Rule, choose_of_parts
+from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import Verified, verify
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.tasks import OpenSet
@@ -222,7 +223,7 @@ class FoldedSystem:
     """Scores that are evaluated in folds; derived classes make new scores in each fold."""
 
     unit = "subjects"  # the unit of the sizes of parts
-    can_share_passes = True  # whether attempts of many folds may be counted in one pass
+    is_fitted = False  # whether each fold has new scores, which share no pass with other folds
     sides: Samples
 
     def __init__(self, scores: Scores, splitter: Any):
@@ -235,6 +236,16 @@ class FoldedSystem:
     def about(self) -> Provenance:
         """The provenance of the results."""
         return Provenance.from_scores(self.scores)
+
+    def about_task(self, options: FoldOptions) -> Provenance:
+        """Return the provenance of the results of a task."""
+        about = self.about
+        if options.task != "verification":
+            about = about.searching(self.scores)
+        if options.claims is not None:
+            return about
+        lost = claims_lost(self.scores, options.fused(self.kind))
+        return about.without_claims(*lost, where=" of all data")
 
     def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
         """Return the training part and the test part."""
@@ -278,7 +289,7 @@ def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[N
 
 
 def _may_be_masked(system: FoldedSystem, options: FoldOptions) -> bool:
-    is_matrix = system.can_share_passes and isinstance(system.sides, SplitSides)
+    is_matrix = not system.is_fitted and isinstance(system.sides, SplitSides)
     ranks_people = options.task != "verification" and options.search.rank_unit == "subject"
     return is_matrix and options.claims is None and not ranks_people
 
@@ -332,7 +343,7 @@ def _share_passes(system: FoldedSystem, options: FoldOptions) -> bool:
     of no person, which are in every part.
     """
     is_of_all_attempts = options.task == "verification" and options.claims is None
-    if not system.can_share_passes or not is_of_all_attempts or system.plan.by_parts:
+    if system.is_fitted or not is_of_all_attempts or system.plan.by_parts:
         return False
     sides = system.sides
     return isinstance(sides, SplitSides) and sides.n == sides.templates
