@@ -314,12 +314,12 @@ def adjusted_for_measures(p_by_measure: Sequence[np.ndarray]) -> list[np.ndarray
     remaining = len(largest) - np.arange(len(largest))
     # The smallest level at which a step is reached: the steps before it are done at this level.
     level = np.append(0.0, np.maximum.accumulate(remaining * largest))[: len(largest)]
-    adjusted = []
+    all_adjusted = []
     for p_values in p_by_measure:
         steps = np.maximum(p_values[..., None] * remaining, level)
-        adjusted.append(np.minimum(steps, 1.0).min(axis=-1, initial=1.0, where=~np.isnan(steps)))
-        adjusted[-1] = np.where(np.isnan(p_values), np.nan, adjusted[-1])
-    return adjusted
+        adjusted = np.minimum(steps, 1.0).min(axis=-1, initial=1.0, where=~np.isnan(steps))
+        all_adjusted.append(np.where(np.isnan(p_values), np.nan, adjusted))
+    return all_adjusted
 
 
 def scalar_of(values: xr.DataArray) -> Variable:

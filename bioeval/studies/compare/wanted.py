@@ -30,10 +30,7 @@ AT_THRESHOLD = {
 }
 
 #: CMS at a rank.
-CMS_AT_RANK = replace(
-    VARIABLES["cms"],
-    label="{cms}({rank})",
-)
+CMS_AT_RANK = replace(VARIABLES["cms"], label="{cms}({rank})")
 
 #: The measures of identification.
 IDENTIFICATION = ("recognition_rate", "cms", "dir_at_far")
@@ -75,24 +72,20 @@ class Wanted:
             name = getattr(measure, "__name__", "")
             name = name if name.isidentifier() else "measure"  # a lambda has no name
             return cls(name, function=Measure(name, measure))
-        text = _as_named(require_text("measures", measure), functions)
+        return cls._read(_as_named(require_text("measures", measure), functions), functions)
+
+    @classmethod
+    def _read(cls, text: str, functions: Mapping[str, Measure | None]) -> Wanted:
         name, equals, number = text.partition("=")
-        if name in QUERY_MEANS and name not in functions:
-            raise DataError(
-                f"`measures` has {name}, a measure of re-identification; give "
-                '`protocol="market1501"` or another card of it'
-            )
-        if "cmc" in functions and (rank := re.fullmatch(r"(?:rank|top|cmc)[-_@]?(\d+)", name)):
-            raise DataError(f"`measures` has {name}; expected cmc={rank[1]}")
-        require_choice("a measure of `measures`", name, list(functions))
+        _require_known(name, functions)
         function = functions[name]
-        noun, needed = _NUMBERS.get(name, ("", None))
+        noun, example = _NUMBERS.get(name, ("", None))
         if function is not None and function.of_prior:
-            noun, needed = _NUMBERS["min_dcf"]
+            noun, example = _NUMBERS["min_dcf"]
         if not equals:
-            if needed is not None:
+            if example is not None:
                 raise DataError(
-                    f"`measures` has {name}, which needs {noun}; expected as in {name}={needed}"
+                    f"`measures` has {name}, which needs {noun}; expected as in {name}={example}"
                 )
             return cls(name, function=function)
         value = _number(number, noun)
@@ -106,6 +99,18 @@ class Wanted:
         """Whether a measure of a system was requested by this name and number."""
         is_at_number = self.at is None or self.at == measure.label or np.isnan(measure.label)
         return self.name == measure.scalar.name and bool(is_at_number)
+
+
+def _require_known(name: str, functions: Mapping[str, Measure | None]) -> None:
+    """Raise an error unless a measure has this name, with advice on names of other tasks."""
+    if name in QUERY_MEANS and name not in functions:
+        raise DataError(
+            f"`measures` has {name}, a measure of re-identification; give "
+            '`protocol="market1501"` or another card of it'
+        )
+    if "cmc" in functions and (rank := re.fullmatch(r"(?:rank|top|cmc)[-_@]?(\d+)", name)):
+        raise DataError(f"`measures` has {name}; expected cmc={rank[1]}")
+    require_choice("a measure of `measures`", name, list(functions))
 
 
 def _refuse_names_in_use(chosen: Sequence[Wanted]) -> None:

@@ -125,9 +125,11 @@ class RankedList:
 class RowLists:
     """Reads the rows of a matrix as sorted lists.
 
-    `scores` are those that a protocol card compares, and `original` those before the card left any
-    out. The `threshold` is a distance. Entries at equal distances are in the order of their
-    columns; but pessimistic `ties` put other subjects first, and optimistic ties the probe's own.
+    - `scores`: the scores that a protocol card compares
+    - `original`: the scores before the card left any out
+    - `threshold`: a distance, or None
+    - `ties`: pessimistic ties put other subjects first among entries at equal distances, and
+      optimistic ties the probe's own; then entries are in the order of their columns
     """
 
     def __init__(self, scores: Scores, original: Scores, threshold: float | None, ties: Ties):

@@ -235,32 +235,36 @@ class Quotient(NamedTuple):
 
 def quotients(task: str, counts: Mapping[TaskCount, float]) -> Iterator[Quotient]:
     """Yield the rates of a task from the sums of its counts, up to the last counted rank."""
-
-    def sum_of(*names: str) -> float:
-        return sum(counts.get(TaskCount(name), 0) for name in names)
-
-    def up_to(name: str, counted_as: str, formula: str, over: float) -> Iterator[Quotient]:
-        """Yield a rate up to each rank, from a counter that counts single ranks."""
-        ranks = [count.rank or 1 for count in counts if count.name == counted_as]
-        counted = 0.0
-        for rank in range(1, max(ranks, default=1) + 1):
-            counted += counts.get(TaskCount(counted_as, rank), 0)
-            form = "DI(t, 1) / TG" if (name, rank) == ("dir", 1) else formula
-            formula_at_rank = say(form, task="identification", rank=Label(rank))
-            yield Quotient(name, rank, formula_at_rank, counted, over)
-
+    sums = {name: counts.get(TaskCount(name), 0) for name in SYMBOLS}
     if task == "closed_set":
-        yield from up_to("cms", "cms_count", "(mates at rank <= {rank}) / TA", sum_of("attempts"))
+        formula = "(mates at rank <= {rank}) / TA"
+        yield from _up_to_ranks("cms", counts, "cms_count", formula, sums["attempts"])
+        return
+    impostor = sums["fa"] + sums["gr"]
+    if task == "open_set":
+        genuine, missed = sums["genuine_attempts"], "FR / TG = 1 - {dir}(t, 1)"
+        formula = "(DI(t, 1) + ... + DI(t, {rank})) / TG"
+        yield from _up_to_ranks("dir", counts, "di", formula, genuine)
     else:
-        genuine, impostor = sum_of("ga", "fr"), sum_of("fa", "gr")
-        missed = "FR / TG"
-        if task == "open_set":
-            genuine = sum_of("genuine_attempts")
-            missed = "FR / TG = 1 - {dir}(t, 1)"
-            formula = "(DI(t, 1) + ... + DI(t, {rank})) / TG"
-            yield from up_to("dir", "di", formula, genuine)
-        else:
-            yield Quotient("gar", None, "GA / TG", sum_of("ga"), genuine)
-        yield Quotient("frr", None, say(missed, task="identification"), sum_of("fr"), genuine)
-        yield Quotient("far", None, "FA / TI", sum_of("fa"), impostor)
-        yield Quotient("grr", None, "GR / TI", sum_of("gr"), impostor)
+        genuine, missed = sums["ga"] + sums["fr"], "FR / TG"
+        yield Quotient("gar", None, "GA / TG", sums["ga"], genuine)
+    yield Quotient("frr", None, say(missed, task="identification"), sums["fr"], genuine)
+    yield Quotient("far", None, "FA / TI", sums["fa"], impostor)
+    yield Quotient("grr", None, "GR / TI", sums["gr"], impostor)
+
+
+def _up_to_ranks(
+    rate: str,
+    counts: Mapping[TaskCount, float],
+    counter: str,
+    formula: str,
+    attempts: float,
+) -> Iterator[Quotient]:
+    """Yield a rate up to each rank, from a counter that counts single ranks."""
+    last = max((count.rank or 1 for count in counts if count.name == counter), default=1)
+    counted = 0.0
+    for rank in range(1, last + 1):
+        counted += counts.get(TaskCount(counter, rank), 0)
+        form = "DI(t, 1) / TG" if (rate, rank) == ("dir", 1) else formula
+        formula_at_rank = say(form, task="identification", rank=Label(rank))
+        yield Quotient(rate, rank, formula_at_rank, counted, attempts)
