@@ -124,11 +124,11 @@ def _evaluate_systems(
     check_systems(scores)
     options_of = dict.fromkeys(scores, options)
     if (extra := options.extra_thresholds) is not None and len(scores) > 1:
-        plain = replace(options, extra_thresholds=None, interval=None)
-        alone = {k: _evaluate_system(v, protocol, plain) for k, v in scores.items()}
         from bioeval.results.threshold_lookup import shared_points
 
-        options_of = {}
+        # The operating points of all systems are found first.
+        plain = replace(options, extra_thresholds=None, interval=None)
+        alone = {k: _evaluate_system(v, protocol, plain) for k, v in scores.items()}
         for name, points in shared_points(alone).items():
             options_of[name] = replace(options, extra_thresholds=np.union1d(extra, points))
     trees = {k: _evaluate_system(v, protocol, options_of[k]) for k, v in scores.items()}
@@ -146,15 +146,13 @@ def _evaluate_system(
 
         return folds.evaluate_partition(scores, card, options)
     tasks = CardTasks(scores, card, options, automatic=protocol == "auto")
-    counted, limits = tasks.count(), options.interval
-    ranks, datasets = " ".join(map(str, card.report.ranks)), {}
-    for node, part in counted.items():
-        attributes = {"protocol": card.name, "report_ranks": ranks}
-        datasets[node] = part.dataset().assign_attrs(attributes)
-    if limits is not None:
+    counted = tasks.count()
+    attrs = {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
+    datasets = {node: task.dataset().assign_attrs(attrs) for node, task in counted.items()}
+    if options.interval is not None:
         with threads_for(scores):
-            for node, part in counted.items():
-                datasets[node] = part.with_intervals(datasets[node], limits)
+            for node, task in counted.items():
+                datasets[node] = task.with_intervals(datasets[node], options.interval)
     return tree_of(datasets)
 
 

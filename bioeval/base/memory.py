@@ -10,17 +10,14 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import SupportsIndex
 
-from bioeval.base.errors import (
-    DataError,
-    named,
-    received,
-)
+from bioeval.base.errors import DataError, named, received
 
+# The bytes of each unit, in capitals: MB, and MIB for MiB.
 _UNITS = {"": 1, "B": 1}
-for _power, _letter in enumerate("KMGT", 1):
-    _UNITS[f"{_letter}B"] = 1000**_power
-    _UNITS[f"{_letter}IB"] = 1024**_power
+_UNITS |= {f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)}
+_UNITS |= {f"{letter}IB": 1024**power for power, letter in enumerate("KMGT", 1)}
 
+# The limit of the work inside :func:`memory_limited`, in bytes.
 _LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 
@@ -98,7 +95,7 @@ def memory_limited(limit: int | None) -> Iterator[None]:
 
 
 def at_most(number: int, size: int) -> int:
-    """Return `number`, or fewer if things of `size` bytes take more than a quarter of the limit."""
+    """Return `number`, or fewer if items of `size` bytes take more than a quarter of the limit."""
     limit = _LIMIT.get()
     if limit is None:
         return number

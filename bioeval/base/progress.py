@@ -21,14 +21,18 @@ Show = Callable[[str, int, int], None]
 #: Called with the number of rows done, and the number of all rows.
 Tell = Callable[[int, int], object]
 
+# Where reports are displayed; None for nowhere but in a notebook.
 _SHOW: ContextVar[Show | None] = ContextVar("show", default=None)
+
+# The current stage; empty before the first.
 _STAGE: ContextVar[str] = ContextVar("stage", default="")
 
 
 def _outside(done: int, total: int) -> None:
-    """Take the place of `progress` outside of all public calls, and report nothing."""
+    """Stand for `progress` outside of all public calls, and report nothing."""
 
 
+# The option `progress` inside a public call, None without the option; `_outside` elsewhere.
 _TELL: ContextVar[Tell | None] = ContextVar("tell", default=_outside)
 
 

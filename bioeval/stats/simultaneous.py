@@ -26,6 +26,7 @@ import math
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -148,27 +149,27 @@ class Differences:
         """
         values = columns[:, 0]
         k = len(values)
+        # (pairs,) from here on: the two systems of each pair, then of each pair that is tested.
         row, column = np.nonzero(np.triu(comparable, 1))
-        below, above, degrees = _pair_errors(row, column, columns, drawn, confidence)
+        errors = PairErrors.from_columns(row, column, columns, drawn, confidence)
         magnitude = np.maximum(np.abs(values[row]), np.abs(values[column])) + 1.0
-        is_tested = (np.fmin(below, above) > _ROUNDING * magnitude) & (degrees > 0)
-        is_tested &= ~np.isnan(values[row] - values[column])
-
+        is_tested = np.fmin(errors.below, errors.above) > _ROUNDING * magnitude
+        is_tested &= (errors.degrees > 0) & ~np.isnan(values[row] - values[column])
         row = row[is_tested]
         column = column[is_tested]
+        errors = PairErrors(*(x[is_tested] for x in errors))
         difference = values[row] - values[column]
-        error_below = below[is_tested]
-        error_above = above[is_tested]
         # Only the side towards no difference matters for a test.
-        error = np.where(difference > 0, error_below, error_above)
-        degrees = np.maximum(degrees[is_tested], 1.0)
+        error = np.where(difference > 0, errors.below, errors.above)
+        degrees = np.maximum(errors.degrees, 1.0)
         p_values = holm(2 * scipy.special.stdtr(degrees, -np.abs(difference) / error))
         level = (1 - confidence) / (2 * max(len(row), 1))  # Bonferroni
         student = -scipy.special.stdtrit(degrees, level)
 
+        # (k, k): both directions of each pair.
         low, high, p = (np.full((k, k), np.nan) for _ in range(3))
-        low[row, column] = np.maximum(difference - student * error_below, -widest)
-        high[row, column] = np.minimum(difference + student * error_above, widest)
+        low[row, column] = np.maximum(difference - student * errors.below, -widest)
+        high[row, column] = np.minimum(difference + student * errors.above, widest)
         low[column, row] = -high[row, column]
         high[column, row] = -low[row, column]
         p[row, column] = p_values
@@ -185,14 +186,11 @@ class Differences:
         hold for all systems together. Ranks are NaN where the value is not defined.
         """
         sign = 1 if larger_is_better else -1
-        undefined = np.isnan(np.diagonal(self.difference))
-        defined = int((~undefined).sum())
+        is_defined = ~np.isnan(np.diagonal(self.difference))
         rank = 1.0 + (sign * self.difference < 0).sum(axis=1)
         first = 1.0 + (sign * self.larger < 0).sum(axis=1)
-        last = defined - (sign * self.larger > 0).sum(axis=1).astype(float)
-        rank[undefined] = np.nan
-        first[undefined] = np.nan
-        last[undefined] = np.nan
+        last = is_defined.sum() - (sign * self.larger > 0).sum(axis=1).astype(float)
+        rank, first, last = np.where(is_defined, (rank, first, last), np.nan)
         return rank, first, last
 
     def letters(self, order: Sequence[int]) -> list[str]:
@@ -204,32 +202,41 @@ class Differences:
         return letters_of(self.larger != 0, order)
 
 
-def _pair_errors(
-    row: np.ndarray,
-    column: np.ndarray,
-    columns: np.ndarray,
-    drawn: np.ndarray | None,
-    confidence: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the errors below and above the difference of each pair, and their degrees of freedom.
+class PairErrors(NamedTuple):
+    """Standard errors of the difference of each pair, (pairs,); NaN where it is not defined."""
 
-    Arguments are as for :meth:`Differences.from_columns`; NaN where a difference is not defined.
-    """
-    below, above, degrees = np.empty((3, len(row)))
-    step = max(1, _MOST_VALUES // max(columns.shape[1], 1))
-    for first in range(0, len(row), step):
-        part = slice(first, first + step)
-        i = row[part]
-        j = column[part]
-        differences = columns[i] - columns[j]
-        variance, degrees[part] = jackknife(differences)
-        below[part] = np.sqrt(variance)
-        above[part] = below[part]
-        if drawn is not None:
-            below[part], above[part] = _drawn_errors(
-                drawn[i] - drawn[j], differences[:, 0], confidence
-            )
-    return below, above, degrees
+    below: np.ndarray
+    above: np.ndarray
+    degrees: np.ndarray  # degrees of freedom
+
+    @classmethod
+    def from_columns(
+        cls,
+        row: np.ndarray,
+        column: np.ndarray,
+        columns: np.ndarray,
+        drawn: np.ndarray | None,
+        confidence: float,
+    ) -> PairErrors:
+        """Return the errors of system `row` minus system `column`, both (pairs,).
+
+        The other arguments are as for :meth:`Differences.from_columns`.
+        """
+        below, above, degrees = np.empty((3, len(row)))
+        pairs_at_once = max(1, _MOST_VALUES // max(columns.shape[1], 1))
+        for first in range(0, len(row), pairs_at_once):
+            part = slice(first, first + pairs_at_once)
+            i = row[part]
+            j = column[part]
+            differences = columns[i] - columns[j]
+            variance, degrees[part] = jackknife(differences)
+            below[part] = np.sqrt(variance)
+            above[part] = below[part]
+            if drawn is not None:
+                below[part], above[part] = _drawn_errors(
+                    drawn[i] - drawn[j], differences[:, 0], confidence
+                )
+        return cls(below, above, degrees)
 
 
 def _drawn_errors(

@@ -109,23 +109,23 @@ class SearchCounted:
         from bioeval.counting.left_out import LeftOut
         from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 
-        scores, ties = self.scores, self.task.ties
-        add_intervals = (
-            open_set_intervals if isinstance(self.task, OpenSet) else closed_set_intervals
-        )
-        if not limits.by_subject:
-            return add_intervals(dataset, self.searches, None, limits, None)
-        require_people(scores, method=limits.method)
-        people = people_of_probes(scores)
-        if limits.resamples:  # the people who search are drawn
-            return add_intervals(dataset, self.searches, people, limits, None)
-        codes = scores.codes
-        same_people = scores.layout == "all-against-all" and np.array_equal(
-            np.unique(codes.probe), np.unique(codes.gallery)
-        )
-        if same_people and not codes.no_person.any() and ties not in self.left_out:
-            self.left_out[ties] = LeftOut.from_searches(self.searches, scores, ties)
-        return add_intervals(dataset, self.searches, people, limits, self.left_out.get(ties))
+        scores = self.scores
+        ties = self.task.ties
+        people = left_out = None
+        if limits.by_subject:
+            require_people(scores, method=limits.method)
+            people = people_of_probes(scores)
+        if limits.by_subject and not limits.resamples:
+            codes = scores.codes
+            same_people = scores.layout == "all-against-all" and np.array_equal(
+                np.unique(codes.probe), np.unique(codes.gallery)
+            )
+            if same_people and not codes.no_person.any() and ties not in self.left_out:
+                self.left_out[ties] = LeftOut.from_searches(self.searches, scores, ties)
+            left_out = self.left_out.get(ties)
+        if isinstance(self.task, OpenSet):
+            return open_set_intervals(dataset, self.searches, people, limits, left_out)
+        return closed_set_intervals(dataset, self.searches, people, limits, left_out)
 
 
 def ranks_dataset(searches: Searches, ties: Ties, subjects: np.ndarray | None) -> xr.Dataset:
@@ -136,19 +136,17 @@ def ranks_dataset(searches: Searches, ties: Ties, subjects: np.ndarray | None) -
     rank[probes] = np.bincount(probes, weights * ranks, minlength=len(rank))[probes]
     kind = searches.about.kind
     dims = ("probe",)
-    variables = {
-        **variables_over(
-            dims,
-            identification_rank=rank,
-            mate_distance=to_user(searches.mate, kind),
-            nearest_other=to_user(searches.other, kind),
-            closer=searches.closer,
-            tied=searches.tied,
-            mates=searches.mates,
-            others=searches.others,
-            enrolled=searches.enrolled.astype(np.int64),
-        )
-    }
+    variables = variables_over(
+        dims,
+        identification_rank=rank,
+        mate_distance=to_user(searches.mate, kind),
+        nearest_other=to_user(searches.other, kind),
+        closer=searches.closer,
+        tied=searches.tied,
+        mates=searches.mates,
+        others=searches.others,
+        enrolled=searches.enrolled.astype(np.int64),
+    )
     if subjects is not None:
         variables |= variables_over(dims, subject=subjects.astype(str))
     attrs = about_attrs(searches.about, "ranks", "ranks of the best mates", [])

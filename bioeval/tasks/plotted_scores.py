@@ -20,8 +20,11 @@ from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
 from bioeval.scores.people import knows_people
 from bioeval.scores.rows import attempted
 
-# About how many values are sampled, and the smallest and largest number of sampled rows.
-SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)
+# About how many impostor scores are sampled.
+_SAMPLED_VALUES = 1 << 16
+
+# The fewest and the most rows that are sampled.
+_SAMPLED_ROWS = (8, 128)
 
 
 def histograms_of(data: Any) -> dict[str, ScoreHistograms]:
@@ -40,7 +43,8 @@ def _histograms(data: Any) -> ScoreHistograms:
             "of name to Scores"
         )
     data = without_attacks(data)
-    verified, kind = verify(data), data.kind
+    kind = data.kind
+    verified = verify(data)
     attempts = verified.attempts
     edges = edges_of(attempts.genuine)
     counts = np.diff(attempts.genuine.searchsorted(edges, side="right"))
@@ -50,8 +54,8 @@ def _histograms(data: Any) -> ScoreHistograms:
         accepted = attempts.false_accepts(edges)
     else:
         edges = edges_of(_impostor_sample(data), attempts.even_counts.ends)
-        user_edges = to_internal(edges, kind)  # edges in the units of the user
-        accepted = verify(data, thresholds=user_edges).curve[1]
+        # In the units of the user: to_internal is its own inverse.
+        accepted = verify(data, thresholds=to_internal(edges, kind)).curve[1]
     impostor = Histogram.of_distances(edges, np.diff(accepted), attempts.impostor_attempts, kind)
     attempts_by_class = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
     about = xr.Dataset(attempts_by_class, attrs=about_attrs(verified.about, "histogram", "", ()))
@@ -62,9 +66,8 @@ def _impostor_sample(scores: Scores) -> np.ndarray:
     if scores.layout == "pairs":
         return np.sort(as_distances(scores.values[None, ~scores.genuine], scores.kind)[0])
     probes, templates = scores.shape
-    rows = np.linspace(
-        0, probes - 1, min(probes, np.clip(SAMPLE_VALUES // templates, *SAMPLE_ROWS))
-    ).astype(np.int64)
+    number = min(probes, np.clip(_SAMPLED_VALUES // templates, *_SAMPLED_ROWS))
+    rows = np.linspace(0, probes - 1, number).astype(np.int64)
     sample = np.array([attempted(scores, i, i + 1)[0] for i in rows.tolist()])
     if knows_people(scores):
         sample = sample[scores.codes.probe[rows][:, None] != scores.codes.gallery]
