@@ -227,35 +227,30 @@ def require_array(name: str, values: Any) -> np.ndarray:
         ) from None
 
 
-def require_numbers(
-    name: str,
-    values: Any,
-    expected: str = "real numbers",
-    valid: Callable[[np.ndarray], Any] | None = None,
-) -> np.ndarray:
-    """Return numbers as float64; raise :class:`DataError` for text, complex and ragged lists.
-
-    With `valid`, they are one number or a list, which is returned as an array of one dimension, and
-    `valid` must hold for it; otherwise the error states what was `expected`.
-    """
-    if valid is not None:
-        try:
-            array = np.atleast_1d(require_numbers(name, values))
-            if array.ndim == 1 and valid(array):
-                return array
-        except DataError:
-            pass
-        raise DataError(f"{named(name)} is {received(values)}; expected {expected}")
+def require_numbers(name: str, values: Any) -> np.ndarray:
+    """Return numbers as float64; raise :class:`DataError` for text, complex and ragged lists."""
     array = require_array(name, values)
-    if (
-        isinstance(values, bytearray | memoryview)
-        or array.dtype.kind == "O"
-        and any(isinstance(value, NO_NUMBERS[1:]) for value in array.ravel().tolist())
-    ):
-        raise DataError(f"{named(name)} is {received(values)}; expected {expected}")
-    try:
-        if array.dtype.kind in "biufO":
+    holds_text = array.dtype.kind == "O" and any(
+        isinstance(value, NO_NUMBERS[1:]) for value in array.ravel().tolist()
+    )
+    is_buffer = isinstance(values, bytearray | memoryview)
+    if array.dtype.kind in "biufO" and not holds_text and not is_buffer:
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
             return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise DataError(f"{named(name)} is {received(values)}; expected {expected}")
+    raise DataError(f"{named(name)} is {received(values)}; expected real numbers")
+
+
+def require_listed_numbers(
+    name: str, values: Any, expected: str, valid: Callable[[np.ndarray], Any]
+) -> np.ndarray:
+    """Return one number or a list as float64 (n,), or raise :class:`DataError` unless `valid`.
+
+    The error states what was `expected`.
+    """
+    try:
+        array = np.atleast_1d(require_numbers(name, values))
+    except DataError:
+        array = np.empty((0, 0))
+    if array.ndim != 1 or not valid(array):
+        raise DataError(f"{named(name)} is {received(values)}; expected {expected}")
+    return array

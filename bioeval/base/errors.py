@@ -22,8 +22,12 @@ from typing import Self
 #: An argument in a message: its name, and its value if any.
 NAMED = re.compile(r"`([A-Za-z_]\w*)(?:=([^`]+))?`")
 
-_LONG_WORD = re.compile(r"[^\s/\\]{261,}")  # longer than any name of a file
+# A word that is longer than any name of a file.
+_LONG_WORD = re.compile(r"[^\s/\\]{261,}")
+
+# Letters of the longest line of a message, and of the longest value that it shows as it is.
 _LONGEST_LINE = 2000
+_LONGEST_VALUE = 200
 
 
 def printable(text: str) -> str:
@@ -62,10 +66,6 @@ def cut(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     return f"{text[:half]} ... {text[-half:]}"
-
-
-# Longest text of a value that a message shows as it is.
-_LONGEST_VALUE = 200
 
 
 def received(value: object) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import rate_in, require_numbers
+from bioeval.base.arguments import rate_in, require_listed_numbers, require_numbers
 from bioeval.base.errors import DataError, received
 from bioeval.base.messages import warn_user
 
@@ -65,7 +65,7 @@ def warn_of_per_cent(rates: Iterable[float], name: str) -> None:
 
 def check_priors(priors: Any) -> np.ndarray:
     """Return priors as an array, or raise :class:`DataError` unless all are between 0 and 1."""
-    array = require_numbers(
+    array = require_listed_numbers(
         "priors",
         priors,
         "probabilities of a genuine attempt above 0 and below 1",

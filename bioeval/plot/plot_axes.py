@@ -16,7 +16,7 @@ from matplotlib.legend import Legend
 from matplotlib.text import Annotation
 from matplotlib.transforms import ScaledTranslation
 
-from bioeval.base.arguments import require_numbers
+from bioeval.base.arguments import require_listed_numbers
 from bioeval.base.errors import DataError, received
 from bioeval.plot.plot_style import GRID, SIZE, THIN, Style
 
@@ -82,7 +82,7 @@ def axes_for(
 
 def _checked_size(figsize: Any) -> tuple[float, float]:
     expected = "a width and a height in inches, 1 to 100 each"
-    width, height = require_numbers(
+    width, height = require_listed_numbers(
         "figsize", figsize, expected, lambda x: len(x) == 2 and ((x >= 1) & (x <= 100)).all()
     ).tolist()
     return width, height

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_list, require_numbers, require_text
+from bioeval.base.arguments import require_list, require_listed_numbers, require_text
 from bioeval.base.errors import DataError, backquoted, enumerated, received, short_name
 from bioeval.results.dataset import indexed
 from bioeval.results.trees import tree_of
@@ -106,7 +106,7 @@ def aggregate(
     """
     names = (over,) if isinstance(over, str) else require_list("over", over)
     dims = tuple(require_text("over", name) for name in names)
-    levels = require_numbers(
+    levels = require_listed_numbers(
         "quantiles", quantiles, "numbers from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
     )
     if interval is not None:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval.base.arguments import require_numbers
+from bioeval.base.arguments import require_listed_numbers
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.memory import require_memory
 from bioeval.counting.people import CountPeople
@@ -39,8 +39,8 @@ class PeopleCounts:
     genuine_attempts : int64 array, shape (people,)
     genuine_accepted : int64 array, shape (t, people)
     probe, claimed : int32 arrays, shape (pairs,)
-        The two people of each pair with impostor attempts, as places in `people`; in the order of
-        the probes' people, and of these in that of the claimed ones.
+        The two people of each pair with impostor attempts, as indices into `people`. Pairs are
+        sorted by `probe`, then by `claimed`.
     impostor_attempts : int64 array, shape (pairs,)
     impostor_accepted : int64 array, shape (t, pairs)
     """
@@ -178,7 +178,7 @@ def people_counts(
     True
     """
     require_all_scores(scores)
-    user_thresholds = require_numbers(
+    user_thresholds = require_listed_numbers(
         "thresholds", thresholds, "a number or several", lambda array: True
     )
     require_people(scores, "a table of people")

@@ -37,21 +37,24 @@ VALUES_AT_ONCE = 1 << 22
 class QuadraticForms:
     """Sums of ``w_a w_b`` over the attempts between ``a`` and ``b``, for each column of weights.
 
-    `weights` are whole numbers, float32 (subjects, columns). `totals`, float64 (layers, columns),
-    has a sum for each layer, such as the attempts between two thresholds. `of_layer` (counted
-    layers,) gives the layer of `totals` for each counted layer; None: the same. If attempts are the
-    same in both directions (`both_ways`), one direction is weighed and doubled.
+    - `weights` (float32 (subjects, columns)): whole numbers
+    - `layers`: the number of layers, such as the attempts between two thresholds
+    - `layer_of_counted` (int32 (counted layers,)): the layer of each counted layer, if they differ
+    - `both_ways`: whether attempts are the same in both directions: one is weighed and doubled
+    - `totals` (float64 (layers, columns)): the sums
     """
 
     def __init__(
         self,
         weights: np.ndarray,
         layers: int,
-        of_layer: np.ndarray | None = None,
+        layer_of_counted: np.ndarray | None = None,
         *,
         both_ways: bool = False,
     ):
-        self.weights, self.layers, self._of_layer = weights, layers, of_layer
+        self.weights = weights
+        self.layers = layers
+        self._layer_of_counted = layer_of_counted
         self._both_ways = both_ways
         self._largest = int(weights.max(initial=1))
         dtype = np.uint8 if self._largest <= np.iinfo(np.uint8).max else np.uint32
@@ -85,7 +88,9 @@ class QuadraticForms:
         """Add attempts, each between two subjects."""
         if self._both_ways:
             pairs = pairs.one_way
-        layer = pairs.layer if self._of_layer is None else self._of_layer[pairs.layer]
+        layer = pairs.layer
+        if self._layer_of_counted is not None:
+            layer = self._layer_of_counted[layer]
         subjects, columns = self.weights.shape
         self._products += len(layer) * columns
         if max(self._products, subjects**2 * columns) <= _FEW_PRODUCTS:
@@ -113,7 +118,8 @@ class QuadraticForms:
         """Add attempts by a sparse product, for which nothing is compiled."""
         columns = self.weights.shape[1]
         subjects = len(self.weights)
-        probe, claimed = pairs.probe_person, pairs.claimed_person
+        probe = pairs.probe_person
+        claimed = pairs.claimed_person
         # The product of two weights is computed once for both directions of a pair.
         key = np.minimum(probe, claimed).astype(np.int64) * subjects + np.maximum(probe, claimed)
         distinct, pair = np.unique(key, return_inverse=True)

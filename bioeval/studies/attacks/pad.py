@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_array, require_choice, require_numbers
+from bioeval.base.arguments import require_array, require_choice, require_listed_numbers
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, message_attrs
@@ -222,7 +222,7 @@ def pad(
     require_choice("kind", kind, get_args(ValuedKind))
     require_choice("non_response", non_response, get_args(NonResponse))
     curve = curve_thresholds(thresholds, n_thresholds)
-    targets = require_numbers(
+    targets = require_listed_numbers(
         "apcer_targets", apcer_targets, "rates from 0 to 1", lambda x: ((x >= 0) & (x <= 1)).all()
     )
     options = interval_of(interval, (PEOPLE,))

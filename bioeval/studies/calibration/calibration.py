@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.arguments import require_numbers
+from bioeval.base.arguments import require_listed_numbers
 from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.kinds import noun_of
 from bioeval.base.messages import Message, messages_of
@@ -158,7 +158,7 @@ PRIORS = (0.5, 0.1, 0.01, 0.001)
 
 def check_costs_of_errors(costs: Any) -> tuple[float, float]:
     """Return the costs of a miss and of a false accept."""
-    miss, false_accept = require_numbers(
+    miss, false_accept = require_listed_numbers(
         "costs",
         costs,
         "two numbers above 0, the costs of a miss and of a false accept",

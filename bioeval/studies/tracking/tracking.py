@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_choice, require_list, require_numbers
+from bioeval.base.arguments import require_choice, require_list, require_listed_numbers
 from bioeval.base.errors import DataError, received
 from bioeval.base.messages import Message, joined_messages, message_attrs
 from bioeval.base.progress import stage
@@ -389,7 +389,7 @@ def _check_classes(classes: Any) -> tuple[int, ...] | None:
     """Return the classes to evaluate; None for the classes of the convention."""
     if classes is None:
         return None
-    numbers = require_numbers(
+    numbers = require_listed_numbers(
         "classes",
         classes,
         "whole numbers, such as [1, 3]",
