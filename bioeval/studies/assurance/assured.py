@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -131,6 +131,18 @@ ASSURED: dict[str, Variable] = {
 }
 
 
+class DrawnPoints(NamedTuple):
+    """The points at which the limits of FAR are drawn, float64 (points,)."""
+
+    threshold: np.ndarray  # distances
+    far: np.ndarray
+    far_high: np.ndarray  # upper limits of FAR
+    frr: np.ndarray
+
+
+_NO_POINTS = DrawnPoints(*np.empty((4, 0)))
+
+
 @dataclass(frozen=True)
 class Assured:
     """An assured threshold; all numbers are NaN if the data guarantee none."""
@@ -145,7 +157,7 @@ class Assured:
     people_needed: float = math.nan  # about how many people guarantee the target strictly
     far_of_strict: float = math.nan  # the FAR of the strict threshold that `people_needed` is for
     refusal: Message | None = None  # why no threshold is guaranteed
-    points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))  # see `_points_to_draw`
+    points: DrawnPoints = _NO_POINTS
 
     def described(self, kind: Kind, frr: float) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return variables and attributes; `frr` is the FRR at the threshold by the rule."""
@@ -161,9 +173,8 @@ class Assured:
             "people_far": self.far_of_strict,
             "assured_people": self.curve.judged.people,
         }
-        points = to_user(self.points[0], kind), *self.points[1:]
-        names = ("threshold", "far", "far_high", "frr")
-        curves = {f"point_{name}": (("point",), x) for name, x in zip(names, points, strict=True)}
+        points = self.points._replace(threshold=to_user(self.points.threshold, kind))
+        curves = {f"point_{name}": (("point",), x) for name, x in points._asdict().items()}
         against = " against this gallery" if self.curve.fixed_gallery else ""
         attrs = {
             "assured_for": f"people like these{against}",
@@ -224,8 +235,7 @@ def _strict_far(curve: FarCurve, target: float) -> float:
     return float(rates[max(int(np.searchsorted(rates, STRICTEST * target, side="right")) - 1, 0)])
 
 
-def _points_to_draw(curve: FarCurve, target: float) -> np.ndarray:
-    """Return thresholds, FAR, upper limits of FAR and FRR of the points to draw, (4, points)."""
+def _points_to_draw(curve: FarCurve, target: float) -> DrawnPoints:
     is_drawn = (curve.far >= _strict_far(curve, target)) & (curve.far <= target)
     is_drawn &= (curve.far > 0) & np.isfinite(curve.thresholds)
     index = np.flatnonzero(is_drawn)
@@ -233,7 +243,7 @@ def _points_to_draw(curve: FarCurve, target: float) -> np.ndarray:
         index = index[np.linspace(0, len(index) - 1, POINTS).astype(np.int64)]
     far = curve.far[index]
     _, high = curve.judged.limits.limits_at(far)
-    return np.array([curve.thresholds[index], far, high, curve.frr[index]])
+    return DrawnPoints(curve.thresholds[index], far, high, curve.frr[index])
 
 
 def _refusal(curve: FarCurve, target: float) -> Message:

@@ -141,13 +141,9 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
     attempts, impostors_of_blocks = reduce(
         scores, CollectAttempts(), OfEachBlock(lambda x: increasing(x.ravel()))
     )
-    lists = attempts.genuine, np.sort(np.concatenate([np.empty(0), *impostors_of_blocks]))
-    failed = attempts.missed, attempts.missed_impostors
-    # Failed attempts are farther than any score.
-    classes = [
-        np.append(x, np.full(number, np.inf)) for x, number in zip(lists, failed, strict=True)
-    ]
-    genuine, impostor = (to_user(x.astype(np.float64), scores.kind) for x in classes)
+    distances = np.sort(np.concatenate([np.empty(0), *impostors_of_blocks]))
+    genuine = _with_failures(attempts.genuine, attempts.missed, scores.kind)
+    impostor = _with_failures(distances, attempts.missed_impostors, scores.kind)
     if not len(genuine) or not len(impostor):
         return float("nan")
     result = measure(genuine, impostor)
@@ -158,6 +154,12 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
         raise DataError(
             f"the function given as `measure` returned {type(value).__name__}; expected a number"
         ) from None
+
+
+def _with_failures(distances: np.ndarray, failed: int, kind: Kind) -> np.ndarray:
+    """Return scores, followed by failed attempts, which are farther than any score."""
+    with_failures = np.append(distances, np.full(failed, np.inf))
+    return to_user(with_failures.astype(np.float64), kind)
 
 
 def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:

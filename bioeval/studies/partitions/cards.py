@@ -56,15 +56,22 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
         about = {"usual": card.partition.folds, "there": len(scores.subjects), "what": "people"}
         scores = scores.with_remarks(Message("fewer-folds", folds=splitter.n_splits, **about))
 
-    # The options of each task in folds, by node.
+    nodes = _tasks_in_folds(card, far_targets, frr_targets)
+    datasets = evaluate_tasks(scores, splitter, list(nodes.values()))
+    for dataset in datasets:
+        dataset.attrs["protocol"] = card.name
+    return tree_of(dict(zip(nodes, datasets, strict=True)))
+
+
+def _tasks_in_folds(
+    card: Protocol, far_targets: np.ndarray, frr_targets: np.ndarray
+) -> dict[str, FoldOptions]:
+    """Return the options of each task by node."""
     uncertainty = card.section("uncertainty")
     decision = card.section("decision")
-    rule = Rule("none")
-    if decision.rule != "none":
-        rule = Rule.parse(decision.as_rule())
     fold_options = partial(
         FoldOptions,
-        rule=rule,
+        rule=Rule("none") if decision.rule == "none" else Rule.parse(decision.as_rule()),
         interval=IntervalMethod(uncertainty.interval, uncertainty.confidence),
         ranks=parse_ranks(card.report.ranks),
         far_targets=far_targets,
@@ -88,10 +95,7 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
             names = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in names if hasattr(task, option)}
             nodes[name] = fold_options(task=cast("FoldTask", name), search=OpenSet(**search))
-    datasets = evaluate_tasks(scores, splitter, list(nodes.values()))
-    for dataset in datasets:
-        dataset.attrs["protocol"] = card.name
-    return tree_of(dict(zip(nodes, datasets, strict=True)))
+    return nodes
 
 
 def splitter_of(card: Protocol, scores: Scores) -> Any:
