@@ -71,10 +71,7 @@ class _MeasuredTask(NamedTuple):
 
 
 def by_attempts(
-    scores: Scores,
-    wanted: WantedMeasures,
-    search: OpenSet,
-    interval: IntervalMethod,
+    scores: Scores, wanted: WantedMeasures, search: OpenSet, interval: IntervalMethod
 ) -> MeasuredSystem:
     """Measure verification, identification and functions of scores, as far as they are defined."""
     require_all_scores(scores)
@@ -171,9 +168,7 @@ def _measured_verification(
 
 
 def _curve_measures(
-    counted: VerificationColumns,
-    measures: Sequence[CurveMeasure],
-    trials: dict[str, float],
+    counted: VerificationColumns, measures: Sequence[CurveMeasure], trials: dict[str, float]
 ) -> Iterator[SystemMeasure]:
     """Yield the measures at thresholds that are chosen anew without each person, or at none.
 
@@ -327,10 +322,7 @@ def _measures_at_ranks(
 
 
 def _measures_of_dir(
-    without_each: _SearchesWithoutEach,
-    far_targets: np.ndarray,
-    mated: int,
-    non_mated: _NonMated,
+    without_each: _SearchesWithoutEach, far_targets: np.ndarray, mated: int, non_mated: _NonMated
 ) -> Iterator[SystemMeasure]:
     """Yield DIR at rank 1 at each FAR target; `mated` is the number of searches with a mate."""
     counted, is_used, population = without_each

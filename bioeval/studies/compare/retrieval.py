@@ -63,10 +63,7 @@ class _ChosenMeans(NamedTuple):
 
 
 def by_queries(
-    scores: Scores,
-    rules: Convention,
-    wanted: WantedMeasures,
-    interval: IntervalMethod,
+    scores: Scores, rules: Convention, wanted: WantedMeasures, interval: IntervalMethod
 ) -> MeasuredSystem:
     """Measure the means over the queries under a convention, and without each person."""
     counts = plan_reid(scores, rules)()

@@ -254,11 +254,7 @@ def quotients(task: str, counts: Mapping[TaskCount, float]) -> Iterator[Quotient
 
 
 def _up_to_ranks(
-    rate: str,
-    counts: Mapping[TaskCount, float],
-    counter: str,
-    formula: str,
-    attempts: float,
+    rate: str, counts: Mapping[TaskCount, float], counter: str, formula: str, attempts: float
 ) -> Iterator[Quotient]:
     """Yield a rate up to each rank, from a counter that counts single ranks."""
     last = max((count.rank or 1 for count in counts if count.name == counter), default=1)

@@ -192,11 +192,7 @@ def _open_set_of_fold(parts: Sequence[Searched], options: FoldOptions, rule: Rul
 
 
 def _verification_of_fold(
-    train: FoldSide,
-    test: FoldSide,
-    options: FoldOptions,
-    rule: Rule,
-    counted: BothParts | None,
+    train: FoldSide, test: FoldSide, options: FoldOptions, rule: Rule, counted: BothParts | None
 ) -> Fold:
     """Choose a threshold on the training part; judge both parts by it.
 

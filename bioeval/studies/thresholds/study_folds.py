@@ -52,11 +52,7 @@ def usual_folds(scores: Scores) -> tuple[int, list[Message]]:
 
 
 def splitter_of_study(
-    scores: Scores,
-    folds: int,
-    repeats: int | None,
-    random_state: RandomState,
-    task: ThresholdTask,
+    scores: Scores, folds: int, repeats: int | None, random_state: RandomState, task: ThresholdTask
 ) -> Any:
     if scores.layout != "pairs":
         require_subjects(scores, "a threshold study")
