@@ -83,7 +83,6 @@ def _error_rates(name: str) -> Value:
 
 
 def _rule(text: str) -> str:
-    """Return a rule unchanged, after a warning about a doubtful FAR or FRR."""
     name, _, rate = text.partition("=")
     name = name.strip().upper()
     if name in ("FAR", "FRR"):

@@ -213,7 +213,6 @@ def _uses(card: Protocol, section_name: str, field: str) -> bool:
 
 
 def _holds(section: Any, only_if: tuple[str, str] | None) -> bool:
-    """Whether the field of a section has the word that another field needs."""
     if only_if is None:
         return True
     field, word = only_if

@@ -161,7 +161,6 @@ class AttemptCounter:
         return bool(self.flags.any()) or self.moment_sums.moments is None
 
     def _sum_counts(self, threads: Sequence[ThreadCounts]) -> None:
-        """Find the number of impostor scores in each cell, below each threshold, and up to it."""
         by_cell = np.zeros(len(self.flags), dtype=np.int64)
         for counts in threads:
             by_cell += counts.by_cell()

@@ -231,7 +231,6 @@ class FoldAttempts(Reducer):
         return bool(self.wanted.any())
 
     def _count_parts(self) -> list[dict[Subset, PartCounts]]:
-        """Return the counts of the parts of each division."""
         distances = self.genuine.distances
         cells = self.cells.cells_of(scored(distances) if self.rejected else distances)
         counts_of_parts: list[dict[Subset, PartCounts]] = []

@@ -217,7 +217,6 @@ class MaskedParts:
         return self._of_keys(sides, classes.distances)
 
     def _first_of_each_claim(self, cells: SortedCells) -> ValuesOfParts:
-        """Return the position in the list of the first cell of each claim."""
         from bioeval.kernels.partitions import first_of_claims
 
         matrix = self.matrix

@@ -146,7 +146,6 @@ class RowParts(Parts):
 
     @cached_property
     def _own_subject_cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Row and position of the comparisons of probes with their own subject, by row."""
         return self.gallery.same_subject_cells(slice(None))
 
     @cached_property

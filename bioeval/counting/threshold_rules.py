@@ -131,7 +131,6 @@ class Rule:
 
 
 def _name_and_numbers(threshold: Any, input_name: str) -> tuple[str, Sequence[Any]]:
-    """Return the name of a rule, and its numbers as a user wrote them."""
     is_text = isinstance(threshold, str)
     if is_number(threshold) if is_text else is_real(threshold):
         return "fixed", [threshold]

@@ -200,7 +200,6 @@ class TiledScores:
 
     @cached_property
     def _subject_ends(self) -> list[list[tuple[int, int]]]:
-        """The smallest and the largest subject of each band, of rows and of columns."""
         return [
             [(int(x.min()), int(x.max())) for x in np.split(side.subjects, side.starts[1:-1])]
             for side in (self.rows, self.columns)
@@ -239,7 +238,6 @@ class TiledScores:
     def _mates_in_tile(
         self, i: int, j: int, tile: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return rows, columns and distances of the genuine attempts in a tile."""
         rows = self.rows[i]
         columns = self.columns[j]
         row_in_tile, column_in_tile = self._same_subject(i, j)

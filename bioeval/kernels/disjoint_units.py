@@ -99,7 +99,6 @@ def match_most(start, neighbour, mate):
 
 @called_by_loops
 def _base(base, v):
-    """Return the base of the blossom that a member is in."""
     while base[v] != v:
         base[v] = base[base[v]]
         v = base[v]

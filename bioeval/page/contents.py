@@ -143,7 +143,6 @@ def _made_from(nodes: Sequence[Node]) -> Iterator[tuple[str, str]]:
 
 
 def _json(data: Any) -> str:
-    """Return data as JSON that cannot end its element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

@@ -146,7 +146,6 @@ class PageFigures:
         curves: Mapping[str, RatesByThreshold],
         line: RatesByThreshold | None,
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield the colour of each curve, and its place at every point of the control."""
         for colour, curve in enumerate(curves.values()):
             rows = control.rows[curve]
             yield colour, values_at(rows, curve.far), values_at(rows, curve.frr)

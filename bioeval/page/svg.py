@@ -62,7 +62,6 @@ def svg_of(figure: Figure, name: str, title: str) -> str:
 
 
 def _attributes(style: str) -> str:
-    """Return a style as attributes: a page allows no styles inside its elements."""
     written = ""
     for part in unescape(style).split(";"):
         name, _, value = part.strip().partition(":")

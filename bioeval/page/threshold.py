@@ -256,7 +256,6 @@ def _first_curves(curves: Iterable[RatesByThreshold]) -> dict[str, RatesByThresh
 
 
 def _points(leader: RatesByThreshold, opening: float) -> tuple[list[int], int]:
-    """Return the rows of the leader at the points of the control, and the point of the opening."""
     points = leader.points
     # Strict thresholds matter most: their points are close, and the distance grows.
     spaced = np.unique(np.geomspace(1, max(len(points), 1), POINTS).round().astype(int)) - 1

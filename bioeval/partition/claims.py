@@ -230,7 +230,6 @@ def parse_claims(
 
 
 def _probes_and_labels(claims: Any, number_of_probes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the probes and the claimed labels of claims that a user stated."""
     probes: Any = np.arange(number_of_probes)
     subjects = claims
     is_pair = isinstance(claims, tuple) and len(claims) == 2

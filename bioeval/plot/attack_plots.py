@@ -83,7 +83,6 @@ def _species(dataset: xr.Dataset) -> list[str]:
 
 
 def _as_species(curve: Curve, number: int) -> Curve:
-    """Return a curve in the shade and line style of a species, by its number."""
     return replace(curve, hue=ATTACK, shade=number, dash=ATTACK + number)
 
 

@@ -27,7 +27,6 @@ _ABOVE_ERRORS, _LARGEST_END = 1.05, 2.0
 
 
 def _posterior(dataset: xr.Dataset, name: str) -> np.ndarray:
-    """Return the posteriors of log-likelihood ratios at equal priors, in ascending order."""
     return expit(dataset[name].values[::-1])
 
 

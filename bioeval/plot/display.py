@@ -405,7 +405,6 @@ class Curves(Display):
         return self
 
     def _missing_curves(self, unseen: Mapping[str, Text]) -> dict[str, list[str]]:
-        """Return the names of curves that are undefined or cannot be seen, by the reason."""
         missing: dict[str, list[str]] = {}
         for key, curve in self.curves.items():
             if reason := self.write(curve.why_not or unseen.get(key, "")):

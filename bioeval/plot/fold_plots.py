@@ -208,7 +208,6 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
 
 
 def _draw_rates_of_points(plot: Display, style: Mapping[str, Any]) -> None:
-    """Draw the upper limit of FAR, FAR and FRR at each threshold that was evaluated."""
     ds = plot.systems[0].dataset
     level = float(ds.attrs["assure"])
     far, frr = Style.hues["far"], Style.hues["frr"]

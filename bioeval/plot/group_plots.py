@@ -164,7 +164,6 @@ def _draw_rates(
 
 
 def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
-    """Draw the cells of pairs on a logarithmic scale of colours, with their rates or a scale."""
     ax.grid(False)
     ax.set_facecolor(UNDEFINED)
     colours = colormaps["cividis"].with_extremes(under=ZERO)

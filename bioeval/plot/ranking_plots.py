@@ -97,7 +97,6 @@ class _Row(NamedTuple):
 
 
 def _rows(ranked: MeasureOfSystems) -> list[_Row]:
-    """Return the systems that have a value, from the best to the worst."""
     labels = labels_of(ranked.systems, ranked.systems)
     # A list of colours is used in the order of the data, not of the ranks.
     colours = [Style.colour(i, names=(name,)) for i, name in enumerate(ranked.systems)]
@@ -126,7 +125,6 @@ def _draw_values(ax: Axes, rows: list[_Row], style: Mapping[str, Any]) -> None:
 
 
 def _draw_ranks(ax: Axes, rows: list[_Row]) -> None:
-    """Draw a bar from the first to the last rank of each system, with its letters behind it."""
     systems = len(rows)
     first, last = np.array([row.ranks for row in rows]).T
     colours: Any = [row.colour if row.ranks[0] == 1 else Style.rule for row in rows]

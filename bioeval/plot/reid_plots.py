@@ -160,7 +160,6 @@ def _size_in_inches(queries: int, ranks: int, parts_of_words: int) -> tuple[floa
 
 
 def _measures_in_words(query: xr.Dataset) -> list[str]:
-    """Return AP, or FR if the identity is not in the gallery, and the measures at thresholds."""
     precision = float(query["average_precision"])
     if np.isnan(precision):
         return ["-", *map("FR {:.2f}".format, query["fr"].values.tolist())]

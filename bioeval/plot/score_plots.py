@@ -287,7 +287,6 @@ def matrix(
 
 
 def _draw_pixels(ax: Axes, picture: MatrixImage, aspect: str, style: Mapping[str, Any]) -> None:
-    """Draw the means with a scale of colours, and over them the pixels without a mean."""
     extent = 0, len(picture.columns), len(picture.rows), 0
     properties: dict[str, Any] = {"extent": extent, "interpolation": "nearest", "aspect": aspect}
     cmap = "viridis_r" if picture.kind in LARGER_IS_CLOSER else "viridis"

@@ -223,7 +223,6 @@ def _is_shown(row: Row, fold_dims: Iterable[str]) -> bool:
 
 
 def _by_place(rows: Iterable[Row]) -> dict[Any, list[Row]]:
-    """Return rows by measure, operating point, rank and part: all but the fold or statistic."""
     by_place: dict[Any, list[Row]] = {}
     for row in rows:
         point = row.point if row.at else None
@@ -250,7 +249,6 @@ class _Scale(NamedTuple):
 
     @property
     def ends(self) -> dict[float, float]:
-        """The numbers that are written below the axis, by position."""
         return {0.0: self.least, 1.0: self.least + self.width} if self.width else {0.5: self.least}
 
 

@@ -149,7 +149,6 @@ def _size_in_inches(lines: list[_Line]) -> tuple[float, float]:
 
 
 def _line_height(ax: Axes) -> float:
-    """Return the height of a line of words, as a part of the axes."""
     return LINE * Style.look.small / room(ax)[1]
 
 

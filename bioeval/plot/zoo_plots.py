@@ -88,7 +88,6 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
 
 
 def _draw_points(ax: Axes, ds: xr.Dataset, is_placed: np.ndarray, style: dict[str, Any]) -> None:
-    """Draw the subjects that have both means, each kind of animal with its own marker."""
     size = POINT if np.count_nonzero(is_placed) <= _MANY else SMALL_POINT
     animals = ds["animal_of_subject"].values.astype(str)
     for k, (animal, marker) in enumerate(_MARKERS.items()):

@@ -65,7 +65,6 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words
 
 
 def _head(protocol: Protocol, wrap: _Wrap) -> list[str]:
-    """Return the layouts, the source and the comparisons that are left out."""
     layouts = [protocol.layout, *(x for x in protocol.layouts if x != protocol.layout)]
     source = protocol.source
     year = f" ({source.year})" if source.year is not None else ""

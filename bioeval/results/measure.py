@@ -203,7 +203,6 @@ def scalar(
 
 
 def _best_value(at_threshold: Variable) -> tuple[Variable, Variable]:
-    """Return the best value of a measure over all thresholds, and the threshold of it."""
     prefix, extreme = ("max", "largest") if at_threshold.larger_is_better else ("min", "smallest")
     best = replace(
         at_threshold,

@@ -164,7 +164,6 @@ def support_messages(
 
 
 def _missed_targets(targets: Iterable[float], trials: float) -> dict[str, list[float]]:
-    """Return the targets that trials do not support, by the code of the first rule they miss."""
     missed: dict[str, list[float]] = {code: [] for code in _RULE_OF_CODE}
     for target in map(float, targets):
         if not RuleOf(3).supports(target, trials):

@@ -237,7 +237,6 @@ def _count(long_name: str, units: str = "attempts", dims: tuple[str, ...] = ()) 
 
 
 def _counts_over(attempts: str, *counts: str) -> dict[str, Any]:
-    """Return the quotient of counts over the attempts of a class."""
     return {"quotient": (counts, (f"{attempts}_attempts",))}
 
 
@@ -633,7 +632,6 @@ CLOSED_SET = _table(
 def _mean(
     long_name: str, label: str = "", dims: tuple[str, ...] = (), iso: str = "", **about: Any
 ) -> Variable:
-    """Describe a mean over queries."""
     about |= {"label": label, "out_of": "queries", "direction": "larger"}
     return _rate(long_name, iso, dims, **about)
 

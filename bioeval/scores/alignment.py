@@ -127,7 +127,6 @@ def _are_distinct(sides: CodedSides) -> bool:
 def _common_keys(
     sides: CodedSides, other_sides: CodedSides, unordered: bool, systems: Sequence[str]
 ) -> _Common:
-    """Return the pairs of which both systems have the names of the two sides."""
     keys, other_keys = _keys_of_pairs(sides, other_sides, unordered)
     if keys.has_duplicates or other_keys.has_duplicates:
         if np.array_equal(keys, other_keys):
@@ -248,7 +247,6 @@ def _common_attempts_of_matrices(first: Scores, second: Scores, systems: Sequenc
 
 
 def _not_in_common(noun: str, systems: Sequence[str], lacking: Sequence[int]) -> Message:
-    """Return the message on rows of each system that the other lacks."""
     return Message("not-in-common", what=noun, left_out=dict(zip(systems, lacking, strict=True)))
 
 

@@ -32,7 +32,6 @@ _NO_SPECIES = frozenset(("", "none", "n/a", "na", "nan", "<na>", "nat"))
 
 
 def _folded(cell: str) -> str:
-    """Return a cell in lower case, without blanks, underscores, hyphens and dashes."""
     return "".join(
         letter
         for letter in cell.casefold()

@@ -256,7 +256,6 @@ def _comparable(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _factorize(labels: list, input_name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct labels in order of appearance, and the code of each label."""
     numbers: dict[Any, int] = {}
     codes = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):

@@ -191,7 +191,6 @@ def _difference_within(
 
 
 def _means_by_key(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of the rows with equal keys, and each key once, in order."""
     if not len(values):
         return values.astype(np.float64), keys
     order = np.lexsort(keys.T[::-1])

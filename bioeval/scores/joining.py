@@ -427,6 +427,5 @@ def refuse_unknown_names(
 
 
 def _texts_but_subjects(meta: Mapping[str, np.ndarray], labels: Any) -> dict[str, list[str]]:
-    """Return the columns of texts that may name templates, without columns of the labels."""
     texts = {x: _distinct_texts(x, y) for x, y in meta.items()}
     return {x: y for x, y in texts.items() if y and not are_subjects(as_names(meta[x]), labels)}

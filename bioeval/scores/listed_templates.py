@@ -82,7 +82,6 @@ class _SameTemplates(NamedTuple):
 
     @classmethod
     def with_equal_keys(cls, keys: np.ndarray) -> Self:
-        """Return each row whose key occurs before, and the first row with the same key."""
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         is_first = np.append(True, keys[1:] != keys[:-1])
@@ -221,7 +220,6 @@ class ListedTemplates:
         return keys
 
     def _repeated(self, lines: _SameTemplates) -> _LeftOut:
-        """Return the later lines of pairs that are listed again in the same order."""
         first_score = self.values[lines.first]
         later_score = self.values[lines.later]
         have_failed = np.isnan(first_score) & np.isnan(later_score)
@@ -284,7 +282,6 @@ class ListedTemplates:
             )
 
     def _describe_refused(self, lines: _SameTemplates, scores: bool = False) -> tuple[int, str]:
-        """Return the number of pairs of templates, and the first of them in words."""
         first_rows, line = np.unique(lines.first, return_index=True)
         later_rows = lines.later[line]
         examples = []

@@ -39,7 +39,6 @@ def notes_on_scores(scores: Scores) -> list[Message]:
 
 
 def _notes_on_attempts(scores: Scores) -> list[Message]:
-    """Return messages on claims and pairs that are no attempts, and on failures."""
     notes = []
     if scores._incomplete is not None:
         notes += transaction_notes(scores)
@@ -55,7 +54,6 @@ def _notes_on_attempts(scores: Scores) -> list[Message]:
 
 
 def _notes_on_sides(scores: Scores) -> list[Message]:
-    """Return the message that no probe has a mate, or that templates meet themselves."""
     codes = scores.codes.labelled
     if not present(codes.gallery, len(codes.values))[codes.probe].any():
         probes = str(scores.probe_labels.dtype)

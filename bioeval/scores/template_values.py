@@ -135,7 +135,6 @@ def _column(scores: Scores, name: str, input_name: str, of_probes: bool) -> Side
 
 
 def _lengths(scores: Scores) -> str:
-    """Return in words which templates need a value."""
     if scores.layout == "pairs":
         pairs = counted(scores.shape[0], "pairs")
         return f"of the probes (the second names) and of the enrolled templates of the {pairs}"

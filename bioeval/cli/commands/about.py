@@ -138,7 +138,6 @@ def _explained(card: Protocol, terms: Any) -> str:
 
 
 def _listed(cards: list[Any]) -> Any:
-    """Return the cards as a document: one per line, or on several lines in a narrow terminal."""
     from bioeval.showing.blocks import Column, Section, Table
     from bioeval.showing.writers.terminal import TerminalDocument
 

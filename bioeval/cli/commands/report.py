@@ -191,7 +191,6 @@ class _SystemOfPage:
 
     @cached_property
     def under_card(self) -> Scores:
-        """The scores that the card evaluates."""
         from bioeval.tasks.card_scores import compared
 
         scores = self.in_use
@@ -359,7 +358,6 @@ def _is_saved(file: str) -> bool:
 
 
 def _with(results: xr.DataTree, further: Mapping[str, Any]) -> xr.DataTree:
-    """Return results with further datasets or trees as children."""
     tree = type(results)
     nodes = {name: x if isinstance(x, tree) else tree(x) for name, x in further.items()}
     return results.assign(nodes)

@@ -39,7 +39,6 @@ _PATIENCE = 10
 
 
 def _connect(ctx: click.Context, param: click.Parameter, address: str | None) -> None:
-    """Count on the workers of a cluster while the command runs."""
     if address is None:
         return
     from bioeval.base.distribution import how_to_install
@@ -151,7 +150,6 @@ class _Evaluated(NamedTuple):
     queries: list[dict[str, Any]] | None  # by rising average precision; None if not asked for
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines below the table: findings of the check, and the worst queries."""
         for finding in self.findings:
             if finding.check == "sentinels":
                 yield f"Scores: {finding.message}"
@@ -223,7 +221,6 @@ def _worst_pairs(run: Run, scores: Scores, card: Any, number: int) -> xr.DataTre
 
 
 def _tries(run: Run, scores: Scores, thresholds: Sequence[float], number: int) -> xr.DataTree:
-    """Return the rates of claims with up to a number of tries, at each threshold."""
     import xarray as xr
 
     from bioeval.studies.tries.tries import tries

@@ -363,7 +363,6 @@ def tracking_command(
 
 
 def _lengths(frames: dict[str, str]) -> int | dict[str, int] | None:
-    """Return one number of frames for all sequences, or those given by name."""
     try:
         if len(frames) == 1 and [*frames] == [*frames.values()]:
             return int(next(iter(frames)))

@@ -63,7 +63,6 @@ def _array_of_values(file: ArrayFile, shape: tuple[int, ...]) -> str | None:
 def _labels_of_sides(
     file: ArrayFile, query_count: int, entry_count: int
 ) -> tuple[SideLabels, SideLabels]:
-    """Return the labels of the queries and of the gallery, which may be one array."""
     probe = file.labels("probe", query_count, "queries")
     gallery = file.labels("gallery", entry_count, "gallery entries")
     if gallery is None and file.roles.get("labels") == "labels":
@@ -88,7 +87,6 @@ def _with_saved_ids(file: ArrayFile, scores: Scores) -> Scores:
 
 
 def _gallery_size(file: ArrayFile) -> int:
-    """Return the number of labels of the gallery: of all entries, listed or not."""
     arguments = file.arguments
     if "gallery" in arguments:
         return len(read_labels(arguments.take("gallery"), arguments, role="gallery_labels").label)

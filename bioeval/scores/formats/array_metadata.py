@@ -76,7 +76,6 @@ def _values_of_columns(
 def _columns_by_prefix(
     file: ArrayFile, sides: Sides, plain: bool
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the array of each column of the probes, and of each column of the gallery."""
     array_of_column: tuple[dict[str, str], dict[str, str]] = ({}, {})
     for name in _candidates(file, sides, plain):
         side = int(name.startswith("gallery_"))
@@ -138,7 +137,6 @@ def _cameras(file: ArrayFile, sides: Sides) -> Iterator[_Column]:
 
 
 def _named_columns(file: ArrayFile, sides: Sides) -> Iterator[_Column]:
-    """Yield the columns that ``columns`` names; raise where an array is not in the file."""
     if sides.are_one_set and "labels" in file.arguments:
         return  # they are columns of the file of labels
     for word, array in file.arguments.all_meta().items():

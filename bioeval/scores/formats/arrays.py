@@ -123,7 +123,6 @@ def _by_role(file: ArrayFile, as_read: bool) -> Scores:
 
 
 def _pairs_or_matrix(file: ArrayFile) -> Scores:
-    """Return the scores in the array of scores, by its shape and by what says the classes."""
     arguments = file.arguments
     name = file.take("scores") or ""
     shape = file.arrays[name].shape

@@ -142,7 +142,6 @@ def read_lfw(path: Path) -> Comparisons:
 
 
 def _sizes_of_lfw(path: Path, header: str, pair_count: int) -> tuple[int, int]:
-    """Return the number of folds, and of pairs of one class in each."""
     if not _FOLDS.fullmatch(header):
         raise DataError(
             f"{path}: the first line is {header!r}; expected the number of folds and of genuine "

@@ -195,7 +195,6 @@ def read_labels(
 def _columns_and_subjects(
     path: Path, arguments: Arguments, role: Role
 ) -> tuple[dict[str, np.ndarray], str]:
-    """Return the columns of a CSV file of labels, and the name of the column of subjects."""
     chosen = arguments.take(f"columns.{role}")
     known_names = LABEL_COLUMNS if chosen is None else [chosen.casefold()]
     columns, subjects = _read_csv(path, known_names, arguments.peek("header") is True)

@@ -142,7 +142,6 @@ class Listed:
         return ScoredPairs(slice(None), truth_of(self.class_words, self.table, name))
 
     def _pairs_with_class_of_subjects(self) -> ScoredPairs:
-        """Return the pairs by their subjects, without pairs of two templates of no person."""
         if self.described.subjects is None:
             names = self.pair_table.every_name()
             advice = backquoted("subject_from", subject_pattern(names) if names else None)
@@ -191,7 +190,6 @@ class Listed:
         return join(self.table, layout, listed, self.arguments)
 
     def _where(self, pairs: ScoredPairs, numbers: Sequence[int]) -> str:
-        """Name the lines of some of the pairs, by their numbers among the pairs."""
         rows = [*numbers]
         if not isinstance(pairs.rows, slice):
             rows = pairs.rows[rows].tolist()

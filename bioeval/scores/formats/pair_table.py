@@ -116,7 +116,6 @@ class PairTable:
         return np.array(values.values, dtype=object)[code_of_value]
 
     def _two_values(self, names: Words, values: Words, attribute: str, row: int) -> DataError:
-        """Return the error of a row whose template has another value in a row before."""
         first_row = int(np.argmax(names.codes == names.codes[row]))
         name = names.values[names.codes[row]]
         stated, stated_before = (values.values[values.codes[i]] for i in (row, first_row))

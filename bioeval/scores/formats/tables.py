@@ -122,7 +122,6 @@ class _Line(NamedTuple):
 
 
 def _comments_and_lines(path: Path) -> tuple[list[_Line], list[_Line]]:
-    """Return the comments at the start of a text, and the first lines that are not blank."""
     with guarded(path, expected="text"), open_text(path) as file:
         raw = file.read(_FIRST_BYTES)
     raw_lines = raw.splitlines()

@@ -144,7 +144,6 @@ def read_templates(path: Path) -> TemplateTable:
 
 
 def _columns_by_role(head: Head) -> tuple[dict[str, int], bool]:
-    """Return the column of each role in a table of templates, and whether it has a header."""
     names = [*map(str.casefold, head.cells[0])]
     for roles in (_ROLES, _ROLES_OF_IMAGES):
         columns = {

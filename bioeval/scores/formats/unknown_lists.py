@@ -51,7 +51,6 @@ def foreign(head: Head) -> str:
 
 
 def _names_bins(cells: Sequence[str]) -> bool:
-    """Whether names of columns are of a histogram: counts, or both classes beside the scores."""
     names = {*map(folded, cells)}
     has_both_classes = {"genuine", "impostor"} <= names or {"mated", "nonmated"} <= names
     if has_both_classes and not names.isdisjoint(COLUMNS["score"]):
@@ -61,7 +60,6 @@ def _names_bins(cells: Sequence[str]) -> bool:
 
 
 def _is_histogram(head: Head) -> bool:
-    """Whether the first of three columns has equal steps, and the others hold counts."""
     if len(head.rows) < 3 or head.width != 3 or letter(head.column(0)) != "f":
         return False
     try:

@@ -268,7 +268,6 @@ class _Piece(NamedTuple):
     def words(
         self, i: int, *, may_be_blank: bool, are_labels: bool
     ) -> tuple[np.ndarray, list[str]]:
-        """Return the code of each word, and the words."""
         cells = self.cells[i]
         name = self.head.cells[0][i]
         try:

@@ -183,7 +183,6 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
 
 
 def _is_square(scores: Scores) -> bool:
-    """Whether both sides have the same templates and metadata in the same order."""
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     rows, columns = scores.probe_meta, scores.gallery_meta
@@ -258,7 +257,6 @@ def _blocks_of_pairs(scores: Scores, score: str) -> Iterator[dict[str, np.ndarra
 
 
 def _blocks_of_matrix(scores: Scores, score: str) -> Iterator[dict[str, np.ndarray]]:
-    """Yield the attempts row by row, several rows at a time."""
     probe_count, gallery_count = scores.shape
     codes = scores.codes
     gallery, probes = map(_words, _subjects(scores))
@@ -317,7 +315,6 @@ def _write_text(scores: Scores, path: Path) -> None:
 
 
 def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
-    """Return the noun and the values of each column that becomes text, by its name."""
     texts = dict[str, tuple[str, np.ndarray]]()
     if scores.layout != "pairs":
         if scores._labelled:
