@@ -57,7 +57,7 @@ def test_rates_that_too_few_people_search_for_are_withheld(capsys, tmp_path):
     be.save(scores, path)
     assert not main(["conventions", str(path), "--out", str(tmp_path / "out")])
     printed = capsys.readouterr().out
-    assert not re.search("(?<!show )DIR at FAR <= 1 %", printed) and "FRR at FAR <= 1 %" in printed
+    assert not re.search("(?<!- )DIR at FAR <= 1 %", printed) and "FRR at FAR <= 1 %" in printed
     assert "dir_at_far=0.01" in (tmp_path / "out" / "conventions.csv").read_text()
     result_messages = be.messages(be.conventions(scores))
     expected = be.open_set(scores, far_targets=[0.01, 0.001])
