@@ -135,10 +135,12 @@ def repeat(
     scores : Scores
         A matrix with labels.
     partitions : splitter, or iterable
-        A splitter: its galleries and probes (``ProbeGallerySplit``, ``EnrolledSplit``), or its test
-        parts, of an ``Experiment`` with their own galleries. Or, for each partition,
-        the argument of ``scores.select``: a split of a splitter; a pair of index arrays, probes
-        first; or a single index array for both sides.
+        A splitter, or for each partition the argument of ``scores.select``:
+
+        - of a splitter: its galleries and probes (``ProbeGallerySplit``, ``EnrolledSplit``), or its
+          test parts, of an ``Experiment`` with their own galleries
+        - for each partition: a split of a splitter; a pair of index arrays, probes first; or a
+          single index array for both sides
     protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
         ``impostors = "auto"`` of open set is decided once: people who are not enrolled, if any
@@ -159,25 +161,27 @@ def repeat(
     xarray.DataTree
         The nodes and variables of :func:`evaluate`, with ``partition`` as the first dimension, in
         the order of the partitions: ``eer(partition)``, ``frr_at_far(partition, far_target)``,
-        ``cms(partition, rank)``. A splitter of which each repeat tests each template once, such as
-        K folds, gives ``repeat, fold`` in its place. Identification has the size of each gallery,
-        ``gallery_templates`` and ``gallery_subjects``. Dtypes are as in :func:`evaluate`; a number
-        that a partition lacks, such as CMS at a rank beyond its gallery, is NaN, and counts are
-        float64 then.
+        ``cms(partition, rank)``. :func:`aggregate` gives means, quantiles and bands.
 
-        Without `curves`, ``rank`` has the ranks that the card reports. With `curves`, all variables
-        are there, at the same thresholds and ranks: ``gar far frr grr`` and their counts over
-        ``partition, threshold``, ``dir`` and ``di`` over ``partition, threshold, rank``.
-        :func:`aggregate` gives means, quantiles and bands.
+        - A splitter of which each repeat tests each template once, such as K folds, gives
+          ``repeat, fold`` in place of ``partition``.
+        - Identification has the size of each gallery, ``gallery_templates`` and
+          ``gallery_subjects``.
+        - A number that a partition lacks, such as CMS at a rank beyond its gallery, is NaN, and
+          counts are float64 then; other dtypes are as in :func:`evaluate`.
+        - Without `curves`, ``rank`` has the ranks that the card reports. With `curves`, all
+          variables are there, at the same thresholds and ranks: ``gar far frr grr`` and their
+          counts over ``partition, threshold``, ``dir`` and ``di`` over ``partition, threshold,
+          rank``.
 
     Raises
     ------
     CardError
         If there is no such card, or it is not valid.
     DataError
-        If there is no partition, an option is invalid, or curves are larger than the memory. A
-        partition is refused, and named by its place from 0, for an index out of range, one index
-        for sides that are not the same templates, a gallery template twice, or NaN under
+        If there is no partition, an option is invalid, or curves are larger than the memory. Or if
+        a partition, which is named by its place from 0, has an index out of range, one index for
+        sides that are not the same templates, a gallery template twice, or NaN under
         ``nan="raise"``.
     ProtocolError
         For a list of pairs or top-K lists; if the card has folds; or if a partition, which is
