@@ -85,14 +85,12 @@ def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
         text = "by {method} ({labels}{drawn})"
         methods.append(say(text, method=words, labels=labels, drawn=drawn))
     if methods:
-        of_several = int(attrs.get("systems_compared", 2)) > 2
-        pairs = " and all pairs of systems together" if of_several else ""
-        corrected = "not corrected for the number of measures"
-        if attrs["adjust"] == "holm":
-            corrected = "with conclusions corrected for the number of measures (Holm)"
+        is_holm = attrs["adjust"] == "holm"
         text = (
-            f"Limits and p values of differences: for each measure by itself{pairs}, {corrected}; "
-            "Student's test, with standard errors {methods}."
+            "Limits and p values of differences: for each measure by itself"
+            + " and all pairs of systems together" * (int(attrs.get("systems_compared", 2)) > 2)
+            + ("; conclusions are corrected" if is_holm else ", not corrected")
+            + " for the number of measures; Student's test, with standard errors {methods}."
         )
         yield say(text, methods=Enumeration(methods, ";"))
     if any(row.other_system for row in rows):

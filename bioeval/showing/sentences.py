@@ -98,10 +98,9 @@ most-errors: At the threshold {threshold:threshold}, the highest {frr} of a subj
     {far_rate:rate}: {far_subjects:names}, with {far_errors:count} of {far_attempts:count impostor
     attempts} accepted ({far_share:rate} of all {false accepts}).] Look at their templates first;
     results without these people would only look better.
-animals-tested: Animals beyond chance: {animals:names}.[ Undecided: {others:names}, which may exist
-    although they are not shown.] Goats are hard to recognize, wolves are easily accepted as other
-    people, and other people are easily accepted as lambs (permutation tests at 5 %, corrected for
-    their number by Holm's method).
+animals-tested: Found beyond chance: {animals:names}.[ Undecided: {others:names}, which may exist
+    all the same.] Goats are hard to recognize, wolves are easily accepted as others, and others are
+    easily accepted as lambs (permutation tests at 5 %, corrected by Holm's method).
 """)
 )
 

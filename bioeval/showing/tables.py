@@ -42,9 +42,6 @@ _Place = tuple[Hashable, ...]
 #: With more columns of measures, the systems of a grid are rows.
 _MOST_COLUMNS = 8
 
-#: The note of a table of pairs that are the same in both orders.
-_LISTED_ONCE = "Pairs have the same numbers in both orders, and are listed once."
-
 #: The heading of a column, by its statistic and the part of the data that the statistic is over.
 _STATISTICS = {
     ("mean", "train"): "training",
@@ -73,14 +70,13 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
         is_of_pair = row.other_system and len(systems) > 2
         (pairs if is_of_pair else others).append(row)
     for dims, rows_of_table in _rows_by_dims(others).items():
-        id_of_grid = f"{id}_{'_'.join(dims)}"
         if not dims and has_systems_in_rows:
             of_test = [row for row in rows_of_table if row.places.get("part") != "train"]
             yield systems_in_rows(of_test, id)
         elif not dims:
             yield _list(rows_of_table, id, len(systems) > 1)
         else:
-            yield _grid(rows_of_table, id_of_grid, dims, len(systems))
+            yield _grid(rows_of_table, f"{id}_{'_'.join(dims)}", dims, len(systems))
     if pairs:
         yield _pairs(pairs, f"{id}_differences")
 
@@ -376,7 +372,7 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
         ]
     about = coordinates[dims[-1]].attrs if dims[-1] in coordinates else {}
     table = cells.table(id, heads, say(about["title"]) if "title" in about else "")
-    return replace(table, notes=[_LISTED_ONCE] * has_mirrored)
+    return replace(table, notes=["Pairs are equal in both orders, and listed once."] * has_mirrored)
 
 
 def _with_joint_labels(
@@ -405,8 +401,9 @@ def _with_joint_labels(
 def _is_symmetric(places: Sequence[_Place], cells: _Cells) -> bool:
     """Whether the last two labels of a place can be exchanged, with the same numbers."""
     mirrored = {place: (*place[:-2], place[-1], place[-2]) for place in places}
-    same_places = {*mirrored.values()} == {*places}
-    return same_places and all(cells.row(a) == cells.row(b) for a, b in mirrored.items())
+    if {*mirrored.values()} != {*places}:
+        return False
+    return all(cells.row(a) == cells.row(b) for a, b in mirrored.items())
 
 
 def _has_thresholds(rows: Sequence[Row], places: Sequence[_Place]) -> bool:

@@ -54,8 +54,8 @@ ZOO = {
     "animal": Variable(
         "animal of the zoo of Yager and Dunstone (2010)",
         label="animal",
-        title="Animals by mean scores, not by errors (p: probability of as many or more, and of as "
-        "many or fewer, by chance)",
+        title="Animals by mean scores, not errors (p: probability by chance of as many or more, as "
+        "many or fewer)",
         labels={
             "dove": "dove: best genuine and impostor mean",
             "worm": "worm: worst genuine and impostor mean",
@@ -161,7 +161,7 @@ ZOO = {
     "half_of_errors": Variable(
         "fewest subjects that have half of the errors",
         "subjects",
-        label="subjects with half",
+        label="subjects with half of them",
     ),
     "all_errors": Variable(
         "errors of all subjects", "attempts", threshold="threshold", label="errors"
