@@ -11,7 +11,7 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.coded_sides import CodedSides
-from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.excluded import attempted_cells
 from bioeval.scores.joining import without_names
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
@@ -64,9 +64,6 @@ def aligned(first: Any, second: Any, systems: Sequence[str]) -> Aligned:
     common_attempts = _common_attempts_of_lists if is_list else _common_attempts_of_matrices
     attempts = common_attempts(common.first, common.second, systems)
     return attempts._replace(remarks=common.remarks + attempts.remarks)
-
-
-# ---------------------------------------------------------------- common templates, common pairs
 
 
 def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
@@ -208,13 +205,8 @@ def _in_order_of_sides(reference: Scores, scores: Scores) -> Scores:
     return scores.with_pairs(scores.pairs.exchanged(is_exchanged))
 
 
-# ---------------------------------------------------------------- common attempts
-#
-# Attempts that either system lacks are left out of both. Masks, exclusions and excluded failures
-# leave out attempts; a rejected failure is an attempt.
-
-
 def _common_attempts_of_lists(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
+    """Leave out of both systems each attempt that either system lacks."""
     is_attempt = [_attempted_pairs(system) for system in (first, second)]
     if np.array_equal(is_attempt[0], is_attempt[1]):
         return Aligned(first, second, [])
@@ -232,7 +224,7 @@ def _common_attempts_of_matrices(first: Scores, second: Scores, systems: Sequenc
     lacking = [0, 0]  # attempts of each system that the other lacks
     for low, high in row_spans(probe_count, gallery_count):
         itself = first.probe_ids[low:high, None] == first.gallery_ids
-        is_attempt = [_attempted(system, low, high) & ~itself for system in (first, second)]
+        is_attempt = [attempted_cells(system, low, high) & ~itself for system in (first, second)]
         is_common = is_attempt[0] & is_attempt[1]
         for i, (scores, mask) in enumerate(zip((first, second), masks, strict=True)):
             lacking[i] += int(np.count_nonzero(is_attempt[i] & ~is_common))
@@ -251,19 +243,10 @@ def _not_in_common(noun: str, systems: Sequence[str], lacking: Sequence[int]) ->
 
 
 def _attempted_pairs(scores: Scores) -> np.ndarray:
+    """Return which pairs are attempts: rejected failures are, excluded failures are not."""
     if scores.nan == "exclude" and scores.dtype.kind == "f":
         return ~np.isnan(scores.values)
     return np.ones(scores.shape[0], dtype=bool)
-
-
-def _attempted(scores: Scores, low: int, high: int) -> np.ndarray:
-    left_out = left_out_rows(scores, low, high)
-    is_attempt = (
-        np.ones((high - low, scores.shape[1]), dtype=bool) if left_out is None else ~left_out
-    )
-    if scores.nan == "exclude" and scores.dtype.kind == "f":
-        is_attempt &= ~scores.cells.missing(low, high, failures=True)
-    return is_attempt
 
 
 def _classes(scores: Scores, low: int, high: int) -> np.ndarray:
@@ -272,9 +255,6 @@ def _classes(scores: Scores, low: int, high: int) -> np.ndarray:
         return scores.cells.read_mask(low, high)
     genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
     return np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
-
-
-# ---------------------------------------------------------------- the same data
 
 
 def require_same(first: Scores, second: Scores) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bioeval.kernels.disjoint_units import match_in_order, match_most
 from bioeval.scores.arrays import row_spans
-from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.excluded import attempted_cells
 from bioeval.scores.exclusions import NO_PERSON_TWICE
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
     all_compared = True
     pairs = [np.empty((2, 0), dtype=np.int64)]  # the distinct pairs, and the pairs of blocks
     for low, high in row_spans(probe_count if len(columns) else 0, gallery_count, 1 << 22):
-        is_cell = _are_compared(scores, low, high, failures)[:, columns]
+        is_cell = attempted_cells(scores, low, high)[:, columns]
         is_compared = np.logical_or.reduceat(is_cell, starts, axis=1)  # (rows, subjects)
         probe = codes.probe[low:high]
         is_other_person = ~codes.no_person[probe][:, None] & (probe[:, None] != subject)
@@ -69,17 +69,6 @@ def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
         if sum(x.shape[1] for x in pairs[1:]) > max(_PAIRS_AT_ONCE, pairs[0].shape[1]):
             pairs = [_joined(pairs, number)]
     return None if all_compared else _joined(pairs, number)
-
-
-def _are_compared(scores: ScoreData, low: int, high: int, failures: bool) -> np.ndarray:
-    """Return which cells of some rows neither rules nor, with `failures`, failures leave out."""
-    left_out = left_out_rows(scores, low, high)
-    is_compared = np.ones((high - low, scores.shape[1]), dtype=bool)
-    if left_out is not None:
-        is_compared = ~left_out
-    if failures:
-        is_compared &= ~scores.cells.missing(low, high, failures=True)
-    return is_compared
 
 
 def _joined(pairs: list[np.ndarray], people: int) -> np.ndarray:

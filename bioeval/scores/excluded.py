@@ -88,6 +88,20 @@ def left_out_rows(
     return left_out
 
 
+def attempted_cells(scores: ScoreData, low: int, high: int) -> np.ndarray:
+    """Return which cells of rows ``low:high`` are neither left out nor excluded failures.
+
+    Cells of a template with itself are among them.
+    """
+    left_out = left_out_rows(scores, low, high)
+    is_attempt = np.ones((high - low, scores.shape[1]), dtype=bool)
+    if left_out is not None:
+        is_attempt &= ~left_out
+    if scores.nan == "exclude" and scores.dtype.kind == "f":
+        is_attempt &= ~scores.cells.missing(low, high, failures=True)
+    return is_attempt
+
+
 def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield the rows and columns of failed comparisons, and which of them are genuine.
 

@@ -47,9 +47,6 @@ _FEW_ROWS = 5
 _NO_ROW, _SEVERAL_ROWS = -1, -2
 
 
-# ---------------------------------------------------------------- the join
-
-
 class InOrder(NamedTuple):
     """Values in the order of the templates."""
 
@@ -187,9 +184,6 @@ def table_in_order(
         elif names is not None:
             remarks.append(in_place(templates, noun))
     return InOrder(table, None, tuple(dict.fromkeys(remarks)))
-
-
-# ---------------------------------------------------------------- rows that come together
 
 
 class RowOrder:

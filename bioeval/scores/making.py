@@ -133,9 +133,6 @@ class MatrixSides(NamedTuple):
     mask: np.ndarray | None
 
 
-# ---------------------------------------------------------------- a matrix
-
-
 def sides_of_matrix(
     values: Any, shape: tuple[int, int], mask: Any, given: SideArguments, no_person: Sequence[Any]
 ) -> MatrixSides:
@@ -347,9 +344,6 @@ def _subjects_of_mask(mask: Any, gallery: GivenSide, shape: tuple[int, int]) -> 
         mask=mask,
         mask_is_consistent=is_consistent,
     )
-
-
-# ---------------------------------------------------------------- top-K lists
 
 
 def searched_lists(
