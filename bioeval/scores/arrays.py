@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Mapping
-from enum import Enum, auto
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import DataError, counted, cut
+from bioeval.scores.row_source import RowSource, row_source
 
 #: Libraries whose arrays are read in blocks of rows.
 LIBRARIES = ("zarr", "h5py")
@@ -21,19 +21,6 @@ _JUDGED_ROWS = 1000
 
 # The largest share of templates that are nearest to themselves by chance.
 _NEAREST_BY_CHANCE = 0.25
-
-
-class RowSource(Enum):
-    """The kinds of matrices that are no arrays, by the source of their rows."""
-
-    EMBEDDINGS = auto()  # computed each time
-    LAZY_MATRIX = auto()  # made of embeddings when rows are first read
-    CONTAINER = auto()  # read from a file in chunks
-
-
-def row_source(values: Any) -> RowSource | None:
-    """Return the source of the rows of a matrix; None for an array."""
-    return getattr(values, "row_source", None)
 
 
 def as_array(values: Any, input_name: str) -> np.ndarray:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.kinds import Kind
-from bioeval.scores.arrays import RowSource, read_block, row_source
+from bioeval.scores.arrays import read_block
 from bioeval.scores.fingerprints import digest_of_values
 from bioeval.scores.masks import Mask
+from bioeval.scores.row_source import RowSource, row_source
 
 if TYPE_CHECKING:
     from bioeval.scores.embeddings import EmbeddingSource

@@ -33,11 +33,12 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import DataError
 from bioeval.kernels.distance import finish_euclidean
-from bioeval.scores.arrays import RowSource, row_spans
+from bioeval.scores.arrays import row_spans
 from bioeval.scores.blas_threads import on_all_threads, same_in_any_tile
 from bioeval.scores.blocks import is_few
 from bioeval.scores.embedding_sides import VALUES_AT_ONCE, Side, scaled_sides
 from bioeval.scores.metrics import FloatType, Metric, known_metric
+from bioeval.scores.row_source import RowSource
 from bioeval.scores.side_distances import (
     NEAR,
     bhattacharyya_distances,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import BioevalError, DataError
-from bioeval.scores.arrays import RowSource
+from bioeval.scores.row_source import RowSource
 
 
 @dataclass(frozen=True, eq=False)
