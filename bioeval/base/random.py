@@ -20,7 +20,7 @@ from bioeval.base.errors import DataError, received
 #: Seeds that a public call takes; see :func:`seed_sequence`.
 RandomState = int | None | np.random.SeedSequence | np.random.Generator | np.random.RandomState
 
-# 35 bits: the smallest uniform number, 2^-36, is still inside the range where the two
+# Bits of a uniform number. The smallest number, 2^-36, is still inside the range where the two
 # approximations of AS241 below hold. Normal numbers reach 6.65 standard deviations; one draw
 # in 3 * 10^10 would lie beyond.
 _BITS = 35
@@ -143,10 +143,10 @@ class Stream:
     def grouped(self, count: int, group: np.ndarray, groups: int) -> np.ndarray:
         """Return `count` random orders of members, group after group, int64 of shape (count, n).
 
-        `group`, (n,) or (count, n), is the group of each member, numbered from 0. Words of 64 bits
-        are sorted: their first bits are the group, the last bits the member, and the bits between
-        are random.
+        `group`, (n,) or (count, n), is the group of each member, numbered from 0.
         """
+        # Words of 64 bits are sorted: the first bits are the group, the last bits the member, and
+        # the bits between are random.
         members = group.shape[-1]
         group_bits, member_bits = ((max(x, 1) - 1).bit_length() for x in (groups, members))
         words = self._bits.random_raw(count * members).reshape(count, members)

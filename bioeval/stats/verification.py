@@ -2,52 +2,82 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bioeval.base.messages import Message
+from bioeval.base.progress import stage
+from bioeval.counting.pair_layers import count_layers
+from bioeval.counting.people import GenuineAttempts
 from bioeval.counting.verification import Verified
+from bioeval.results.support import independent_trials
 from bioeval.results.variables import VERIFICATION
-from bioeval.scores.people import require_people
-from bioeval.stats.limits import Limits
-from bioeval.stats.options import IntervalMethod
-from bioeval.stats.verification_columns import VerificationColumns
+from bioeval.scores.people import People, require_people
+from bioeval.stats.counted_thresholds import CountedThresholds
+from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
+from bioeval.stats.error_curves import (
+    EER,
+    AttemptClass,
+    CurveMeasure,
+    ErrorColumns,
+    curve_measures,
+)
+from bioeval.stats.limits import Limits, RateCurve, percentile, student
+from bioeval.stats.options import IntervalMethod, trials_of
+from bioeval.stats.weighted_sums import (
+    AttemptsMade,
+    AttemptsOfEach,
+    QuadraticForms,
+    by_subject,
+    linear_forms,
+    ratio,
+)
+from bioeval.stats.weights import groups_of_people, kish, without_each
 
 if TYPE_CHECKING:
     import xarray as xr
 
+#: The most numbers of attempts in memory, by threshold and replicate: enough for about 2,000
+#: genuine scores of 2,000 replicates.
+MOST_DRAWN = 1 << 22
+
 
 def verification_intervals(
-    dataset: xr.Dataset,
-    verified: Verified,
-    options: IntervalMethod,
+    dataset: xr.Dataset, verified: Verified, options: IntervalMethod
 ) -> xr.Dataset:
     """Return a result of verification with confidence intervals; `verified` has its counts."""
-    subjects = None
     if not options.by_subject:
         limits, remarks = _independent(dataset, options)
-    else:
-        require_people(verified.scores, method=options.method)
-        columns = VerificationColumns.count(verified, options)
-        limits, remarks = columns.limits()
-        limits |= {"far": columns.curve.far.limits_at(dataset["far"].values)}
-        limits |= {"frr": columns.curve.frr.limits_at(dataset["frr"].values)}
-        people = int(np.count_nonzero(~columns.people.no_person))
-        remarks = [*options.few_people(people), *options.groups(people), *remarks]
-        subjects = columns.subjects
-    limits |= {
-        "gar": (1 - limits["frr"][1], 1 - limits["frr"][0]),
-        "grr": (1 - limits["far"][1], 1 - limits["far"][0]),
-    }
-    out = options.added_to(dataset, limits, VERIFICATION, remarks)
-    if subjects is None:
-        return out
+        return _with_limits(dataset, limits, remarks, options)
+    require_people(verified.scores, method=options.method)
+    columns = VerificationColumns.count(verified, options)
+    limits, remarks = columns.limits()
+    limits["far"] = columns.curve.far.limits_at(dataset["far"].values)
+    limits["frr"] = columns.curve.frr.limits_at(dataset["frr"].values)
+    people = int(np.count_nonzero(~columns.people.no_person))
+    remarks = [*options.few_people(people), *options.groups(people), *remarks]
     import xarray as xr
 
     attrs = VERIFICATION["genuine_subjects"].attrs
-    number = np.asarray(subjects, np.int64)
-    return out.assign(genuine_subjects=xr.Variable((), number, attrs, fastpath=True))
+    subjects = xr.Variable((), np.asarray(columns.subjects, np.int64), attrs, fastpath=True)
+    return _with_limits(dataset, limits, remarks, options).assign(genuine_subjects=subjects)
+
+
+def _with_limits(
+    dataset: xr.Dataset,
+    limits: dict[str, Limits],
+    remarks: list[Message],
+    options: IntervalMethod,
+) -> xr.Dataset:
+    complements = {
+        "gar": (1 - limits["frr"][1], 1 - limits["frr"][0]),
+        "grr": (1 - limits["far"][1], 1 - limits["far"][0]),
+    }
+    return options.added_to(dataset, limits | complements, VERIFICATION, remarks)
 
 
 def _independent(
@@ -66,3 +96,275 @@ def _independent(
         errors = np.rint(dataset["far_at_frr"].values * impostor)
         limits["far_at_frr"] = options.independent_limits(errors, impostor)
     return limits, [options.independence("attempts")]
+
+
+# ------------------------------------------------------------------------- by subject
+
+
+class Columns(NamedTuple):
+    """Rates along thresholds, and measures; the first column has the data."""
+
+    curve: ErrorColumns  # at the `thresholds` of a :class:`CountedThresholds`
+    values: dict[str, np.ndarray]  # measures, (..., columns), by name
+
+
+_NO_COLUMNS = Columns(ErrorColumns(np.empty((0, 0)), np.empty((0, 0))), {})
+
+
+@dataclass
+class VerificationColumns:
+    """Verification without each person, or with people drawn again, or both.
+
+    Thresholds that a measure chooses are chosen anew in each column.
+    """
+
+    verified: Verified
+    people: People
+    options: IntervalMethod
+    grid: CountedThresholds
+    counted_at: np.ndarray  # increasing distances: the layers of `made` are between them
+    genuine: GenuineAttempts
+    made: AttemptsMade  # impostor attempts of each person; of each group, by layer
+    without: Columns  # without each person, (..., 1 + people); empty if the method resamples
+    replicates: Columns  # with people drawn again, (..., 1 + replicates); empty if nobody is drawn
+
+    @classmethod
+    @stage("intervals")
+    def count(
+        cls,
+        verified: Verified,
+        options: IntervalMethod,
+        measures: Sequence[CurveMeasure] | None = None,
+        *,
+        drawn: bool | None = None,
+    ) -> VerificationColumns:
+        """Count the attempts of each person, and compute some measures or all.
+
+        People are left out in turn, unless the method resamples them. People are `drawn` again; by
+        default, if the method resamples them. `verified` has its operating points.
+        """
+        people = verified.people
+        # The limit of the EER bounds the limit of the AUC.
+        all_measures = dict.fromkeys((EER, *(measures or curve_measures())))
+        defined = [x for x in all_measures if x.is_defined(verified.points)]
+        _, groups = groups_of_people(people.no_person)
+        grid = CountedThresholds.of_measures(verified, defined, groups + 1)
+        counted_at = grid.with_genuine_rows
+        drawn_at = counted_at
+        weights = None
+        if options.resamples if drawn is None else drawn:
+            weights = options.weights(people.number, people.no_person)
+            if len(counted_at) * weights.shape[1] > MOST_DRAWN:
+                drawn_at = grid.thresholds
+        made = AttemptsMade(people.number)
+        if options.resamples:
+            counted_at = drawn_at
+        else:
+            made = AttemptsOfEach(people.no_person, len(counted_at) + 1)
+        forms = None
+        if weights is not None:
+            layers = np.append(drawn_at.searchsorted(counted_at), len(drawn_at)).astype(np.int32)
+            both_ways = _has_equal_mirrored_scores(verified)
+            forms = QuadraticForms(weights, len(drawn_at) + 1, layers, both_ways=both_ways)
+        sinks = [made] if forms is None else [made, forms]
+        genuine, failed = count_layers(verified, counted_at, *sinks)
+
+        without = replicates = _NO_COLUMNS
+        if isinstance(made, AttemptsOfEach):
+            without = _without_each(defined, grid, made, genuine, counted_at, failed)
+        if forms is not None:
+            curve = ErrorColumns.weighted(forms, genuine, drawn_at, failed, grid.untied(drawn_at))
+            needed = [x for x in defined if options.resamples or x.scalar.quantile]
+            values = grid.measured(needed, curve, drawn_at)
+            replicates = Columns(curve.at_rows(drawn_at.searchsorted(grid.thresholds)), values)
+        return cls(verified, people, options, grid, counted_at, genuine, made, without, replicates)
+
+    @property
+    def persons(self) -> AttemptsOfEach:
+        """The impostor attempts of each person, or group of people, who is left out."""
+        assert isinstance(self.made, AttemptsOfEach)
+        return self.made
+
+    @property
+    def subjects(self) -> int:
+        """The number of subjects with genuine attempts; 0 for a single subject."""
+        return trials_of(self.people.count(self.genuine.person))
+
+    @cached_property
+    def _units(self) -> dict[AttemptClass, float]:
+        """The effective number of independent people, or of disjoint pairs, of each class."""
+        people = ~self.people.no_person
+        genuine_attempts = np.bincount(self.genuine.person, minlength=len(people))
+        probing, claimed = self.made.made[:, people]
+        sides = kish(probing), kish(claimed), kish(probing + claimed) / 2
+        compared = self.verified.compared  # None if no template is of a person
+        disjoint = 0 if compared is None else compared.disjoint
+        pairs = min(disjoint, *(x for x in sides if x), np.inf)
+        return {"genuine": kish(genuine_attempts[people]), "impostor": pairs}
+
+    @property
+    def _copies(self) -> int:
+        """How often each comparison is counted: twice in a symmetric matrix."""
+        return 2 if self.verified.points.symmetric else 1
+
+    @property
+    def _genuine_comparisons(self) -> float:
+        return len(self.genuine.distance) / self._copies
+
+    @property
+    def _impostor_comparisons(self) -> float:
+        return self.verified.attempts.impostor_attempts / self._copies
+
+    # -- limits
+
+    @cached_property
+    def curve(self) -> CurveLimits:
+        """FAR and FRR at the `usual` thresholds, with their limits."""
+        return self._curve(self.options.rate_curve, self.options.confidence)
+
+    def one_sided(self, confidence: float) -> CurveLimits:
+        """Return the curve with one-sided limits of this confidence."""
+        limits = partial(RateCurve.from_columns, confidence=confidence, one_sided=True)
+        return self._curve(limits, confidence)
+
+    def _curve(self, limits: Callable[..., RateCurve], confidence: float) -> CurveLimits:
+        columns = self.replicates if self.options.resamples else self.without
+        usual = columns.curve.at_rows(self.grid.thresholds.searchsorted(self.grid.usual))
+        impostor = {"attempts": self._impostor_comparisons, "units": self._units["impostor"]}
+        genuine = {"attempts": self._genuine_comparisons, "units": self._units["genuine"]}
+        return CurveLimits(
+            usual,
+            self.grid.every_score,
+            limits(usual.far, **impostor, sides=2, raised=True),
+            limits(self._frr, **genuine, sides=1, raised=True),
+            confidence,
+        )
+
+    @cached_property
+    def _frr(self) -> np.ndarray:
+        """FRR along the genuine scores alone, (points, columns)."""
+        distance, person = self.genuine
+        grid = grid_of(distance)
+        if self.options.resamples:
+            no_person = self.people.no_person
+            counts = by_subject(distance, person, grid, len(no_person))
+            weights = self.options.weights(len(no_person), no_person)
+            genuine_accepted = np.cumsum(linear_forms(counts, weights), axis=0)
+        else:
+            group = self.persons.group[person]
+            accepted = np.cumsum(by_subject(distance, group, grid, self.persons.groups + 1), axis=0)
+            mated = np.append(accepted[-1, :-1] > 0, False)
+            genuine_accepted = without_each(accepted[:, mated], accepted.sum(axis=1))
+        return 1 - ratio(genuine_accepted[:-1], genuine_accepted[-1])
+
+    def limits(self) -> tuple[dict[str, Limits], list[Message]]:
+        """Return the limits of each measure, and messages."""
+        limits = {}
+        values = (self.replicates if self.options.resamples else self.without).values
+        for measure in curve_measures():
+            if measure.name in values:
+                limits[measure.name] = self._limits_of(measure)
+        if "auc" in limits:  # a curve with the EER e has at least an AUC of (1 - e)^2
+            low, high = limits["auc"]
+            limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
+        remarks: list[Message] = []
+        if "frr_at_far" in limits:
+            limits["frr_at_far"], remarks = open_at_targets(
+                limits["frr_at_far"],
+                "upper",
+                self.verified.points.wanted.targets,
+                independent_trials(self._impostor_comparisons, self.verified.compared),
+                rate="frr",
+            )
+        return limits, remarks
+
+    def _limits_of(self, measure: CurveMeasure) -> Limits:
+        units_of_classes = self._units
+        confidence = self.options.confidence
+        units = min(units_of_classes[x] for x in measure.rate_of or units_of_classes)
+        if self.options.resamples:
+            values = measure.scalar.scaled(self.replicates.values[measure.name])
+            low, high = percentile(values, confidence, units)
+            return measure.scalar.unscaled(low), measure.scalar.unscaled(high)
+        columns = self.without.values[measure.name]
+        if len(measure.rate_of) == 2:
+            return self.curve.at_equal_error(columns)
+        if measure.of_target in ("far", "frr"):
+            thresholds = measure.own_thresholds(self.verified.points)
+            rates = [*map(self.at_threshold, thresholds)]
+            return self.curve.at_targets(measure.of_target, columns, rates)
+        return student(columns, confidence, units, measure.scalar.bounds)
+
+    # -- at a threshold
+
+    def at_threshold(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return FAR and FRR at a threshold, an internal distance, in columns (1 + people,)."""
+        row = -1  # rejects all
+        if not np.isnan(threshold):
+            row = int(self.grid.thresholds.searchsorted(threshold, side="right")) - 1
+        return self.without.curve.at_row(row)
+
+    def errors_of_each(self, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the false rejects and the false accepts of each person at a threshold.
+
+        A false accept counts for both people. With more than a thousand people, errors are counted
+        by group.
+        """
+        layer = -1 if np.isnan(threshold) else len(self.counted_at)
+        if threshold < np.inf:
+            layer = int(self.counted_at.searchsorted(threshold, side="right")) - 1
+        is_rejected = ~(self.genuine.distance <= threshold)
+        group = self.persons.group[self.genuine.person[is_rejected]]
+        groups = self.persons.groups
+        rejects = np.bincount(group, minlength=groups + 1)[:groups]
+        return rejects, self.persons.accepts_of_each(layer)
+
+    def placements_of_each(self) -> np.ndarray:
+        """Return, for each person, the pairs of a genuine score and an impostor score below it."""
+        distance, person = self.genuine
+        distance = np.where(np.isnan(distance), np.inf, distance)  # failures come last
+        below = np.asarray(self.verified.attempts.false_accepts(distance), dtype=np.float64)
+        groups = self.persons.groups
+        return np.bincount(self.persons.group[person], below, minlength=groups + 1)[:groups]
+
+
+def _without_each(
+    measures: Sequence[CurveMeasure],
+    grid: CountedThresholds,
+    made: AttemptsOfEach,
+    genuine: GenuineAttempts,
+    counted_at: np.ndarray,
+    failed: bool,
+) -> Columns:
+    """Return rates and measures without each person, computed for some people at a time."""
+    untied = grid.untied(counted_at)
+    rows = counted_at.searchsorted(grid.thresholds)
+    parts = []
+    for accepted, genuine_accepted in made.curves(genuine, counted_at):
+        curve = ErrorColumns.of_counts(accepted, genuine_accepted, failed, untied)
+        values = grid.measured(measures, curve, counted_at)
+        parts.append(Columns(curve.at_rows(rows), values))
+    curves = [part.curve for part in parts]
+    far = _joined([x.far for x in curves])
+    frr = _joined([x.frr for x in curves])
+    values = {name: _joined([part.values[name] for part in parts]) for name in parts[0].values}
+    return Columns(ErrorColumns(far, frr, failed, curves[0].untied), values)
+
+
+def _joined(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the columns of all parts; the first column, the data, is kept once."""
+    further = [x[..., 1:] for x in columns[1:]]
+    return np.concatenate([columns[0], *further], axis=-1)
+
+
+def _has_equal_mirrored_scores(verified: Verified) -> bool:
+    scores = verified.scores
+    if verified.claims is not None or verified.use.fused is not None or scores.layout == "pairs":
+        return False
+    if not verified.points.symmetric:
+        return False
+    cells = scores.cells
+    if cells.is_stored or cells.embeddings is not None or scores.has_mask or scores.exclude:
+        return False
+    values = cells.read(0, scores.shape[0])
+    return np.array_equal(values, values.T, equal_nan=True)

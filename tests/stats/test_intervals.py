@@ -15,7 +15,7 @@ from bioeval import stats
 from bioeval.counting.targets import check_costs
 from bioeval.counting.verification import Use, verify
 from bioeval.counting.wanted_points import PointsWanted
-from bioeval.stats.verification_columns import VerificationColumns
+from bioeval.stats.verification import VerificationColumns
 
 TARGETS = (0.5, 0.1, 0.0)
 

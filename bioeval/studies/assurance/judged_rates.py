@@ -18,7 +18,7 @@ from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import EER
 from bioeval.stats.limits import RateCurve
 from bioeval.stats.options import PEOPLE, IntervalMethod
-from bioeval.stats.verification_columns import VerificationColumns
+from bioeval.stats.verification import VerificationColumns
 from bioeval.stats.weighted_sums import by_subject
 from bioeval.stats.weights import groups_of, without_each
 from bioeval.studies.assurance.limits import Judged

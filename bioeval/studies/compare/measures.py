@@ -37,7 +37,7 @@ from bioeval.stats.limits import student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.search_attempts import FEWEST
 from bioeval.stats.search_columns import SearchColumns
-from bioeval.stats.verification_columns import VerificationColumns
+from bioeval.stats.verification import VerificationColumns
 from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.compare.results import NEW_PEOPLE, NONE, THIS_GALLERY, SystemMeasure
 from bioeval.studies.compare.wanted import (

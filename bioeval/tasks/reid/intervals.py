@@ -12,7 +12,7 @@ from bioeval.base.messages import Message
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import grid_of
-from bioeval.stats.limits import ROUNDING, Limits, limits_of_rate, percentile, student
+from bioeval.stats.limits import Limits, limits_of_rate, percentile, student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.weighted_sums import VALUES_AT_ONCE, by_subject, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, kish, without_each
@@ -48,44 +48,36 @@ def query_mean_intervals(
 
 
 def _by_subject(
-    dataset: xr.Dataset, measures: QueryMeasures, queries_by_person: QueryReplicates
+    dataset: xr.Dataset, measures: QueryMeasures, queries: QueryReplicates
 ) -> tuple[dict[str, Limits], Sequence[Message]]:
     limits = {}
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
         means = dataset[name].values
         is_unknown = np.isnan(means)  # beyond the end of a list
-        low, high = queries_by_person.curve_limits(curve, means, is_rate=name == "cmc")
+        low, high = queries.curve_limits(curve, means, is_rate=name == "cmc")
         limits[name] = np.where(is_unknown, np.nan, low), np.where(is_unknown, np.nan, high)
     for name, mean in measures.means.items():
-        replicates = queries_by_person.replicate_mean(mean)
+        replicates = queries.replicate_mean(mean)
         is_rate = mean.values.dtype == bool
-        low, high = queries_by_person.limits(replicates, mean.counted, is_rate=is_rate)
-        if mean.values.ndim > 1:
-            limits[name] = low, high
-        else:
-            limits[name] = low[0], high[0]
+        low, high = queries.limits(replicates, mean.counted, is_rate=is_rate)
+        limits[name] = (low, high) if mean.values.ndim > 1 else (low[0], high[0])
         if name in _AREAS:
-            limits[_AREAS[name]] = _area_limits(
-                queries_by_person, replicates, mean.counted, dataset["threshold"].values
-            )
+            thresholds = dataset["threshold"].values
+            limits[_AREAS[name]] = _area_limits(queries, replicates, mean.counted, thresholds)
         if _LARGEST.get(name) in dataset:
-            limits[_LARGEST[name]] = queries_by_person.limits(replicates.max(axis=0), mean.counted)
-    options, people = queries_by_person.options, queries_by_person.people
-    return limits, [*options.few_people(people), *options.groups(people)]
+            limits[_LARGEST[name]] = queries.limits(replicates.max(axis=0), mean.counted)
+    remarks = [*queries.options.few_people(queries.people), *queries.options.groups(queries.people)]
+    return limits, remarks
 
 
 def _area_limits(
-    queries_by_person: QueryReplicates,
-    replicates: np.ndarray,
-    counted: np.ndarray,
-    thresholds: np.ndarray,
+    queries: QueryReplicates, replicates: np.ndarray, counted: np.ndarray, thresholds: np.ndarray
 ) -> Limits:
     width = thresholds[-1] - thresholds[0]
     if not 0 < width < np.inf:
         return np.array(np.nan), np.array(np.nan)
-    low, high = queries_by_person.limits(
-        np.trapezoid(replicates, thresholds / width, axis=0), counted
-    )
+    mean_heights = np.trapezoid(replicates, thresholds / width, axis=0)
+    low, high = queries.limits(mean_heights, counted)
     return low * width, high * width
 
 
@@ -165,7 +157,7 @@ class QueryReplicates:
             remaining = without_each(queries[left_out], queries.sum())
             means = ratio(without_each(sums[:, left_out], sums.sum(axis=1)), remaining)
         # Fractional weights of expected ties may exceed 1 by rounding.
-        return np.where(means > 1 - ROUNDING, np.minimum(means, 1.0), means)
+        return np.minimum(means, 1.0)
 
     def replicate_mean(self, mean: QueryMean) -> np.ndarray:
         """Return the replicates of a mean, (1, 1 + replicates), or (thresholds, 1 + replicates)."""

@@ -22,8 +22,9 @@ from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.gom import gom
 
-#: The most queries, and the most ranks of each, that are drawn.
-QUERIES, PLACES = 30, 40
+# The most queries that are drawn, and the most ranks of each.
+_QUERIES = 30
+_RANKS = 40
 
 RANKED = {
     "match": Variable(
@@ -45,9 +46,9 @@ def lists_of_queries(
     require_subjects(scores, "a ranked list")
     scores = without_attacks(scores)
     queries, templates = scores.shape
-    if queries > QUERIES:
+    if queries > _QUERIES:
         raise DataError(
-            f"ranked lists of {counted(queries, 'queries')}; expected at most {QUERIES}: "
+            f"ranked lists of {counted(queries, 'queries')}; expected at most {_QUERIES}: "
             "scores.select(probes=[0, 1, 2])"
         )
     options = {"convention": convention, "scaled": False, "per_query": True, "budget": budget}
@@ -59,7 +60,7 @@ def lists_of_queries(
     left_out = left_out_rows(compared, 0, queries)
     assert left_out is not None  # the convention is a mask
     is_kept = ~left_out
-    order = np.argsort(np.where(is_kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
+    order = np.argsort(np.where(is_kept, values, np.inf), axis=1, kind="stable")[:, :_RANKS]
     is_listed = np.take_along_axis(is_kept, order, axis=1)
     same_person = scores.codes.probe[:, None] == scores.codes.gallery[order]
     score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
@@ -72,7 +73,7 @@ def lists_of_queries(
     }
     coordinates = {
         "probe": np.arange(queries),
-        "rank": np.arange(1, min(templates, PLACES) + 1),
+        "rank": np.arange(1, min(templates, _RANKS) + 1),
         "threshold": at_thresholds["threshold"].values,
     }
     kept_attrs = ("system", "kind", "convention", "budget", "messages")
