@@ -29,6 +29,21 @@ _LONG_WORD = re.compile(r"[^\s/\\]{261,}")
 _LONGEST_LINE = 2000
 _LONGEST_VALUE = 200
 
+# Names of other programs, and words that have another meaning here, with the names here.
+_SYNONYMS = {
+    "euclidean": "l2",
+    "manhattan": "l1",
+    "cityblock": "l1",
+    "chebyshev": "linf",
+    "eucl": "l2",
+    "fnmr": "frr",
+    "fmr": "far",
+    "market": "market1501",
+    "lfw": "lfw-view2",
+    "threshold": "decision",
+    "thresholds": "curve",
+}
+
 
 def printable(text: str) -> str:
     r"""Return text that is safe to show: control characters escaped, long values cut in the middle.
@@ -210,26 +225,10 @@ class BioevalWarning(UserWarning):
         return printable(super().__str__())
 
 
-#: Names of other programs, and words that have another meaning here, with the names here.
-SYNONYMS = {
-    "euclidean": "l2",
-    "manhattan": "l1",
-    "cityblock": "l1",
-    "chebyshev": "linf",
-    "eucl": "l2",
-    "fnmr": "frr",
-    "fmr": "far",
-    "market": "market1501",
-    "lfw": "lfw-view2",
-    "threshold": "decision",
-    "thresholds": "curve",
-}
-
-
 def nearest_name(name: object, choices: Iterable[object]) -> str:
     """Return ``" Did you mean 'x'?"`` for the nearest of `choices`, or an empty string."""
     by_folded = {str(choice).casefold(): str(choice) for choice in choices}
-    synonym = SYNONYMS.get(str(name).casefold())
+    synonym = _SYNONYMS.get(str(name).casefold())
     if synonym in by_folded:
         return f" Did you mean {by_folded[synonym]!r}?"
     import difflib

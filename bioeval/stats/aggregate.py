@@ -232,18 +232,19 @@ class _Aggregation:
     ) -> np.ndarray:
         """Return values in float64, with the aggregated dimensions joined in front.
 
-        With `like`, values are repeated over the dimensions of this variable, in its order. NumPy
-        does it, since xarray imports dask to sum.
+        The other dimensions follow, in the order of the variable. With `like`, values are repeated
+        over the dimensions of this variable, in its order. NumPy does it, since xarray imports dask
+        to sum.
         """
-        template = array if like is None else like
-        inner = [dim for dim in template.dims if dim not in self.over]
-        dims = [*(dim for dim in self.over if dim in template.dims), *inner]
-        shared = [dim for dim in dims if dim in array.dims]
+        sizes = (array if like is None else like).sizes
+        inner = [dim for dim in sizes if dim not in self.over]
+        dims = [*(dim for dim in self.over if dim in sizes), *inner]
+        own = [dim for dim in dims if dim in array.dims]
         variable = array.variable if isinstance(array, xr.DataArray) else array
-        values = variable.transpose(*shared).values.astype(np.float64, copy=False)
-        values = values.reshape([template.sizes[dim] if dim in shared else 1 for dim in dims])
-        values = np.broadcast_to(values, [template.sizes[dim] for dim in dims])
-        return values.reshape(-1, *values.shape[len(dims) - len(inner) :])
+        values = variable.transpose(*own).values.astype(np.float64, copy=False)
+        values = values.reshape([sizes[dim] if dim in own else 1 for dim in dims])
+        values = np.broadcast_to(values, [sizes[dim] for dim in dims])
+        return values.reshape(-1, *(sizes[dim] for dim in inner))
 
     def _pooled(self, name: str) -> np.ndarray | float:
         """Return the sum of counts over the sum of attempts, or a function of two such rates.

@@ -98,13 +98,11 @@ class CardTasks:
         self.far_targets, frr_targets = options.targets(card.report)
         #: Whether verification reports rare FAR targets that the data can support.
         self.rare = automatic and options.far_targets is None
+        targets = np.union1d(self.far_targets, RARE_TARGETS) if self.rare else self.far_targets
+        costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
         #: The operating points of verification that may be wanted.
         self.wanted = PointsWanted(
-            np.union1d(self.far_targets, RARE_TARGETS) if self.rare else self.far_targets,
-            check_costs([(prior, 1.0, 1.0) for prior in card.report.priors]),
-            options.auc,
-            frr_targets=frr_targets,
-            optima=best_values(),
+            targets, costs, options.auc, frr_targets=frr_targets, optima=best_values()
         )
         self.verifying: dict[str, VerificationTask] = {}
         if card.verification is not None and self._supports("verification"):

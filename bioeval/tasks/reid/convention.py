@@ -95,11 +95,10 @@ def convention_of(
     leaves the card's value. Errors name the convention by `argument`.
     """
     card = load(convention, argument, partial(convention_names, sections))
-    for name in sections:
-        if (task := card.tasks.get(name)) is not None:
-            break
-    else:
+    tasks = [card.tasks[name] for name in sections if card.tasks.get(name) is not None]
+    if not tasks:
         raise _no_convention(card, sections)
+    task = tasks[0]
     fields = task.fields()
     card_options = {x: getattr(task, x) for x in Reid.fields() if x in fields}
     base = Convention(name=card.name, exclude=card.exclude, **card_options)
@@ -182,12 +181,12 @@ def column_warnings(scores: Scores) -> list[Message]:
     """Return a message if the data have cameras and no convention states their use."""
     if scores.layout == "pairs" or not knows_people(scores) or scores.has_mask:
         return []
-    sides = [
-        meta["camera"] for meta in (scores.probe_meta, scores.gallery_meta) if "camera" in meta
-    ]
+    metas = (scores.probe_meta, scores.gallery_meta)
+    sides = [meta["camera"] for meta in metas if "camera" in meta]
     if len(sides) < 2 or excludes_same(scores, "camera"):
         return []
-    if len(set().union(*(known_texts(x, "camera") for x in sides))) < 2:
+    cameras = set().union(*(known_texts(side, "camera") for side in sides))
+    if len(cameras) < 2:
         return []
     if scores.layout == "probe-against-gallery":
         return [Message("cameras-not-used", column="camera")]

@@ -141,25 +141,22 @@ def summary_over_thresholds(tau: np.ndarray, means: dict[str, np.ndarray]) -> di
     Areas are by the trapezoidal rule. ``tau_max`` is the first threshold with the largest mReP, and
     ``tau_nz`` the first with mFR above 0.
     """
-    names = ["mrep_area", "mfr_area", "max_mrep", "tau_max", "tau_nz"]
-    if "mvp" in means:
-        names.append("max_mvp")
-    if "f1" in means:
-        names += ["max_f1", "tau_f1"]
-    scalars = dict.fromkeys(names, np.float64(np.nan))
     mrep, mfr = means["mrep"], means["mfr"]
-    if np.isfinite(tau).all():
-        scalars["mrep_area"] = np.float64(np.trapezoid(mrep, tau))
-        scalars["mfr_area"] = np.float64(np.trapezoid(mfr, tau))
-    if not np.isnan(mfr).any() and (mfr > 0).any():
-        scalars["tau_nz"] = tau[int(np.argmax(mfr > 0))]
-    if np.isnan(mrep).any():
-        return scalars
-    scalars["tau_max"] = tau[int(np.argmax(mrep))]
-    scalars["max_mrep"] = mrep.max()
+    unknown = np.float64(np.nan)
+    is_finite = np.isfinite(tau).all()
+    is_known = not np.isnan(mrep).any()
+    accepts_any = not np.isnan(mfr).any() and (mfr > 0).any()
+    scalars = {
+        "mrep_area": np.float64(np.trapezoid(mrep, tau)) if is_finite else unknown,
+        "mfr_area": np.float64(np.trapezoid(mfr, tau)) if is_finite else unknown,
+        "max_mrep": mrep.max() if is_known else unknown,
+        "tau_max": tau[int(np.argmax(mrep))] if is_known else unknown,
+        "tau_nz": tau[int(np.argmax(mfr > 0))] if accepts_any else unknown,
+    }
     if "mvp" in means:
-        scalars["max_mvp"] = means["mvp"].max()
+        scalars["max_mvp"] = means["mvp"].max() if is_known else unknown
     if "f1" in means:
-        scalars["max_f1"] = means["f1"].max()
-        scalars["tau_f1"] = tau[int(np.argmax(means["f1"]))]
+        f1 = means["f1"]
+        scalars["max_f1"] = f1.max() if is_known else unknown
+        scalars["tau_f1"] = tau[int(np.argmax(f1))] if is_known else unknown
     return scalars

@@ -61,7 +61,6 @@ TOP_K = {
     "first_match_rank": Variable("rank of the first match; NaN where none is listed", "1"),
 }
 
-
 #: The only values of these fields of a convention that lists support.
 _SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "ties": "stable"}
 
@@ -71,8 +70,8 @@ class ListCounts(ReidCounts):
     """Counts of top-K lists, and the measures that the lists determine.
 
     For average precision, all lists are cut at the convention's `rank_k`, or else at the last rank
-    that all lists cover (Tang et al., CityFlow, CVPR 2019: "rank-K mAP"). Where an entry is
-    removed, the next entry has its rank, so the list covers fewer ranks.
+    that all lists cover (Tang et al., CityFlow, CVPR 2019: "rank-K mAP"). A list covers a rank less
+    for each entry that is removed, since the next entry has its rank.
     """
 
     cmc_ranks: int  # the CMC is computed up to this rank
@@ -234,13 +233,11 @@ class ListCounts(ReidCounts):
             treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
             messages.append(without_match(unmatched, 0, treatment))
         if self.known_ranks is not None:
-            unknown_measures = [
-                x.label for x in QUERY_MEANS.values() if x.name not in measures.means
-            ]
-            messages.append(Message("matches-beyond-lists", what=unknown_measures))
+            unknown = [x.label for x in QUERY_MEANS.values() if x.name not in measures.means]
+            messages.append(Message("matches-beyond-lists", what=unknown))
             if self.known_ranks < self.cmc_ranks:
-                unknown_measures = [f"precision and recall beyond rank {self.known_ranks}"]
-                messages.append(Message("matches-beyond-lists", what=unknown_measures))
+                unknown = [f"precision and recall beyond rank {self.known_ranks}"]
+                messages.append(Message("matches-beyond-lists", what=unknown))
         return messages
 
 
