@@ -28,8 +28,9 @@ class Parameter:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text of a docstring, without its marks."""
-    sentence = re.split(r"(?<=\.)\s+(?=[A-Z`]|- )", " ".join(text.split()))[0]
+    """Return the first sentence of a text of a docstring, without its marks; a list ends it."""
+    ends = r"(?<=\.)\s+(?=[A-Z`])|(?<=[.:])\s+(?=- )"
+    sentence = re.split(ends, " ".join(text.split()))[0].rstrip(":")
     return re.sub(r":\w+:(?=`)|``?\"?|\"?``|`", "", sentence)
 
 

@@ -59,10 +59,12 @@ def _of_lists(ctx: click.Context, param: click.Parameter, given: Any) -> dict[st
 
 #: The arguments of `load`, of each command that reads a file.
 _READING = option_group(
-    option("--labels FILE", "Subjects of the rows, and of the columns where there is no gallery."),
+    option(
+        "--labels FILE", "The subjects of the rows, and of the columns where there is no gallery."
+    ),
     option(
         "--gallery FILE",
-        "Subjects of the columns, in the same way; or, of a .npy file of embeddings, the "
+        "The subjects of the columns, in the same way. With embeddings in a .npy file: the "
         "embeddings of the gallery, with their labels beside them in x.labels.csv.",
     ),
     option(
@@ -73,9 +75,9 @@ _READING = option_group(
     ),
     option(
         "--columns ROLE=NAME",
-        "The array, or column of a list, that has a role: scores, genuine, labels, "
-        "gallery_labels, embeddings, gallery_embeddings, indices or mask; of a list also any name "
-        "that a column may have, as subject_a, subject_b, template and probe.",
+        "The array, or the column of a list, that has a role or is metadata. Roles are scores, "
+        "genuine, labels, gallery_labels, embeddings, gallery_embeddings, indices and mask; of a "
+        "list also any name that a column may have, as subject_a, subject_b, template and probe.",
         ENTRIES,
         multiple=True,
         callback=joined_entries,
@@ -102,8 +104,8 @@ _READING = option_group(
     ),
     option(
         "--failed X",
-        "The score that stands for a comparison that failed in a list, such as -1; a blank score "
-        "does in any case.",
+        "The score of a comparison that failed in a list, such as -1. A blank score means the "
+        "same.",
         FAILED,
     ),
     option("--metric M", "How to compare embeddings: what the file says, else cosine."),
@@ -120,20 +122,20 @@ _READING = option_group(
     ),
     option(
         "--subject-from REGEX",
-        "A regular expression whose one group is the subject within the name of a template, as "
-        "'id(\\d+)/'; several groups are the subject together; of groups with names, subject is, "
-        "and the others are metadata: '(?P<subject>\\w+)_day(?P<session>\\d+)'.",
+        "A regular expression that finds the subject in the name of a template. A group, or "
+        "several together, are the subject: 'id(\\d+)/'. Groups with names are the subject and "
+        "metadata: '(?P<subject>\\w+)_day(?P<session>\\d+)'.",
     ),
     option(
         "--names-of DATASET",
-        "The labels are names of images as this data set has them (market1501, dukemtmc-reid, "
-        "msmt17, veri776, vehicleid), from which identities and cameras are read: text files with "
-        "a name on each line, CSV files with a column name, or arrays of text.",
+        "The data set (market1501, dukemtmc-reid, msmt17, veri776 or vehicleid) whose names of "
+        "images the labels are. Identities and cameras are read from them. The labels are text "
+        "files with a name on each line, CSV files with a column name, or arrays of text.",
     ),
     option(
         "--distractor-ids LABEL",
-        "Labels of no known person, in place of the words for them that Scores lists; an empty "
-        "one says that all labels are names.",
+        "Labels of no known person, in place of the words that Scores lists. An empty one says "
+        "that all labels are names.",
         multiple=True,
         callback=lambda ctx, param, labels: tuple(filter(None, labels)) if labels else None,
     ),

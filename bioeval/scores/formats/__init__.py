@@ -95,7 +95,7 @@ def load(
         Metadata columns by which several embeddings become one template, as the template and the
         media of IJB. See :meth:`Scores.from_embeddings`.
     subject_from : str, optional
-        A regular expression that finds the subject in the name of a template, with one of these:
+        A regular expression that finds the subject in the name of a template. It has one of:
 
         - a group, or several that are the subject together: ``'id(\d+)/'``
         - groups with names, ``subject`` and metadata: ``'(?P<subject>\w+)_day(?P<session>\d+)'``
@@ -108,8 +108,8 @@ def load(
         Labels of no known person, in place of the words that :class:`Scores` lists. An empty
         sequence says that each label is a person.
     columns : mapping of str to str, optional
-        The array, or the column of a list, that has a role or is metadata, as ``{"scores": "D",
-        "labels": "y", "camera": "cam"}``. The keys are:
+        The array, or the column of a list, that has a role or is metadata. For example,
+        ``{"scores": "D", "labels": "y", "camera": "cam"}``. The keys are:
 
         - roles: ``scores``, ``genuine``, ``labels``, ``gallery_labels``, ``embeddings``,
           ``gallery_embeddings``, ``mask``, and ``indices``, top-K lists: the gallery entries of
