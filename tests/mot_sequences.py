@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
+#: Boxes, float (n, 6): frame, identity, left, top, width and height.
 Rows = np.ndarray
 
 
-def walk(rng: np.random.Generator, frames: int, people: int) -> Rows:
-    """The boxes of people who walk side by side."""
+def simulate_truth(rng: np.random.Generator, frames: int, people: int) -> Rows:
+    """Return the boxes of people who walk side by side."""
     rows = []
     for person in range(1, people + 1):
         step = rng.normal(0, 2, 2)
@@ -18,8 +19,8 @@ def walk(rng: np.random.Generator, frames: int, people: int) -> Rows:
     return np.array(rows).round(2)
 
 
-def follow(rng: np.random.Generator, truth: Rows, miss: float, change: float) -> Rows:
-    """The boxes of a tracker that misses people, changes identities, and adds false boxes."""
+def simulate_tracker(rng: np.random.Generator, truth: Rows, miss: float, change: float) -> Rows:
+    """Return the boxes of a tracker that misses people, changes identities and adds false boxes."""
     rows, identity, last = [], {}, 0
     for frame, person, left, top, width, height in sorted(map(tuple, truth)):
         if person not in identity or rng.random() < change:
@@ -35,21 +36,25 @@ def follow(rng: np.random.Generator, truth: Rows, miss: float, change: float) ->
     return np.array(rows).round(2)
 
 
-def sequences(
+def simulate_sequences(
     number: int, trackers: dict[str, tuple[float, float]], seed: int = 1, frames: int = 12
 ) -> tuple[dict[str, Rows], dict[str, dict[str, Rows]]]:
-    """The ground truth of some sequences, and the results of trackers, by their names.
+    """Return the ground truth by sequence, and the results by tracker and sequence.
 
-    A tracker has its probabilities of a missed box and of another identity.
+    `trackers` maps a name to the probabilities of a missed box and of a changed identity.
     """
     rng = np.random.default_rng(seed)
     truths, results = {}, {name: {} for name in trackers}
     for i in range(number):
         name = f"seq-{i + 1:02d}"
-        truths[name] = walk(rng, frames + int(rng.integers(0, 6)), int(rng.integers(2, 5)))
+        truths[name] = simulate_truth(
+            rng, frames + int(rng.integers(0, 6)), int(rng.integers(2, 5))
+        )
         harder = np.exp(rng.normal(0, 0.5))
         for tracker, (miss, change) in trackers.items():
-            results[tracker][name] = follow(rng, truths[name], miss * harder, change * harder)
+            results[tracker][name] = simulate_tracker(
+                rng, truths[name], miss * harder, change * harder
+            )
     return truths, results
 
 
@@ -61,32 +66,30 @@ def write_benchmark(
     below: str = "",
     detectors: tuple[str, ...] = ("",),
 ) -> tuple[Path, dict[str, Path]]:
-    """Write folders as DanceTrack and MOT17 have them, with the results in a folder `below` each.
+    """Write folders as DanceTrack and MOT17 have them; return the folders of truth and trackers.
 
-    Of each of the `detectors`, such as ``-DPM``, there is every sequence.
+    The results of a tracker are in the folder `below` its own. Every sequence is written once for
+    each suffix in `detectors`, such as ``-DPM``.
     """
     for name, rows in truths.items():
         for detector in detectors:
             sequence = folder / "gt" / f"{name}{detector}"
-            lines(sequence / "gt" / "gt.txt", np.column_stack([rows, np.ones((len(rows), 3))]))
+            marks = np.ones((len(rows), 3))  # considered, of a person, fully visible
+            write_rows(sequence / "gt" / "gt.txt", np.hstack([rows, marks]))
             length = int(rows[:, 0].max())
             ini = f"[Sequence]\nname={name}\nseqLength={length}\n"
             (sequence / "seqinfo.ini").write_text(ini, encoding="utf-8")
-    places = {}
+    folders = {}
     for tracker, by_name in results.items():
-        places[tracker] = folder / "trackers" / tracker
+        folders[tracker] = folder / "trackers" / tracker
         for name, rows in by_name.items():
             for detector in detectors:
                 unused_columns = np.full((len(rows), 4), -1)
-                lines(
-                    places[tracker] / below / f"{name}{detector}.txt",
-                    np.hstack([rows, unused_columns]),
-                )
-    return folder / "gt", places
+                path = folders[tracker] / below / f"{name}{detector}.txt"
+                write_rows(path, np.hstack([rows, unused_columns]))
+    return folder / "gt", folders
 
 
-def lines(path: Path, rows: Rows) -> Path:
-    """Write rows of numbers."""
+def write_rows(path: Path, rows: np.ndarray) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savetxt(path, rows, fmt="%.2f", delimiter=",")
-    return path

@@ -1,5 +1,6 @@
 """A naive implementation of the worst pairs, written from the definition alone."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import naive
@@ -41,3 +42,29 @@ def worst_pairs(n: int, **given: Any) -> list[Pair]:
             score = float(data.user(cell.distance))
             pairs.append(Pair(comparison, i, cell.column, score))
     return pairs
+
+
+def deciding_try(
+    distances: Any,
+    subjects: Sequence[Any],
+    visits: Sequence[Any],
+    claim: tuple[Any, Any, Any],
+    enrolled: dict[Any, list[int]] | None,
+) -> tuple[int, float]:
+    """Return the row of the try that decides a claim (of equal tries the first), and its distance.
+
+    A claim is the subject and visit of the tries, and the claimed subject. `enrolled` has the
+    templates of each subject, which are no tries; if it is None, all templates are enrolled, and a
+    visit is not compared with itself.
+    """
+    subject, visit, claimed = claim
+    all_rows = range(len(subjects))
+    tries = {i for i in all_rows if subjects[i] == subject and visits[i] == visit}
+    if enrolled is None:
+        templates = [j for j in all_rows if subjects[j] == claimed and j not in tries]
+    else:
+        templates = enrolled[claimed]
+        tries -= {j for of_subject in enrolled.values() for j in of_subject}
+    nearest = {i: min(distances[i][j] for j in templates) for i in tries}
+    decisive = min(nearest.values())
+    return min(i for i in tries if nearest[i] == decisive), decisive

@@ -7,7 +7,7 @@ import naive_limits
 import numpy as np
 import pytest
 from compared import by_measure
-from mot_sequences import Rows, sequences, write_benchmark
+from mot_sequences import Rows, simulate_sequences, write_benchmark
 from result_messages import arguments, codes
 
 import bioeval as be
@@ -19,7 +19,7 @@ FEWEST = 12
 
 @pytest.fixture(scope="module")
 def four() -> tuple[dict[str, Rows], dict[str, dict[str, Rows]]]:
-    return sequences(15, FOUR)
+    return simulate_sequences(15, FOUR)
 
 
 def left_out(truths, results, measure: str) -> tuple[dict, dict]:
@@ -91,7 +91,7 @@ def test_trackers_as_a_loop_over_sequences(four, measure):
 
 def test_trackers_that_differ_in_few_sequences_are_not_told_apart():
     """In five sequences every box is missed, and in six: only then are they told apart."""
-    truths, _ = sequences(20, {"A": (0, 0)})
+    truths, _ = simulate_sequences(20, {"A": (0, 0)})
     for number, separated in ((5, 0), (8, 1)):
         missed = dict(truths)
         for name in list(truths)[:number]:
@@ -101,7 +101,7 @@ def test_trackers_that_differ_in_few_sequences_are_not_told_apart():
 
 
 def test_few_sequences_have_no_limits(capsys):
-    truths, results = sequences(FEWEST - 1, FOUR)
+    truths, results = simulate_sequences(FEWEST - 1, FOUR)
     ds = be.tracking(truths, results)
     for of_measure in by_measure(ds).values():
         assert np.isnan(of_measure.difference_low).all() and np.isnan(of_measure.low).all()
@@ -112,13 +112,13 @@ def test_few_sequences_have_no_limits(capsys):
     text = capsys.readouterr().out
     assert arguments(ds, "systems-not-concluded")["why"] == "there are fewer than 12 sequences"
     assert "95 %" not in text and "limits" not in text
-    truths, results = sequences(FEWEST, FOUR)
+    truths, results = simulate_sequences(FEWEST, FOUR)
     mota = by_measure(be.tracking(truths, results))["mota"]
     assert np.isfinite(mota.difference_low.values[~np.eye(4, dtype=bool)]).all()
 
 
 def test_only_measures_in_a_frame_need_the_number_of_frames():
-    truths, results = sequences(2, FOUR)
+    truths, results = simulate_sequences(2, FOUR)
     for measure, is_needed in (("fp_per_frame", True), ("mota", False)):
         ds = be.tracking(truths, results, measures=[measure])
         assert ("frames-not-given" in codes(ds)) == is_needed
@@ -166,7 +166,7 @@ def test_sequences_that_some_tracker_lacks(four, tmp_path):
 
 
 def test_a_tracker_that_cannot_be_read_is_an_error(tmp_path, capsys):
-    truths, results = sequences(12, {"A": (0.1, 0.02), "B": (0.2, 0.02)})
+    truths, results = simulate_sequences(12, {"A": (0.1, 0.02), "B": (0.2, 0.02)})
     truth, trackers = write_benchmark(tmp_path, truths, results)
     broken = next(trackers["B"].rglob("*.txt"))
     broken.write_text("1,2,x")
@@ -238,7 +238,7 @@ JACKKNIFE = {"interval": "sequence-jackknife"}
 
 @pytest.fixture(scope="module")
 def fourteen() -> tuple[dict[str, Rows], dict[str, Rows]]:
-    truths, results = sequences(14, TRACKER)
+    truths, results = simulate_sequences(14, TRACKER)
     return truths, results["A"]
 
 
@@ -279,7 +279,7 @@ def test_as_a_loop_over_sequences(fourteen):
 
 @pytest.mark.parametrize("number", [1, 2, FEWEST - 1])
 def test_few_sequences_have_no_interval(number):
-    truths, results = sequences(number, TRACKER)
+    truths, results = simulate_sequences(number, TRACKER)
     ds = be.tracking(truths, results["A"], **JACKKNIFE)
     assert np.isnan(ds.mota_low) and np.isnan(ds.hota_high)
     arguments = {message.code: message.arguments for message in be.messages(ds)}
@@ -290,7 +290,7 @@ def test_few_sequences_have_no_interval(number):
 @pytest.mark.slow
 def test_sequences_of_one_video_are_left_out_together(tmp_path):
     """As in MOT17, which has each video with three detectors."""
-    truths, results = sequences(13, TRACKER)
+    truths, results = simulate_sequences(13, TRACKER)
     detectors = ("-DPM", "-FRCNN", "-SDP")
     gt, places = write_benchmark(tmp_path, truths, results, detectors=detectors)
     ds = be.tracking(gt, places["A"], **JACKKNIFE)
@@ -301,7 +301,7 @@ def test_sequences_of_one_video_are_left_out_together(tmp_path):
     single = be.tracking(truths, results["A"], **JACKKNIFE)
     for name in ("mota", "hota", "idf1"):  # each counts three times: nothing is learnt
         assert ds[f"{name}_low"].item() == pytest.approx(single[f"{name}_low"].item())
-    seven_sequences = sequences(7, TRACKER)
+    seven_sequences = simulate_sequences(7, TRACKER)
     gt, places = write_benchmark(tmp_path / "MOT17", *seven_sequences, detectors=detectors)
     message_codes = codes(be.tracking(gt, places["A"], **JACKKNIFE))
     assert message_codes == ["sequences-of-one-video", "few-sequences"]

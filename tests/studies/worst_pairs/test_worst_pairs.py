@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
 from limits import blocks_of
-from naive_worst_pairs import Pair, worst_pairs as naive_worst_pairs
+from naive_worst_pairs import Pair, deciding_try, worst_pairs as naive_worst_pairs
 from reference import one_thread  # noqa: F401
 from strategies import examples_of, matrices
 
@@ -28,8 +28,8 @@ def test_against_the_definition(data):
         case.values = np.where(upper, case.values, case.values.T)
         case.mask = None if case.mask is None else np.where(upper, case.mask, case.mask.T)
     number = data.draw(st.sampled_from((1, 2, 5, 1000)))
-    several = blocks_of(2 * case.values.shape[1]) if data.draw(st.booleans()) else nullcontext()
-    with several:
+    small_blocks = blocks_of(2 * case.values.shape[1])  # of two rows
+    with small_blocks if data.draw(st.booleans()) else nullcontext():
         ds = be.worst_pairs(be.Scores(**case.scores()), number)
     assert listed(ds) == naive_worst_pairs(number, **case.naive())
 
@@ -75,8 +75,8 @@ def test_columns_whose_names_differ_by_a_slash_stay_two(tmp_path):
 
 
 @pytest.mark.parametrize("enrol", [None, "first:1"])
-@pytest.mark.parametrize("most", [4, 10**6])  # a block of few rows, and one of all
-def test_of_claims_the_try_that_decided_is_named(enrol, most):
+@pytest.mark.parametrize("block_size", [4, 10**6])  # a block of few rows, and one of all
+def test_worst_pairs_name_the_deciding_try(enrol, block_size):
     """Up to three tries a visit: the nearest to the claimed subject, of equal tries the first."""
     people, templates = 5, 7
     labels = np.repeat(np.arange(people), templates)
@@ -87,36 +87,29 @@ def test_of_claims_the_try_that_decided_is_named(enrol, most):
     order = rng.permutation(len(labels))
     values, labels = values[np.ix_(order, order)], labels[order]
     scores = be.Scores(values, labels, probe_meta={k: x[order] for k, x in meta.items()})
-    enrolled = {}
-    for j in range(len(labels)):
-        enrolled.setdefault(labels[j], []).append(j)
-    if enrol:
-        by_name = scores.probe_meta["image"]  # the names of templates, whose order is that of tries
-        enrolled = {s: [min(places, key=by_name.__getitem__)] for s, places in enrolled.items()}
+    visits, images = scores.probe_meta["visit"], scores.probe_meta["image"]
+    first_templates = {}  # by the names of their images, which order the tries, too
+    for subject in range(people):
+        of_subject = np.flatnonzero(labels == subject)
+        first_templates[subject] = [of_subject[images[of_subject].argmin()]]
+    enrolled = first_templates if enrol else None
     claims = be.claim_scores(scores, attempts="visit", enrol=enrol)
     some_claims = claims.select(probes=np.arange(0, claims.shape[0], 2))
     for claim_scores in (claims, some_claims):
-        with blocks_of(most):
+        with blocks_of(block_size):
             ds = be.worst_pairs(claim_scores, 6)
         assert (ds.comparison == "impostor").sum() == 6 and len(ds.pair) > 9
         for pair in ds.pair.values:
             row = {k: ds[k].values[pair] for k in ds.data_vars}
-            subject, claimed = row["probe_label"], row["gallery_label"]
             visit = claim_scores.probe_meta["visit"][row["row"]]
-            used = {j for places in enrolled.values() for j in places} if enrol else set()
-            tries = [
-                i for i in range(len(labels)) if labels[i] == subject and i not in used
-                and scores.probe_meta["visit"][i] == visit
-            ]  # fmt: skip
-            enrolled_templates = enrolled[claimed]
-            if not enrol:  # a matrix of all against all does not compare a visit with itself
-                enrolled_templates = [j for j in enrolled_templates if labels[j] != subject
-                          or scores.probe_meta["visit"][j] != visit]  # fmt: skip
-            best = {i: min(values[i, j] for j in enrolled_templates) for i in tries}
-            nearest = min(best.values())
-            assert row["score"] == nearest
-            assert row["try"] == min(i for i in tries if best[i] == nearest)
-            assert row["probe_meta_image"] == scores.probe_meta["image"][row["try"]]
+            claim = (row["probe_label"], visit, row["gallery_label"])
+            expected = deciding_try(values, labels, visits, claim, enrolled)
+            assert (row["try"], row["score"]) == expected
+            assert row["probe_meta_image"] == images[row["try"]]
+
+
+def test_claims_of_one_try_name_no_try():
+    scores = be.simulate(4, 2, random_state=0)
     assert "try" not in be.worst_pairs(be.claim_scores(scores), 2)
 
 

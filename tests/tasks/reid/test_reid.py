@@ -23,8 +23,8 @@ TIES = ("pessimistic", "optimistic", "stable", "expected")
 
 
 @pytest.fixture(scope="module", params=["few", "many"])
-def number(request):
-    """Ranked by NumPy as few scores are, and by the loops of many."""
+def code_path(request):
+    """Rank with NumPy, as for few scores, and with the compiled loops, as for many."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "many":
             patch.setattr("bioeval.scores.blocks.LISTED", 0)
@@ -32,7 +32,7 @@ def number(request):
         yield
 
 
-few_and_many = pytest.mark.usefixtures("number")
+few_and_many = pytest.mark.usefixtures("code_path")
 
 
 @st.composite
@@ -280,63 +280,61 @@ def test_gom_where_a_threshold_falls_on_0(kind):
 
 # ------------------------------------------------------------------------ what is refused
 
-ONE = be.Scores([[1, 2]], [1], [1, 2])
-ORDER = be.Scores([[1, 2]], [1], [1, 2], kind="order")
-LISTS = be.Scores.from_top_k([[2, 1]], [1], [2, 3, 1])
-
-
-def lists(indices, query):
-    return be.Scores.from_top_k(indices, [query], [2, 3, 1])
+ONE_QUERY = be.Scores([[1, 2]], [1], [1, 2])
+ORDER_ONLY = be.Scores([[1, 2]], [1], [1, 2], kind="order")
+TOP_2 = be.Scores.from_top_k([[2, 1]], [1], [2, 3, 1])
 
 
 @pytest.mark.parametrize(
     ("error", "says", "call"),
     [
-        (be.ProtocolError, "no column 'camera' in probe_meta and", lambda: be.reid(ONE)),
-        (be.CardError, "Did you mean 'market1501'", lambda: be.reid(ONE, "market")),
-        (be.CardError, r"has no \[reid\] section", lambda: be.reid(ONE, "pairs")),
-        (be.DataError, "`max_rank` is 0; expected", lambda: be.reid(ONE, "viper", max_rank=0)),
-        (be.DataError, "at most 10000: the ga", lambda: be.reid(ONE, "viper", max_rank=10**10)),
+        (be.ProtocolError, "no column 'camera' in probe_meta and", lambda: be.reid(ONE_QUERY)),
+        (be.CardError, "Did you mean 'market1501'", lambda: be.reid(ONE_QUERY, "market")),
+        (be.CardError, r"has no \[reid\] section", lambda: be.reid(ONE_QUERY, "pairs")),
+        (be.DataError, "`max_rank` is 0; expected",
+         lambda: be.reid(ONE_QUERY, "viper", max_rank=0)),
+        (be.DataError, "at most 10000: the ga",
+         lambda: be.reid(ONE_QUERY, "viper", max_rank=10**10)),
         (be.DataError, "the gallery has 2 templates",
-         lambda: be.gom(ONE, convention="viper", max_rank=10**10)),
-        (be.DataError, "`rank_k` is 0", lambda: be.reid(ONE, "viper", rank_k=0)),
-        (be.DataError, "`ties` is 'none'", lambda: be.reid(ONE, "viper", ties="none")),
-        (be.DataError, "`ap` is 'area'", lambda: be.reid(ONE, "viper", ap="area")),
-        (be.DataError, "junk_ids is 3", lambda: be.reid(ONE, "viper", junk_ids=3)),
+         lambda: be.gom(ONE_QUERY, convention="viper", max_rank=10**10)),
+        (be.DataError, "`rank_k` is 0", lambda: be.reid(ONE_QUERY, "viper", rank_k=0)),
+        (be.DataError, "`ties` is 'none'", lambda: be.reid(ONE_QUERY, "viper", ties="none")),
+        (be.DataError, "`ap` is 'area'", lambda: be.reid(ONE_QUERY, "viper", ap="area")),
+        (be.DataError, "junk_ids is 3", lambda: be.reid(ONE_QUERY, "viper", junk_ids=3)),
         (be.ProtocolError, "no identity of the 1 query is in the gallery",
          lambda: be.reid(be.Scores([[1, 2]], [9], [1, 2]), "viper")),
         (be.ProtocolError, "all queries are junk or distractors",
          lambda: be.reid(be.Scores([[1, 2]], [-1], [1, 2]), "viper")),
         (be.DataError, "expected bioeval.Scores", lambda: be.reid([[1, 2]])),
         (be.DataError, "do not increase",
-         lambda: be.gom(ONE, thresholds=[5, 4], convention="viper")),
-        (be.DataError, "`budget` is 0", lambda: be.gom(ONE, budget=0, convention="viper")),
+         lambda: be.gom(ONE_QUERY, thresholds=[5, 4], convention="viper")),
+        (be.DataError, "`budget` is 0", lambda: be.gom(ONE_QUERY, budget=0, convention="viper")),
         (be.DataError, "cannot be normalised",
          lambda: be.gom(be.Scores([[1, 1]], [1], [1, 2]), convention="viper")),
         (be.DataError, "they reach from -1e\\+308 to 1e\\+308; scale them",
          lambda: be.gom(be.Scores([[-1e308, 0, 1e308]], [1], [1, 2, 1]), convention="viper")),
-        (be.ProtocolError, "order", lambda: be.gom(ORDER, convention="viper")),
+        (be.ProtocolError, "order", lambda: be.gom(ORDER_ONLY, convention="viper")),
         (be.ProtocolError, "retrieval within a threshold compares",
-         lambda: be.reid(ORDER, "viper", thresholds=[0.1])),
+         lambda: be.reid(ORDER_ONLY, "viper", thresholds=[0.1])),
         (be.DataError, "expected a number, or several",
-         lambda: be.reid(ONE, "viper", thresholds="eer")),
+         lambda: be.reid(ONE_QUERY, "viper", thresholds="eer")),
         (be.ProtocolError, "does nothing under protocol viper",
-         lambda: be.evaluate(ONE, "viper", far_targets=[0.1])),
-        (be.ProtocolError, "cmc = 'identity-dedup'", lambda: be.reid(LISTS, "identity-dedup")),
-        (be.ProtocolError, "give 'sum'", lambda: be.reid(LISTS, "vehicleid", ap="trapezoid")),
+         lambda: be.evaluate(ONE_QUERY, "viper", far_targets=[0.1])),
+        (be.ProtocolError, "cmc = 'identity-dedup'", lambda: be.reid(TOP_2, "identity-dedup")),
+        (be.ProtocolError, "give 'sum'", lambda: be.reid(TOP_2, "vehicleid", ap="trapezoid")),
         (be.ProtocolError, "do not determine",
-         lambda: be.reid(LISTS, "vehicleid", ties="optimistic")),
-        (be.ProtocolError, "no column 'camera'", lambda: be.reid(LISTS)),
-        (be.ProtocolError, "2 nearest alone", lambda: be.gom(LISTS, convention="vehicleid")),
-        (be.ProtocolError, "2 nearest alone", lambda: be.evaluate(LISTS, "lfw-view2")),
+         lambda: be.reid(TOP_2, "vehicleid", ties="optimistic")),
+        (be.ProtocolError, "no column 'camera'", lambda: be.reid(TOP_2)),
+        (be.ProtocolError, "2 nearest alone", lambda: be.gom(TOP_2, convention="vehicleid")),
+        (be.ProtocolError, "2 nearest alone", lambda: be.evaluate(TOP_2, "lfw-view2")),
         (be.ProtocolError, "lists that are cut do not hold",
-         lambda: be.evaluate(LISTS, "viper", thresholds=5)),
+         lambda: be.evaluate(TOP_2, "viper", thresholds=5)),
         (be.ProtocolError, "within a threshold; leave them out",
-         lambda: be.reid(LISTS, "cityflow", rank_k=2, thresholds=[0.1])),
+         lambda: be.reid(TOP_2, "cityflow", rank_k=2, thresholds=[0.1])),
         (be.ProtocolError, "none of the 1 queries has a match",
-         lambda: be.reid(lists([[0, 1]], 9), "viper")),
+         lambda: be.reid(be.Scores.from_top_k([[0, 1]], [9], [2, 3, 1]), "viper")),
         (be.ProtocolError, "`rank_k` is 100, but a list covers only 2 ranks",
-         lambda: be.reid(lists([[0, 1]], 1), "cityflow")),
+         lambda: be.reid(be.Scores.from_top_k([[0, 1]], [1], [2, 3, 1]), "cityflow")),
     ],
 )  # fmt: skip
 def test_errors_say_what_is_wrong(error, says, call):
@@ -350,8 +348,8 @@ def test_gom_of_a_card_with_expected_ties(tmp_path):
     text = text.replace('"stable"', '"expected"').replace('"viper"', '"mine"')
     (tmp_path / "mine.toml").write_text(text)
     with pytest.raises(be.ProtocolError, match='mine has expected ties.*give `ties="stable"`'):
-        be.gom(ONE, convention=tmp_path / "mine.toml")
-    result = be.gom(ONE, convention=tmp_path / "mine.toml", ties="stable")
+        be.gom(ONE_QUERY, convention=tmp_path / "mine.toml")
+    result = be.gom(ONE_QUERY, convention=tmp_path / "mine.toml", ties="stable")
     assert result.attrs["ties"] == "stable"
 
 
@@ -420,50 +418,90 @@ def test_a_run_by_a_convention(on_disk, capsys):
     )
     for text in ("mAP", "mINP", *ranks, f"{ds.mean_ap:.1%}"[:4], *counts):
         assert text in printed
+
+
+def test_a_run_names_the_entries_that_are_removed_for_the_cmc_alone(on_disk, capsys):
     assert main(["run", "reid.npz", "--protocol", "cuhk03"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "removed for the CMC: entries of the same camera; for all other measures" in printed
-    file = np.load("reid.npz")
-    np.savez("reid.npz", **{name: file[name] for name in ("distmat", "q_pids", "g_pids")})
+
+
+def test_a_run_without_cameras_names_the_option(on_disk, capsys):
+    with np.load("reid.npz") as file:
+        arrays = {name: file[name] for name in ("distmat", "q_pids", "g_pids")}
+    np.savez("reid.npz", **arrays)
     assert main([*RUN]) == 2
     message = capsys.readouterr().err
     assert "no column 'camera'" in message and "--columns probe_camera=NAME" in message
 
 
-@pytest.mark.parametrize("matrix", ["distmat", "dist"])
-@pytest.mark.parametrize(
-    "names",
-    [
+@pytest.fixture(params=["distmat", "dist"])
+def matrix(request) -> str:
+    return request.param
+
+
+@pytest.fixture(
+    params=[
         ("q_pids", "g_pids", "q_camids", "g_camids"),
         ("query_ids", "gallery_ids", "query_cams", "gallery_cams"),
         ("query_pids", "gallery_pids", "query_camids", "gallery_camids"),
         ("query_label", "gallery_label", "query_cam", "gallery_cam"),
-    ],
+    ]
 )
-@pytest.mark.cases(3)
-def test_arrays_under_their_usual_names(matrix, names, tmp_path):
-    """Arrays under the usual names need no options; `columns` names other arrays."""
-    scores, place = population(), tmp_path / "r.npz"
+def names(request) -> tuple[str, ...]:
+    """Names of the labels and of the cameras of both sides."""
+    return request.param
+
+
+@pytest.fixture
+def arrays(matrix, names) -> dict[str, np.ndarray]:
+    """Return the arrays of `population` under the names of other programs."""
+    scores = population()
     columns = [scores.probe_labels, scores.gallery_labels,
                scores.probe_meta["camera"], scores.gallery_meta["camera"]]  # fmt: skip
-    arrays = {matrix: scores.values, **dict(zip(names, columns, strict=True))}
-    np.savez(place, **arrays)
-    assert be.reid(be.load(place)).mean_ap == be.reid(scores).mean_ap
-    with_columns = be.load(place, columns={"probe_camera": names[0], "gallery_camera": names[1]})
-    np.testing.assert_array_equal(with_columns.probe_meta["camera"], scores.probe_labels)
-    np.savez(place, **arrays, who=scores.probe_labels + 1)
-    result = be.load(place, columns={"labels": "who"})
-    np.testing.assert_array_equal(result.probe_labels, scores.probe_labels + 1)
-    np.testing.assert_array_equal(result.probe_meta["camera"], scores.probe_meta["camera"])
-    np.savez(place, **arrays, qf=np.eye(40), gf=np.eye(72, 40))
+    return {matrix: scores.values, **dict(zip(names, columns, strict=True))}
+
+
+@pytest.mark.cases(3)
+def test_arrays_under_their_usual_names_need_no_options(arrays, tmp_path):
+    np.savez(tmp_path / "r.npz", **arrays)
+    assert be.reid(be.load(tmp_path / "r.npz")).mean_ap == be.reid(population()).mean_ap
+
+
+@pytest.mark.cases(3)
+def test_columns_name_the_arrays_of_cameras(arrays, names, tmp_path):
+    np.savez(tmp_path / "r.npz", **arrays)
+    columns = {"probe_camera": names[0], "gallery_camera": names[1]}
+    scores = be.load(tmp_path / "r.npz", columns=columns)
+    np.testing.assert_array_equal(scores.probe_meta["camera"], arrays[names[0]])
+
+
+@pytest.mark.cases(3)
+def test_columns_name_the_array_of_labels(arrays, names, tmp_path):
+    other_labels = arrays[names[0]] + 1
+    np.savez(tmp_path / "r.npz", **arrays, who=other_labels)
+    scores = be.load(tmp_path / "r.npz", columns={"labels": "who"})
+    np.testing.assert_array_equal(scores.probe_labels, other_labels)
+    np.testing.assert_array_equal(scores.probe_meta["camera"], arrays[names[2]])
+
+
+@pytest.mark.cases(3)
+def test_distances_beside_embeddings_have_to_be_chosen(arrays, matrix, names, tmp_path):
+    np.savez(tmp_path / "r.npz", **arrays, qf=np.eye(40), gf=np.eye(72, 40))
     with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by `columns="):
-        be.load(place)
-    assert be.load(place, columns={"scores": matrix}).shape == scores.shape
-    features = be.load(place, metric="l2", columns={"embeddings": "qf", "gallery_embeddings": "gf"})
-    np.testing.assert_array_equal(features.gallery_labels, scores.gallery_labels)
-    np.savez(place, **{matrix: scores.values, names[0]: scores.probe_labels})
+        be.load(tmp_path / "r.npz")
+    scores = be.load(tmp_path / "r.npz", columns={"scores": matrix})
+    assert scores.shape == arrays[matrix].shape
+    columns = {"embeddings": "qf", "gallery_embeddings": "gf"}
+    features = be.load(tmp_path / "r.npz", metric="l2", columns=columns)
+    np.testing.assert_array_equal(features.gallery_labels, arrays[names[1]])
+
+
+@pytest.mark.cases(3)
+def test_a_matrix_needs_labels_of_both_sides(arrays, matrix, names, tmp_path):
+    np.savez(tmp_path / "r.npz", **{name: arrays[name] for name in (matrix, names[0])})
     with pytest.raises(be.DataError, match="no labels, the subject of|there are no gallery labels"):
-        be.load(place)
+        be.load(tmp_path / "r.npz")
 
 
 def test_the_worst_queries(on_disk, capsys):
