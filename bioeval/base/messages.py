@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import FrameType
 from typing import Any
 
 from bioeval.base import errors
@@ -25,8 +26,8 @@ ATTRIBUTE = "messages"
 class Message:
     """A code with the arguments of its sentence, and the systems or tasks that it is about.
 
-    Arguments are plain values, and messages that the sentence repeats. No argument is called
-    ``code``, since :meth:`entry` keeps code and arguments in one dictionary.
+    An argument is a plain value, another message, whose sentence is inserted, or a list of these.
+    No argument is called ``code``, since :meth:`entry` keeps code and arguments in one dictionary.
     """
 
     code: str
@@ -61,6 +62,7 @@ class Message:
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any]) -> Message:
+        """Return the message from its dictionary, as :meth:`entry` returns it."""
         values = {name: _messages_from_json(value) for name, value in entry.items()}
         return cls(values.pop("code"), **values)
 
@@ -72,18 +74,22 @@ def _messages_from_json(value: Any) -> Any:
 
 
 class MessageWarning(errors.BioevalWarning):
-    """A Python warning with a message of a result, which its table and page have, too."""
+    """A Python warning whose text is also a message of the result, in its table and on its page."""
 
 
 def warn_user(text: str) -> None:
     """Issue a warning at the user's line."""
     level = 1
     frame = sys._getframe()
-    ours = ("bioeval.", "contextlib.")  # contextlib calls functions that report their stages
-    while frame.f_back is not None and f"{frame.f_globals.get('__name__', '')}.".startswith(ours):
-        level = level + 1
+    ours = ("bioeval", "contextlib")  # contextlib calls functions that report their stages
+    while frame.f_back is not None and _package_of(frame) in ours:
+        level += 1
         frame = frame.f_back
     warnings.warn(text, MessageWarning, stacklevel=level)
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def as_json(messages: Iterable[Message]) -> str:
@@ -128,4 +134,5 @@ def message_attrs(
 
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:
+    """Return the messages in the attributes of a result; an empty list if there are none."""
     return from_json(str(attrs.get(ATTRIBUTE) or ""))

@@ -24,7 +24,7 @@ SPAN = 2 * _INFINITY + 1
 
 
 @called_by_loops
-def find_cells(row, centre, cells, rounded, cell):
+def find_cells(row, centre, window, rounded, cell):
     """Write the cell of each score of a row; `rounded` is room for as many float32.
 
     ::
@@ -35,13 +35,13 @@ def find_cells(row, centre, cells, rounded, cell):
             if x is NaN:
                 cell[j] = width + 1
 
-    - `cells` (low, shift, width): the key from which cells begin, the number of low bits that the
+    - `window` (low, shift, width): the key from which cells begin, the number of low bits that the
       keys of a cell differ in, and the number of cells; keys below `low` are in the first cell,
       keys above all cells in cell ``width``, and NaN in cell ``width + 1``
 
     A cell includes its upper edge and not its lower one; a float64 is rounded up.
     """
-    low, shift, width = cells
+    low, shift, width = window
     for j in range(len(row)):
         difference = row[j] - centre
         if row.itemsize > 4:  # finite scores stay finite

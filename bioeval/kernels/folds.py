@@ -7,7 +7,9 @@ from bioeval.kernels.compiling import compiled
 
 
 @compiled
-def count_by_fold(tile, centre, cells, row_fold, column_fold, table, wanted, scores, rows, columns):
+def count_by_fold(
+    tile, centre, window, row_fold, column_fold, table, wanted, scores, rows, columns
+):
     """Count scores by cell and by the folds of row and column; keep scores in wanted cells.
 
     ::
@@ -20,7 +22,7 @@ def count_by_fold(tile, centre, cells, row_fold, column_fold, table, wanted, sco
 
     The number of kept scores is returned.
 
-    - `cells`: see :func:`bioeval.kernels.cells.find_cells`
+    - `window`: see :func:`bioeval.kernels.cells.find_cells`
     - `row_fold` (int16 (p, h)), `column_fold` (int16 (p, w)): the folds of p divisions
     - `table` (int32 (p, folds, folds, cells)): added to
     - `wanted` (bool (cells,))
@@ -31,7 +33,7 @@ def count_by_fold(tile, centre, cells, row_fold, column_fold, table, wanted, sco
     kept = 0
     for i in range(row_fold.shape[1]):
         row = tile[i]
-        find_cells(row, centre, cells, rounded, cell)
+        find_cells(row, centre, window, rounded, cell)
         for p in range(row_fold.shape[0]):
             row_table = table[p, row_fold[p, i]]
             column = column_fold[p]
@@ -48,7 +50,7 @@ def count_by_fold(tile, centre, cells, row_fold, column_fold, table, wanted, sco
 
 
 @compiled
-def keep_wanted(tile, centre, cells, wanted, sizes, scores, rows, columns):
+def keep_wanted(tile, centre, window, wanted, sizes, scores, rows, columns):
     """Write the scores in wanted cells, with row and column; return their number.
 
     ::
@@ -64,7 +66,7 @@ def keep_wanted(tile, centre, cells, wanted, sizes, scores, rows, columns):
     kept = 0
     for i in range(sizes[0]):
         row = tile[i]
-        find_cells(row, centre, cells, rounded, cell)
+        find_cells(row, centre, window, rounded, cell)
         kept_before = kept
         for j in range(sizes[1]):
             columns[kept] = j

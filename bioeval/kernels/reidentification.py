@@ -52,7 +52,9 @@ FEW = 64
 def _collect(row, farthest, near, is_wanted):
     """Write the values up to the farthest mate; return their number.
 
-    `is_wanted` (uint8 (CHUNK,)) is scratch.
+    `near` has room for one value more than the row has: without a branch, every value of a chunk is
+    written, and the next one takes its place unless it is near. `is_wanted` (uint8 (CHUNK,)) is
+    scratch.
     """
     collected = np.int64(0)
     whole_chunks = len(row) // CHUNK * CHUNK
@@ -91,12 +93,12 @@ def _count_few(near, mates, closer, tied):
     """Count the values below each mate, and the values equal to it, for few mates."""
     for t in range(len(mates)):
         d = mates[t]
-        before = np.int32(0)
+        below = np.int32(0)
         equal = np.int32(0)
         for q in range(len(near)):
-            before += np.int32(near[q] < d)
+            below += np.int32(near[q] < d)
             equal += np.int32(near[q] == d)
-        closer[t] = before
+        closer[t] = below
         tied[t] = equal
 
 
@@ -128,9 +130,10 @@ def rank_mates(begin, end, rows, mates, counts):
         for i in queries:
             for t in mates of i:
                 for j, x in enumerate(row i):
-                    closer[t] += x < distance[t]
-                    tied[t] += x == distance[t]
-                    before[t] += x == distance[t] and gallery[j] < gallery[t]
+                    is_tied = x == mates.distance[t]
+                    closer[t] += x < mates.distance[t]
+                    tied[t] += is_tied
+                    before[t] += is_tied and rows.gallery[j] < mates.gallery[t]
 
     Tied candidates are sought a second time, to count the earlier ones: few mates have ties.
     """
@@ -173,7 +176,8 @@ def rank_mates_by_group(begin, end, rows, mates, counts, group):
         for i in queries:
             for t in mates of i:
                 for j, x in enumerate(row i):
-                    closer[group[gallery[j]], t] += x < distance[t]  # tied, before alike
+                    # `tied` and `before` alike
+                    closer[group[rows.gallery[j]], t] += x < mates.distance[t]
 
     `group` (int64 (n,)) has the group of each gallery template, from 0; -1 for none.
     """

@@ -10,13 +10,13 @@ from bioeval.kernels.compiling import compiled
 
 
 @compiled
-def cells_of(values, centre, cells, cell):
+def cells_of(values, centre, window, cell):
     """Write the cell of each value into `cell` (uint32); see :func:`find_cells`."""
-    find_cells(values, centre, cells, np.empty(len(values), np.float32), cell)
+    find_cells(values, centre, window, np.empty(len(values), np.float32), cell)
 
 
 @compiled
-def count_and_keep(tile, centre, cells, table, flags, thresholds, first, weight, counts, kept):
+def count_and_keep(tile, centre, window, table, flags, thresholds, first, weight, counts, kept):
     """Count the scores of a tile by cell, and the scores of flagged cells by thresholds.
 
     ::
@@ -31,8 +31,10 @@ def count_and_keep(tile, centre, cells, table, flags, thresholds, first, weight,
                 counts[0, m] += weight
                 counts[1, m] += weight if thresholds[m] == x else 0
 
+    - `window`: see :func:`find_cells`
     - `table` (int32 (n,), of all cells): added to; each score counts `weight` times
-    - `flags` (uint8 (n,)): bit 0 for cells with thresholds, bit 1 for cells whose scores are kept
+    - `flags` (uint8 (n,)): bit 0 for cells with thresholds, bit 1 for cells whose scores are kept;
+      no other bits, so that ``flags >> 1`` is the number of scores to keep, 0 or 1
     - `thresholds`: increasing scores with infinity at the end
     - `first` (int32 (n + 1,)): the number of thresholds in the cells before each cell
     - `counts` (int64 (2, thresholds)): added to: scores up to each threshold and above the
@@ -46,7 +48,7 @@ def count_and_keep(tile, centre, cells, table, flags, thresholds, first, weight,
     kept_scores = 0
     for i in range(tile.shape[0]):
         row = tile[i]
-        find_cells(row, centre, cells, rounded, cell)
+        find_cells(row, centre, window, rounded, cell)
         flagged = 0
         for j in range(width):
             k = cell[j]
@@ -78,7 +80,7 @@ def count_and_keep(tile, centre, cells, table, flags, thresholds, first, weight,
 
 
 @compiled
-def keep(tile, centre, cells, flags, kept):
+def keep(tile, centre, window, flags, kept):
     """Write the scores in cells whose flag has bit 1 into `kept`, and return their number.
 
     ::
@@ -86,6 +88,8 @@ def keep(tile, centre, cells, flags, kept):
         for x in tile:
             if flags[cell of x] has bit 1:
                 kept.append(x)
+
+    `flags` are explained in :func:`count_and_keep`.
     """
     width = tile.shape[1]
     rounded = np.empty(width, np.float32)
@@ -93,7 +97,7 @@ def keep(tile, centre, cells, flags, kept):
     kept_scores = 0
     for i in range(tile.shape[0]):
         row = tile[i]
-        find_cells(row, centre, cells, rounded, cell)
+        find_cells(row, centre, window, rounded, cell)
         for j in range(width):
             kept[kept_scores] = row[j]
             kept_scores += flags[cell[j]] >> 1
@@ -148,6 +152,8 @@ def add_moments(tile, centre, scale, sums):
                 number += 1
                 total[0] += x
                 squares[0] += x * x
+        # Rarely, scores of the row were not summed. Infinities and NaN are counted first; only if
+        # scores are still missing, finite scores that are too large are looked for.
         if number + infinite + not_summed < (i + 1) * width:
             for j in range(width):
                 infinite += row[j] == np.inf

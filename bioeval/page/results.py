@@ -44,7 +44,7 @@ class _Fingerprint(NamedTuple):
     title: str  # title of the result
     system: str
     fingerprint: str
-    attrs: Mapping[Any, Any]  # attributes of the result; empty if it states no exclusions
+    attrs: Mapping[Any, Any]  # attributes of the result; empty of a document or comparison
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class PageResults:
         except RecursionError:
             text = "`results` contains itself; expected results, or lists of them"
             raise DataError(text) from None
-        nodes = list(map(_of_named_system, nodes))
+        nodes = list(map(_with_system_name, nodes))
         named = {x.system for x in nodes if x.result_type != COMPARISON} - {_UNNAMED}
         if len(named) == 1:
             only = next(iter(named))
             nodes = [x._replace(system=only) if x.system == _UNNAMED else x for x in nodes]
         systems = _systems(nodes)
-        page_results = cls(nodes, [_of_its_system(x, systems) for x in documents])
+        page_results = cls(nodes, [_with_system(x, systems) for x in documents])
         if not nodes and not documents:
             raise DataError(
                 "the results hold no dataset; expected the result of a function of bioeval"
@@ -158,16 +158,17 @@ def _named_results(results: Any, name: str) -> Iterator[tuple[str, Any]]:
         )
 
 
-def _of_named_system(node: Node) -> Node:
+def _with_system_name(node: Node) -> Node:
     system = node.system or str(node.dataset.attrs.get("system", "")) or _UNNAMED
     return node._replace(system=printable(system))
 
 
-def _of_its_system(document: Document, systems: Sequence[str]) -> Document:
+def _with_system(document: Document, systems: Sequence[str]) -> Document:
     """Return a document with its system.
 
-    Its system is one of the `systems` if it has such a name, then the system that the document
-    states, the only system of the page, and last the name of the document.
+    The system is the first of these that there is: the system under whose name the document was
+    given, if it is one of the `systems`; the system that the document states; the only system of
+    the page; and the name of the document.
     """
     if document.system in systems:
         return document._replace(name="")
@@ -196,6 +197,7 @@ def _refuse_other_data(results: PageResults) -> None:
     first_of_system: dict[str, _Fingerprint] = {}
     for other in _fingerprints(results):
         first = first_of_system.setdefault(other.system, other)
+        # Documents and comparisons state no exclusions: only their fingerprints are compared.
         has_same_exclusions = "exclude" not in other.attrs or (
             {*exclusions_of(other.attrs)} == {*exclusions_of(first.attrs)}
         )
@@ -216,7 +218,7 @@ def _fingerprints(results: PageResults) -> Iterator[_Fingerprint]:
     for node in results.nodes:
         attrs = node.dataset.attrs
         title = str(attrs.get("task", "")) or node.task.replace("_", " ")
-        title = f"{title[0].upper()}{title[1:]}"
+        title = title[:1].upper() + title[1:]
         fingerprint = str(attrs.get("fingerprint", ""))
         if node.result_type == COMPARISON:
             systems = node.dataset["system"].values.tolist()
