@@ -92,7 +92,6 @@ def _rule(text: str) -> str:
 
 
 def _threshold_in_doubt(text: str) -> str:
-    """Return a rule unchanged, after a warning about a threshold that may be meant as a FAR."""
     with contextlib.suppress(ValueError):
         if 0 < _number(text) <= 0.1:
             note(f"bioeval: warning: {text} is taken as a threshold; for a FAR write far={text}")

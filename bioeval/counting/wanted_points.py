@@ -162,7 +162,6 @@ def _at_least_costs(attempts: AttemptsOfParts, costs: np.ndarray) -> dict[str, n
 def _next_scores(
     attempts: AttemptsOfParts, thresholds: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Return the next score after each threshold, as ``NAME_next``."""
     columns = [x.reshape(len(x), -1) for x in thresholds.values()]
     next_scores = attempts.next_scores(np.concatenate(columns, axis=1))
     ends = np.cumsum([x.shape[1] for x in columns])

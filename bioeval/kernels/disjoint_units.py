@@ -107,7 +107,6 @@ def _base(base, v):
 
 @called_by_loops
 def _exchange(parent, mate, u):
-    """Exchange matched and unmatched pairs on the path from `u` back to the root."""
     while u >= 0:
         v = parent[u]
         next_member = mate[v]
@@ -117,7 +116,6 @@ def _exchange(parent, mate, u):
 
 @called_by_loops
 def _meeting(u, v, parent, base, mate, visited, step):
-    """Return the base where the paths of two members to the root meet."""
     while True:
         if u >= 0:
             u = _base(base, u)

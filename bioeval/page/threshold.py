@@ -268,7 +268,6 @@ def _points(leader: RatesByThreshold, opening: float) -> tuple[list[int], int]:
 def _stated_thresholds(
     first_curves: Mapping[str, RatesByThreshold], nodes: Sequence[Node], given: float | None
 ) -> dict[str, Stated]:
-    """Return the stated threshold by system, without systems that have no single threshold."""
     stated = {system: _stated(curve, nodes, given) for system, curve in first_curves.items()}
     return {system: x for system, x in stated.items() if x is not None}
 

@@ -167,7 +167,6 @@ class Division(Parameters, ABC, Generic[Parts]):
             yield masks
 
     def _require_counts_and_seed(self, **lowest: int) -> None:
-        """Check the seed, and arguments that are whole numbers of at least the `lowest` value."""
         for name, low in lowest.items():
             require_integer(f"{type(self).__name__}: {name}", getattr(self, name), low=low)
         require_seed(self.random_state)

@@ -158,7 +158,6 @@ class Experiment(Division[ExperimentParts]):
             EnrolledSplit(self._galleries, enrolled=self.enrolled)  # refuses impossible sizes
 
     def _require(self, is_met: bool, need: str, *names: str) -> None:
-        """Raise :class:`DataError` if an argument is given whose need is not met."""
         for name in names:
             value = getattr(self, name)
             if not is_met and not _is_absent(value):

@@ -77,7 +77,6 @@ def attack_det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curv
 
 
 def _species(dataset: xr.Dataset) -> list[str]:
-    """Return the species of attacks, without the two labels for all species together."""
     species: list[str] = dataset["species"].values.tolist()[:-2]
     return species
 

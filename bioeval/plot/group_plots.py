@@ -142,7 +142,6 @@ def _names_by_position(groups: list[Any], height: float) -> dict[int, str]:
 def _draw_rates(
     ax: Axes, ds: xr.Dataset, rate: str, overall: float, style: Mapping[str, Any]
 ) -> None:
-    """Draw a rate of each group, with limits if there are any, and the `overall` rate."""
     positions = np.arange(ds.sizes["group"])
     flagged = ds[f"{rate}_flagged"].values.astype(bool)
     colour = Style.colour(Style.hues[rate])

@@ -165,7 +165,6 @@ def shade_below(axis: Axis, floor: float) -> bool:
 
 
 def _draw_against_far(plot: Curves, log: bool) -> list[str]:
-    """Draw curves against FAR; return the last parts of the caption."""
     ax = plot.ax_
     smallest_far = smallest_known(map(smallest_rate, plot.systems))
     lowest = 1.0

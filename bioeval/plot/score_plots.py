@@ -151,7 +151,6 @@ def _size_in_inches(in_panels: bool) -> tuple[float, float]:
 
 
 def _panels(plot: Display, histograms: _BySystem) -> dict[Axes, _BySystem]:
-    """Divide the axes of a plot; return the panel of each of two systems."""
     second = plot.divide(2, 1) if Style.look.is_narrow else plot.divide(1, 2)
     panels = zip((plot.ax_, second), histograms.items(), strict=True)
     return {axes: {system: x} for axes, (system, x) in panels}

@@ -57,7 +57,6 @@ class Stack:
             column.values[(part, *np.ix_(*index))] = values
 
     def _column(self, name: str, dims: tuple[str, ...], values: np.ndarray) -> _Column:
-        """Return the column for the values of a part, of a dtype for these values, too."""
         if name not in self._columns:
             sizes = []
             for dim, size in zip(dims, values.shape, strict=True):

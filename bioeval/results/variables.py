@@ -222,7 +222,6 @@ def _table(**variables: Variable) -> dict[str, Variable]:
 
 
 def _rate(long_name: str, iso: str = "", dims: tuple[str, ...] = (), **about: Any) -> Variable:
-    """Describe a proportion of genuine attempts, or of another denominator if it is named."""
     return Variable(
         long_name, "proportion", iso, dims, **({"out_of": GENUINE, "direction": "smaller"} | about)
     )

@@ -194,7 +194,6 @@ def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None = 
 
 
 def _in_order_of_sides(reference: Scores, scores: Scores) -> Scores:
-    """Return the pairs of `scores` with the sides exchanged where `reference` has another order."""
     templates = reference.pairs.templates
     other_templates = scores.pairs.templates
     assert templates is not None and other_templates is not None

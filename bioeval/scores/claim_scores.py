@@ -248,7 +248,6 @@ def _is_constant_by_subject(values: np.ndarray, scores: Scores) -> bool:
 
 
 def _ids_of_claims(claims: Scores, is_claim: np.ndarray) -> np.ndarray:
-    """Return the identities of the row and the column of some claims, (k, 2)."""
     row, column = np.nonzero(is_claim)
     return np.column_stack([claims.probe_ids[row], claims.gallery_ids[column]])
 

@@ -149,7 +149,6 @@ class EmbeddingSource:
         return self.distances(probe, gallery, str(self.metric), buffer)
 
     def _tile_of_side(self, side: int, tile: int) -> Side:
-        """Return the embeddings of a side in a tile, as the same arrays in every call."""
         if self.symmetric:
             side = 0
         if (side, tile) not in self._tiles_of_sides:

@@ -96,7 +96,6 @@ def sample_of(scores: Scores, *, with_diagonal: bool = False) -> Scores:
 
 
 def _rows(scores: Scores) -> np.ndarray:
-    """Return the rows of a sample, evenly spaced, or the first rows of evenly spaced chunks."""
     cells = scores.cells
     probe_count, gallery_count = scores.shape
     limit = _PROBES

@@ -105,7 +105,6 @@ class ScoreData:
         self.__dict__.update(attributes)
 
     def _with(self, **attributes: Any) -> Self:
-        """Return a view with other attributes, without cached values of the former attributes."""
         view = object.__new__(type(self))
         for name, value in self.__dict__.items():
             if not isinstance(getattr(type(self), name, None), cached_property):

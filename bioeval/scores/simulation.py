@@ -430,7 +430,6 @@ def _draw_side(side: Samples, means: _Means, within: np.ndarray, noise: Stream) 
 
 
 def _sd_of_offsets(noun: str, sd: float | None, number: int | None) -> float:
-    """Return the standard deviation of the offsets of a `number` of sessions or cameras."""
     name = f"{noun}_sd"
     if number is None and sd is not None:
         raise DataError(f"{name} is {received(sd)} without {noun}s; expected both or neither")

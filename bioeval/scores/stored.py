@@ -120,7 +120,6 @@ class StoredRows:
             raise self._blamed(error, low, high) from error
 
     def _blamed(self, error: Exception, low: int, high: int) -> DataError:
-        """Return the error of a chunk that cannot be read, found by reading chunk by chunk."""
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         place = low, high, 0, self.shape[1]
         for first_row, end_row in _spans(low, high, self.chunk_rows):

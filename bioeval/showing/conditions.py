@@ -79,7 +79,6 @@ class Condition:
             yield f"{self.text}: {reason}{_whereabouts(row)}"
 
     def _rows(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-        """Return the rows that the condition is about, and the column with their numbers."""
         measures = frame["measure"].unique().tolist()
         measure, column = self.measure.name, "value"
         base, _, end = measure.rpartition("_")
@@ -150,7 +149,6 @@ def _is_at(places: pd.Series[float], number: float) -> np.ndarray:
 
 
 def _systems(rows: pd.DataFrame) -> Any:
-    """Return the columns that name systems, or one group of all rows."""
     named = [x for x in ("system", "condition") if x in rows]
     return named or np.zeros(len(rows))
 

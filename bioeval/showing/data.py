@@ -132,7 +132,6 @@ def _statistics(nodes: list[Node]) -> Iterator[Node]:
 
 
 def _curves(dataset: xr.Dataset, dim: str) -> Iterator[tuple[str, xr.DataArray]]:
-    """Yield a column over a dimension for each place of a variable's other dimensions."""
     for name, values in dataset.data_vars.items():
         if dim not in values.dims:
             continue

@@ -183,7 +183,6 @@ def _task(nodes: Sequence[Node], detail: Detail) -> _Task:
 
 
 def _is_in_answer(row: Row) -> bool:
-    """Whether a row has the threshold of its result, and an answer names it."""
     return row.name == "threshold" and any(
         x.code in ANSWERS and "threshold" in x.arguments
         for x in messages_of(row.node.dataset.attrs)

@@ -110,7 +110,6 @@ def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]
 
 
 def _task(dataset: xr.Dataset) -> str:
-    """Return the path that a dataset has in the tree of an evaluation, or the name of its study."""
     task = str(dataset.attrs["result_type"]).replace("-", "_")
     templates = str(dataset.attrs.get("templates", "")) if task == "verification" else ""
     return f"{task}/{templates}" if templates else task

@@ -75,7 +75,6 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
 
 
 def _template_cells(ds: xr.Dataset, side: str, pair: int) -> tuple[Picture, Text]:
-    """Return the picture of a template of a pair, and its label with its metadata."""
     values = {name: ds[x].values[pair] for name, x in meta_columns(ds, side).items()}
     meta = {name: value for name, value in values.items() if value != ""}
     # Any column of the metadata may hold the name of an image.

@@ -28,7 +28,6 @@ class Doubt(str):
 
 
 def _read(table: str) -> Iterator[tuple[str, str]]:
-    """Yield the codes and sentences of a table, whose continuation lines are indented."""
     for entry in re.split(r"\n(?=\S)", table.strip()):
         code, _, sentence = " ".join(entry.split()).partition(": ")
         if not code.startswith("#"):

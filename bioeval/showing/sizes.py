@@ -143,7 +143,6 @@ def parts_in_words(dataset: xr.Dataset) -> Iterator[Text]:
 
 
 def _range_of(dataset: xr.Dataset, name: str) -> Text | None:
-    """Return the range of a number over partitions; None if missing or always 0."""
     numbers = dataset.variables.get(name)
     if numbers is None or not np.nanmax(numbers.values):
         return None

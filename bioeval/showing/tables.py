@@ -407,7 +407,6 @@ def _is_symmetric(places: Sequence[_Place], cells: _Cells) -> bool:
 
 
 def _has_thresholds(rows: Sequence[Row], places: Sequence[_Place]) -> bool:
-    """Whether thresholds differ from place to place, and not from measure to measure."""
     by_place: dict[Hashable, set[float]] = {}
     for row, place in zip(rows, places, strict=True):
         if row.threshold_cell is not None:

@@ -206,7 +206,6 @@ class _Aggregation:
         return coordinates
 
     def _inner(self, array: xr.DataArray) -> list[str]:
-        """Return the dimensions of a variable that are not aggregated."""
         return [str(dim) for dim in array.dims if dim not in self.over]
 
     def _interval_in_use(self) -> IntervalMethod | None:

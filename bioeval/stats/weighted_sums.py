@@ -115,7 +115,6 @@ class QuadraticForms:
         )
 
     def _add_few(self, pairs: PairCounts, layer: np.ndarray) -> None:
-        """Add attempts by a sparse product, for which nothing is compiled."""
         columns = self.weights.shape[1]
         subjects = len(self.weights)
         probe = pairs.probe_person

@@ -165,7 +165,6 @@ def info_command(as_json: bool) -> None:
 
 
 def _versions() -> dict[str, str]:
-    """Return the version of each package that bioeval can use; empty if it is not installed."""
     from importlib.metadata import PackageNotFoundError, requires, version
 
     versions: dict[str, str] = {}

@@ -137,7 +137,6 @@ def _evaluated(
 
 
 def _numbers_or_multi(text: str) -> Any:
-    """Read numbers of templates, or the word for claims at all templates of a subject."""
     return text if text.strip() == "multi" else WHOLE_NUMBERS.read(text)
 
 

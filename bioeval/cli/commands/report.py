@@ -237,7 +237,6 @@ class _SystemOfPage:
         return tree
 
     def _checked_promise(self, threshold: float) -> dict[str, Any]:
-        """Return the check of the promises at a threshold, by its name; empty without promises."""
         if not self.requested["promise"]:
             return {}
         from bioeval.studies.assurance.promise import check_promise
@@ -345,7 +344,6 @@ def _comparison(
 
 
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
-    """Return the names of the systems: `given`, then the names or paths of the other files."""
     stems = [Path(file).stem for file in data]
     names = [y if stems.count(y) == 1 else x for x, y in zip(data, stems, strict=True)]
     return [*given, *names[len(given) :]]

@@ -146,7 +146,6 @@ def _cells_of_pairs(
 
 
 def _note_on_orders(cells: _Cells) -> list[Message]:
-    """Return the message that nearly all pairs of one set are listed in one order alone."""
     pairs = len(cells.row)
     in_one_order = int(cells.lack_other_order().sum())
     if in_one_order < MOSTLY * pairs:

@@ -166,7 +166,6 @@ class Listed:
         return ScoredPairs(rows, genuine[rows], notes=notes)
 
     def _join(self) -> ScoredPairs:
-        """Return the rows with a trial, and the classes of their trials."""
         layout = self.layout
         path = self.table.path
         if not layout.templates:

@@ -159,7 +159,6 @@ def _names_and_classes(
 def _columns_of_names(
     table: Columns, score_columns: Sequence[int], listed: Comparisons
 ) -> tuple[int, ...]:
-    """Return, for each column of scores, the column of trials with the most names in common."""
     chosen = list[int]()
     for score_column in score_columns:
         column = table.words[score_column]

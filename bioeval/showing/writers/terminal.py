@@ -178,7 +178,6 @@ def _parts(grid: Grid, width: int) -> list[list[GridColumn]]:
 
 
 def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> list[GridColumn]:
-    """Return columns behind the names of the rows, without rows that have nothing but a name."""
     part = [*names, *columns]
     if len(names) != 1:  # a row with several names may stand for the rows below it
         return part

@@ -217,7 +217,6 @@ class _FalseAlarms(NamedTuple):
         return float((~(self.mates <= threshold)).mean()) if len(self.mates) else math.nan
 
     def loosest(self, far: float) -> Operating:
-        """Return the loosest operating point with at most this FAR."""
         nearest, mates = self.nearest, self.mates
         # How many of the nearest distances may be accepted: all equal ones, or none of them.
         is_last_of_equal = np.append(nearest[1:] != nearest[:-1], True)

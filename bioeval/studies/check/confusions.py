@@ -125,7 +125,6 @@ def confusions_at(
 def _confused(
     scores: Scores, two_people: list[Any], false_accepts: int, attempts: int
 ) -> ConfusedPair:
-    """Return a pair of people with the nearest impostor comparison of their templates."""
     probes = np.flatnonzero(np.isin(scores.probe_labels, two_people))
     gallery = np.flatnonzero(np.isin(scores.gallery_labels, two_people))
     distances = attempted(scores.select(probes, gallery), 0, len(probes))

@@ -189,7 +189,6 @@ def duplicates(scores: Scores, scanned: DataScan) -> Finding:
 
 
 def _places_of_equal_digests(digests: np.ndarray, is_compared: np.ndarray) -> list[np.ndarray]:
-    """Return the places of each digest that several templates have, in order of the first place."""
     places = np.flatnonzero(is_compared)
     order = places[np.argsort(digests[places], kind="stable")]
     groups = np.split(order, np.flatnonzero(np.diff(digests[order])) + 1)

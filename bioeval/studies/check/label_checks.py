@@ -167,7 +167,6 @@ def _names(scores: Scores) -> Finding:
 
 
 def _repeated(names: np.ndarray) -> dict[str, list[int]]:
-    """Return the rows, or columns, of each name that several templates have."""
     places_of_name = defaultdict[str, list[int]](list)
     for place, name in enumerate(map(str, names.tolist())):
         places_of_name[name].append(place)

@@ -143,7 +143,6 @@ def _pairs_of_one_person(scores: Scores, medians: LabelMedians) -> Iterator[TwoL
 
 
 def _median_to_label(scores: Scores, label: int, other: int, *, natural_zero: bool) -> float:
-    """Return the median, over the probes of a label, of their upper median distance to another."""
     probes = np.flatnonzero(scores.codes.probe == label)
     between_labels = scores.select(probes, np.flatnonzero(scores.codes.gallery == other))
     distances = np.sort(attempted(between_labels, 0, len(probes)), axis=1)

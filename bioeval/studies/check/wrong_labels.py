@@ -119,7 +119,6 @@ class _JudgedSide:
         return TemplatesByLabel.from_codes(self.other_label, len(self.scores.codes.values))
 
     def two_labels(self, place: int) -> TwoLabels:
-        """Return the own and the nearest other label of a template, the smaller code first."""
         labels = int(self.label[place]), int(self.medians.nearest_label[place])
         return min(labels), max(labels)
 

@@ -303,7 +303,6 @@ class _SearchesWithoutEach(NamedTuple):
 def _measures_at_ranks(
     without_each: _SearchesWithoutEach, cms_ranks: set[int]
 ) -> Iterator[SystemMeasure]:
-    """Yield the recognition rate, and CMS at ranks."""
     counted, is_used, population = without_each
     for rank in sorted({1, *cms_ranks}):
         cms = counted.cms(np.array([rank]))[0]

@@ -203,7 +203,6 @@ class _ListsOfRow:
         self._made: dict[tuple[str, str], RankedList] = {}
 
     def ranked(self, unit: str, fusion: str) -> RankedList:
-        """Return the list of templates, or of subjects by fused scores."""
         key = (unit, fusion if unit == "subject" else "")
         if key not in self._made:
             if unit == "subject":
@@ -214,7 +213,6 @@ class _ListsOfRow:
 
     @property
     def in_order(self) -> tuple[RankedList, ...]:
-        """The lists in the order in which tasks asked for them."""
         return tuple(self._made.values())
 
 

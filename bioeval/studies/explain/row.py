@@ -208,7 +208,6 @@ class RowLists:
         )
 
     def _reasons_for_leaving_out(self, i: int) -> list[Text]:
-        """Return a reason for each column, which holds if the column is left out."""
         scores, columns = self.scores, np.arange(self.scores.shape[1])
         is_itself = scores.probe_ids[i] == scores.gallery_ids
         is_masked = _is_masked(self.original, i)

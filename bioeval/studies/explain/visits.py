@@ -80,6 +80,5 @@ class Visits:
         return say("{tried} with {template:name}", tried=name, template=template)
 
     def _enrolled_column(self, column: int) -> int:
-        """Return the first enrolled template of the person of a column of the claims."""
         labels = self.tries.enrolled.gallery_labels
         return int(np.flatnonzero(labels == self.claims.gallery_labels[column])[0])

@@ -161,7 +161,6 @@ class TransformedScores(FoldedSystem):
         return FoldSide(lambda: train), FoldSide(lambda: test)
 
     def _input(self, part: Part, noun: str) -> Any:
-        """Return the scores of a part as the estimator takes them: alone, or systems by name."""
         views = [sides.view(part) for sides in self._sides_of_systems]
         if any(view is None for view in views):
             raise DataError(f"the {noun} part of a split has no scores to fit to")

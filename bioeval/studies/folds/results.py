@@ -325,7 +325,6 @@ def _messages(
 def _messages_on_parts(
     values: SplitNumbers, plan: SplitPlan, about: Provenance, attempts: Mapping[str, np.ndarray]
 ) -> Iterator[Message]:
-    """Yield messages on galleries of different sizes, and on attempts that are left out."""
     if "gallery_subjects" in values:
         sizes = values["gallery_subjects"]
         is_apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)

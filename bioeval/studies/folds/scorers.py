@@ -157,7 +157,6 @@ def _value_of(measure: OwnMeasure, scores: Scores) -> float:
 
 
 def _with_failures(distances: np.ndarray, failed: int, kind: Kind) -> np.ndarray:
-    """Return scores, followed by failed attempts, which are farther than any score."""
     with_failures = np.append(distances, np.full(failed, np.inf))
     return to_user(with_failures.astype(np.float64), kind)
 

@@ -350,7 +350,6 @@ class SplitSides(Samples):
 
 
 def _divides_people(splitter: Any) -> bool:
-    """Return whether a splitter divides by subject, as group splitters of scikit-learn do."""
     return bool(getattr(splitter, "by_subject", "Group" in type(splitter).__name__))
 
 

@@ -66,7 +66,6 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
 def _tasks_in_folds(
     card: Protocol, far_targets: np.ndarray, frr_targets: np.ndarray
 ) -> dict[str, FoldOptions]:
-    """Return the options of each task by node."""
     uncertainty = card.section("uncertainty")
     decision = card.section("decision")
     fold_options = partial(

@@ -402,7 +402,6 @@ class MaskedTasks:
 
 
 def _people_of_roles(searches: SearchedParts, roles: Sequence[str]) -> np.ndarray:
-    """Return the number of people who search as impostors, by the role of impostors in a part."""
     people = searches.parts.people
     conditions = [np.array(roles) == x for x in ("unenrolled", "leave-subject-out")]
     return np.select(conditions, [people.probing - people.both, people.both], people.probing)

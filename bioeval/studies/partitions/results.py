@@ -68,7 +68,6 @@ def _attributes(
 
 
 def _notes_on_lists(scores: Scores, card: Protocol, node: str) -> list[Message]:
-    """Return the messages on probes whose lists lack gallery templates."""
     if node in ("open_set", "closed_set"):
         return scores.completeness.messages()
     if node not in ("reid", "gom"):

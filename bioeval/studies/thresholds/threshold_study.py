@@ -287,7 +287,6 @@ class _Study:
     assured: Assured | None  # None if no assured threshold was asked for
 
     def tree(self) -> xr.DataTree:
-        """Return the study, its rates by part, what the target needs, and the folds."""
         counted, rule = self.counted, self.rule
         is_assured = self.assured is not None and self.assured.refusal is None
         needs = needs_of(counted.people, rule, is_assured=is_assured)
