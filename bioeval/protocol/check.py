@@ -107,10 +107,9 @@ def _checked_card(data: Mapping[str, Any]) -> dict[str, Values]:
     head = {key: value for key, value in data.items() if key not in SECTIONS}
     for key, value in head.items():
         if isinstance(value, dict) and key not in HEAD:
-            hint = nearest_name(key, SECTIONS)
             raise CardError(
                 f"[{key}] is not a section of a card; expected one of "
-                f"{_brackets(SECTIONS)}{hint and f'.{hint}'}"
+                f"{_brackets(SECTIONS)}{_hint(key, SECTIONS)}"
             )
     values = {"": _checked_section("", head, None)}
     layout: str = values[""]["layout"]
@@ -134,11 +133,11 @@ def _check_pairs(values: Mapping[str, Values]) -> None:
     rule = task.get("pairs", "ordered")
     other_tasks = [name for name in values if name in TASKS and name != "verification"]
     if rule != "ordered" and (other_tasks or task.get("templates") != ("single",)):
+        found = f"; found {_brackets(other_tasks)}" if other_tasks else ""
         _refuse(
             "verification",
             f'pairs = {shorten(rule)} leaves comparisons out; expected templates = ["single"] '
-            "beside it and no other task"
-            f"{f'; found {_brackets(other_tasks)}' if other_tasks else ''}",
+            f"beside it and no other task{found}",
         )
 
 
@@ -221,13 +220,19 @@ def _check_experiment(values: Mapping[str, Values]) -> None:
     if partition["enrolled"] and partition["unenrolled"]:
         _refuse_unused("partition", "unenrolled", partition["unenrolled"], "beside enrolled")
     rule = values.get("decision", {}).get("rule", "eer")
-    chosen = rule not in ("fixed", "none") and {"verification", "open_set"} & values.keys()
-    if chosen and not parts:
+    has_thresholds = not values.keys().isdisjoint({"verification", "open_set"})
+    if has_thresholds and rule not in ("fixed", "none") and not parts:
         _refuse(
             "partition",
             "has neither train nor validation, the part on which a threshold is chosen by rule = "
             f'"{rule}"; expected one of them, or rule = "fixed" or "none"',
         )
+
+
+def _hint(name: object, choices: Iterable[str]) -> str:
+    """Return ``". Did you mean 'x'?"``, or an empty string."""
+    hint = nearest_name(name, choices)
+    return hint and f".{hint}"
 
 
 def _brackets(names: Iterable[str]) -> str:
@@ -246,12 +251,11 @@ def _checked_section(name: str, data: Mapping[str, object], layout: str | None) 
     fields = _FIELDS[name]
     for key, value in data.items():
         if key not in fields:
-            hint = nearest_name(key, fields)
+            place = f"of [{name}]" if name else "above the sections"
             _refuse(
                 name,
-                f"{key} = {shorten(value)} is not a field "
-                f"{f'of [{name}]' if name else 'above the sections'}; expected one of "
-                f"{', '.join(fields)}{hint and f'.{hint}'}",
+                f"{key} = {shorten(value)} is not a field {place}; expected one of "
+                f"{', '.join(fields)}{_hint(key, fields)}",
             )
     only_one_of = SECTIONS[name].only_one_of if name else ()
     alternatives = [key for key in data if key in only_one_of]
@@ -358,8 +362,7 @@ def _checked_text(field: Field, value: object, layout: str | None) -> str:
     if field.choices:
         words = field.words(layout)
         if not any(matches_choice(value, word) for word in words):
-            hint = nearest_name(value, words)
-            raise _UnexpectedValue(hint and f".{hint}")
+            raise _UnexpectedValue(_hint(value, words))
     elif field.pattern and not re.fullmatch(field.pattern, value):
         raise _UnexpectedValue
     elif not value.strip():

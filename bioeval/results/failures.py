@@ -33,12 +33,12 @@ def with_failures(
         A result of :func:`verification`; or of :func:`evaluate`, whose other tasks stay as they
         are.
     fta : float
-        Failure-to-acquire rate, to add rates that include it. The proportion of the attempts of
+        Failure-to-acquire rate, to add rates that include it. It is the proportion of attempts by
         enrolled people in which no sample could be taken, or none from which features could be
         extracted.
     fte : float
-        Failure-to-enrol rate, to add rates that include it. The proportion of people who cannot be
-        enrolled.
+        Failure-to-enrol rate, to add rates that include it. It is the proportion of people who
+        cannot be enrolled.
 
     Returns
     -------
@@ -53,9 +53,9 @@ def with_failures(
     DataError
         If a rate is not in [0, 1], or these are no results of verification.
     ProtocolError
-        If failures are in the results already; of transactions, in which one failure is not the
-        failure of the attempt; and where failed comparisons were counted as rejections
-        (``nan="reject"``), which would count FTA twice.
+        If the results already include failures; if an attempt consists of several tries, since one
+        failed try does not fail the attempt; or if failed comparisons were counted as rejections
+        (``nan="reject"``), since FTA would count them twice.
 
     Notes
     -----
@@ -94,16 +94,16 @@ def _is_verification(ds: xr.Dataset) -> bool:
 
 def _with_failures(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
     if "fta" in ds.attrs:
-        raise ProtocolError("these results include failures already; give those without")
+        raise ProtocolError("these results include failures already; give results without them")
     if ds.attrs.get("most_tries", 1) > 1:
         raise ProtocolError(
-            "`fta` is of single tries, and these attempts are of several: an attempt "
-            "fails where all of its tries do. Leave it out"
+            "`fta` and `fte` are of single tries, and these attempts are of several: an attempt "
+            "fails if all of its tries fail. Leave both out"
         )
     if failed := ds.attrs.get("failed_attempts", 0):  # an attribute where failures are rejected
         raise ProtocolError(
-            f"{failed} failed comparisons are rejected attempts already, and `fta` "
-            'would count failures twice; give `nan="exclude"`, or leave it out'
+            f"{failed} failed comparisons are rejected attempts already, and would count twice; "
+            'give `nan="exclude"`, or leave `fta` and `fte` out'
         )
     variables = {}
     for name, variable in ds.data_vars.items():

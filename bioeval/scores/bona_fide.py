@@ -52,7 +52,7 @@ def is_bona_fide(cell: str) -> bool:
 def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
     """Return the attack instrument species of presentations, as text; empty for bona fide.
 
-    Raise :class:`DataError` for species whose names differ in case or spaces alone.
+    Raise :class:`DataError` for species whose names differ only in case or spaces.
     """
     labels = require_array(input_name, attack)
     if labels.ndim != 1:
@@ -76,8 +76,8 @@ def species_of(attack: Any, input_name: str = "attack") -> np.ndarray:
             number = Counter(names)
             raise DataError(
                 f"{named(input_name)} has the species {first_spelling!r} "
-                f"({number[first_spelling]:,}) and {name!r} ({number[name]:,}), different in case "
-                "or spaces alone; write both in one way"
+                f"({number[first_spelling]:,}) and {name!r} ({number[name]:,}), which differ only "
+                "in case or spaces; write both in one way"
             )
     species = np.full(len(labels), "", dtype=object)
     species[~missing] = names
@@ -121,7 +121,9 @@ def without_attacks(scores: Scores) -> Scores:
         gallery=np.flatnonzero(~columns) if columns.any() else None,
     )
     left_out = int(rows.sum())
-    if scores.layout != "pairs" and scores.probe_ids is not scores.gallery_ids:
+    # Rows and columns of one set are the same presentations.
+    is_one_set = scores.layout != "pairs" and scores.probe_ids is scores.gallery_ids
+    if not is_one_set:
         left_out += int(columns.sum())
     remark = Message("attacks-left-out", presentations=left_out, column=ATTACK)
     return view._with(_attacks_left_out=left_out, remarks=(*scores.remarks, remark))
@@ -132,19 +134,19 @@ def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> R:
-        plain_options = dict(zip(options, map(_bona_fide, options.values()), strict=True))
-        return function(*map(_bona_fide, args), **plain_options)
+        bona_fide_options = {name: _without_attacks_in(x) for name, x in options.items()}
+        return function(*map(_without_attacks_in, args), **bona_fide_options)
 
     return called
 
 
-def _bona_fide(scores: Any) -> Any:
+def _without_attacks_in(scores: Any) -> Any:
     if isinstance(scores, Scores):
         return without_attacks(scores)
     # Systems by name. Results are mappings with attributes, and hold no scores.
     if isinstance(scores, Mapping) and not hasattr(scores, "attrs"):
         items = list(scores.items())
-        parts = {name: _bona_fide(system) for name, system in items}
+        parts = {name: _without_attacks_in(system) for name, system in items}
         if any(parts[name] is not system for name, system in items):
             return parts
     return scores

@@ -32,7 +32,8 @@ class Quantity:
     interval: Interval | None = None
     flagged: bool = False
     difference: bool = False
-    attempts: float | None = None  # attempts behind a rate: its decimals make one attempt visible
+    #: Attempts behind a rate, whose decimals show a change of one attempt.
+    attempts: float | None = None
     decimals: int = 2  # decimals of a number without a unit
     #: Significant digits: of a plain number in place of decimals, of a score, of a rate in a label.
     digits: int | None = None
@@ -117,7 +118,11 @@ def cell_of_number(
 
     A `statistic` of the variable may be of another kind. `fields` are further fields of the cell.
     """
-    unit, display = str(about.get("units", "")), str(about.get("shown", ""))
+    unit = str(about.get("units", ""))
+    # "", "threshold", "count", or a number of significant digits
+    display = str(about.get("shown", ""))
+    is_difference = statistic == "difference"
+    fields["difference"] = is_difference
     if unit == "score" and statistic.endswith("sd"):
         return Number(value, digits=_DIGITS_OF_SPREAD, **fields)
     if unit == "score":
@@ -125,7 +130,6 @@ def cell_of_number(
             return Threshold(value, **fields)
         digits = _DIGITS_OF_SPREAD if statistic in SPREADS else None
         return Score(value, digits=digits, **fields)
-    is_difference = fields.setdefault("difference", statistic == "difference")
     if unit == "proportion" and statistic != "number":
         if attempts is not None:
             attempts = None if math.isnan(attempts) else int(attempts)

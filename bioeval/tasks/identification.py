@@ -64,8 +64,8 @@ class SearchCounted:
     scores: Scores
     searches: Searches
     task: OpenSet | ClosedSet
-    #: Without each subject, by tie policy: a cache that tasks with the same searches share.
-    left_out: dict[str, LeftOut]
+    #: The searches without each subject; a cache that tasks with the same searches share.
+    left_out_by_ties: dict[str, LeftOut]
     far_targets: np.ndarray
     curve: CurveThresholds = None
     extra_distances: np.ndarray | None = None  # thresholds besides those of `curve`
@@ -104,28 +104,37 @@ class SearchCounted:
             self.searches, max_rank=task.max_rank, ties=task.ties, unmated=task.unmated
         )
 
-    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
-        """Return the result with confidence intervals; if all are against all, for new people."""
-        from bioeval.counting.left_out import LeftOut
+    def with_intervals(self, dataset: xr.Dataset, interval_method: IntervalMethod) -> xr.Dataset:
+        """Return the result with confidence intervals.
+
+        If all are against all and people are left out in turn, the intervals hold for new people,
+        else for this gallery.
+        """
         from bioeval.stats.identification import closed_set_intervals, open_set_intervals
 
-        scores = self.scores
-        ties = self.task.ties
         people = left_out = None
-        if limits.by_subject:
-            require_people(scores, method=limits.method)
-            people = people_of_probes(scores)
-        if limits.by_subject and not limits.resamples:
-            codes = scores.codes
-            same_people = scores.layout == "all-against-all" and np.array_equal(
-                np.unique(codes.probe), np.unique(codes.gallery)
-            )
-            if same_people and not codes.no_person.any() and ties not in self.left_out:
-                self.left_out[ties] = LeftOut.from_searches(self.searches, scores, ties)
-            left_out = self.left_out.get(ties)
+        if interval_method.by_subject:
+            require_people(self.scores, method=interval_method.method)
+            people = people_of_probes(self.scores)
+            if not interval_method.resamples:
+                left_out = self._without_each_subject()
         if isinstance(self.task, OpenSet):
-            return open_set_intervals(dataset, self.searches, people, limits, left_out)
-        return closed_set_intervals(dataset, self.searches, people, limits, left_out)
+            return open_set_intervals(dataset, self.searches, people, interval_method, left_out)
+        return closed_set_intervals(dataset, self.searches, people, interval_method, left_out)
+
+    def _without_each_subject(self) -> LeftOut | None:
+        """Return the searches without each subject; None unless both sides have the same people."""
+        from bioeval.counting.left_out import LeftOut
+
+        codes = self.scores.codes
+        ties = self.task.ties
+        same_people = self.scores.layout == "all-against-all" and np.array_equal(
+            np.unique(codes.probe), np.unique(codes.gallery)
+        )
+        if same_people and not codes.no_person.any() and ties not in self.left_out_by_ties:
+            left_out = LeftOut.from_searches(self.searches, self.scores, ties)
+            self.left_out_by_ties[ties] = left_out
+        return self.left_out_by_ties.get(ties)
 
 
 def ranks_dataset(searches: Searches, ties: Ties, subjects: np.ndarray | None) -> xr.Dataset:
@@ -251,7 +260,7 @@ def open_set(
     >>> ds.far.values
     array([0., 0., 1.])
     """
-    limits = interval_of(interval)
+    interval_method = interval_of(interval)
     options = OpenSet(
         impostors=impostors,
         rank_unit=rank_unit,
@@ -261,10 +270,9 @@ def open_set(
         gallery=gallery,
     )
     targets = check_targets(far_targets)
-    require_scores(scores)
     curve = curve_thresholds(thresholds, n_thresholds)
     with rows_reported():
-        return _identify(scores, options, limits, targets, curve)
+        return _identify(scores, options, interval_method, targets, curve)
 
 
 @warns_of_doubts
@@ -333,7 +341,7 @@ def closed_set(
     >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
     array([0.875, 1.   ])
     """
-    limits = interval_of(interval)
+    interval_method = interval_of(interval)
     options = ClosedSet(
         rank_unit=rank_unit,
         fusion=fusion,
@@ -343,19 +351,19 @@ def closed_set(
         gallery=gallery,
     )
     with rows_reported():
-        return _identify(scores, options, limits)
+        return _identify(scores, options, interval_method)
 
 
 def _identify(
     scores: Scores,
     task: OpenSet | ClosedSet,
-    limits: IntervalMethod | None,
+    interval_method: IntervalMethod | None,
     far_targets: np.ndarray | None = None,
     requested_thresholds: CurveThresholds = None,
 ) -> xr.Dataset:
-    if limits is not None and task.gallery == "single":
+    if interval_method is not None and task.gallery == "single":
         raise DataError(
-            f"`interval` is {received(limits.method)}, but intervals are of the whole "
+            f"`interval` is {received(interval_method.method)}, but intervals are of the whole "
             "gallery, which here is single; count the whole gallery, or leave "
             "`interval` out"
         )
@@ -372,7 +380,7 @@ def _identify(
             scores, search(scores, task), task, {}, targets, requested_thresholds
         )
     dataset = counted.dataset()
-    return dataset if limits is None else counted.with_intervals(dataset, limits)
+    return dataset if interval_method is None else counted.with_intervals(dataset, interval_method)
 
 
 @warns_of_doubts

@@ -154,8 +154,8 @@ class CardTasks:
 
         With `curves`, the operating points of verification are among the thresholds of its curve.
         """
-        if (limits := self.options.interval) is not None and limits.by_subject:
-            require_people(self.scores, method=limits.method)
+        if (interval_method := self.options.interval) is not None and interval_method.by_subject:
+            require_people(self.scores, method=interval_method.method)
         searches = self._count_in_one_pass()
         counted: dict[str, CountedTask] = {**self.verifying}
         for node, task in self.searching.items():

@@ -90,9 +90,9 @@ class SingleTemplateCounted:
             return self._open_set(self.task.impostors)
         return self._closed_set(self.task.unmated)
 
-    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+    def with_intervals(self, dataset: xr.Dataset, interval_method: IntervalMethod) -> xr.Dataset:
         """Return the result without intervals, and with a message that says why."""
-        del limits  # every task has the same arguments
+        del interval_method  # every task has the same arguments
         measures = "means over all galleries of one template of each subject"
         reason = "their galleries share templates"
         message = Message("no-interval", of=measures, why=reason)

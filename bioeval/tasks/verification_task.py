@@ -45,11 +45,11 @@ class VerificationTask(Verified):
         """Return the result."""
         return verification_dataset(self)
 
-    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+    def with_intervals(self, dataset: xr.Dataset, interval_method: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals."""
         from bioeval.stats.verification import verification_intervals
 
-        return verification_intervals(dataset, self, limits)
+        return verification_intervals(dataset, self, interval_method)
 
 
 @warns_of_doubts
@@ -89,22 +89,22 @@ def verification(
         Thresholds at which to report rates (0.5,0.62). In the units of the scores. None: about
         1,000 evenly spaced ones, and the operating points.
     n_thresholds : int, optional
-        Number of thresholds of the curves. In place of these, from the smallest to the largest
-        score.
+        Number of thresholds of the curves. They are spread evenly from the smallest to the largest
+        score, in place of `thresholds`.
     claims : sequence of shape (m,), pair (probe_index, subjects), or ClaimSampler, optional
         Explicit claims instead of all: one claimed subject for each probe, or any list; or claims
         drawn by :class:`bioeval.partition.ClaimSampler`.
     unenrolled_claims : {"raise", "skip"}
         Whether a claim of a subject without templates is an error, or is left out and counted.
     far_targets : sequence of float
-        FAR at which to report FRR. For each, the smallest FRR with FAR at most the target, and its
-        threshold.
+        FAR at which to report FRR. For each target, the smallest FRR with FAR at most the target,
+        and its threshold.
     frr_targets : sequence of float
-        FRR at which to report FAR. For each, the smallest FAR with FRR at most the target, and its
-        threshold; none by default.
+        FRR at which to report FAR. For each target, the smallest FAR with FRR at most the target,
+        and its threshold; none by default.
     costs : sequence of (prior, c_miss, c_fa)
-        For each, the least cost ``prior c_miss FRR + (1 - prior) c_fa FAR``; the default is the
-        half total error rate.
+        For each triple, the least cost ``prior c_miss FRR + (1 - prior) c_fa FAR``; the default is
+        the half total error rate.
     auc : bool
         Whether to also find AUC, d', the EER on the hull and the least costs. They take every
         impostor score, not only those near an operating point, and cost more than all the rest.
@@ -167,16 +167,14 @@ def verification(
     >>> print(f"{ds.eer:.3f} [{ds.eer_low:.3f}, {ds.eer_high:.3f}]")
     0.039 [0.022, 0.063]
     """
-    limits = interval_of(interval)
+    interval_method = interval_of(interval)
     require_all_scores(scores)
     scores = scores.loaded()  # operating points may take another pass
-    targets, weights = check_targets(far_targets), check_costs(costs)
-    at_frr = check_targets(frr_targets, "frr_targets")
     points = PointsWanted(
-        targets,
-        weights,
-        require_flag("auc", auc),
-        frr_targets=at_frr,
+        targets=check_targets(far_targets),
+        costs=check_costs(costs),
+        frr_targets=check_targets(frr_targets, "frr_targets"),
+        every_score=require_flag("auc", auc),
         optima=best_values(),
     )
     task = VerificationTask(
@@ -192,7 +190,7 @@ def verification(
         symmetric = templates == "single" and is_symmetric(scores)
         task.find_points(symmetric=symmetric, with_thresholds=task.requested_thresholds is None)
         dataset = task.dataset()
-    if limits is None:
+    if interval_method is None:
         return dataset
     with threads_for(scores):
-        return task.with_intervals(dataset, limits)
+        return task.with_intervals(dataset, interval_method)

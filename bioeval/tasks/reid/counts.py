@@ -231,14 +231,14 @@ class ReidCounts:
             messages.append(no_match(searching, absent, rules.removed, consequence))
         return messages
 
-    def with_intervals(self, dataset: xr.Dataset, limits: IntervalMethod) -> xr.Dataset:
+    def with_intervals(self, dataset: xr.Dataset, interval_method: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals; the sample is the people of the queries."""
         from bioeval.tasks.reid.intervals import query_mean_intervals
 
-        if limits.by_subject:
-            require_people(self.candidates.scores, method=limits.method)
+        if interval_method.by_subject:
+            require_people(self.candidates.scores, method=interval_method.method)
         people = self.candidates.identity
-        return query_mean_intervals(dataset, self.measures(), people, self.table, limits)
+        return query_mean_intervals(dataset, self.measures(), people, self.table, interval_method)
 
     def measures(self, *, curves: bool = True) -> QueryMeasures:
         """Return the measures of re-identification, with the value of each query.

@@ -115,7 +115,7 @@ def gom(
     (array([0.67, 1.  ]), array([0. , 0.2]))
     """
     require_scores(scores)
-    limits = interval_of(interval)
+    interval_method = interval_of(interval)
     per_query = require_flag("per_query", per_query)
     require_all_scores(scores)
     options = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
@@ -123,7 +123,7 @@ def gom(
     with rows_reported():
         counts = counting(per_query=per_query)
     result = counts.dataset()
-    return result if limits is None else counts.with_intervals(result, limits)
+    return result if interval_method is None else counts.with_intervals(result, interval_method)
 
 
 def plan_gom(

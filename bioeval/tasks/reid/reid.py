@@ -184,13 +184,13 @@ def reid(
     )
     scores = with_exclusions(scores, rules)
     per_query = require_flag("per_query", per_query)
-    limits = interval_of(interval)
+    interval_method = interval_of(interval)
     counting = plan_reid(scores, rules, thresholds, max_rank)
     with rows_reported():
         counts = counting(per_query=per_query)
     result = counts.dataset()
     require_matches(result)
-    return result if limits is None else counts.with_intervals(result, limits)
+    return result if interval_method is None else counts.with_intervals(result, interval_method)
 
 
 def plan_reid(

@@ -129,7 +129,7 @@ def test_a_key_of_other_presentations_is_refused(key, words, tmp_path, capsys):
         ("score,name\n1,x\n2,y\n", [], "does not mark attack presentations"),
         ("distance,attack\n1,\n2,mask\n", ["--kind", "similarity"], "expected one kind"),
         ("score,attack\n1,\n2,mask\n", ["--confidence", "0.9"], "needs --interval"),
-        ("score,attack\n1,\n2,mask\n3,Mask\n", [], "different in case or spaces alone"),
+        ("score,attack\n1,\n2,mask\n3,Mask\n", [], "differ only in case or spaces"),
     ],
 )
 def test_wrong_input_is_named(text, options, said, tmp_path, capsys):

@@ -240,7 +240,7 @@ def test_a_species_with_one_instrument_shows_no_limits():
     [
         ({"attack": ["print"] * 9}, "no bona fide presentation among 9"),
         ({"attack": [""] * 9}, "no attack presentation among 9"),
-        ({"attack": ["", *["Print"] * 4, *["print"] * 4]}, "different in case or spaces alone"),
+        ({"attack": ["", *["Print"] * 4, *["print"] * 4]}, "differ only in case or spaces"),
         ({"attack": ["", *["pooled"] * 8]}, "there is a species 'pooled'"),
         ({"attack": ["", *["largest"] * 8]}, "there is a species 'largest'"),
         ({"attack": [""] * 8}, "one score and one species for each"),
