@@ -15,7 +15,8 @@ class CodedSides:
     """The subjects, or the templates, of both sides of pairs.
 
     - `values` (sequence): distinct names
-    - `a`, `b` (int32 (p,)): the place in `values` of the name of each side of each pair
+    - `a`, `b` (int32 (p,)): the place in `values` of the name of each side of each pair; side b has
+      the probes
     """
 
     def __init__(self, values: Sequence[Any], a: np.ndarray, b: np.ndarray):

@@ -31,8 +31,10 @@ def folder_with_scores(tmp_path, monkeypatch):
     return tmp_path
 
 
-def matrix(seed: int, people: int = 30, kind: str = "distance", step: float = 0.0) -> be.Scores:
-    """Return simulated scores of three templates a person, with equal scores if `step` is given."""
+def simulated_scores(
+    seed: int, people: int = 30, kind: str = "distance", step: float = 0.0
+) -> be.Scores:
+    """Return scores of three templates a person, rounded to multiples of `step` if it is not 0."""
     simulated = be.simulate(people, 3, random_state=seed)
     values = np.asarray(simulated.values)
     values = np.round(values / step) * step if step else values
@@ -61,35 +63,47 @@ def number(text: str) -> float:
     return float(text.replace("\u00a0", " ").split()[0])
 
 
-@pytest.mark.parametrize(
+def two_systems(kind: str, step: float) -> dict[str, be.Scores]:
+    return {"a": simulated_scores(1, 30, kind, step), "b": simulated_scores(2, 30, kind, step)}
+
+
+each_kind_and_step = pytest.mark.parametrize(
     ("kind", "step"), [("distance", 0.0), ("distance", 0.5), ("similarity", 0.0)]
 )
+
+
+@each_kind_and_step
 @pytest.mark.cases(1)
 def test_each_point_has_the_rates_of_its_threshold(kind, step, tmp_path):
-    """By definition, for both systems; the second has the loosest threshold with the same FAR."""
-    systems = {"a": matrix(1, kind=kind, step=step), "b": matrix(2, kind=kind, step=step)}
+    systems = two_systems(kind, step)
+    results = {name: be.verification(scores) for name, scores in systems.items()}
+    cells = points(written(results, tmp_path))["cells"]
+    for place, scores in enumerate(systems.values()):
+        columns = (cells[f"cell-{place}-{name}"] for name in ("threshold", "far", "frr"))
+        for threshold, far, frr in zip(*columns, strict=True):
+            if threshold != "n/a":
+                expected = rates_in_per_cent(scores, float(threshold))
+                assert (number(far), number(frr)) == pytest.approx(expected, abs=0.0051)
+
+
+@each_kind_and_step
+@pytest.mark.cases(1)
+def test_the_second_system_is_at_its_loosest_threshold_with_the_same_far(kind, step, tmp_path):
+    systems = two_systems(kind, step)
     results = {name: be.verification(scores) for name, scores in systems.items()}
     text = written(results, tmp_path)
     cells = points(text)["cells"]
-    start = [x["threshold"] for x in rates(text)]
-    far_values = 100 * results["b"]["far"].values
-    for i, threshold in enumerate(cells["cell-0-threshold"]):
-        far = []
-        for place, scores in enumerate(systems.values()):
-            written_at = cells[f"cell-{place}-threshold"][i]
-            if written_at == "n/a":
-                assert far_values.min() > far[0]
-                continue
-            shown_threshold = float(written_at)
-            shown_rates = [number(cells[f"cell-{place}-{x}"][i]) for x in ("far", "frr")]
-            assert shown_rates == pytest.approx(
-                rates_in_per_cent(scores, shown_threshold), abs=0.0051
-            )
-            far.append(rates_in_per_cent(scores, shown_threshold)[0])
-            if threshold == start[0]:
-                assert written_at == start[place]
-        if len(far) == 2:
-            assert far[1] == pytest.approx(max(far_values[far_values <= far[0] + 1e-9]))
+    thresholds = list(zip(cells["cell-0-threshold"], cells["cell-1-threshold"], strict=True))
+    far_of_second = 100 * results["b"]["far"].values
+    for first, second in thresholds:
+        far, _ = rates_in_per_cent(systems["a"], float(first))
+        if second == "n/a":
+            assert far_of_second.min() > far
+        else:
+            shown_far, _ = rates_in_per_cent(systems["b"], float(second))
+            assert shown_far == pytest.approx(far_of_second[far_of_second <= far + 1e-9].max())
+    opened = [row["threshold"] for row in rates(text)]
+    assert {second for first, second in thresholds if first == opened[0]} == {opened[1]}
 
 
 @pytest.mark.parametrize(("people", "support"), [(100, ""), (30, "just "), (10, None)])
@@ -125,7 +139,7 @@ def test_between_given_thresholds_the_row_is_the_one_that_is_not_looser(kind, op
 
 
 def test_a_page_of_rates_at_one_threshold_has_no_control(tmp_path):
-    text = written(be.verification(matrix(1), thresholds=[5.0], auc=False), tmp_path)
+    text = written(be.verification(simulated_scores(1), thresholds=[5.0], auc=False), tmp_path)
     assert rates(text)[0]["threshold"] == "5" and 'type="range"' not in text
 
 
@@ -147,8 +161,10 @@ def assert_opens_at(text: str, scores: be.Scores, threshold: float) -> None:
 
 def whole_scores(kind: str, similarity: int) -> tuple[be.Scores, int]:
     """Return whole similarities up to 640, or distances 1000 minus them, and the threshold."""
-    similarities = (1000 * np.asarray(matrix(3, kind="similarity").values)).round().astype(int)
-    labels = matrix(3).probe_labels
+    similarities = (
+        (1000 * np.asarray(simulated_scores(3, kind="similarity").values)).round().astype(int)
+    )
+    labels = simulated_scores(3).probe_labels
     if kind == "similarity":
         return be.Scores(similarities, labels, kind=kind), similarity
     return be.Scores(1000 - similarities, labels, kind=kind), 1000 - similarity
@@ -202,7 +218,7 @@ def test_nothing_can_be_promised_at_a_threshold_beyond_all_scores(kind):
 
 
 def test_results_at_several_thresholds_state_none(tmp_path):
-    scores = matrix(3)
+    scores = simulated_scores(3)
     results = be.evaluate(scores, extra_thresholds=[3.0, 4.0])
     of_zoo = be.zoo(scores, threshold=3.0, permutations=10)
     of_groups = be.by_group(scores, scores.probe_labels % 2, threshold=4.0)
@@ -213,11 +229,11 @@ def test_results_at_several_thresholds_state_none(tmp_path):
 
 
 def test_a_threshold_without_rates_is_said(tmp_path):
-    results = be.verification(matrix(3))
+    results = be.verification(simulated_scores(3))
     text = written(results, tmp_path, threshold=4.0123)
     assert "has no rates at 4.0123" in answer(text)[0] and '<table id="rates">' not in text
     with pytest.raises(be.DataError, match="`threshold`: no result has FAR and FRR"):
-        written(be.closed_set(matrix(3)), tmp_path, threshold=4.0)
+        written(be.closed_set(simulated_scores(3)), tmp_path, threshold=4.0)
     with pytest.raises(be.DataError, match="`threshold` is"):
         written(results, tmp_path, threshold="eer")
 
@@ -225,7 +241,7 @@ def test_a_threshold_without_rates_is_said(tmp_path):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_the_loosest_of_given_thresholds_is_that(kind, seed, tmp_path):
-    scores = matrix(seed, kind=kind)
+    scores = simulated_scores(seed, kind=kind)
     values = np.asarray(scores.values)
     thresholds = np.unique(np.random.default_rng(seed).choice(values.ravel(), 6)) + 1e-9
     text = written(be.verification(scores, thresholds=thresholds), tmp_path)
@@ -390,7 +406,7 @@ def test_worst_pairs_are_shown_with_their_images(tmp_path):
 
 
 def test_what_is_no_result_is_refused(tmp_path):
-    tree = be.verification(matrix(1))
+    tree = be.verification(simulated_scores(1))
     for wrong, type_name in ((3, "int"), (None, "NoneType"), ({"a": None, "b": tree}, "NoneType")):
         with pytest.raises(be.DataError, match=f"a report got {type_name}; expected a Dataset"):
             be.report(wrong, tmp_path / "x.html")
@@ -400,10 +416,15 @@ def test_what_is_no_result_is_refused(tmp_path):
         be.report(circle, tmp_path / "x.html")
     with pytest.raises(be.DataError, match="hold no dataset"):
         be.report({}, tmp_path / "x.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refused_page_writes_no_file(tmp_path):
+    result = be.verification(simulated_scores(1))
     with pytest.raises(be.DataError, match="is a folder"):
-        be.report(tree, tmp_path)
+        be.report(result, tmp_path)
     with pytest.raises(be.DataError, match="two results are called 'verification/single' of 'x'"):
-        be.report({"x": [tree, tree]}, tmp_path / "x.html")
+        be.report({"x": [result, result]}, tmp_path / "x.html")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -434,10 +455,10 @@ def test_a_comparison_of_other_scores_is_refused(scores, tmp_path):
         return be.Scores(values, scores.probe_labels, kind=scores.kind, name=name)
 
     first, second = named("a", scores.values), named("b", np.sqrt(scores.values))
-    pages = {"a": be.verification(first), "b": be.verification(second)}
+    results = {"a": be.verification(first), "b": be.verification(second)}
+    comparison = be.compare(first, named("b", scores.values**2))
     with pytest.raises(be.DataError, match="do not belong on one page"):
-        compared = be.compare(first, named("b", scores.values**2))
-        be.report([pages, compared], tmp_path / "a.html")
+        be.report([results, comparison], tmp_path / "a.html")
 
 
 def test_checks_are_of_the_system_under_whose_name_they_are(scores, tmp_path):
@@ -479,9 +500,9 @@ def test_a_line_in_a_page_is_within_a_fifth_of_a_point_of_the_figure():
         else:
             position = numbers_given
         drawn.append(position)
-    points = axes.transData.transform(np.column_stack([horizontal, vertical])) * 72 / figure.dpi
-    points[:, 1] = 72 * figure.get_size_inches()[1] - points[:, 1]
-    for point in points:
+    curve = axes.transData.transform(np.column_stack([horizontal, vertical])) * 72 / figure.dpi
+    curve[:, 1] = 72 * figure.get_size_inches()[1] - curve[:, 1]
+    for point in curve:
         assert min(distance_to_segment(point, *ends) for ends in itertools.pairwise(drawn)) < 0.2
     assert line.get_color() == "#0072B2"
 
