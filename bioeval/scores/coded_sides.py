@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.scores.codes import Codes
-from bioeval.scores.labels import NO_PERSON, as_labels, as_objects, as_subjects
+from bioeval.scores.labels import as_labels, as_objects
 
 
 class CodedSides:
@@ -26,16 +26,22 @@ class CodedSides:
 
     @classmethod
     def from_names(
-        cls, names: np.ndarray, input_name: str, checked: Callable[..., Any] = as_labels
+        cls,
+        names: np.ndarray,
+        input_name: str,
+        check: Callable[..., np.ndarray] = as_labels,
+        of_any_type: Sequence[Any] = (),
     ) -> CodedSides:
-        names_a, names_b = names.T.tolist()
-        of_any_type = NO_PERSON if checked is as_subjects else ()
-        coded = Codes(
-            checked(names_a, input_name), checked(names_b, input_name), input_name, of_any_type
-        )
-        names_a = coded.probe.astype(np.int32)
-        names_b = coded.gallery.astype(np.int32)
-        return cls(coded.values.tolist(), names_a, names_b)
+        """Return the checked names of both sides, (p, 2), as codes.
+
+        The names `of_any_type` may be texts among numbers.
+        """
+        side_a, side_b = (check(side, input_name) for side in names.T.tolist())
+        # Names are numbered in the order of the second argument, then of the first: side b first.
+        codes = Codes(side_a, side_b, input_name, of_any_type)
+        a = codes.probe.astype(np.int32)
+        b = codes.gallery.astype(np.int32)
+        return cls(codes.values.tolist(), a, b)
 
     def __len__(self) -> int:
         return len(self.a)

@@ -38,7 +38,7 @@ MOSTLY = 0.9
 _ROUNDING = 1e-5
 
 #: A function that names the places of pairs: ``line 3``, ``lines 3 and 9``.
-Where = Callable[[Sequence[int]], str]
+DescribeRows = Callable[[Sequence[int]], str]
 
 
 def places_in_words(noun: str, numbers: Sequence[int]) -> str:
@@ -88,7 +88,7 @@ class _SameTemplates(NamedTuple):
         first = order[is_first][np.cumsum(is_first) - 1]
         return cls(first[~is_first], order[~is_first])
 
-    def where(self, is_chosen: np.ndarray) -> Self:
+    def select(self, is_chosen: np.ndarray) -> Self:
         return type(self)(self.first[is_chosen], self.later[is_chosen])
 
 
@@ -109,6 +109,10 @@ class _LeftOut(NamedTuple):
     rounded: int = 0  # number of lines whose scores differ by rounding
 
 
+# The low bits of the key of a pair: its class, and above it the order of its names.
+_CLASS_BITS = 1
+_ORDER_AND_CLASS_BITS = 2
+
 _NOTHING = np.zeros(0, dtype=np.int64)
 _NO_LINES = _LeftOut(_NOTHING, _SameTemplates(_NOTHING, _NOTHING))
 
@@ -121,7 +125,7 @@ class ListedTemplates:
     values: np.ndarray  # (p,)
     genuine: np.ndarray  # bool (p,)
     rules: ListRules
-    where: Where
+    describe_rows: DescribeRows
 
     def attempts(self) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the pairs left out.
@@ -138,13 +142,13 @@ class ListedTemplates:
         merges = self.rules.unordered and counts.in_both_orders > 0
         if counts.any_contradictory or leaves_out or merges:
             keys = self._keys()
-            same_templates = _SameTemplates.with_equal_keys(keys >> 2)
+            same_templates = _SameTemplates.with_equal_keys(keys >> _ORDER_AND_CLASS_BITS)
             self._refuse_two_classes(same_templates)
             if leaves_out:
-                repeated = self._repeated(_SameTemplates.with_equal_keys(keys >> 1))
+                repeated = self._repeated(_SameTemplates.with_equal_keys(keys >> _CLASS_BITS))
                 is_kept[repeated.rows] = False
             if merges:
-                merged = self._merged(same_templates.where(is_kept[same_templates.later]))
+                merged = self._merged(same_templates.select(is_kept[same_templates.later]))
                 is_kept[merged.rows] = False
             self._refuse_two_scores(repeated.different, merged.different)
         itself = self._self_comparisons(is_kept)
@@ -152,20 +156,10 @@ class ListedTemplates:
         is_kept[itself] = keeps_self
         if not is_kept.any():
             raise DataError(
-                "every pair compares a template with itself, and this is not an attempt; give "
-                '`keep="self"` to count them'
+                "every pair compares a template with itself, which is not an attempt; give "
+                '`keep="self"` to count such pairs'
             )
-        notes = []
-        if len(repeated.rows):
-            about = {"pairs": len(repeated.rows), "how": ""}
-            notes.append(
-                Message("repeated-pairs", **about, option='; `keep="repeated"` counts each line')
-            )
-        if len(itself) and not keeps_self:
-            option = '`keep="self"`'
-            notes.append(
-                Message("self-comparisons-left-out", comparisons=len(itself), option=option)
-            )
+        notes = _notes_on_left_out(len(repeated.rows), 0 if keeps_self else len(itself))
         pairs = counts.distinct - len(np.unique(self.names.a[itself]))
         notes += self._notes_on_orders(pairs, counts.in_both_orders, merged)
         return (None if is_kept.all() else is_kept), notes
@@ -192,8 +186,8 @@ class ListedTemplates:
     def _count_by_sorting(self) -> _PairCounts:
         keys = np.sort(self._keys())
         change = keys[1:] ^ keys[:-1]
-        has_same_names = change < 4
-        has_same_order = change < 2
+        has_same_names = change >> _ORDER_AND_CLASS_BITS == 0
+        has_same_order = change >> _CLASS_BITS == 0
         has_other_class = has_same_names & (change & 1).astype(bool)
         return _PairCounts(
             distinct=len(keys) - int(has_same_names.sum()),
@@ -223,7 +217,7 @@ class ListedTemplates:
         first_score = self.values[lines.first]
         later_score = self.values[lines.later]
         have_failed = np.isnan(first_score) & np.isnan(later_score)
-        return _LeftOut(lines.later, lines.where((first_score != later_score) & ~have_failed))
+        return _LeftOut(lines.later, lines.select((first_score != later_score) & ~have_failed))
 
     def _merged(self, lines: _SameTemplates) -> _LeftOut:
         """Return the lines of pairs that are listed in the other order as the same attempt.
@@ -241,7 +235,7 @@ class ListedTemplates:
         is_descending = place[self.names.a[lines.first]] > place[self.names.b[lines.first]]
         return _LeftOut(
             np.where(is_descending, lines.first, lines.later),
-            lines.where(is_different),
+            lines.select(is_different),
             int((gap[~is_different] > 0).sum()),
         )
 
@@ -254,13 +248,13 @@ class ListedTemplates:
             compare = "compares" if number == 1 else "compare"
             raise DataError(
                 f"{counted(number, 'impostor pairs')} {compare} a template with itself "
-                f"({_first(number, self.where, impostors[:_EXAMPLES])}); correct the list, or give "
-                "each template its own name"
+                f"({_first(number, self.describe_rows, impostors[:_EXAMPLES])}); correct the list, "
+                "or give each template its own name"
             )
         return itself
 
     def _refuse_two_classes(self, lines: _SameTemplates) -> None:
-        differing = lines.where(self.genuine[lines.later] != self.genuine[lines.first])
+        differing = lines.select(self.genuine[lines.later] != self.genuine[lines.first])
         number, examples = self._describe_refused(differing)
         if number:
             raise DataError(
@@ -289,7 +283,7 @@ class ListedTemplates:
             name, other_name = (
                 self.names.values[side[row]] for side in (self.names.a, self.names.b)
             )
-            text = self.where([int(row), int(later_row)])
+            text = self.describe_rows([int(row), int(later_row)])
             if scores:
                 text += f": {float(self.values[row])!r} and {float(self.values[later_row])!r}"
             examples.append(f"{name!r} and {other_name!r} ({text})")
@@ -318,12 +312,25 @@ class ListedTemplates:
         return [Message("pairs-in-one-order", **numbers, consequence=consequence, option=option)]
 
 
+def _notes_on_left_out(repeated: int, self_comparisons: int) -> list[Message]:
+    notes = []
+    if repeated:
+        option = '; `keep="repeated"` counts each line'
+        notes.append(Message("repeated-pairs", pairs=repeated, how="", option=option))
+    if self_comparisons:
+        option = '`keep="self"`'
+        notes.append(
+            Message("self-comparisons-left-out", comparisons=self_comparisons, option=option)
+        )
+    return notes
+
+
 def require_classes(
     genuine: np.ndarray,
     enrolled: np.ndarray,
     probe: np.ndarray,
     are_people: np.ndarray,
-    where: Where,
+    describe_rows: DescribeRows,
 ) -> None:
     """Raise where a class contradicts the two subjects of a pair of people (`are_people`)."""
     wrong = np.flatnonzero(((enrolled == probe) != genuine) & are_people)
@@ -332,13 +339,13 @@ def require_classes(
         classes = f"{counted(len(wrong), 'pairs')} {contradict} their subjects"
         raise DataError(
             f"{classes}, as impostors of one subject or as genuine pairs of two "
-            f"({_first(len(wrong), where, wrong[:_EXAMPLES].tolist())}); correct their class or "
-            "their subjects"
+            f"({_first(len(wrong), describe_rows, wrong[:_EXAMPLES].tolist())}); correct their "
+            "class or their subjects"
         )
 
 
 def require_one_subject(
-    names: CodedSides, enrolled: np.ndarray, probe: np.ndarray, where: Where
+    names: CodedSides, enrolled: np.ndarray, probe: np.ndarray, describe_rows: DescribeRows
 ) -> None:
     """Raise where a template has two subjects, whose codes are `enrolled` and `probe`, (p,)."""
     subject_of_name = np.full(len(names.values), -1, dtype=np.int64)
@@ -350,8 +357,8 @@ def require_one_subject(
             first_row = np.flatnonzero((names.a == codes[row]) | (names.b == codes[row]))[0]
             rows = sorted({int(first_row), int(row)})
             raise DataError(
-                f"the template {name!r} is of two subjects ({where(rows)}); equal names are one "
-                "template: correct the subjects, or give each template its own name"
+                f"the template {name!r} is of two subjects ({describe_rows(rows)}); equal names "
+                "are one template: correct the subjects, or give each template its own name"
             )
 
 
@@ -359,11 +366,11 @@ def _number(number: int, nouns: str) -> str:
     return f"{counted(number, nouns)} {'is' if number == 1 else 'are'}"
 
 
-def _first(number: int, where: Where, rows: Sequence[int]) -> str:
-    return ("first: " if number > len(rows) else "") + where(rows)
+def _first(number: int, describe_rows: DescribeRows, rows: Sequence[int]) -> str:
+    return ("first: " if number > len(rows) else "") + describe_rows(rows)
 
 
-def note_on_infinite(values: np.ndarray, kind: Kind, where: Where) -> list[Message]:
+def note_on_infinite(values: np.ndarray, kind: Kind, describe_rows: DescribeRows) -> list[Message]:
     """Return messages on the number of infinite scores, at either end."""
     notes = []
     for end in (np.inf, -np.inf):
@@ -372,7 +379,7 @@ def note_on_infinite(values: np.ndarray, kind: Kind, where: Where) -> list[Messa
             is_nearest = (kind in LARGER_IS_CLOSER) == (end > 0)
             about = {
                 "accepted": "every" if is_nearest else "no",
-                "first": f" ({where([int(infinite[0])])})",
+                "first": f" ({describe_rows([int(infinite[0])])})",
             }
             notes.append(Message("infinite-scores", scores=len(infinite), **about))
     return notes

@@ -31,9 +31,9 @@ from bioeval.scores.labels import (
     with_whole_numbers,
 )
 from bioeval.scores.listed_templates import (
+    DescribeRows,
     ListedTemplates,
     ListRules,
-    Where,
     note_on_infinite,
     require_classes,
     require_one_subject,
@@ -143,7 +143,7 @@ class PairList:
     def sides(self) -> CodedSides | None:
         """The subjects of both sides, each name once; None where they are not known."""
         if isinstance(self.people, np.ndarray):
-            return CodedSides.from_names(self.people, "subjects", as_subjects)
+            return CodedSides.from_names(self.people, "subjects", as_subjects, NO_PERSON)
         return self.people
 
     @cached_property
@@ -216,10 +216,14 @@ class PairList:
         return replace(self, templates=templates, people=people, meta=meta)
 
     def attempts(
-        self, rules: ListRules, kind: Kind, where: Where, no_person: Sequence[Any] = NO_PERSON
+        self,
+        rules: ListRules,
+        kind: Kind,
+        describe_rows: DescribeRows,
+        no_person: Sequence[Any] = NO_PERSON,
     ) -> ListedAttempts:
         """Return the pairs that are attempts; the arguments are those of :meth:`examined`."""
-        is_attempt, notes = self.examined(rules, kind, where, no_person=no_person)
+        is_attempt, notes = self.examined(rules, kind, describe_rows, no_person=no_person)
         places = np.arange(len(self.values))
         pairs = self
         if is_attempt is not None:
@@ -231,14 +235,14 @@ class PairList:
         self,
         rules: ListRules,
         kind: Kind,
-        where: Where,
+        describe_rows: DescribeRows,
         classes: bool = True,
         no_person: Sequence[Any] = NO_PERSON,
     ) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the pairs left out.
 
-        `where` names the places of pairs, for messages. With `classes`, subjects must agree with
-        the classes, except in pairs with a subject that is `no_person`.
+        `describe_rows` names the places of pairs, for messages. With `classes`, subjects
+        must agree with the classes, except in pairs with a subject that is `no_person`.
 
         Raises
         ------
@@ -249,8 +253,8 @@ class PairList:
         if subjects is not None:
             nobody = self.codes.of_no_person(no_person)
             are_people = ~(nobody[self.codes.probe] | nobody[self.codes.gallery])
-            require_classes(self.genuine, *subjects, are_people, where)
-        notes = note_on_infinite(self.values, kind, where)
+            require_classes(self.genuine, *subjects, are_people, describe_rows)
+        notes = note_on_infinite(self.values, kind, describe_rows)
         if self.templates is None:
             if rules.unordered:
                 raise DataError(
@@ -259,8 +263,8 @@ class PairList:
                 )
             return None, notes
         if subjects is not None:
-            require_one_subject(self.templates, *subjects, where)
-        listed = ListedTemplates(self.templates, self.values, self.genuine, rules, where)
+            require_one_subject(self.templates, *subjects, describe_rows)
+        listed = ListedTemplates(self.templates, self.values, self.genuine, rules, describe_rows)
         is_attempt, further_notes = listed.attempts()
         return is_attempt, notes + further_notes
 
