@@ -98,11 +98,15 @@ class ArrayFile:
             self.require(stated, f'`columns={{"{role}": ...}}`')
         name = stated or next((x for x in NAMES[role] if x in self.arrays), None)
         if name is not None:
-            if self.arrays[name].dtype.hasobject:
-                self.arrays[name].read()  # raises, with the reason
+            self.refuse_objects(name)
             self.roles[role] = name
             self.used.add(name)
         return name
+
+    def refuse_objects(self, name: str) -> None:
+        """Raise with the reason if an array cannot be read without unpickling objects."""
+        if self.arrays[name].dtype.hasobject:
+            self.arrays[name].read()  # this call raises
 
     def use(self, *names: str) -> None:
         """State that arrays are used: they are no metadata, and none of the unused arrays."""

@@ -38,7 +38,8 @@ def metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta, 
 
     - Arrays ``probe_x`` and ``gallery_x`` are columns ``x``.
     - With `plain`, arrays without a prefix are columns of the probes.
-    - Arrays that ``columns`` names are columns, and arrays of cameras of other programs.
+    - Arrays that ``columns`` names are columns, and so are arrays of cameras under the names of
+      other programs; they replace a column by prefix.
     - Further columns are in the files of the labels.
     """
     array_of_column = _columns_by_prefix(file, sides, plain)
@@ -46,6 +47,7 @@ def metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta, 
         if file.shape(column.array) != (sides.counts[column.side],):
             raise file.wrong_length(column.array, sides.counts[column.side])
         arrays = array_of_column[column.side]
+        # An array is one column only, under the name that was given.
         for name in [x for x in arrays if arrays[x] == column.array]:
             del arrays[name]
         arrays[column.name] = column.array
@@ -81,9 +83,9 @@ def _columns_by_prefix(
         side = int(name.startswith("gallery_"))
         column = _without_prefix(name)
         has_prefix = column != name
+        if has_prefix and file.is_own_layout:
+            file.refuse_objects(name)
         is_pickled = file.arrays[name].dtype.hasobject
-        if is_pickled and has_prefix and file.is_own_layout:
-            file.arrays[name].read()  # raises, with the reason
         if side and sides.are_one_set:
             _require_same_metadata(file, name)
         elif not is_pickled and file.shape(name) == (sides.counts[side],):

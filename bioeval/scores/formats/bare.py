@@ -27,7 +27,7 @@ from bioeval.scores.formats.array_file import KIND_ASSUMED
 from bioeval.scores.formats.comparisons import read_comparisons
 from bioeval.scores.formats.containers import open_npy
 from bioeval.scores.formats.faults import fault, wrong_shape
-from bioeval.scores.formats.files import content, existing_file
+from bioeval.scores.formats.files import FileKind, existing_file, kind_of_file
 from bioeval.scores.formats.labels import labels_of_matrix, labels_of_rows
 from bioeval.scores.formats.layouts import first_line_of
 from bioeval.scores.formats.options import Arguments
@@ -88,8 +88,8 @@ def read_numbers(head: Head, arguments: Arguments) -> Scores:
 
 
 def _open_second(path: Path, expected: str) -> np.ndarray:
-    kind = content(existing_file(path, expected))
-    if kind != "npy":
+    kind = kind_of_file(existing_file(path, expected))
+    if kind != FileKind.NPY:
         raise fault(path, f"is {kind}", f"expected {expected}")
     return open_npy(path)
 
@@ -114,7 +114,9 @@ def _require_matrix(path: Path, values: Any) -> Any:
 
 def is_matrix(path: Path | None) -> bool:
     """Whether a file is an array of two dimensions, such as the embeddings of a gallery."""
-    return bool(path and path.is_file() and content(path) == "npy" and open_npy(path).ndim > 1)
+    if path is None or not path.is_file() or kind_of_file(path) != FileKind.NPY:
+        return False
+    return open_npy(path).ndim > 1
 
 
 def _read_matrix(

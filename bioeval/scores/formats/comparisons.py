@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, received
 from bioeval.scores.formats.faults import fault
-from bioeval.scores.formats.files import content, existing_file, read_text
+from bioeval.scores.formats.files import FileKind, existing_file, kind_of_file, read_text
 from bioeval.scores.formats.layout_table import TRIALS
 from bioeval.scores.formats.layouts import Layout, matched, trial_layout, with_header
 from bioeval.scores.formats.options import Arguments
@@ -77,7 +77,7 @@ def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
 
 def is_lfw(path: Path) -> bool:
     """Whether a text is a list of pairs in LFW's form, by its first two lines."""
-    if content(existing_file(path)) != "text":
+    if kind_of_file(existing_file(path)) != FileKind.TEXT:
         return False
     first, *rows = (" ".join(row) for row in head_of(path).cells[:2])
     named = any(pattern.fullmatch(row) for row in rows for pattern in (_GENUINE, _IMPOSTOR))
@@ -87,7 +87,7 @@ def is_lfw(path: Path) -> bool:
 def lists_trials(path: str | Path) -> bool:
     """Whether a file lists trials without scores: two names and a class on each line."""
     place = Path(path)
-    if not place.is_file() or content(place) != "text" or is_lfw(place):
+    if not place.is_file() or kind_of_file(place) != FileKind.TEXT or is_lfw(place):
         return False
     with suppress(DataError):  # the text is no such list, or could be several
         head = head_of(place)

@@ -7,9 +7,10 @@ import importlib
 import io
 import os
 from collections.abc import Iterator
+from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 
@@ -21,35 +22,49 @@ from bioeval.base.progress import report
 from bioeval.base.replacing import require_no_loop, why_no_folder
 from bioeval.scores.formats.faults import fault, guarded
 
-#: The noun of HDF5 files in messages.
-HDF5 = "an HDF5 file"
 
-#: First bytes of files that bioeval does not read as text, and the kind of file.
-FOREIGN_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"\x89HDF\r\n\x1a\n", HDF5),
-    (b"\x1f\x8b", "a gzip file"),
-    (b"BZh", "a bzip2 file"),
-    (b"\xfd7zXZ\x00", "an xz file"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-zip file"),
-    (b"\x28\xb5\x2f\xfd", "a zstandard file"),
-    (b"PAR1", "a Parquet file"),
-    (b"ARROW1", "an Arrow (Feather) file"),
-    (b"\xff\xff\xff\xff", "an Arrow stream"),
-    (b"SQLite format 3", "an SQLite database"),
-    (b"%PDF", "a PDF file"),
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-)
+class FileKind(StrEnum):
+    """The kind of a file in the words of messages, with its first bytes if they suffice."""
 
-#: Compressed texts: the words of `content`, and the module of the decompressor.
+    magic: bytes
+
+    def __new__(cls, words: str, magic: bytes = b"") -> Self:
+        kind = str.__new__(cls, words)
+        kind._value_ = words
+        kind.magic = magic
+        return kind
+
+    TEXT = "text"
+    NPY = "a NumPy array", b"\x93NUMPY"
+    ZIP = "a zip file"
+    MAT = "a MATLAB file"
+    HDF5 = "an HDF5 file", b"\x89HDF\r\n\x1a\n"
+    GZIP = "a gzip file", b"\x1f\x8b"
+    BZIP2 = "a bzip2 file", b"BZh"
+    XZ = "an xz file", b"\xfd7zXZ\x00"
+    SEVEN_ZIP = "a 7-zip file", b"7z\xbc\xaf\x27\x1c"
+    ZSTANDARD = "a zstandard file", b"\x28\xb5\x2f\xfd"
+    PARQUET = "a Parquet file", b"PAR1"
+    ARROW = "an Arrow (Feather) file", b"ARROW1"
+    ARROW_STREAM = "an Arrow stream", b"\xff\xff\xff\xff"
+    SQLITE = "an SQLite database", b"SQLite format 3"
+    PDF = "a PDF file", b"%PDF"
+    PNG = "a PNG image", b"\x89PNG"
+    JPEG = "a JPEG image", b"\xff\xd8\xff"
+    PICKLE = "a Python pickle (never unpickled)"
+    UTF16 = "UTF-16 text"
+    FOLDER = "a folder"
+    UNKNOWN = "an unknown binary file"
+
+
+#: The modules that decompress compressed texts.
 COMPRESSED = {
-    "a gzip file": "gzip",
-    "a bzip2 file": "bz2",
-    "an xz file": "lzma",
-    "a zstandard file": "pyarrow",
+    FileKind.GZIP: "gzip",
+    FileKind.BZIP2: "bz2",
+    FileKind.XZ: "lzma",
+    FileKind.ZSTANDARD: "pyarrow",
 }
 
-NPY_MAGIC = b"\x93NUMPY"
 MAT_MAGIC = b"MATLAB "
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 
@@ -98,37 +113,29 @@ def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> P
     return path
 
 
-def content(path: Path) -> str:
-    """Return ``"npy"``, ``"zip"``, ``"mat"``, ``"text"``, or words for any other content."""
+def kind_of_file(path: Path) -> FileKind:
+    """Return the kind of a file by its first bytes, whatever its suffix."""
     if path.is_dir():
-        return "a folder"
+        return FileKind.FOLDER
     try:
         with open(path, "rb") as file:
             head = file.read(512)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if head.startswith(NPY_MAGIC):
-        return "npy"
     if head.startswith(ZIP_MAGIC):
-        return "zip"
+        return FileKind.ZIP
     if head.startswith(MAT_MAGIC) and b"MAT-file" in head[:116]:
-        return "mat"
-    for magic, name in FOREIGN_MAGIC:
-        if head.startswith(magic):
-            return name
+        return FileKind.MAT
+    for kind in FileKind:
+        if kind.magic and head.startswith(kind.magic):
+            return kind
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return "a Python pickle (never unpickled)"
+        return FileKind.PICKLE
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "UTF-16 text"
+        return FileKind.UTF16
     if b"\x00" in head:
-        return "an unknown binary file"
-    return "text"
-
-
-def content_in_words(kind: str) -> str:
-    """Return the words for a kind of :func:`content`."""
-    words = {"npy": "a NumPy array", "zip": "a zip file", "mat": "a MATLAB file"}
-    return words.get(kind, kind)
+        return FileKind.UNKNOWN
+    return FileKind.TEXT
 
 
 def line_feeds(raw: bytes) -> bytes:
@@ -210,17 +217,17 @@ def open_text(path: Path, bounded: bool = False) -> IO[bytes]:
     A `bounded` text, which memory holds as a whole, has at most :data:`MOST_TEXT` bytes.
     """
     existing_file(path)
-    kind = content(path)
+    kind = kind_of_file(path)
+    if kind != FileKind.TEXT and kind not in COMPRESSED:
+        raise fault(path, f"is {kind}", "expected text in UTF-8")
+    # Imported before the file is opened, since an import may fail.
+    module: Any = optional(COMPRESSED[kind], path, kind) if kind in COMPRESSED else None
     stored = open(path, "rb")  # noqa: SIM115 - closed with the reader that is returned
     file = stored
-    if kind == "a zstandard file":
-        arrow = optional(COMPRESSED[kind], path, kind)
-        file = arrow.CompressedInputStream(arrow.PythonFile(stored), "zstd")
-    elif kind in COMPRESSED:
-        file = optional(COMPRESSED[kind], path, kind).open(stored, "rb")
-    elif kind != "text":
-        stored.close()
-        raise fault(path, f"is {content_in_words(kind)}", "expected text in UTF-8")
+    if kind == FileKind.ZSTANDARD:
+        file = module.CompressedInputStream(module.PythonFile(stored), "zstd")
+    elif module is not None:
+        file = module.open(stored, "rb")
     return io.BufferedReader(_TextBytes(file, path, stored, bounded), _BUFFER)
 
 
@@ -266,8 +273,9 @@ def rows_of(
         reader = csv.reader(texts(), delimiter=delimiter, skipinitialspace=True, strict=True)
         try:
             for row in reader:
-                if any(row := [*map(str.strip, row)]) or '"' in text_of_line:
-                    yield reader.line_num + first - 1, row
+                cells = [cell.strip() for cell in row]
+                if any(cells) or '"' in text_of_line:
+                    yield reader.line_num + first - 1, cells
         except csv.Error as error:
             line = reader.line_num + first - 1
             raise fault(path, str(error), "expected CSV", line=line) from None

@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval.scores.formats.containers import MOST_INFLATED, Lazy, refused, require_unicode
 from bioeval.scores.formats.faults import guarded
-from bioeval.scores.formats.files import HDF5, optional
+from bioeval.scores.formats.files import FileKind, optional
 from bioeval.scores.stored import StoredRows
 
 # Attributes of a file that are words, and are read as arrays of one word.
@@ -34,9 +34,9 @@ UTF16 = {"<": "utf-16-le", ">": "utf-16-be"}
 
 def open_hdf5(path: Path) -> dict[str, Lazy]:
     """Return the datasets of an HDF5 file, and the words among its attributes."""
-    h5py = optional("h5py", path, HDF5)
+    h5py = optional("h5py", path, FileKind.HDF5)
     arrays: dict[str, Lazy] = {}
-    with guarded(path, expected=HDF5):
+    with guarded(path, expected=FileKind.HDF5):
         file = h5py.File(path, "r")
         try:
             for name in _WORDS:

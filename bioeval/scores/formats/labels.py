@@ -21,7 +21,13 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, backquoted
 from bioeval.scores.formats.containers import open_npy, require_unicode
 from bioeval.scores.formats.faults import fault, guarded, missing
-from bioeval.scores.formats.files import content, existing_file, read_text, text_array
+from bioeval.scores.formats.files import (
+    FileKind,
+    existing_file,
+    kind_of_file,
+    read_text,
+    text_array,
+)
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import counts_columns, require_names
 from bioeval.scores.formats.tables import as_integers, cells_by_column, head_of, whole_floats
@@ -179,7 +185,7 @@ def read_labels(
     """
     path = Path(path)
     names_of = arguments.take("names_of")
-    if path.is_file() and content(path) == "npy":
+    if path.is_file() and kind_of_file(path) == FileKind.NPY:
         return _array_of_labels(path, names_of, meta)
     if names_of is not None:
         return read_names(path, names_of).renamed(meta)

@@ -13,7 +13,7 @@ from bioeval.scores.formats.bare import read_npy, read_numbers
 from bioeval.scores.formats.comparisons import is_lfw
 from bioeval.scores.formats.containers import open_npz
 from bioeval.scores.formats.faults import fault, guarded, naming_file
-from bioeval.scores.formats.files import COMPRESSED, HDF5, content, content_in_words, existing_file
+from bioeval.scores.formats.files import COMPRESSED, FileKind, existing_file, kind_of_file
 from bioeval.scores.formats.hdf5 import open_hdf5
 from bioeval.scores.formats.layouts import names_columns
 from bioeval.scores.formats.lists import read_list
@@ -32,7 +32,7 @@ from bioeval.scores.people import marking
 class Format(NamedTuple):
     """A format of files of scores."""
 
-    content: str  # as of `files.content`
+    content: FileKind
     noun: str
     suffixes: tuple[str, ...]
     holds: str
@@ -41,39 +41,41 @@ class Format(NamedTuple):
 #: The formats by the word of the argument `format`.
 FORMATS = {
     "npz": Format(
-        "zip",
+        FileKind.ZIP,
         "a .npz file",
         (".npz",),
         "scores, pairs, embeddings or top-K lists, with labels and metadata",
     ),
     "npy": Format(
-        "npy",
+        FileKind.NPY,
         "a .npy file",
         (".npy",),
         "a matrix of scores, memory-mapped; or embeddings. Labels are in CSV files beside it",
     ),
     "mat": Format(
-        "mat",
+        FileKind.MAT,
         "a MATLAB file",
         (".mat",),
         "what a .npz file holds, and the usual layout of re-identification features",
     ),
-    "h5": Format(HDF5, "an HDF5 file", (".h5", ".hdf5"), "what a .npz file holds, in HDF5"),
+    "h5": Format(
+        FileKind.HDF5, "an HDF5 file", (".h5", ".hdf5"), "what a .npz file holds, in HDF5"
+    ),
     "parquet": Format(
-        "a Parquet file",
+        FileKind.PARQUET,
         "a Parquet file",
         (".parquet",),
         "a list of pairs, or a matrix, as a table of Parquet",
     ),
     "matrix-text": Format(
-        "text",
+        FileKind.TEXT,
         "a text of numbers alone, a matrix of scores",
         (),
         "a matrix of numbers alone, or with a metric an embedding a row, of up to 1,000 columns; "
         "labels are given as files",
     ),
     "text": Format(
-        "text",
+        FileKind.TEXT,
         "a text with a score on each line (a matrix of scores is .npy or .npz)",
         (".csv",),
         "a list of pairs with a score on each line, with or without the names of its columns",
@@ -83,8 +85,8 @@ FORMATS = {
 
 def is_text(path: Path) -> bool:
     """Whether a file is text, or compressed, and so perhaps a compressed text."""
-    kind = content(path)
-    return kind == "text" or kind in COMPRESSED
+    kind = kind_of_file(path)
+    return kind == FileKind.TEXT or kind in COMPRESSED
 
 
 def read(
@@ -166,7 +168,7 @@ def recognise(path: Path, arguments: Arguments) -> str:
     if (word := arguments.peek("format")) is not None:
         require_choice("format", word, FORMATS)
         return word
-    kind = content(path)
+    kind = kind_of_file(path)
     suffix = path.suffix.lower()
     by_suffix = next((word for word, x in FORMATS.items() if suffix in x.suffixes), None)
     if is_text(path):
@@ -174,22 +176,22 @@ def recognise(path: Path, arguments: Arguments) -> str:
             return "text"
         if by_suffix in (None, "text"):
             return _format_of_text(path, arguments)
-    elif kind == HDF5 and suffix == ".mat":
+    elif kind == FileKind.HDF5 and suffix == ".mat":
         return "mat"  # another program than MATLAB wrote version 7.3
-    elif suffix == ".mat" and kind == "an unknown binary file":
+    elif suffix == ".mat" and kind == FileKind.UNKNOWN:
         raise fault(
             path,
             "is not a MATLAB file of version 5 to 7.3 (that of save -v4 is not read)",
             "write it with save -v7",
         )
     by_content = next((word for word, x in FORMATS.items() if x.content == kind), None)
-    if by_content is not None and by_suffix in (None, by_content) and kind != "text":
+    if by_content is not None and by_suffix in (None, by_content) and kind != FileKind.TEXT:
         return by_content
     if by_suffix is None:
         suffixes = [suffix for x in FORMATS.values() for suffix in x.suffixes]
-        raise fault(path, f"is {content_in_words(kind)}", f"expected {enumerated(suffixes, 'or')}")
-    remedy = "write the file again" if kind == "text" else "name it as what it is"
-    problem = f"is named {path.suffix} but holds {content_in_words(kind)}"
+        raise fault(path, f"is {kind}", f"expected {enumerated(suffixes, 'or')}")
+    remedy = "write the file again" if kind == FileKind.TEXT else "name it as what it is"
+    problem = f"is named {path.suffix} but holds {kind}"
     raise fault(path, problem, f"expected {FORMATS[by_suffix].noun}; {remedy}")
 
 
@@ -260,7 +262,7 @@ def role_of_second_file(path: Path, second: Path) -> str:
         return "trials"
     if lists_templates(second):
         return "labels"
-    if content(path) == content(second) == "npy":
+    if kind_of_file(path) == kind_of_file(second) == FileKind.NPY:
         return "impostor"
     if is_text(path) and head_of(path).width == head_of(second).width == 1:
         return "impostor"

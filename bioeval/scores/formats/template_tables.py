@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.scores.formats.faults import fault, missing
-from bioeval.scores.formats.files import content, existing_file
+from bioeval.scores.formats.files import FileKind, existing_file, kind_of_file
 from bioeval.scores.formats.spellings import COLUMNS
 from bioeval.scores.formats.tables import Columns, Head, head_of, read_columns
 from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS
@@ -32,7 +32,7 @@ _LISTED_COLUMNS = 8
 
 def lists_templates(path: Path) -> bool:
     """Whether a text lists the subjects of templates, and is no list of pairs."""
-    if content(existing_file(path)) != "text":
+    if kind_of_file(existing_file(path)) != FileKind.TEXT:
         return False
     names = {*map(str.casefold, head_of(path).cells[0])}
     known_names = [names.intersection(_ROLES[word]) for word in ("template", "subject")]

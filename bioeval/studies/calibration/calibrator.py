@@ -30,7 +30,7 @@ from bioeval.studies.calibration.several_systems import (
     LogisticSums,
     SeveralSystems,
     Spread,
-    derived,
+    derived_scores,
 )
 
 
@@ -358,7 +358,7 @@ class Calibrator(ScoreTransformer):
             )
         fitted = self._map
         origin = f"{self.method} calibration of {noun_of(kind, plural=True)}"
-        ratios = derived([X], lambda values, _: fitted.ratios(values), "llr", origin)
+        ratios = derived_scores([X], lambda values, _: fitted.ratios(values), "llr", origin)
         return ratios.with_remarks(*self._remarks_on([X], "calibration"))
 
 

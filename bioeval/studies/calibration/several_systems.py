@@ -148,21 +148,22 @@ class SeveralSystems:
                 total += sums[..., :-2].sum(axis=0)
                 low = np.minimum(low, sums[..., -2].min(axis=0))
                 high = np.maximum(high, sums[..., -1].max(axis=0))
+        number, loss, gradient, triangle = np.split(total, [1, 2, 2 + size], axis=1)
         i, j = np.triu_indices(size)
         hessian = np.zeros((2, size, size))
-        hessian[:, i, j] = hessian[:, j, i] = total[:, 2 + size :]
-        return LogisticSums(total[:, 0], total[:, 1], total[:, 2 : 2 + size], hessian, low, high)
+        hessian[:, i, j] = hessian[:, j, i] = triangle
+        return LogisticSums(number[:, 0], loss[:, 0], gradient, hessian, low, high)
 
 
 #: About so many new scores are computed at a time, to bound the memory.
 _SCORES_AT_ONCE = 1 << 19
 
 #: Returns new scores from the float64 scores of each system, and from the indices of their rows.
-Rule = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
+ScoreRule = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
 
 
-def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> Scores:
-    """Return new scores by a rule, for the comparisons of the first system.
+def derived_scores(systems: Sequence[Scores], rule: ScoreRule, kind: Kind, origin: str) -> Scores:
+    """Return the scores that a rule computes from all systems, in the layout of the first system.
 
     A failed comparison that a system rejects enters the rule as the farthest score; where all
     systems failed, the new score is a failure, too. Where the rule has no value, as of infinities
@@ -189,8 +190,10 @@ def derived(systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str) -> S
 
 
 class _Derivation(NamedTuple):
+    """Systems, and the rule by which their scores become new scores."""
+
     systems: Sequence[Scores]
-    rule: Rule
+    rule: ScoreRule
     kind: Kind  # the kind of the new scores
 
     def new_scores(self, blocks: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:

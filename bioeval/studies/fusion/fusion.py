@@ -29,7 +29,7 @@ from bioeval.studies.calibration.calibrator import (
     fit_log_odds,
     require_spread,
 )
-from bioeval.studies.calibration.several_systems import SeveralSystems, Spread, derived
+from bioeval.studies.calibration.several_systems import SeveralSystems, Spread, derived_scores
 
 # The rules that fuse systems only.
 _SystemRule = Literal["product", "weighted", "logistic"]
@@ -212,7 +212,7 @@ class SystemFusion(ScoreTransformer):
             scaled = list(systems.values())
             if self.normalise != "none":
                 scaled = [
-                    derived([scores], partial(_scaled, scale), "similarity", "")
+                    derived_scores([scores], partial(_scaled, scale), "similarity", "")
                     for scores, scale in zip(scaled, self._scales, strict=True)
                 ]
             self._line = fit_log_odds(scaled, 0.5, "logistic fusion")
@@ -256,7 +256,7 @@ class SystemFusion(ScoreTransformer):
         if self.normalise != "none":
             origin += f", {self.normalise}-normalised"
         fuse = partial(self._fuse, by_closeness(self.method, entering_kind), entering_kind)
-        fused = derived([systems[name] for name in names], fuse, kind, origin)
+        fused = derived_scores([systems[name] for name in names], fuse, kind, origin)
         remarks = dict.fromkeys(chain.from_iterable(x.remarks for x in systems.values()))
         remarks |= self._remarks_on([systems[name] for name in names], "fusion")
         return fused.replace(name="fused").with_remarks(*remarks)

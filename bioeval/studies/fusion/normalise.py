@@ -17,7 +17,7 @@ from bioeval.scores.joining import without_names
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.requirements import require_all_scores, require_scores
-from bioeval.studies.calibration.several_systems import derived
+from bioeval.studies.calibration.several_systems import derived_scores
 from bioeval.studies.fusion.cohorts import (
     CohortMoments,
     cells_of_matrix,
@@ -221,7 +221,7 @@ def _normalised(scores: Scores, method: str, scales: Sequence[Scale]) -> Scores:
 
     kind = "similarity" if scores.kind == "llr" else scores.kind
     origin = scores.origin or noun_of(scores.kind, plural=True)
-    return derived([scores], rule, kind, f"{method}-norm of {origin}")
+    return derived_scores([scores], rule, kind, f"{method}-norm of {origin}")
 
 
 def _normalised_list(
