@@ -19,7 +19,7 @@ from bioeval.base.errors import DataError, counted
 _SINGLE = {str, int, float, bool, bytes, type(None)}
 
 # Python types whose values NumPy holds unchanged, and the kinds of dtype that hold them.
-_NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
+_NATIVE_KINDS = {int: "iu", float: "f", bool: "b", str: "U"}
 
 #: The first whole number that shares its float64 with the next whole number.
 LEAST_INEXACT = 2.0**53
@@ -28,13 +28,14 @@ LEAST_INEXACT = 2.0**53
 IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
 
 #: Labels of no person if `distractor_ids` is not given; "" stands for a missing label.
-NO_PERSON: tuple[Any, ...] = ("", -1)
-NO_PERSON += ("nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual")
+NO_PERSON: tuple[Any, ...] = (
+    "", -1, "nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual",
+)  # fmt: skip
 
 
 def as_labels(labels: Any, input_name: str) -> np.ndarray:
     """Return labels as a 1-D array with integers in place of whole floats; none may be missing."""
-    array = fixed(with_whole_numbers(one_dimensional(labels, input_name), input_name), labels)
+    array = _whole_labels(labels, input_name)
     missing = missing_values(array)
     if missing.any():
         raise DataError(
@@ -49,7 +50,7 @@ def as_subjects(labels: Any, input_name: str, length: int | None = None) -> np.n
 
     A missing label is of no person: it becomes None, or "" if all other labels are texts.
     """
-    array = fixed(with_whole_numbers(one_dimensional(labels, input_name), input_name), labels)
+    array = _whole_labels(labels, input_name)
     if length is not None and len(array) != length:
         side = "columns" if "gallery" in str(input_name) else "rows"
         raise DataError(
@@ -62,8 +63,16 @@ def as_subjects(labels: Any, input_name: str, length: int | None = None) -> np.n
         array = array.astype(object)
         array[missing] = None
         if are_texts:
-            array = _narrow(as_objects(["" if x is None else str(x) for x in array.tolist()]))
-    return fixed(array)
+            array = _with_native_dtype(
+                as_objects(["" if x is None else str(x) for x in array.tolist()])
+            )
+    return read_only(array)
+
+
+def _whole_labels(labels: Any, input_name: str) -> np.ndarray:
+    """Return labels as a read-only 1-D array with integers in place of whole floats."""
+    array = with_whole_numbers(one_dimensional(labels, input_name), input_name)
+    return read_only(array, labels)
 
 
 def with_whole_numbers(array: np.ndarray, input_name: str) -> np.ndarray:
@@ -103,7 +112,7 @@ def with_whole_numbers(array: np.ndarray, input_name: str) -> np.ndarray:
     return mixed
 
 
-def fixed(array: np.ndarray, original: Any = None) -> np.ndarray:
+def read_only(array: np.ndarray, original: Any = None) -> np.ndarray:
     """Return a read-only array, a copy where `original` may share the memory."""
     lent = hasattr(original, "__dlpack__") and not isinstance(original, np.ndarray)
     if lent or (array.flags.writeable and hasattr(original, "__array__")):
@@ -127,8 +136,8 @@ def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
         # A list of mixed types (1, "1") must not be turned into strings, nor tuples into rows.
         array = _single_values(labels, input_name)
         kinds = {*map(type, array)}
-        if len(kinds) == 1 and kinds <= _NARROW.keys():
-            array = _narrow(array)
+        if len(kinds) == 1 and kinds <= _NATIVE_KINDS.keys():
+            array = _with_native_dtype(array)
     if array.ndim != 1:
         raise DataError(f"{input_name} has shape {array.shape}; expected one dimension")
     is_complex = array.dtype.kind == "O" and any(
@@ -205,13 +214,14 @@ def scalar_of(value: Any) -> Any:
     return scalar  # item() of nanoseconds is a number, and of a masked value the hidden value
 
 
-def _narrow(array: np.ndarray) -> np.ndarray:
-    plain = np.array(list(array))
-    if plain.dtype.kind == "U" and any(str(x).endswith("\0") for x in array):
+def _with_native_dtype(array: np.ndarray) -> np.ndarray:
+    """Return objects of one Python type in the dtype of NumPy, unless it would change a value."""
+    native = np.array(list(array))
+    if native.dtype.kind == "U" and any(str(x).endswith("\0") for x in array):
         return array  # numpy strips trailing NULs, which would join different labels
     # Whole numbers that only float64 could hold together would be rounded.
-    if plain.dtype.kind in _NARROW[type(array[0])]:
-        return plain
+    if native.dtype.kind in _NATIVE_KINDS[type(array[0])]:
+        return native
     return array
 
 
@@ -241,8 +251,7 @@ def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> No
     Either no type occurs on both sides, or two values of different types are written alike, such
     as 1 and "1". Missing values have no type.
     """
-    sides = [python_objects(side[~missing_values(side)]) for side in (left, right)]
-    pair = _unequal_values(*sides, *(side.dtype.kind == "O" for side in (left, right)))
+    pair = _unequal_values(*(side[~missing_values(side)] for side in (left, right)))
     if pair is not None:
         raise DataError(
             f"{input_name}: values of two types, such as {pair[0]!r} and {pair[1]!r}, are compared "
@@ -250,29 +259,25 @@ def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> No
         )
 
 
-def _unequal_values(
-    values: list, other_values: list, may_differ: bool, others_may_differ: bool
-) -> tuple[Any, Any] | None:
-    """Return values of two types that should be equal; None if there are none.
-
-    The flags say of each side whether its values may have several types.
-    """
-    example_of_type = _examples(values if may_differ else values[:1])
-    other_example_of_type = _examples(other_values if others_may_differ else other_values[:1])
+def _unequal_values(left: np.ndarray, right: np.ndarray) -> tuple[Any, Any] | None:
+    """Return values of two types that should be equal; None if there are none."""
+    example_of_type = _example_of_type(left)
+    other_example_of_type = _example_of_type(right)
     types = example_of_type.keys()
     other_types = other_example_of_type.keys()
     if types and other_types and not types & other_types:
         return next(iter(example_of_type.values())), next(iter(other_example_of_type.values()))
     if len(types | other_types) > 1:
         value_as_written: dict[Any, Any] = {}
-        for value in map(plain, [*values, *other_values]):
-            first = value_as_written.setdefault(likeness(value), value)
+        for value in map(plain, [*python_objects(left), *python_objects(right)]):
+            first = value_as_written.setdefault(without_type(value), value)
             if _comparable_type(first) != _comparable_type(value):
                 return first, value
     return None
 
 
-def _examples(values: list) -> dict[Any, Any]:
+def _example_of_type(array: np.ndarray) -> dict[Any, Any]:
+    values = python_objects(array if array.dtype.kind == "O" else array[:1])
     first = {type(x): x for x in reversed(values) if type(x) is not tuple}
     tuples = [x for x in values if type(x) is tuple]
     return {_comparable_type(x): x for x in map(plain, [*first.values(), *tuples])}
@@ -291,11 +296,11 @@ def _comparable_type(value: Any) -> Any:
     return type(value)
 
 
-def likeness(value: Any) -> Any:
+def without_type(value: Any) -> Any:
     """Return a label without its type: bytes become text, and the text of a number the number."""
     value = plain(value)
     if isinstance(value, tuple):
-        return tuple(map(likeness, value))
+        return tuple(map(without_type, value))
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
     if isinstance(value, str):
@@ -333,10 +338,11 @@ def _as_id(label: Any) -> Any:
         return value
     text = value.strip().casefold()
     may_be_number = text[:1].isdigit() or text[:1] in ("+", "-", ".")
-    return likeness(text) if may_be_number else text
+    return without_type(text) if may_be_number else text
 
 
 def python_objects(array: Any) -> Any:
+    """Return the values as Python objects; dates are cut to microseconds, as `datetime` is."""
     if array.dtype.kind in "Mm":
         array = array.astype(f"{array.dtype.kind}8[us]")
     return array.tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, counted, nearest_name
-from bioeval.scores.labels import fixed, likeness, missing_values, one_dimensional
+from bioeval.scores.labels import missing_values, one_dimensional, read_only, without_type
 from bioeval.scores.orders import natural_places, with_known_order
 
 #: The metadata column of attack instrument species that every study reads.
@@ -39,7 +39,7 @@ def unknown_values(column: np.ndarray, name: str) -> np.ndarray:
     if name.casefold() in CAMERA_COLUMNS:
         if column.dtype.kind in "iuf":
             return unknown | (column == -1)
-        unknown = unknown | np.array([likeness(x) == -1 for x in column.tolist()], dtype=bool)
+        unknown = unknown | np.array([without_type(x) == -1 for x in column.tolist()], dtype=bool)
     return unknown
 
 
@@ -88,7 +88,7 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dic
                 f"{input_name}[{name!r}] has {len(array)} values; expected {length}, one per "
                 "template"
             )
-        columns[str(name)] = fixed(with_known_order(array, column), column)
+        columns[str(name)] = read_only(with_known_order(array, column), column)
     return columns
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.labels import as_objects, likeness, missing_values, one_dimensional, plain
+from bioeval.scores.labels import as_objects, missing_values, one_dimensional, plain, without_type
 from bioeval.scores.metadata import NAME_COLUMNS, columns_of
 
 if TYPE_CHECKING:
@@ -165,10 +165,10 @@ def declared_names(columns: Mapping[str, Any]) -> pd.Index | None:
 
 def counts_rows(values: np.ndarray) -> bool:
     """Whether values count the rows in order from 0 or from 1, as numbers or as texts."""
-    if not len(values) or likeness(values[0]) not in (0, 1):
+    if not len(values) or without_type(values[0]) not in (0, 1):
         return False
-    first = likeness(values[0])
-    return [*map(likeness, values.tolist())] == [*range(first, first + len(values))]
+    first = without_type(values[0])
+    return [*map(without_type, values.tolist())] == [*range(first, first + len(values))]
 
 
 def names_of_given(names: Any, side: int) -> pd.Index | None:

@@ -25,8 +25,8 @@ from bioeval.scores.labels import (
     as_labels,
     as_objects,
     as_subjects,
-    fixed,
     one_dimensional,
+    read_only,
     require_one_type,
     with_whole_numbers,
 )
@@ -68,7 +68,7 @@ class PairList:
     def __post_init__(self) -> None:
         for array in (self.genuine, self.folds, self.people, self.attack, self.ids):
             if isinstance(array, np.ndarray):
-                fixed(array)
+                read_only(array)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, x.name) for x in fields(self))
@@ -100,7 +100,7 @@ class PairList:
             coded = CodedSides.from_names(coded, "pair_templates")
         people = _both_sides(subjects, "subjects", len(array))
         if isinstance(people, np.ndarray):
-            people = fixed(as_subjects(people.reshape(-1), "subjects").reshape(people.shape))
+            people = read_only(as_subjects(people.reshape(-1), "subjects").reshape(people.shape))
             typed = [side[~are_of_no_person(side, NO_PERSON)] for side in people.T]
             require_one_type(typed[0], typed[1], "subjects")
         folds = None
@@ -137,7 +137,7 @@ class PairList:
         """The position of each pair in the list, or the identities of its two templates."""
         if self.ids is not None:
             return self.ids
-        return fixed(np.arange(len(self.values), dtype=np.int64)[:, None])
+        return read_only(np.arange(len(self.values), dtype=np.int64)[:, None])
 
     @cached_property
     def sides(self) -> CodedSides | None:
@@ -150,7 +150,7 @@ class PairList:
     def subjects(self) -> np.ndarray | None:
         """The subjects of both sides of each pair, (p, 2)."""
         if isinstance(self.people, CodedSides):
-            return fixed(self.people.objects())
+            return read_only(self.people.objects())
         return self.people
 
     @cached_property
@@ -322,7 +322,7 @@ class _MetaOfSide(Mapping[str, np.ndarray]):
         self._side = side
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return fixed(self._columns[name].side(self._side))
+        return read_only(self._columns[name].side(self._side))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -359,4 +359,4 @@ def _both_sides(names: Any, input_name: str, length: int, *, are_labels: bool = 
         values = one_dimensional(values, input_name)
     if are_labels:
         values = with_whole_numbers(values, f"`{input_name}`")
-    return fixed(values.reshape(array.shape), names)
+    return read_only(values.reshape(array.shape), names)

@@ -11,7 +11,7 @@ from bioeval.base.errors import ProtocolError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.codes import Codes, places_of_ids, present
 from bioeval.scores.gallery_order import cells_between
-from bioeval.scores.labels import likeness
+from bioeval.scores.labels import without_type
 from bioeval.scores.names import EXAMPLE_PATTERN
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class LearntFrom(NamedTuple):
     @classmethod
     def from_scores(cls, scores: ScoreData) -> Self:
         subjects = scores.subjects.tolist() if knows_people(scores) else []
-        return cls(scores.fingerprint, frozenset(map(likeness, subjects)))
+        return cls(scores.fingerprint, frozenset(map(without_type, subjects)))
 
     def people_in(self, judged: ScoreData) -> list[Message]:
         """Return a message if `judged` are the same scores, or have some of the same people."""

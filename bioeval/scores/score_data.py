@@ -18,7 +18,7 @@ from bioeval.scores.codes import Codes, present
 from bioeval.scores.exclusions import Exclusions
 from bioeval.scores.fingerprints import digest
 from bioeval.scores.gallery_order import GalleryOrder
-from bioeval.scores.labels import fixed, ids_of_no_person
+from bioeval.scores.labels import ids_of_no_person, read_only
 from bioeval.scores.making import MEMORY_LIMIT
 from bioeval.scores.names import as_names
 from bioeval.scores.pairs import PairList
@@ -101,7 +101,7 @@ class ScoreData:
     def _set(self, **attributes: Any) -> None:
         for name in _FIXED:
             if isinstance(attributes.get(name), np.ndarray):
-                fixed(attributes[name])
+                read_only(attributes[name])
         self.__dict__.update(attributes)
 
     def _with(self, **attributes: Any) -> Self:
@@ -121,7 +121,7 @@ class ScoreData:
         self._set(**state)
         for columns in (self._probe_meta, self._gallery_meta):
             for column in columns.values():
-                fixed(column)
+                read_only(column)
 
     @cached_property
     def shape(self) -> tuple[int, ...]:

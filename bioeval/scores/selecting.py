@@ -15,7 +15,7 @@ from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_index, named_choice
 from bioeval.scores.excluded import excluded
 from bioeval.scores.joining import in_order
-from bioeval.scores.labels import fixed, one_dimensional
+from bioeval.scores.labels import one_dimensional, read_only
 from bioeval.scores.listed_templates import places_in_words, require_classes
 from bioeval.scores.names import index_of
 from bioeval.scores.pairs import PairList
@@ -50,7 +50,7 @@ def _part_of_side(scores: ScoreData, side: str, index: np.ndarray | None) -> dic
     return {
         f"{side}_ids": getattr(scores, f"{side}_ids")[index],
         f"{side}_labels": getattr(scores, f"{side}_labels")[index],
-        f"_{side}_meta": {name: fixed(column[index]) for name, column in meta.items()},
+        f"_{side}_meta": {name: read_only(column[index]) for name, column in meta.items()},
         f"_{side}_names": None if names is None else names[index],
     }
 

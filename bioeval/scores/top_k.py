@@ -20,7 +20,7 @@ from bioeval.base.messages import Message, MessageWarning
 from bioeval.scores.arrays import as_array
 from bioeval.scores.codes import Codes
 from bioeval.scores.fingerprints import digest_of_values
-from bioeval.scores.labels import fixed
+from bioeval.scores.labels import read_only
 
 # If an index was searched with its own vectors, at least this share of the lists begins with the
 # query itself: all but queries with equal vectors, and entries that an approximate index misses.
@@ -46,9 +46,9 @@ class TopKLists:
     layout = "top-k"
 
     def __post_init__(self) -> None:
-        fixed(self.indices)
+        read_only(self.indices)
         if self.distances is not None:
-            fixed(self.distances)
+            read_only(self.distances)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.indices, self.distances, self.gallery_size)
@@ -64,7 +64,7 @@ class TopKLists:
                 raise DataError(
                     f"distances have shape {values.shape}; expected {lists.shape}, as indices"
                 )
-            values = fixed(values, distances)
+            values = read_only(values, distances)
         if (is_empty := lists < 0).any():
             order = np.argsort(is_empty, axis=1, kind="stable")
             lists = np.take_along_axis(lists, order, axis=1)
