@@ -112,7 +112,8 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
         blocks.append(Legend(_explained(tasks)))
     blocks.append(Section("remarks", "", [Paragraph(x, "note") for x in notes]))
     blocks.append(Messages(sorted(messages.others, key=lambda x: bool(x.about))))
-    return Section("results", "", blocks)
+    of_wholes = {x.rates_of for x in tasks if whole_of[x.nodes[0].name] is x.nodes[0]}
+    return Section("results", "", blocks, task=of_wholes.pop() if len(of_wholes) == 1 else "")
 
 
 def _sorted_messages(

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from bioeval.results.trees import THRESHOLD_STUDY
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, VERIFICATION, Variable
 
 if TYPE_CHECKING:
@@ -142,9 +143,6 @@ def names_in_full(
 
 Results = TypeVar("Results", "xr.Dataset", "xr.DataTree")
 
-# A variable of threshold studies of open set.
-_OF_SEARCHES = "unenrolled_people"
-
 
 def in_terms(results: Results, words: str) -> Results:
     """Return results whose tables and plots use a vocabulary of `VOCABULARIES`, e.g. ``"iso"``."""
@@ -162,7 +160,9 @@ def words_of(dataset: xr.Dataset) -> str:
 
 def task_of(dataset: xr.Dataset) -> str:
     """Return the task that the rates of a dataset are from."""
-    names = {"dir", "cms", _OF_SEARCHES}
-    if dataset.attrs.get("result_type") == "open-set" or not names.isdisjoint(dataset):
+    is_of_study = dataset.attrs.get("result_type", THRESHOLD_STUDY) == THRESHOLD_STUDY
+    is_of_searches = is_of_study and "rank_unit" in dataset.attrs
+    is_open_set = dataset.attrs.get("result_type") == "open-set"
+    if is_of_searches or is_open_set or not {"dir", "cms"}.isdisjoint(dataset):
         return "identification"
     return rates_are_of(dataset.attrs)

@@ -366,6 +366,7 @@ def _rates_by_part(
     study: xr.Dataset, variables: Variables, attributes: Mapping[str, Any]
 ) -> xr.Dataset:
     about = {"task": STUDY_PARTS["rates"], **attributes}
+    about |= {x: study.attrs[x] for x in ("rank_unit",) if x in study.attrs}  # of searches
     about |= {f"rates_at_{name}": value for name, value in threshold_with_next(study).items()}
     labels = {"all": "same data", "test": new_people(study)}
     table = {**STUDY, "part": replace(COORDINATES["part"], labels=labels)}

@@ -178,7 +178,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     printed = " ".join(capsys.readouterr().out.split())
     assert "With 90 % confidence, the FPIR" in printed
     assert "against this gallery" in printed
-    assert "FPIR(N, T)" in printed
+    assert "FPIR: false-positive identification rate (lecture: FAR)" in printed
     assert "FMR," not in printed
     claim = [*study[:2], "--task", "open_set", "--promise", "far=1%", "--threshold", "3"]
     assert main(claim) == 2
