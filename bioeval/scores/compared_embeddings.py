@@ -143,7 +143,7 @@ def _side(
     embeddings = as_embeddings(values, noun)
     argument = ARGUMENTS[side][0]
     labels = joined_labels(labels, argument)
-    order = order_of_side(values, 0, labels, names, side)
+    order = order_of_side(values, labels, names, axis=0, side=side)
     if side == 0 and len(embeddings) != length_of(labels) == embeddings.shape[1]:
         raise DataError(
             f"the probe embeddings have shape {embeddings.shape}, but there are "

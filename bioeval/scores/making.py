@@ -25,7 +25,7 @@ from bioeval.scores.labels import NO_PERSON, as_subjects, plain
 from bioeval.scores.masks import as_mask, subjects_of_mask
 from bioeval.scores.metadata import as_meta, columns_of, names_of_table
 from bioeval.scores.names import (
-    are_no_names,
+    are_labels_or_row_numbers,
     are_subjects,
     declared_names,
     index_names,
@@ -195,10 +195,10 @@ def _given_sides(values: Any, mask: Any, given: SideArguments) -> tuple[GivenSid
         )
         probe_labels, gallery_labels = labels_of_table(*table, has_names=has_names)
         values = None  # index and columns do not name templates
-    probe_order = order_of_side(values, 0, probe_labels, names, 0)
+    probe_order = order_of_side(values, probe_labels, names, axis=0, side=0)
     probe = GivenSide(probe_labels, given.metas[0], probe_order, ARGUMENTS[0])
     labels_of_columns = probe_labels if gallery_labels is None else gallery_labels
-    gallery_order = order_of_side(values, 1, labels_of_columns, names, 1)
+    gallery_order = order_of_side(values, labels_of_columns, names, axis=1, side=1)
     gallery = GivenSide(gallery_labels, given.metas[1], gallery_order, ARGUMENTS[1])
     if probe_labels is not None and gallery_labels is None and gallery.meta is None:
         gallery.take_from_rows(probe, names)
@@ -218,7 +218,7 @@ def _table_of_labels(
     return None
 
 
-def order_of_side(values: Any, axis: int, labels: Any, names: Any, side: int) -> RowOrder:
+def order_of_side(values: Any, labels: Any, names: Any, *, axis: int, side: int) -> RowOrder:
     """Return the order of the templates along an axis; without names if the index has labels."""
     template_names = names_of_given(names, side)
     if template_names is None and are_subjects(index_names(values, axis), labels):
@@ -251,37 +251,44 @@ def _named_templates(
     template_names: tuple[pd.Index | None, pd.Index | None],
     names: Any,
 ) -> _NamedTemplates:
-    """Return the names of both sides, if they are neither labels nor merely count the templates.
+    """Return the names of both sides; none that only repeat the labels or number the rows.
 
     `names` is the argument of :class:`bioeval.Scores`.
     """
     probe, gallery = template_names
     if subjects.is_one_set:
         gallery = probe
-    labels = (subjects.probe_labels, subjects.gallery_labels)
-    if are_no_names((probe, gallery), labels if subjects.is_labelled else (None, None)):
+    labels: tuple[Any, Any] = (None, None)
+    if subjects.is_labelled:
+        labels = (subjects.probe_labels, subjects.gallery_labels)
+    if are_labels_or_row_numbers((probe, gallery), labels):
         probe = gallery = None
-    for names_of_side, ids, noun in (
-        (probe, subjects.probe_ids, "row"),
-        (gallery, subjects.gallery_ids, "column"),
-    ):
-        if names_of_side is not None and len(names_of_side) != len(ids):
-            raise DataError(
-                f"`names` has {len(names_of_side)} names, but the scores have {len(ids)} {noun}s; "
-                "expected one name for each"
-            )
-        require_each_once(names_of_side, noun)
-    if subjects.is_one_set:
-        return _NamedTemplates(probe, gallery, subjects.probe_ids)
-    if probe is None or gallery is None:
-        if names is not None:
-            refuse_unknown_names(*metas, labels if subjects.is_labelled else (None, None))
-        return _NamedTemplates(probe, gallery, subjects.probe_ids)
+    _require_distinct_names(probe, len(subjects.probe_ids), "row")
+    _require_distinct_names(gallery, len(subjects.gallery_ids), "column")
+    ids = subjects.probe_ids
+    if not subjects.is_one_set:
+        if probe is not None and gallery is not None:
+            ids = _ids_by_name(subjects, probe, gallery)
+        elif names is not None:
+            refuse_unknown_names(*metas, labels)
+    return _NamedTemplates(probe, gallery, ids)
+
+
+def _require_distinct_names(names: pd.Index | None, length: int, noun: str) -> None:
+    if names is not None and len(names) != length:
+        raise DataError(
+            f"`names` has {len(names)} names, but the scores have {length} {noun}s; expected one "
+            "name for each"
+        )
+    require_each_once(names, noun)
+
+
+def _ids_by_name(subjects: _Subjects, probe: pd.Index, gallery: pd.Index) -> np.ndarray:
+    """Return identities of the probes: of the gallery template with the same name, if any."""
     codes = subjects.codes
     people = (codes.probe, codes.gallery, codes.values) if subjects.is_labelled else None
     entry = same_templates(probe, gallery, people)
-    ids = np.where(entry >= 0, subjects.gallery_ids[entry], subjects.probe_ids)
-    return _NamedTemplates(probe, gallery, ids)
+    return np.where(entry >= 0, subjects.gallery_ids[entry], subjects.probe_ids)
 
 
 def _subjects_of_sides(

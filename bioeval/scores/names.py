@@ -221,7 +221,9 @@ def are_subjects(names: pd.Index | None, labels: Any) -> bool:
     return as_texts(labels_as_names).equals(as_texts(names))
 
 
-def are_no_names(sides: tuple[pd.Index | None, pd.Index | None], labels: tuple[Any, Any]) -> bool:
+def are_labels_or_row_numbers(
+    sides: tuple[pd.Index | None, pd.Index | None], labels: tuple[Any, Any]
+) -> bool:
     """Whether the names of both sides are the labels of their templates, or merely count them."""
     named = [(names, x) for names, x in zip(sides, labels, strict=True) if names is not None]
     merely_count = all(counts_rows(np.array(names)) for names, _ in named)

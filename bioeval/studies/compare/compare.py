@@ -144,7 +144,7 @@ def compare(
         ``_supported``, over the targets alone, is 0 where the pairs of people, or the impostor
         attempts, are too few for the FAR target, or the people for the FRR target (rule of 3); then
         there are no limits. Where a measure was not asked for, as at the rank or target of another
-        measure, all of these are NaN.
+        measure, all these variables are NaN.
 
     Raises
     ------
@@ -157,11 +157,11 @@ def compare(
 
     Notes
     -----
-    Without each person, who is left out as probe and from the gallery (of top-K lists as probe
-    alone, for this gallery: ``interval_for``), operating points are chosen anew for each system.
+    The jackknife leaves out each person in turn, as a probe and from the gallery (for top-K lists,
+    only as a probe: ``interval_for``), and chooses the operating points of each system anew.
 
-    - Standard errors of differences are those of the jackknife by people. EER, FRR at a FAR and FAR
-      at a FRR are quantiles: theirs are of people drawn again, the same for all systems.
+    - Standard errors of differences come from this jackknife. EER, FRR at a FAR and FAR at a FRR
+      are quantiles: their standard errors come from people drawn again, the same for all systems.
     - Re-identification and functions of scores are computed anew without each person, or group of
       people (``jackknifed``): 100 groups of more than 200 people, and of more than 40 people 20 for
       functions.
@@ -210,6 +210,8 @@ def compare(
 
     with rows_reported():
         systems = _Systems(_by_name(a, b), measure, rules, protocol)
+        while not systems.measure_all():  # each pass leaves fewer templates in common
+            systems = systems.for_next_pass()
     measures_of_all = systems.measures_of_all()
     compared = []
     for of_systems in measures_of_all:
@@ -251,11 +253,13 @@ def _by_name(a: Any, b: Any) -> Mapping[str, System]:
     """Return systems by their names; two systems without distinct names are called a and b."""
     if isinstance(a, Mapping):
         if b is not None:
-            raise DataError("systems are given by name and as `b`; give one of both")
+            raise DataError(
+                "systems are given by name and as `b`; give either a mapping, or `a` and `b`"
+            )
         if len(a) < 2:
             raise DataError(f"a comparison needs two systems or more, and {len(a)} is given")
         return a
-    names = [getattr(x, "name", "") or y for x, y in ((a, "a"), (b, "b"))]
+    names = [getattr(system, "name", "") or letter for system, letter in ((a, "a"), (b, "b"))]
     if names[0] == names[1]:
         names = [f"{names[0]} (a)", f"{names[1]} (b)"]
     return dict(zip(names, (a, b), strict=True))
@@ -275,23 +279,25 @@ class _Systems:
         measure: Callable[[Scores], MeasuredSystem],
         rules: Convention | None,
         protocol: Any,
+        reference: Scores | None = None,
     ):
-        """Read and measure the systems; twice if a later one lacks some templates."""
         self.systems, self.measure = systems, measure
         self.rules, self.protocol = rules, protocol
-        self.reference: Scores | None = None
-        while not self._measure_all():
-            pass
-
-    def _measure_all(self) -> bool:
-        """Measure all systems on the templates of the reference.
-
-        Return False if a system lacks some of them: earlier systems had too many templates then.
-        """
+        self.reference = reference
         self.measured: dict[str, MeasuredSystem] = {}
         self.fingerprints: list[str] = []
         self._messages: dict[Message, list[str]] = {}
         self._left_out: dict[str, dict[str, int]] = {}
+
+    def for_next_pass(self) -> _Systems:
+        """Return the same systems, none of them measured, with the reference of this pass."""
+        return _Systems(self.systems, self.measure, self.rules, self.protocol, self.reference)
+
+    def measure_all(self) -> bool:
+        """Measure all systems on the templates of the reference.
+
+        Return False if a system lacks some of them: earlier systems had too many templates then.
+        """
         is_complete = True
         for name, system in self.systems.items():
             try:

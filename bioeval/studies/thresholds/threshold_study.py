@@ -113,9 +113,15 @@ _CHOSEN_ON_ALL = "all data, so errors are optimistic (too low)"
 
 #: Attributes that a study takes over from the evaluation in folds.
 _FOLD_ATTRIBUTES = (
-    *("splitter", "splitter_class", "splitter_seed"),
-    *("confidence", "interval", "threshold_rule", "threshold_rule_in_words"),
-    *("too_few_genuine", "too_few_impostor"),
+    "splitter",
+    "splitter_class",
+    "splitter_seed",
+    "confidence",
+    "interval",
+    "threshold_rule",
+    "threshold_rule_in_words",
+    "too_few_genuine",
+    "too_few_impostor",
 )
 
 
@@ -136,8 +142,8 @@ def study_threshold(
 ) -> xr.DataTree:
     """Find a threshold for deployment, and the FAR and FRR to expect with new subjects.
 
-    The threshold is chosen on all data. The rates to expect
-    are estimated by choosing it many times on some subjects and judging it on the others.
+    The threshold is chosen on all data. The rates to expect are estimated by choosing it many times
+    on some subjects and judging it on the others.
 
     Parameters
     ----------
@@ -162,7 +168,7 @@ def study_threshold(
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         Seed of the divisions.
     rank_unit, fusion
-        As for :func:`bioeval.open_set`; of open set alone.
+        As for :func:`bioeval.open_set`; only for open set.
     interval : {"people", "subject-bootstrap"} or :class:`bioeval.stats.IntervalMethod`
         Intervals of the rates at the threshold itself; the other intervals have the same
         confidence.
@@ -216,16 +222,16 @@ def study_threshold(
 
     Notes
     -----
-    The loosest threshold with a FAR on the data of at most the target exceeds it in the population
-    about every second time. An assured one does with a probability of about ``1 - assure``, as
-    measured: see ``docs/uncertainty.md``. That its limit may be looked up at all thresholds in
-    turn, from the strictest on, is fixed-sequence testing: Angelopoulos, A. N., and others (2025).
-    Learn then test. *Annals of Applied Statistics* 19.
+    The loosest threshold whose FAR on the data meets the target has a higher FAR in the population
+    about half of the time. An assured threshold does so with a probability of about ``1 - assure``,
+    as measured: see ``docs/uncertainty.md``. Its limit may be evaluated at one threshold after the
+    other, from the strictest on, because this is fixed-sequence testing: Angelopoulos, A. N., and
+    others (2025). Learn then test. *Annals of Applied Statistics* 19.
 
     The rule of 3: n attempts without an error show, at 95 %, an error rate of at most 3 / n. The
     rule of 30: at the rate, 30 errors are expected (Doddington et al. 2000, *Speech Communication*
-    31, 225-254), which does not say how exact the rate will be. Both assume independent
-    attempts: of a FAR, pairs of people are counted, each once, however many templates it has. They
+    31, 225-254), which does not say how exact the rate will be. Both rules assume independent
+    attempts. For a FAR they count each pair of people once, however many templates it has. Pairs
     share people, so that the rules give the least to ask for.
 
     Examples
@@ -291,19 +297,13 @@ class _Study:
         is_assured = self.assured is not None and self.assured.refusal is None
         needs = needs_of(counted.people, rule, is_assured=is_assured)
         rates = counted.rates_by_part()
-        messages = [*_messages(counted, rule, self.scores, self.notes)]
-        if rule.name == "fixed":
-            messages += beyond_scores(rule.values[0], rates["far"][0], rates["frr"][0])
-        if self.assured is not None:
-            messages += remarks_on(self.assured, self.scores)
-        messages += needs.messages
+        messages = [*self._messages(rates), *needs.messages]
         study = self._dataset(rates["frr"][0], messages)
         variables = variables_over(("part",), **rates)
         if needs.variables:
             variables[f"{rule.name}{SUPPORTED}"] = int(needs.are_shown)
-        by_part = _rates_by_part(
-            study, variables, _attributes_of_intervals(counted, rule, self.method)
-        )
+        intervals = _attributes_of_intervals(counted, rule, self.method)
+        by_part = _rates_by_part(study, variables, intervals)
         answers = answers_of_study(study, by_part, rule, messages)
         study.attrs.update(message_attrs(answers, study.attrs))
         nodes = {"": study, "rates": by_part}
@@ -311,6 +311,14 @@ class _Study:
             about = {"task": STUDY_PARTS["needs"], **counted.people.in_words(), "detail": "verbose"}
             nodes["needs"] = dataset(needs.variables, STUDY, {"rule": np.array(RULES)}, about)
         return tree_of({**nodes, "folds": counted.folds.assign_attrs(detail="verbose")})
+
+    def _messages(self, rates: Mapping[str, list[float]]) -> Iterator[Message]:
+        """Yield the messages on the folds and the thresholds; `rates` are over the parts."""
+        yield from _messages_of_folds(self.counted, self.rule, self.scores, self.notes)
+        if self.rule.name == "fixed":
+            yield from beyond_scores(self.rule.values[0], rates["far"][0], rates["frr"][0])
+        if self.assured is not None:
+            yield from remarks_on(self.assured, self.scores)
 
     def _dataset(self, frr: float, messages: Sequence[Message]) -> xr.Dataset:
         """Return the thresholds; `frr` is the FRR at the threshold by the rule."""
@@ -345,7 +353,7 @@ def _attributes_of_folds(
     return attrs
 
 
-def _messages(
+def _messages_of_folds(
     counted: CountedStudy, rule: Rule, scores: Scores, notes: Sequence[Message]
 ) -> Iterator[Message]:
     has_no_threshold = counted.attempts.defined and not counted.chosen.defined
