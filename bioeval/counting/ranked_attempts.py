@@ -56,7 +56,7 @@ class RankedAttempts:
         """
         order = np.argsort(targets, kind="stable")
         limits = self.every.far_limits(targets[order])
-        mates = MatesInTable.among(self.mates, self.ranks, limits, ranks)
+        mates = MatesInTable.from_mates(self.mates, self.ranks, limits, ranks)
         detected = mates.number_detected(self.mates.weights)
         accepted, largest_other = self.others.largest_below(limits)
         loosest = mates.loosest(self.mates.scores(), largest_other)
@@ -93,7 +93,7 @@ class MatesInTable:
     rank: np.ndarray  # (k,): the first rank at which the mate is found, or the number of ranks
 
     @classmethod
-    def among(
+    def from_mates(
         cls, mates: SortedScores, rank_of_mate: np.ndarray, limits: np.ndarray, ranks: np.ndarray
     ) -> MatesInTable:
         """Return the places of mates, from the first score to reject at targets of each part."""

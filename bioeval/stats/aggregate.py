@@ -222,7 +222,6 @@ class _Aggregation:
         return labels
 
     def _has_repeats(self) -> bool:
-        """Return whether the means of several repeats, of several folds each, are compared."""
         sizes = self.results.sizes
         return {"repeat", "fold"} <= {*self.over} and min(sizes["repeat"], sizes["fold"]) > 1
 

@@ -137,12 +137,10 @@ class CountedThresholds:
 
 
 def _with_finite(thresholds: np.ndarray, further: np.ndarray) -> np.ndarray:
-    """Return increasing thresholds, and the finite numbers among further ones."""
     return np.union1d(thresholds, further[np.isfinite(further)])
 
 
 def _marked_thresholds(verified: Verified) -> np.ndarray:
-    """Return the thresholds of operating points, and the few that a user asks for."""
     marked = verified.points.thresholds("threshold_at_far", "threshold_at_frr", "eer_threshold")
     if verified.requested_thresholds is None:
         return marked

@@ -192,7 +192,6 @@ class VerificationColumns:
 
     @cached_property
     def _units(self) -> dict[AttemptClass, float]:
-        """The effective number of independent people, or of disjoint pairs, of each class."""
         people = ~self.people.no_person
         genuine_attempts = np.bincount(self.genuine.person, minlength=len(people))
         probing, claimed = self.made.made[:, people]
@@ -204,7 +203,6 @@ class VerificationColumns:
 
     @property
     def _copies(self) -> int:
-        """How often each comparison is counted: twice in a symmetric matrix."""
         return 2 if self.verified.points.symmetric else 1
 
     @property

@@ -180,7 +180,6 @@ class CardTasks:
         return counted
 
     def _count_in_one_pass(self) -> dict[tuple[RankUnit, str], SharedSearches]:
-        """Count verification, and return the searches by rank unit and fusion."""
         searching: dict[tuple[RankUnit, str], Searching] = {}
         for task in self.searching.values():
             if task.gallery == "all":
@@ -196,7 +195,6 @@ class CardTasks:
 
     @stage("finding operating points")
     def _refine(self, counted: dict[str, CountedTask], *, curves: bool) -> None:
-        """Find the operating points of verification, and add the extra thresholds to the curves."""
         extra_thresholds = self.options.extra_thresholds
         verified = [*self.verifying.values()]
         both_ways = bool(verified) and is_symmetric(self.scores)

@@ -100,7 +100,6 @@ class SingleTemplateCounted:
 
     @property
     def _tied_searches(self) -> Any:
-        """The expected number of mated searches with a non-mate tied with the mate."""
         return sums_of(self.counts.tied)[0, 0]
 
     def _closed_set(self, unmated: Unmated) -> xr.Dataset:

@@ -193,7 +193,6 @@ class _DetectionClasses(NamedTuple):
 def _accepted_presentations(
     data: Presentations, units: Mapping[str, np.ndarray], code: int
 ) -> AcceptedAttempts:
-    """Count the presentations of a class; only attacks have instruments."""
     is_member = data.members(code)
     units_of_class = [
         x[is_member] for name, x in units.items() if code != BONA_FIDE or name == "subjects"

@@ -476,7 +476,6 @@ def _limits_of_rates(
     targets: np.ndarray,
     rates: Variables,
 ) -> Variables:
-    """Return the limits of rates as variables, with ``_low`` and ``_high`` behind their names."""
     from bioeval.studies.attacks.limits import presentation_limits
 
     # Curves have limits at the distances of their thresholds, and last at the used distance.

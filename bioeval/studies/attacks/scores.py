@@ -68,7 +68,6 @@ def split_attacks(scores: Scores, attacks: Scores | None) -> AttackedScores:
 def _marked_attacks(
     scores: Scores, gallery: np.ndarray | None
 ) -> tuple[AttackedScores, np.ndarray]:
-    """Return scores divided by the species of their rows, and the rows of the attacks."""
     species = _require_species(scores, "scores")
     rows = np.flatnonzero(species != "")
     if len(rows) in (0, len(species)):
@@ -343,7 +342,6 @@ def accepted_at(classes: list[np.ndarray], thresholds: np.ndarray) -> np.ndarray
 
 
 def _comparisons_with_targets(attacks: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row and the value, as it is read, of each comparison of an attack of a matrix."""
     row, column = mate_cells(attacks, np.arange(attacks.shape[0]))
     is_attempt = ~_is_from_source(attacks, row, column) & ~excluded(attacks, row, column)
     is_attempt &= ~attacks.cells.is_ignored(row, column)
@@ -380,7 +378,6 @@ def _fused_by_row(
 
 
 def _is_from_source(attacks: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Return whether the instrument of each cell's row was made from the template of its column."""
     if "source" not in attacks.probe_meta:
         return np.zeros(len(row), dtype=bool)
     templates = attacks.gallery_names

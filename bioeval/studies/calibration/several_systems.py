@@ -197,7 +197,6 @@ class _Derivation(NamedTuple):
     kind: Kind  # the kind of the new scores
 
     def new_scores(self, blocks: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
-        """Return the new scores of some comparisons from the scores of each system."""
         inputs = []
         for scores, block in zip(self.systems, blocks, strict=True):
             values = np.asarray(block, dtype=np.float64)

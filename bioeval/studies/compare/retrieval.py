@@ -50,7 +50,7 @@ class _ChosenMeans(NamedTuple):
     last_rank: int  # the last rank of the CMC
     rank_k: int  # the rank at which lists are cut, or 0
 
-    def among(self, measures: QueryMeasures) -> dict[MeanKey, QueryMean]:
+    def means_of(self, measures: QueryMeasures) -> dict[MeanKey, QueryMean]:
         """Return the means as far as they are defined."""
         means: dict[MeanKey, QueryMean] = {}
         for name in QUERY_MEANS:
@@ -75,7 +75,7 @@ def by_queries(
         last_rank=dataset.sizes["rank"],
         rank_k=rules.rank_k or int(dataset.get("rank_k", 0)),
     )
-    means = chosen.among(measures)
+    means = chosen.means_of(measures)
     details = {name: dataset.attrs[name] for name in _DETAILS}
     codes = scores.codes
     no_person = codes.of_no_person((*scores.no_person_ids, *rules.junk_ids, *rules.distractor_ids))
@@ -142,7 +142,9 @@ def _without_groups(
     group = _group_of_person(codes, no_person, groups)
     short_rules = replace(rules, max_rank=min(rules.max_rank, max(chosen.ranks)))
     with rows_reported_to(None):
-        values = means_without_groups(scores, short_rules, group, chosen.among, [*means.values()])
+        values = means_without_groups(
+            scores, short_rules, group, chosen.means_of, [*means.values()]
+        )
     by_key = dict(zip(means, values, strict=True))
     return _WithoutGroups(by_key, left_out_in_words(searching, groups))
 

@@ -250,12 +250,10 @@ class _RateOfGroups(NamedTuple):
 
     @property
     def overall(self) -> float:
-        """The rate of all groups together."""
         return float(self.rate.flat[-1])
 
     @property
     def expected(self) -> np.ndarray:
-        """The number of errors at the rate of all groups together."""
         return self.attempts_once * self.overall
 
     def is_flagged(self, is_small: np.ndarray) -> np.ndarray:

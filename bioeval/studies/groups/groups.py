@@ -240,7 +240,6 @@ def _answers_on_rates(ds: xr.Dataset) -> Iterator[Message]:
 
 
 def _extremes(ds: xr.Dataset, rates: np.ndarray) -> dict[str, Any]:
-    """Return the least and the largest rate of groups, with all groups that have it."""
     compared = [i for i in np.flatnonzero(has_enough_subjects(ds)) if not np.isnan(rates[i])]
     if len(compared) < 2:
         return {}
@@ -401,7 +400,6 @@ def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Side
 
 
 def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels as text in order, numbers by their value, and the indices of this order."""
     plain_values = list(map(plain, values.tolist()))
     texts = np.array(list(map(str, plain_values)), dtype=str)
     order = np.argsort(texts, kind="stable")

@@ -116,7 +116,6 @@ def quotient_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
 def _largest_of_pairs(
     high: np.ndarray, low: np.ndarray, function: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> float:
-    """Return the largest value of a function of the upper limit of a group and another's lower."""
     values = np.where(np.eye(len(high), dtype=bool), -np.inf, function(high[:, None], low))
     return float(values.max())
 

@@ -271,7 +271,6 @@ def _point_of_result(
 
 
 def _events(point: _Rates, people: int, share: float, periods: list[int]) -> Variables:
-    """Return the numbers of false alarms and rejections a day, and in each period."""
     estimates = (point.alarms, point.rejections)
     rate, low, high = np.array(estimates).T
     shares = np.array([share, 1 - share])  # people who can cause false alarms, rejections

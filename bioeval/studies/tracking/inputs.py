@@ -283,7 +283,6 @@ def are_trackers(truth: Any, result: Any) -> bool:
 
 
 def _depth(value: Any) -> int:
-    """Return how many levels of names an input has: of mappings, and of a folder of sequences."""
     if isinstance(value, Mapping):
         return 1 + max(map(_depth, value.values()), default=0)
     if isinstance(value, str | os.PathLike):

@@ -50,7 +50,6 @@ class _Batch:
 
     @property
     def number_repeated(self) -> int:
-        """The number of templates with the embedding of an earlier template of the same label."""
         if self.index is not None:
             return 0
         row = np.dtype((np.void, self.embeddings[0].nbytes))

@@ -46,7 +46,7 @@ class Cells(NamedTuple):
     row: np.ndarray  # int64
     column: np.ndarray  # int64
 
-    def among(self, index: np.ndarray) -> Self:
+    def selected(self, index: np.ndarray) -> Self:
         """Return the cells at an index or a mask."""
         return type(self)(self.value[index], self.row[index], self.column[index])
 
@@ -54,14 +54,14 @@ class Cells(NamedTuple):
         """Return up to `most` cells with the smallest values, by value, row and column."""
         cells = self
         if len(self.value) > most:
-            cells = self.among(self.value <= np.partition(self.value, most - 1)[most - 1])
-        return cells.among(np.lexsort((cells.column, cells.row, cells.value))[:most])
+            cells = self.selected(self.value <= np.partition(self.value, most - 1)[most - 1])
+        return cells.selected(np.lexsort((cells.column, cells.row, cells.value))[:most])
 
     def without_mirrored(self, scores: Scores, most: int) -> Self:
         """Return the first cell of each pair of templates, up to `most` pairs."""
         ids = np.stack([scores.probe_ids[self.row], scores.gallery_ids[self.column]])
         _, first = np.unique(np.sort(ids, axis=0), axis=1, return_index=True)
-        return self.among(np.sort(first)[:most])
+        return self.selected(np.sort(first)[:most])
 
 
 class LeastCells:

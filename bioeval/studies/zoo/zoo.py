@@ -525,7 +525,6 @@ class _Side:
         self.accepted += np.bincount(self.person[template], minlength=len(self.accepted))
 
     def impostors(self, group_of_opponent: np.ndarray) -> Impostors:
-        """Return the attempts of each subject against the groups of the other side's templates."""
         subjects = len(self.accepted)
         sums = np.zeros((subjects, 2, GROUPS))
         finite = np.zeros((subjects, 2, GROUPS), dtype=np.int64)
