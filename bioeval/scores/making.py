@@ -148,9 +148,10 @@ def sides_of_matrix(
     template_names = probe.order.names, (probe if one_side else gallery).order.names
     mask, _, remarks = table_in_order(mask, template_names, "`mask`")
     subjects = _subjects_of_sides(probe, gallery, mask, shape)
-    probe_meta = gallery_meta = as_meta(probe.meta, shape[0], "probe_meta")
-    if not subjects.is_one_set:
-        gallery_meta = as_meta(gallery.meta, shape[1], "gallery_meta")
+    probe_meta = as_meta(probe.meta, shape[0], "probe_meta")
+    gallery_meta = as_meta(gallery.meta, shape[1], "gallery_meta")
+    if subjects.is_one_set:
+        gallery_meta = probe_meta
     named = _named_templates(subjects, (probe_meta, gallery_meta), template_names, given.names)
     codes = subjects.codes
     if subjects.is_labelled:

@@ -133,18 +133,6 @@ def mapped_pages(scores: Scores) -> mmap.mmap | None:
     return None
 
 
-# The values of a block of rows: enough to keep all threads busy.
-BLOCK_VALUES = 1 << 19
-
-
-# The values of a block of rows that are computed from embeddings. A block has the rows of two tiles
-# if these take at most `STREAM_BYTES`. The limit must hold `STREAM_COPIES` arrays of its size.
-STREAM_VALUES, STREAM_BYTES = 1 << 22, 64 << 20
-
-
-STREAM_COPIES = 6
-
-
 def rows_per_block(scores: Scores) -> int:
     gallery_count = scores.shape[1]
     chunk = scores.cells.row_chunk

@@ -28,8 +28,8 @@ from bioeval.scores.row_memory import give_back, rows_per_block
 # saves.
 SERIAL_CELLS = 1 << 18
 
-# A matrix of one set of templates has few scores if a matrix of two sets with this share of its
-# cells has: at most half of its cells are sorted.
+# A matrix of one set of templates has few scores up to this many times the cells of a matrix of two
+# sets, since at most half of its cells are sorted.
 ALL_AGAINST_ALL = 4
 
 

@@ -163,6 +163,9 @@ REFUSED = {
     lambda meta: be.Scores(np.zeros((2, 2)), ["a", "b"], gallery_meta=meta): [
         (({"camera": [1, 2]},), "probe_meta serves both sides"),
     ],
+    lambda meta: be.Scores(np.zeros((2, 2)), mask=[[0, 1], [1, 0]], gallery_meta=meta): [
+        (([1, 2],), "gallery_meta is list; expected a mapping"),
+    ],
     lambda mask: be.Scores(np.zeros(mask.shape), mask=mask): [
         ((MASKS["odd"],), "2 values other.*first is 3 at row 1, column 0"),
         ((MASKS["large"],), "first is 255 at row 0, column 1"),
