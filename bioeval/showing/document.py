@@ -92,12 +92,12 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
     sections = [_section(task, several, texts_above) for task in tasks]
     notes: list[Text] = []
     with_thresholds = {"verification", "open-set"}
-    if nodes[0].result_type in with_thresholds:
-        tasks_with_thresholds = [x for x in tasks if x.nodes[0].result_type in with_thresholds]
-        for_each_task = " for each task" if len(tasks_with_thresholds) > 1 else ""
+    number = sum(x.is_defined and x.nodes[0].result_type in with_thresholds for x in tasks)
+    if number and nodes[0].result_type in with_thresholds:
+        for_task = " for the task in use" if number > 1 else ""
         notes.append(
             "Do not install a threshold of this evaluation: be.study_threshold (bioeval threshold) "
-            f"chooses one{for_each_task}."
+            f"chooses one{for_task}."
         )
     notes += notes_of([row for task in tasks for row in task.rows], sections)
     blocks = [*messages.alarms, header_of(nodes, verbose=detail != "brief")]
@@ -263,7 +263,7 @@ def _explained(tasks: Sequence[_Task]) -> list[tuple[Text, Text]]:
             text = str(row.about.get("long_name", ""))
             label = label_of_measure(row)
             if text and text != label.template and row.statistic in ("", "mean"):
-                labels.setdefault(text, replace(label, task=task.rates_of))
+                labels.setdefault(text, replace(label, task=label.task or task.rates_of))
     return [(label, say(template_of(text), task=label.task)) for text, label in labels.items()]
 
 

@@ -38,10 +38,16 @@ def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
             cut = row.node.dataset.attrs.get(f"{name}_k")
             at_no_rank = "K" if name == "rank" else _EVERY_PLACE[name]
             places[name] = at_no_rank if cut is None else Count(int(cut))
-    label = Phrase(template, places)
+    task = _task_of(template)
+    label = Phrase(template, places, task)
     also = _also(row) if with_also else ""
     text = say("{label} ({also})", label=label, also=also) if also else label
-    return Explained(text, say(template_of(str(about.get("long_name", "")))))
+    return Explained(text, say(template_of(str(about.get("long_name", ""))), task=task))
+
+
+def _task_of(template: str) -> str:
+    """Return the task of the rates of a label: a comparison has rates of several tasks."""
+    return "" if {"dir", "cms"}.isdisjoint(fields_of(template)) else "identification"
 
 
 #: The places of a label where it stands for all of them.
@@ -51,7 +57,8 @@ _EVERY_PLACE = {"target": "target", "prior": "p", "rank": "R", "level": "r", "th
 def label_of_measure(row: Row) -> Phrase:
     """Return the label of a measure at any target and rank."""
     template = str(row.about.get("label") or row.measure.replace("_", " "))
-    return Phrase(template, {x: y for x, y in _EVERY_PLACE.items() if x in fields_of(template)})
+    places = {x: y for x, y in _EVERY_PLACE.items() if x in fields_of(template)}
+    return Phrase(template, places, _task_of(template))
 
 
 def _place_of(at: str) -> str:

@@ -6,12 +6,12 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
-from every_result import CALLS, result_of, square
+from every_result import CALLS, group_of, result_of, square
 from result_text import as_text
 
 import bioeval as be
 from bioeval.showing.blocks import Legend, Messages, Paragraph, Section, tables, walk
-from bioeval.showing.cells import Quantity, Rate, Threshold
+from bioeval.showing.cells import Quantity, Rate, Threshold, threshold_of
 from bioeval.showing.document import section_of
 from bioeval.showing.frame import RECORDS
 from bioeval.showing.nodes import OVER, nodes_of
@@ -163,6 +163,45 @@ def test_explanations_are_in_the_words_of_the_vocabulary():
     for text in (document.text(200), document.html()):
         assert "smallest FNMR without any false match" in text
     assert template_of("FAR {x} of FAR-net, far_iso") == "{far} {{x}} of FAR-net, far_iso"
+
+
+def test_rates_of_searches_have_their_terms_beside_rates_of_verification():
+    a, b = square(), square(within=1.1)
+    measures = ["frr_at_far=0.1", "dir_at_far=0.1"]
+    document = document_of(be.compare(a, b, measures=measures), "iso")
+    text = document.text(200)
+    assert "FNMR at FMR <= 10 %" in text
+    assert "TPIR at FPIR <= 10 %, rank 1" in text
+    assert "TPIR at FPIR <= target" in text  # of the legend
+    assert not re.search("TPIR at FMR|TPIR with FMR|TPIR at FNMR", text)
+
+
+def test_an_evaluation_without_thresholds_says_nothing_of_them():
+    advice = "Do not install a threshold of this evaluation"
+    assert advice in as_text(be.evaluate(square()))
+    assert advice not in as_text(be.evaluate(be.simulate(8, 1, random_state=1)))
+
+
+def test_the_weight_of_unequal_rates_and_their_names_are_printed():
+    scores = square()
+    ds = be.by_group(scores, group_of(scores), alpha=0.3)
+    text = " ".join(as_text(ds, verbose=True).split())
+    assert "FDR and GARBE give FAR a weight of 0.3." in text
+    assert "GARBE: Gini aggregation rate for biometric equitability" in text
+
+
+@pytest.mark.parametrize("rule", ["far=0.01", 50.0])
+def test_the_threshold_of_a_zoo_is_printed_once_with_and_without_errors(rule):
+    scores = be.simulate(12, 4, random_state=1)
+    ds = be.zoo(scores, threshold=rule, permutations=20)
+    has_false_rejects = bool(ds.errors.sel(error="fr").sum())
+    assert has_false_rejects == (rule != 50.0)
+    shown = written(threshold_of(ds))
+    text = as_text(ds)
+    assert (f"At the threshold {shown}," in text) == has_false_rejects
+    assert bool(re.search(rf"^ *threshold +{re.escape(shown)}$", text, re.MULTILINE)) != (
+        has_false_rejects
+    )
 
 
 def test_a_number_that_is_not_defined_says_why():

@@ -85,7 +85,7 @@ class Lines:
             case Explained():
                 about = Lines(self.vocabulary, self.task).write(text.about)
                 label = self.write(text.text, rates)
-                abbreviation = label.partition(",")[0]
+                abbreviation = re.split(r",| \(", label)[0]
                 if abbreviation.isalnum() and abbreviation.isupper():
                     self.names.setdefault(abbreviation, re.split("[:,;]", about)[0])
                 return self.explained(label, about)

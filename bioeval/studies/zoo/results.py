@@ -95,7 +95,6 @@ ZOO = {
         "threshold T",
         shown="threshold",
         label="threshold",
-        detail="verbose",
     ),
     "genuine_mean": Variable(
         "mean finite score of the genuine attempts of the subject",
