@@ -95,7 +95,8 @@ class MaskedFolds:
         }
 
     def _closed_set(self, searches: Sequence[SearchedParts], options: FoldOptions) -> Numbers:
-        test, accept_all = searches[1], np.full(len(self.splits), np.inf)
+        test = searches[1]
+        accept_all = np.full(len(test.parts), np.inf)
         attempts = _both_parts([x.number(x.is_mated) for x in searches])
         numbers = {
             "cms_count": _detected(searches, accept_all, options.ranks).up_to_rank,

@@ -90,7 +90,14 @@ NODES = 400
 
 # The attributes of a result that describe the data of its rates.
 _DATA_ATTRIBUTES = (
-    *("system", "kind", "exclude", "fingerprint", "templates", "use", "most_tries", "rank_unit"),
+    "system",
+    "kind",
+    "exclude",
+    "fingerprint",
+    "templates",
+    "use",
+    "most_tries",
+    "rank_unit",
 )
 
 # The names of the rates of false alarms and of rejections, by task.

@@ -222,11 +222,11 @@ def study_threshold(
 
     Notes
     -----
-    The loosest threshold whose FAR on the data meets the target has a higher FAR in the population
-    about half of the time. An assured threshold does so with a probability of about ``1 - assure``,
-    as measured: see ``docs/uncertainty.md``. Its limit may be evaluated at one threshold after the
-    other, from the strictest on, because this is fixed-sequence testing: Angelopoulos, A. N., and
-    others (2025). Learn then test. *Annals of Applied Statistics* 19.
+    The FAR in the population exceeds the target about half of the time at the loosest threshold
+    whose FAR on the data meets the target. At an assured threshold it does so with a probability of
+    about ``1 - assure``, as measured: see ``docs/uncertainty.md``. The limit may be evaluated at
+    one threshold after the other, from the strictest on, because this is fixed-sequence testing:
+    Angelopoulos, A. N., and others (2025). Learn then test. *Annals of Applied Statistics* 19.
 
     The rule of 3: n attempts without an error show, at 95 %, an error rate of at most 3 / n. The
     rule of 30: at the rate, 30 errors are expected (Doddington et al. 2000, *Speech Communication*
