@@ -125,6 +125,7 @@ def read_rows(
 def _cells_left_out(
     scores: Scores, gallery: GalleryOrder, rows: slice | np.ndarray, mask: np.ndarray | None
 ) -> list[Any]:
+    """Return the cells that are no attempts, as places or as flags that index a block of `rows`."""
     own_position = gallery.probe_position[rows]
     has_own = np.flatnonzero(own_position >= 0)
     left_out: list[Any] = [(has_own, own_position[has_own])]

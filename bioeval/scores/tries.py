@@ -31,10 +31,7 @@ _MOST_TRIES = 10
 
 
 class GroupedTries(NamedTuple):
-    """The tries of each attempt; a try is a probe.
-
-    Attempts are numbered from 0, in the order of their subjects' first probes.
-    """
+    """The tries of each attempt; a try is a probe. Attempts are numbered from 0."""
 
     attempt: np.ndarray  # int64 (tries,): the attempt of each try
     first_try: np.ndarray  # int64 (attempts,): the first try of each attempt
@@ -46,7 +43,10 @@ class GroupedTries(NamedTuple):
 
     @classmethod
     def by_column(cls, scores: Scores, column: str) -> Self:
-        """Return attempts whose tries have the same subject and the same value of a column."""
+        """Return attempts whose tries have the same subject and the same value of a column.
+
+        Attempts are in the order of their subjects' first probes.
+        """
         scores._require_kept(column, "attempts", scores.probe_meta)
         values = known_column(scores.probe_meta, column, "attempts", "probe")
         subject = scores.codes.probe

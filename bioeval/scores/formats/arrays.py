@@ -224,7 +224,7 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
 def _sides_of_matrix(
     file: ArrayFile, name: str, counts: tuple[int, int], *, has_mask: bool
 ) -> Sides:
-    """Return the labels of the rows and of the columns; raise where they lack.
+    """Return the labels of the rows and of the columns; raise where they are missing.
 
     Without labels of the columns, a square matrix is all-against-all; with a mask, and without any
     labels, the two sides are not known to be one set.

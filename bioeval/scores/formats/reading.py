@@ -235,10 +235,10 @@ def _format_of_text(path: Path, arguments: Arguments) -> str:
 
 
 def _numbers_in_line(path: Path, *, may_name_features: bool) -> int:
-    """Return how many numbers the first line holds; 0 if the line holds other words.
+    """Return how many cells the first line has; 0 if a cell is neither a number nor empty.
 
-    Numbers behind an empty cell that count the columns are no words. If `may_name_features`, a
-    first line without any number has names, and the second line counts.
+    An empty cell does not count before numbers of the columns. If `may_name_features`, a first line
+    without any number may name the columns, and the second line decides.
     """
     first, *below = head_of(path).rows
     if may_name_features and not any(map(like_number, first)):
