@@ -176,6 +176,16 @@ def test_rates_of_searches_have_their_terms_beside_rates_of_verification():
     assert not re.search("TPIR at FMR|TPIR with FMR|TPIR at FNMR", text)
 
 
+def test_a_rate_of_searches_without_spread_has_its_term():
+    subject = np.repeat(np.arange(12), 3)
+    scores = be.Scores(1.0 * (subject[:, None] != subject), subject)
+    splitter = be.partition.SubjectKFold(4)
+    for task, term in (("verification", "FMR"), ("open_set", "FPIR")):
+        ds = be.cross_evaluate(scores, splitter, task=task, threshold="far=0.1")
+        assert f"{term} is 0 in every fold" in document_of(ds, "iso").text(200)
+        assert "FAR is 0 in every fold" in document_of(ds).text(200)
+
+
 def test_an_evaluation_without_thresholds_says_nothing_of_them():
     advice = "Do not install a threshold of this evaluation"
     assert advice in as_text(be.evaluate(square()))

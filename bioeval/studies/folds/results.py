@@ -360,7 +360,8 @@ def _messages_on_rates(
             yield undefined_in_parts([f"{{{name}}}"], missing, len(rate), unit, reason)
         if options.interval.method == "nadeau-bengio" and _is_0_or_1_in_all_folds(rate):
             value = int(np.nanmax(rate))
-            yield Message("no-spread-between-parts", rate=name, value=value, unit=unit)
+            terms = {"task": "identification"} if options.task == "open_set" else {}
+            yield Message("no-spread-between-parts", rate=name, value=value, unit=unit, **terms)
 
 
 def parts_without_attempts(
