@@ -104,7 +104,7 @@ class _Labels(NamedTuple):
         """Yield labels that are much nearer to another label than usual, each before the other.
 
         If both labels have probes and gallery templates, each must be the nearest of the other.
-        Otherwise the other label has no distance of its own, and is left out of the list.
+        Otherwise no probe of the other label is compared with this label: the list is of one label.
         """
         is_enrolled = present(codes.gallery, len(codes.values))
         for label in np.flatnonzero(outlying(-self.distance, _RATE)).tolist():
