@@ -186,6 +186,28 @@ def test_a_rate_of_searches_without_spread_has_its_term():
         assert "FAR is 0 in every fold" in document_of(ds).text(200)
 
 
+@pytest.mark.parametrize(
+    ("name", "names_in_full"),
+    [
+        ("vulnerability", ["RIAPAR: relative impostor attack presentation accept rate"]),
+        (
+            "presentation attacks",
+            [
+                "APCER: attack presentation classification error rate",
+                "ACER: average classification error rate",
+            ],
+        ),
+        ("market1501", ["MRR: mean reciprocal rank"]),
+        ("judged", ["EER: equal error rate"]),
+    ],
+)
+def test_abbreviations_have_their_names_in_full(name, names_in_full):
+    for words in ("lecture", "iso"):
+        lines = document_of(result_of(name), words).text(10_000).splitlines()
+        (terms,) = (x.split(maxsplit=1)[1] for x in lines if x.startswith("Terms "))
+        assert {*names_in_full} <= {*terms.split("; ")}
+
+
 def test_an_evaluation_without_thresholds_says_nothing_of_them():
     advice = "Do not install a threshold of this evaluation"
     assert advice in as_text(be.evaluate(square()))

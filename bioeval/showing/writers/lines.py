@@ -11,9 +11,12 @@ from bioeval.base.messages import Message
 from bioeval.showing.blocks import Section
 from bioeval.showing.cells import Label, Picture, Quantity, Rate, Score
 from bioeval.showing.sentences import sentence_of
-from bioeval.showing.terms import rate_of_term, word_for
+from bioeval.showing.terms import ISO_NAMES, rate_of_term, word_for
 from bioeval.showing.text import Enumeration, Explained, Phrase, Term, Text, parts
 from bioeval.showing.writers.numbers import printed_column, printed_in_sentence
+
+#: Names in full of abbreviations that are parts of labels, such as "BPCER at the threshold".
+_NAMES = {**ISO_NAMES, "EER": "equal error rate"}
 
 
 class Lines:
@@ -85,9 +88,7 @@ class Lines:
             case Explained():
                 about = Lines(self.vocabulary, self.task).write(text.about)
                 label = self.write(text.text, rates)
-                abbreviation = re.split(r",| \(", label)[0]
-                if abbreviation.isalnum() and abbreviation.isupper():
-                    self.names.setdefault(abbreviation, re.split("[:,;]", about)[0])
+                self._note_abbreviation(label, about)
                 return self.explained(label, about)
             case Picture():
                 return self.picture(text)
@@ -95,6 +96,16 @@ class Lines:
                 compared = [x for x in rates if x != text.value]
                 return self.number(printed_in_sentence(text, compared).text)
         raise TypeError(f"{type(text).__name__} is no text")
+
+    def _note_abbreviation(self, label: str, about: str) -> None:
+        """Note the name in full of an abbreviation with which a label begins."""
+        first_word = re.split("[, ]", label, maxsplit=1)[0]
+        if first_word in _NAMES:
+            self.names[first_word] = _NAMES[first_word]
+        abbreviation = re.split(r",| \(", label)[0]
+        name = re.split("[:,;]", about)[0].removesuffix(f" ({abbreviation})")
+        if abbreviation.isalnum() and abbreviation.isupper() and abbreviation not in name:
+            self.names.setdefault(abbreviation, name)
 
     def _prose(self, text: str) -> str:
         pieces = text.split("`")

@@ -88,8 +88,8 @@ NAMES = {
         "BPCER", "bona fide presentations classified as attacks", "bona_fide", ("threshold",)
     ),
     "acer": _error_rate(
-        "mean of APCER, the largest, and BPCER; no measure of ISO/IEC 30107-3, kept for older "
-        "papers",
+        "average classification error rate: mean of APCER, the largest, and BPCER; no measure of "
+        "ISO/IEC 30107-3, kept for older papers",
         label="ACER (no measure of ISO/IEC 30107-3)",
         threshold="threshold_used",
     ),
