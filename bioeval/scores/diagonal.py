@@ -56,6 +56,8 @@ def counts_diagonal(scores: Scores) -> bool:
     is_nearer = (diagonal < nearest)[is_finite]
     if has_one_score and len(is_nearer) >= _LEAST_EQUAL_ROWS and is_nearer.all():
         return True
-    has_other_mates = np.bincount(scores.codes.gallery)[sample.codes.probe] > 1
+    codes = scores.codes
+    templates_of_subject = np.bincount(codes.gallery, minlength=len(codes.values))
+    has_other_mates = templates_of_subject[sample.codes.probe] > 1
     is_nearest = (diagonal <= nearest)[has_other_mates & is_finite]
     return len(is_nearest) >= _LEAST_ROWS and bool(is_nearest.mean() > _SHARE_NEAREST)

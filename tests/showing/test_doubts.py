@@ -271,6 +271,16 @@ def test_two_sets_of_equal_labels_are_no_set_with_itself():
         )
 
 
+def test_two_sets_of_equal_labels_may_lack_labels():
+    rng = np.random.default_rng(0)
+    labels = np.append(np.repeat([f"p{i}" for i in range(20)], 3), ["", ""])
+    distance = rng.random((len(labels), len(labels)))
+    assert "diagonal-counted" not in codes(be.verification(be.Scores(distance, labels, labels)))
+    np.fill_diagonal(distance, rng.uniform(0, 1e-6, len(labels)))
+    with pytest.warns(be.BioevalWarning, match="each template seems to be compared with itself"):
+        assert "diagonal-counted" in codes(be.verification(be.Scores(distance, labels, labels)))
+
+
 def test_each_nan_is_explained_once_by_a_warning():
     values = np.random.default_rng(0).random((6, 6))
     with pytest.warns(be.BioevalWarning, match="all templates are of one subject"):
