@@ -81,7 +81,7 @@ class FoldTables:
     Threads count in int32 tables. Table 0 is for most blocks, table 1 for blocks that are mirror
     images, or stand for their mirror images, too.
 
-    - `counts` (int64 (divisions, folds, folds, cells)): of all threads, after :meth:`merge`
+    - `counts` (int64 (divisions, folds, folds, cells)): of the threads that were merged
     - `failed` (int64 (divisions, folds, folds))
     """
 
@@ -94,6 +94,7 @@ class FoldTables:
 
     def fresh(self) -> FoldTables:
         empty = copy(self)
+        empty.counts = np.zeros_like(self.counts)
         empty.failed = np.zeros_like(self.failed)
         empty._recent = []
         return empty
@@ -113,6 +114,7 @@ class FoldTables:
 
     def merge(self, other: FoldTables, *, is_fused: bool) -> None:
         self.failed += other.failed
+        self.counts += other.counts  # of copies that were merged before
         for tables in other._recent:
             for k, table in enumerate(tables):
                 # Table 1 has attempts in both directions; if fused, each direction is a block.

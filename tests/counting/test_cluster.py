@@ -156,6 +156,25 @@ def test_intervals_are_the_same(client, looks):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "count",
+    [
+        lambda scores: be.cross_evaluate(
+            scores, be.partition.SubjectKFold(3), threshold="far=0.01"
+        ),
+        lambda scores: be.by_group(scores, "camera", threshold="far=0.01"),
+        lambda scores: be.verification(scores, auc=False),
+    ],
+    ids=["folds", "groups", "verification"],
+)
+def test_answers_on_several_parts_are_added(client, looks, count, monkeypatch):
+    quarters = [range(low, low + 300) for low in range(0, len(LABELS), 300)]
+    monkeypatch.setattr("bioeval.counting.parts.RowParts.parts", lambda self, number: quarters)
+    assert_same_bits(*local_and_remote(client, lambda: count(square())))
+    assert looks
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("convention", ["market1501", "identity-dedup", "cuhk03", "open-reid"])
 @pytest.mark.parametrize("case", ["memory", "similarities", "gallery", "embeddings", "probes"])
 def test_re_identification_has_the_same_results(client, looks, case, convention, tmp_path):

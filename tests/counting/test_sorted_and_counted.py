@@ -4,6 +4,7 @@ Whatever the cells, the tiles and the threads are, and however often the scores 
 for bit, but for the last digits of d' and the thresholds of the curve that are there by default.
 """
 
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,7 @@ from ways import WAYS, counted_by
 
 import bioeval as be
 from bioeval.counting import folds
+from bioeval.counting.fold_scores import FoldTables
 
 TARGETS = (0.0, 0.01, 0.1, 1 / 3, 1.0)
 COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0), (0.9, 1.0, 0.0))
@@ -356,6 +358,27 @@ def test_no_table_of_folds_counts_more_than_it_has_room_for(monkeypatch):
     splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
     check(square().scores(), "small tiles", cross_evaluated, splitter=splitter, threshold="eer")
     assert most_counted / 2 < max(in_table) <= most_counted
+
+
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_tables_of_folds_that_were_merged_are_merged_again(is_fused):
+    tables = FoldTables(divisions=1, folds=2, cells=3, tables=2)
+    copies = [tables.fresh() for _ in range(3)]
+    rng = np.random.default_rng(0)
+    for k, copy in enumerate(copies):
+        for table in range(2):
+            counts = copy.table_for(10, table)
+            counts += rng.integers(0, 10, counts.shape, dtype=np.int32)
+        copy.add_failed(np.array([[k % 2]]), np.array([[1]]))
+    copies = pickle.loads(pickle.dumps(copies))  # as answers of workers are
+    one_by_one = FoldTables(divisions=1, folds=2, cells=3, tables=2)
+    for copy in copies:
+        one_by_one.merge(copy, is_fused=is_fused)
+    copies[0].merge(copies[1], is_fused=is_fused)
+    copies[0].merge(copies[2], is_fused=is_fused)
+    tables.merge(copies[0], is_fused=is_fused)
+    np.testing.assert_array_equal(tables.counts, one_by_one.counts)
+    np.testing.assert_array_equal(tables.failed, one_by_one.failed)
 
 
 @each_world
