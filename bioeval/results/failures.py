@@ -97,8 +97,8 @@ def _with_failures(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
         raise ProtocolError("these results include failures already; give results without them")
     if ds.attrs.get("most_tries", 1) > 1:
         raise ProtocolError(
-            "`fta` and `fte` are of single tries, and these attempts are of several: an attempt "
-            "fails if all of its tries fail. Leave both out"
+            "`fta` is of single tries, and these attempts are of several: an attempt fails if all "
+            "of its tries fail. Leave `fta` and `fte` out"
         )
     if failed := ds.attrs.get("failed_attempts", 0):  # an attribute where failures are rejected
         raise ProtocolError(

@@ -19,12 +19,7 @@ from bioeval.counting.people import GenuineAttempts
 from bioeval.counting.points import hull_equal_errors
 from bioeval.counting.wanted_points import VerificationPoints
 from bioeval.results.variables import VERIFICATION, Variable, best_values
-from bioeval.stats.weighted_sums import (
-    QuadraticForms,
-    by_subject,
-    linear_forms,
-    ratio,
-)
+from bioeval.stats.weighted_sums import QuadraticForms, by_subject, linear_forms, ratio
 
 #: The classes of attempts.
 AttemptClass = Literal["genuine", "impostor"]

@@ -19,13 +19,7 @@ from bioeval.results.variables import VERIFICATION
 from bioeval.scores.people import People, require_people
 from bioeval.stats.counted_thresholds import CountedThresholds
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
-from bioeval.stats.error_curves import (
-    EER,
-    AttemptClass,
-    CurveMeasure,
-    ErrorColumns,
-    curve_measures,
-)
+from bioeval.stats.error_curves import EER, AttemptClass, CurveMeasure, ErrorColumns, curve_measures
 from bioeval.stats.limits import Limits, RateCurve, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.weighted_sums import (

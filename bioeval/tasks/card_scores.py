@@ -7,9 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.counting.thresholds import (
-    to_user,
-)
+from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import verify
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims

@@ -13,12 +13,7 @@ from bioeval.base.errors import DataError, received
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import Searches, check_max_rank, search
 from bioeval.counting.targets import FAR_TARGETS, check_targets
-from bioeval.counting.thresholds import (
-    CurveThresholds,
-    curve_thresholds,
-    require_values,
-    to_user,
-)
+from bioeval.counting.thresholds import CurveThresholds, curve_thresholds, require_values, to_user
 from bioeval.protocol.choices import EnrolledTemplates, ImpostorProbes, RankUnit, Ties, Unmated
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.attributes import about_attrs

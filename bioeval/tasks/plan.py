@@ -14,10 +14,7 @@ from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
 from bioeval.counting.targets import RARE_TARGETS, check_costs, with_rare_targets
-from bioeval.counting.thresholds import (
-    require_values,
-    to_internal,
-)
+from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.counting.verification import Use, count
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.card import Protocol

@@ -14,12 +14,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.progress import rows_reported
 from bioeval.counting.targets import FAR_TARGETS, check_costs, check_targets
 from bioeval.counting.thresholds import curve_thresholds
-from bioeval.counting.verification import (
-    UnenrolledClaims,
-    Use,
-    Verified,
-    count,
-)
+from bioeval.counting.verification import UnenrolledClaims, Use, Verified, count
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.results.dataset import Scalars
 from bioeval.results.variables import best_values

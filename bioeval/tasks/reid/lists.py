@@ -17,22 +17,12 @@ from bioeval.counting.identification import check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset, rate, variables_over
-from bioeval.results.query_means import (
-    OF_MATCH,
-    OF_QUERY,
-    QueryMean,
-    QueryMeasures,
-)
+from bioeval.results.query_means import OF_MATCH, OF_QUERY, QueryMean, QueryMeasures
 from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
 from bioeval.scores.matrix import Scores
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention
-from bioeval.tasks.reid.counts import (
-    RECALL_LEVELS,
-    ReidCounts,
-    ranked_curves,
-    without_match,
-)
+from bioeval.tasks.reid.counts import RECALL_LEVELS, ReidCounts, ranked_curves, without_match
 from bioeval.tasks.reid.matches import (
     average_precision,
     cut_average_precision,
