@@ -355,10 +355,13 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
     coordinates = rows[0].node.dataset.variables
     every_place = [*dict.fromkeys(places)]
     places, joint_labels = _with_joint_labels(every_place, names, cells, coordinates)
-    has_mirrored = len(names) > 1 and _is_symmetric(places, cells)
-    if has_mirrored:
+    has_mirrored = False
+    if len(names) > 1 and _is_symmetric(places, cells):
         order = [*dict.fromkeys(place[-2] for place in places)]
-        places = [x for x in places if order.index(x[-2]) <= order.index(x[-1])]
+        once = [x for x in places if order.index(x[-2]) <= order.index(x[-1])]
+        # Of many places, the worst of each group are shown, in whichever order they are.
+        has_mirrored = len(once) <= 2 * _ROWS_OF_MANY
+        places = once if has_mirrored else places
     badness_by_first_rate = next(iter(badness.values()), {})
     shown = _shown_places(places, badness_by_first_rate, bool(point))
     heads = [Column(x, x.replace("_", " ")) for x in names]

@@ -208,6 +208,23 @@ def test_abbreviations_have_their_names_in_full(name, names_in_full):
         assert {*names_in_full} <= {*terms.split("; ")}
 
 
+@pytest.mark.parametrize("number", [5, 8])
+def test_pairs_of_few_groups_are_listed_once_and_of_many_the_worst_of_each(number):
+    scores = be.simulate(40, 3, random_state=3)
+    ds = be.by_group(scores, scores.probe_labels % number, threshold="far=0.05")
+    grids = tables(section_of(nodes_of(ds)))
+    (grid,) = (x for x in grids if x.id == "groups_group_claimed_group")
+    shown = [(written(a), written(b)) for a, b, *_ in grid.rows]
+    groups = [str(x) for x in ds.group.values]
+    if number == 5:
+        assert shown == [(a, b) for i, a in enumerate(groups) for b in groups[i:]]
+        return
+    for group in groups:
+        far = ds.far.sel(group=group).to_series()
+        of_group = [far[b] for a, b in shown if a == group]
+        assert of_group == sorted(far, reverse=True)[:3]
+
+
 def test_an_evaluation_without_thresholds_says_nothing_of_them():
     advice = "Do not install a threshold of this evaluation"
     assert advice in as_text(be.evaluate(square()))
