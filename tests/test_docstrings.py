@@ -7,6 +7,7 @@ import pkgutil
 
 import numpy as np
 import pytest
+from optional import optional_import
 from reference import one_thread  # noqa: F401
 
 import bioeval
@@ -21,6 +22,8 @@ def module_names() -> list[str]:
 @pytest.mark.parametrize("name", module_names())
 def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # what an example writes is gone afterwards
+    if name == "bioeval.counting.cluster":  # the one module that needs an optional dependency
+        optional_import("distributed")
     module = importlib.import_module(name)
     with np.printoptions(legacy=False):
         failed = doctest.testmod(module, optionflags=doctest.ELLIPSIS, report=True).failed
