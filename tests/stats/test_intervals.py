@@ -72,6 +72,22 @@ def resampled(found, people):
     return genuine, impostor
 
 
+def replicates_of_people(drawn, attempts, people):
+    """Yield each replicate with its genuine and impostor distances; its FAR and FRR are checked."""
+    weights = people_drawn(len(people), 8)
+    thresholds = drawn.grid.thresholds
+    for replicate in range(8):
+        copies = [p for k, p in enumerate(people) for _ in range(int(weights[k, replicate]))]
+        genuine, impostor = resampled(attempts, copies)
+        far = [naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in thresholds]
+        frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in thresholds]
+        curve = drawn.replicates.curve
+        for rates, expected in ((curve.far, far), (curve.frr, frr)):
+            expected = np.array(expected, dtype=float)
+            np.testing.assert_allclose(rates[:, 1 + replicate], expected, rtol=1e-15)
+        yield replicate, genuine, impostor
+
+
 def people_of(scores):
     return scores.codes.values[
         np.unique(np.concatenate([scores.codes.probe, scores.codes.gallery]))
@@ -99,20 +115,7 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
     if len(people) == 1:
         assert drawn.replicates.curve.far.shape[1] == 1
         return
-    weights = people_drawn(len(people), 8)
-    for replicate in range(8):
-        copies = [p for k, p in enumerate(people) for _ in range(int(weights[k, replicate]))]
-        genuine, impostor = resampled(attempts, copies)
-        far = [
-            naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.grid.thresholds
-        ]
-        frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in drawn.grid.thresholds]
-        for rates, expected in (
-            (drawn.replicates.curve.far, far),
-            (drawn.replicates.curve.frr, frr),
-        ):
-            expected = np.array(expected, dtype=float)
-            np.testing.assert_allclose(rates[:, 1 + replicate], expected, rtol=1e-15)
+    for replicate, genuine, impostor in replicates_of_people(drawn, attempts, people):
         all_people = {name: values[..., 0] for name, values in drawn.replicates.values.items()}
         if np.isnan(all_people["eer"]):
             continue
@@ -150,22 +153,7 @@ def test_claims_and_pairs_are_resampled_like_the_cells_they_are(data, case):
         attempts.setdefault((parts.probe_labels[i], subject), []).extend(cells)
     if len(people_in_parts) < 2:
         return
-    weights = people_drawn(len(people_in_parts), 8)
-    for replicate in range(8):
-        copies = [
-            p for k, p in enumerate(people_in_parts) for _ in range(int(weights[k, replicate]))
-        ]
-        genuine, impostor = resampled(attempts, copies)
-        far = [
-            naive.rate(sum(d <= t for d in impostor), len(impostor)) for t in drawn.grid.thresholds
-        ]
-        frr = [naive.rate(sum(d > t for d in genuine), len(genuine)) for t in drawn.grid.thresholds]
-        for rates, expected in (
-            (drawn.replicates.curve.far, far),
-            (drawn.replicates.curve.frr, frr),
-        ):
-            expected = np.array(expected, dtype=float)
-            np.testing.assert_allclose(rates[:, 1 + replicate], expected, rtol=1e-15)
+    assert len([*replicates_of_people(drawn, attempts, people_in_parts)]) == 8
 
 
 def test_a_list_of_all_pairs_is_the_matrix():
