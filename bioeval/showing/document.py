@@ -228,9 +228,12 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     details += [*filter(None, [plain_rules]), *(x for x in rules if not isinstance(x, str))]
     texts_above += rules
     details += task.texts(lambda ds: [x for x in messages_of(ds.attrs) if x.code == _CAUTION])
-    notes = [*_why_undefined(task), *task.texts(_support)]
-    notes = [x for x in notes if x not in texts_above]
+    support = task.texts(_support)
+    stands_above = any(x in texts_above for x in support)
+    notes = [x for x in (*_why_undefined(task), *support) if x not in texts_above]
     texts_above += notes
+    if stands_above:
+        notes.append("the notes above on people and targets hold for this table, too")
     tables = list(tables_of(task.rows, id))
     if not tables:
         return Section(id, title, [Paragraph(x, "note") for x in notes], task=task.rates_of)

@@ -104,6 +104,15 @@ def test_a_chosen_measure_is_withheld_with_its_column():
         assert not far_targets_in(text) and "cannot be estimated from 20 people" in text
 
 
+def test_each_table_without_a_target_says_so():
+    """Both tables of verification lack the same targets: the second points to the notes above."""
+    text = be.to_markdown(be.evaluate(small()))
+    _, single, multi = re.split("Verification, (?=single|multi)", text.partition("Open-set")[0])
+    assert "0.01 % cannot be estimated" in single and "notes above" not in single
+    assert "cannot be estimated" not in multi
+    assert "the notes above on people and targets hold for this table, too" in multi
+
+
 def test_data_have_every_target_and_say_which_are_not_supported():
     for results in (be.verification(small()), folds()):
         frame = be.to_frame(results)
