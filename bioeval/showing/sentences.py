@@ -50,8 +50,10 @@ nothing-to-install: No threshold can be recommended: {why}.
 threshold-accepts: {status}: accept where the {scores} {sign} {threshold:threshold}.[ It is
     provisional, because {why}.][ On {people}, expect {far} {far_new:rate} (confidence interval
     {far_low:rate} to {far_high:rate}) and {frr} {frr_new:rate} ({frr_low:rate} to
-    {frr_high:rate}).][ In use, {far} may be above the target of {target:rate}: to be safer, choose
-    a lower target or test more people.]
+    {frr_high:rate}).][ On {people}, expect {far} {far_new:rate} (confidence interval {far_low:rate}
+    to {far_high:rate}); {frr_without}.][ On {people}, expect {frr} {frr_new:rate} (confidence
+    interval {frr_low:rate} to {frr_high:rate}); {far_without}.][ In use, {far} may be above the
+    target of {target:rate}: to be safer, choose a lower target or test more people.]
 threshold-accepts-nothing: {status}: accept nothing.
 promise-kept: Shown: the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is at most
     {promise:rate}; with {confidence:rate} confidence, it is at most {high:rate}.
@@ -342,7 +344,7 @@ ties-in-partitions: equal scores decide the rank of {tied:count} of {probes:coun
     {number:count} partitions, by the rule of ties; ties = optimistic and ties = pessimistic give
     the range
 no-spread-between-parts!: {rate:term} is {value} in every {unit}: the spread is 0, so there is no
-    interval
+    interval over {unit}s
 one-part!: there is only one {unit}: no interval and no standard deviation; divide the data more
     than once
 pairs-across-parts: each division into folds leaves {pairs:count pairs} of subjects in different
@@ -356,8 +358,6 @@ subjects-in-both-parts!: up to {subjects:count subjects} of a test part are in i
 # Threshold studies
 fewer-folds: {folds:count folds} instead of {usual:count}, because there are only {there:count}
     {what}
-no-spread-in-folds!: {rate:term} is {value} in every {unit}: the spread is 0, so the folds give no
-    interval
 pairs-divided: pairs are divided, not subjects, so a subject in several pairs may be in both the
     training and the test part; give the subjects of the pairs, so that folds divide people
 no-interval-by-subject: the subjects of the pairs are not given, so there is no interval by subject;

@@ -50,7 +50,7 @@ def _thresholds(
         return [Message("nothing-to-install", why=reason)]
 
     # An assured threshold was asked for.
-    on_new = _expected(study, rates.sel(part="test"), rule)
+    on_new = _expected(study, rates.sel(part="test"), rule, messages)
     if refusal := next((by_code[x] for x in REFUSED if x in by_code), None):
         people: dict[str, float] = {}
         if refusal.code == "too-few-people-to-promise" and study["people_estimated"].notnull():
@@ -74,17 +74,27 @@ def _thresholds(
     return [threshold_accepts(study, "Given" if rule.name == "fixed" else "Chosen", **on_new)]
 
 
-def _expected(study: xr.Dataset, on_new: xr.Dataset, rule: Rule) -> dict[str, Any]:
-    """Return the rates to expect on new people; empty without intervals.
+def _expected(
+    study: xr.Dataset, on_new: xr.Dataset, rule: Rule, messages: Sequence[Message]
+) -> dict[str, Any]:
+    """Return the rates to expect on new people; empty if neither rate has an interval.
 
-    The FAR target is returned, too, if the FAR may be above it.
+    In place of a rate without an interval, the message that says why is returned. The FAR target is
+    returned, too, if the FAR may be above it.
     """
-    names = {"new": "", "low": "_low", "high": "_high"}
-    rates = {f"{x}_{k}": float(on_new[x + end]) for x in ("far", "frr") for k, end in names.items()}
-    if any(map(math.isnan, rates.values())):
+    without_spread = [x for x in messages if x.code == "no-spread-between-parts"]
+    expected: dict[str, Any] = {}
+    for name in ("far", "frr"):
+        new, low, high = (float(on_new[f"{name}{end}"]) for end in ("", "_low", "_high"))
+        if not math.isnan(low):
+            expected |= {f"{name}_new": new, f"{name}_low": low, f"{name}_high": high}
+        for message in without_spread:
+            if message.arguments["rate"] == name:
+                expected[f"{name}_without"] = message
+    if len(expected) < 4:  # neither rate has an interval, or one is not defined
         return {}
-    expected = {"people": new_people(study), **rates}
-    if rule.name == "far" and rates["far_high"] > rule.values[0]:
+    expected["people"] = new_people(study)
+    if rule.name == "far" and expected.get("far_high", 0) > rule.values[0]:
         expected["target"] = float(rule.values[0])
     return expected
 

@@ -358,9 +358,6 @@ def _messages_of_folds(
 ) -> Iterator[Message]:
     has_no_threshold = counted.attempts.defined and not counted.chosen.defined
     for message in (*messages_of(counted.folds.attrs), *notes):
-        # Folds without spread advise intervals by subject, which a study has.
-        if message.code.startswith("no-spread"):
-            message = Message("no-spread-in-folds", **message.arguments)
         if not (has_no_threshold and message.code == "undefined-in-parts"):
             yield message
     if not divides_people(scores):

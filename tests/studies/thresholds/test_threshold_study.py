@@ -204,6 +204,27 @@ def test_no_errors_in_any_fold_are_no_certainty():
     assert "far" in [x.arguments.get("rate") for x in be.messages(ds) if "no-spread" in x.code]
 
 
+@pytest.mark.parametrize(("constant", "other"), [("frr", "far"), ("far", "frr")])
+def test_the_answer_expects_a_rate_beside_one_without_spread(constant, other):
+    """Genuine scores of 0, or impostor scores of 1, are on one side of all thresholds."""
+    subject = np.repeat(np.arange(15), 3)
+    is_genuine = subject[:, None] == subject
+    drawn = np.random.default_rng(1).uniform(size=is_genuine.shape)
+    drawn = (drawn + drawn.T) / 2
+    if constant == "frr":
+        scores = be.Scores(np.where(is_genuine, 0.0, drawn), subject)
+    else:
+        scores = be.Scores(np.where(is_genuine, drawn, 1.0), subject)
+    study = be.study_threshold(scores, f"{other}=0.1", folds=4, repeats=2)
+    of_test = study["rates"].to_dataset().sel(part="test")
+    assert of_test[constant] == 0 and np.isnan(of_test[f"{constant}_high"])
+    (answer,) = (x for x in be.messages(study) if x.code == "threshold-accepts")
+    for name, end in (("new", ""), ("low", "_low"), ("high", "_high")):
+        assert answer.arguments[f"{other}_{name}"] == of_test[f"{other}{end}"]
+        assert f"{constant}_{name}" not in answer.arguments
+    assert answer.arguments[f"{constant}_without"].code == "no-spread-between-parts"
+
+
 def test_the_plot_shows_the_folds(scores):
     ds = be.study_threshold(scores, "far=0.01", folds=4, repeats=2)
     display = be.plot.threshold_study(ds)
