@@ -118,9 +118,6 @@ same-labels-twice: probe and gallery labels are the same list; if these are the 
 diagonal-counted!: each template seems to be compared with itself: probe and gallery labels are the
     same list, and the scores on the diagonal are the nearest; leave `gallery_labels` out, so that
     no template is compared with itself
-templates-again!: {templates:count templates} added again, with the embedding and the subject of an
-    earlier template, and counted twice; if batches were repeated, give `index`, so that each
-    template is counted once
 failures: {genuine:count} genuine and {impostor:count impostor comparisons} failed: they are
     {meaning}
 visits-joined!: {visits:count visits} {why}, the first of {person:name} with {column:name}

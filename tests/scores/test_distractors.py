@@ -58,12 +58,6 @@ def two_systems(scores: be.Scores) -> dict[str, be.Scores]:
     return {"one": scores, "other": changed(scores)}
 
 
-def metered(scores: be.Scores) -> dict[str, float]:
-    meter = be.Meter(metric="l2", distractor_ids=scores.distractor_ids)
-    meter.update(features(), scores.probe_labels, index=range(N))
-    return meter.compute()
-
-
 CALLS = {
     "verification": lambda s: be.verification(s, **LIMITS),
     "verification of fused templates": lambda s: be.verification(s, templates="multi", **LIMITS),
@@ -90,7 +84,6 @@ CALLS = {
     "calibration": lambda s: be.calibration(s.replace(kind="llr"), **LIMITS),
     "fuse": lambda s: be.verification(be.fuse(two_systems(s))),
     "check_data": lambda s: [x.check for x in be.check_data(s).findings],
-    "Meter": metered,
     **study_cases("CALLS"),
     **study_cases("TURNED"),
 }

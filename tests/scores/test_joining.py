@@ -574,24 +574,6 @@ def eer_scorer(case: Case) -> Outcome:
     )
 
 
-def metered(meter: be.Meter) -> Numbers:
-    numbers = meter.compute()
-    keys = {"genuine": "genuine_attempts", "impostor": "impostor_attempts", "eer": "eer"}
-    return {key: numbers[f"verification/single/{name}"] for key, name in keys.items()}
-
-
-@door(*COLUMNS, layouts=[SQUARE])
-def meter(case: Case) -> Outcome:
-    """Batches of embeddings, whose labels are in another order."""
-    world = case.world
-    meter = be.Meter(metric="l2")
-    order = case.rng.sample(world.probes, len(world.probes))
-    for batch in (order[:7], order[7:]):
-        fed = case.column(world.subject, batch)
-        meter.update(case.points(batch), fed, index=case.names(batch))
-    return Outcome(None, metered(meter), world.verified())
-
-
 # Presentation attacks.
 
 
@@ -1701,22 +1683,6 @@ def test_fused_systems_have_the_comparisons_that_none_of_them_lacks():
             lambda p, g, w=world, d=second_distance: (w.distance(p, g) + d(p, g)) / 2,
         )
         joined_worlds.assert_true(Outcome(*verified(fused), truth))
-
-
-# ------------------------------------------------------------------------------- meters
-
-
-def test_a_template_that_comes_again_counts_once_in_any_spelling_of_its_name():
-    for world in worlds(3, naming="mixed"):
-        rng = random.Random(9)
-        meter = be.Meter(metric="l2")
-        for spelling in joined_worlds.SPELLINGS[:-1]:
-            batch = rng.sample(world.probes, len(world.probes))
-            points = np.array([world.point[x] for x in batch])
-            index = joined_worlds.respelled(batch, spelling, rng)
-            meter.update(points, [world.subject[name] for name in batch], index=index)
-        numbers = metered(meter)
-        joined_worlds.assert_true(Outcome(None, numbers, world.verified()))
 
 
 def test_names_of_scores_are_public():

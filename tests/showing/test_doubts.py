@@ -389,26 +389,6 @@ def test_a_fusion_that_learns_nothing_says_nothing_of_training():
     assert "trained-on-same-scores" not in codes(result)
 
 
-@pytest.mark.parametrize("metric", ["l2", "cosine"])
-def test_a_meter_says_that_templates_came_twice(metric):
-    people = be.simulate_embeddings(20, 3, random_state=1)
-    repeated_templates = np.r_[np.arange(60), np.arange(15)]
-
-    def metered(rows: np.ndarray, **options: Any) -> be.Meter:
-        meter = be.Meter(metric=metric)
-        for part in np.array_split(rows, 4):
-            options_of_part = {name: x[part] for name, x in options.items()}
-            meter.update(people.embeddings[part], people.labels[part], **options_of_part)
-        return meter
-
-    for call in ("compute", "result"):
-        with pytest.warns(be.BioevalWarning, match="15 templates added again"):
-            getattr(metered(repeated_templates), call)()
-        for sound in (metered(np.arange(60)), metered(repeated_templates, index=np.arange(60))):
-            _, issued = warned(getattr(sound, call))
-            assert not issued
-
-
 def times_hundred(scores: be.Scores) -> be.Scores:
     square = scores.layout == "all-against-all"
     sides = scores.probe_labels, None if square else scores.gallery_labels

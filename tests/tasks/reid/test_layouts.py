@@ -65,24 +65,11 @@ def layouts() -> dict[str, be.Scores]:
     }
 
 
-def of_meter(scores: be.Scores, card: str) -> dict[str, float]:
-    meter = be.Meter(card, "l2")
-    if scores.layout == SQUARE:
-        meter.update(FEATURES, WHO, index=range(96), **COLUMNS)
-    else:
-        for role, rows in (("probe", PROBES), ("gallery", GALLERY)):
-            meter.update(FEATURES[rows], WHO[rows], role=role, index=rows, **columns_of(rows))
-    return meter.compute()
-
-
 CALLS = {"evaluate": be.evaluate} | study_cases("UNDER_CARD")
-if hasattr(be, "Meter"):
-    CALLS["Meter"] = of_meter
 
 #: Layouts that a call has no answer for, whatever the card; it says so in its own words.
 NEVER = {
     "repeat": {PAIRS, LISTS},
-    "Meter": {FROM_GALLERY, PAIRS, LISTS},
 }
 
 
