@@ -26,6 +26,9 @@ FIRST = (
 #: Variables by name: dimensions and values, or values over the dimensions of their description.
 Variables = dict[str, Any]
 
+#: The dimensions, the array and the attributes of a variable.
+VariableParts = tuple[Sequence[str], np.ndarray, Mapping[str, Any]]
+
 
 def variables_over(dims: tuple[str, ...], **values: Any) -> Variables:
     return {name: (dims, x) for name, x in values.items()}
@@ -190,29 +193,47 @@ def dataset(
         about = description.attrs
         if not description.variables_named <= names:
             about = description.attrs_among(names)
-        described_variables[name] = xr.Variable(dims, np.asarray(values), about, fastpath=True)
+        described_variables[name] = dims, np.asarray(values), about
     return assembled(described_variables, table, coordinates, attrs)
 
 
 def assembled(
-    variables: Mapping[str, xr.Variable],
+    variables: Mapping[str, VariableParts | xr.Variable],
     table: Mapping[str, Variable],
     coordinates: Mapping[str, np.ndarray],
     attrs: Mapping[str, str | int | float],
 ) -> xr.Dataset:
-    """Return a dataset of variables that have attributes, and of coordinates in the table.
-
-    The constructor of xarray would copy each variable and look for conflicts between variables,
-    which takes half as long as all the rest of an evaluation of few scores. A test compares both.
-    """
-    all_variables: dict[Any, Any] = dict(variables)
+    """Return a dataset of variables that have attributes, and of coordinates in the table."""
+    all_variables: dict[str, Any] = dict(variables)
     indexes: dict[Any, Any] = {}
     for name, labels in coordinates.items():
         indexes[name], all_variables[name] = indexed(name, labels, described(table, name).attrs)
     all_attrs = {**attrs, "bioeval_version": __version__, "schema": SCHEMA}
-    return xr.Dataset._construct_direct(
-        all_variables, {*coordinates}, attrs=all_attrs, indexes=indexes
-    )
+    return unchecked(all_variables, indexes, all_attrs)
+
+
+def unchecked(
+    variables: Mapping[Any, VariableParts | xr.Variable],
+    indexes: dict[Any, Any] | None = None,
+    attrs: dict[Any, Any] | None = None,
+) -> xr.Dataset:
+    """Return a dataset of arrays as they are; the variables that have `indexes` are coordinates.
+
+    This is the only place that uses names which xarray may change: without these names, public
+    constructors make an equal dataset. They look for conflicts between variables, by which a whole
+    evaluation of few scores takes a sixth longer, and they import dask, if installed, which takes
+    up to a second.
+    """
+    indexes = indexes or {}
+    try:
+        finished: dict[Any, xr.Variable] = {}
+        for name, x in variables.items():
+            finished[name] = xr.Variable(*x, fastpath=True) if isinstance(x, tuple) else x
+        return xr.Dataset._construct_direct(finished, {*indexes}, attrs=attrs, indexes=indexes)
+    except (AttributeError, TypeError):
+        checked = {k: xr.Variable(*x) if isinstance(x, tuple) else x for k, x in variables.items()}
+        coordinates = {name: checked.pop(name) for name in indexes}
+        return xr.Dataset(checked, xr.Coordinates(coordinates, indexes), attrs)
 
 
 def meta_columns(dataset: xr.Dataset, side: str) -> dict[str, str]:
@@ -228,8 +249,9 @@ def indexed(
     """Return the index of a coordinate, and the coordinate."""
     values = np.asarray(labels)
     index = _index(name, values)
-    plain = xr.Variable((name,), values, attrs, fastpath=True)
-    return index, index.create_variables({name: plain})[name]
+    coordinate = index.create_variables()[name]
+    coordinate.attrs = dict(attrs)
+    return index, coordinate
 
 
 def _index(name: str, labels: np.ndarray) -> PandasIndex:

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_list, require_listed_numbers, require_text
 from bioeval.base.errors import DataError, backquoted, enumerated, received, short_name
-from bioeval.results.dataset import indexed
+from bioeval.results.dataset import VariableParts, indexed, unchecked
 from bioeval.results.trees import tree_of
 from bioeval.results.variables import (
     COORDINATES,
@@ -157,8 +157,8 @@ class _Aggregation:
     def dataset(self) -> xr.Dataset:
         interval = self._interval_in_use()
         labels = self._labels()
-        variables: dict[Hashable, Any] = {}
-        limits: dict[Hashable, Any] = {}
+        variables: dict[Hashable, VariableParts | xr.Variable] = {}
+        limits: dict[Hashable, VariableParts] = {}
         for name, array in self.results.data_vars.items():
             if not {*self.over} & {*array.dims}:
                 variables[name] = array.variable
@@ -176,13 +176,14 @@ class _Aggregation:
         attrs["aggregated_over"] = " ".join(self.over)
         if interval is not None:
             attrs |= attrs_of_interval(interval)
-        return xr.Dataset(variables | limits, self._coordinates(labels), attrs)
+        averaged = unchecked(variables | limits).variables
+        return xr.Dataset(averaged, self._coordinates(labels), attrs)
 
     def _is_limit(self, name: str) -> bool:
         return _ends_as_limit(name) and _without_end(name) in self.results
 
     def _statistics(self, name: str, array: xr.DataArray) -> dict[str, np.ndarray]:
-        statistics = _statistics(self._in_front(array), self.levels)
+        statistics = _statistics(self._in_front(array.dims, array.values), self.levels)
         statistics["pooled"] = np.asarray(self._pooled(name))
         if self._has_repeats() and {"repeat", "fold"} <= {*array.dims}:
             statistics |= _of_repeats(array, self.over, self._inner(array))
@@ -190,12 +191,12 @@ class _Aggregation:
 
     def _stacked(
         self, statistics: dict[str, np.ndarray], labels: Sequence[str], array: xr.DataArray
-    ) -> xr.Variable:
+    ) -> VariableParts:
         """Return statistics along the dimension `statistic`, NaN where a label is undefined."""
         undefined = np.full(statistics["number"].shape, np.nan)
         values = [np.broadcast_to(statistics.get(x, undefined), undefined.shape) for x in labels]
         dims = "statistic", *self._inner(array)
-        return xr.Variable(dims, np.stack(values), array.attrs, fastpath=True)
+        return dims, np.stack(values), array.attrs
 
     def _coordinates(self, labels: Sequence[str]) -> dict[Hashable, Any]:
         _, statistic = indexed("statistic", labels, COORDINATES["statistic"].attrs)
@@ -226,22 +227,21 @@ class _Aggregation:
         return {"repeat", "fold"} <= {*self.over} and min(sizes["repeat"], sizes["fold"]) > 1
 
     def _in_front(
-        self, array: xr.DataArray | xr.Variable, like: xr.DataArray | None = None
+        self, dims: Sequence[Hashable], values: np.ndarray, like: xr.DataArray | None = None
     ) -> np.ndarray:
         """Return values in float64, with the aggregated dimensions joined in front.
 
-        The other dimensions follow, in the order of the variable. With `like`, values are repeated
-        over the dimensions of this variable, in its order. NumPy does it, since xarray imports dask
-        to sum.
+        The other dimensions follow, in the order of `dims`. With `like`, values are repeated over
+        the dimensions of this variable, in its order. NumPy does it, since xarray imports dask to
+        sum.
         """
-        sizes = (array if like is None else like).sizes
+        sizes = dict(zip(dims, values.shape, strict=True)) if like is None else like.sizes
         inner = [dim for dim in sizes if dim not in self.over]
-        dims = [*(dim for dim in self.over if dim in sizes), *inner]
-        own = [dim for dim in dims if dim in array.dims]
-        variable = array.variable if isinstance(array, xr.DataArray) else array
-        values = variable.transpose(*own).values.astype(np.float64, copy=False)
-        values = values.reshape([sizes[dim] if dim in own else 1 for dim in dims])
-        values = np.broadcast_to(values, [sizes[dim] for dim in dims])
+        all_dims = [*(dim for dim in self.over if dim in sizes), *inner]
+        own = [dim for dim in all_dims if dim in dims]
+        values = values.transpose([*map(dims.index, own)]).astype(np.float64, copy=False)
+        values = values.reshape([sizes[dim] if dim in own else 1 for dim in all_dims])
+        values = np.broadcast_to(values, [sizes[dim] for dim in all_dims])
         return values.reshape(-1, *(sizes[dim] for dim in inner))
 
     def _pooled(self, name: str) -> np.ndarray | float:
@@ -258,23 +258,24 @@ class _Aggregation:
             return about.of_rates(*(np.asarray(self._pooled(rate)) for rate in ("far", "frr")))
         if about.quotient is None or not {*about.quotient[1]} <= {*self.results}:
             return np.nan
-        rates = self._in_front(self.results[name])
+        rate = self.results[name]
+        rates = self._in_front(rate.dims, rate.values)
         attempts = np.where(np.isnan(rates), np.nan, 0.0)
         for class_ in about.quotient[1]:
-            attempts = attempts + self._in_front(self.results[class_], like=self.results[name])
+            number = self.results[class_]
+            attempts = attempts + self._in_front(number.dims, number.values, like=rate)
         with np.errstate(invalid="ignore"):
             return np.nansum(rates * attempts, axis=0) / np.nansum(attempts, axis=0)
 
-    def _support_of_average(self, support: xr.DataArray) -> xr.Variable:
+    def _support_of_average(self, support: xr.DataArray) -> VariableParts:
         inner = self._inner(support)
         number = self.results[str(support.name).removesuffix(SUPPORTED)]
         further = tuple(i for i, dim in enumerate(number.dims) if dim not in support.dims)
         is_defined = (~np.isnan(number.values)).any(axis=further)  # xarray would load dask
         dims = [dim for dim in number.dims if dim in support.dims]
-        defined = xr.Variable(dims, is_defined, fastpath=True)
-        is_averaged = self._in_front(defined, like=support) == 1
-        values = np.where(is_averaged, self._in_front(support), np.nan)
-        return xr.Variable(inner, np.fmin.reduce(values), support.attrs, fastpath=True)
+        is_averaged = self._in_front(dims, is_defined, like=support) == 1
+        values = np.where(is_averaged, self._in_front(support.dims, support.values), np.nan)
+        return inner, np.fmin.reduce(values), support.attrs
 
     def _described(self, name: str) -> Variable | None:
         task = str(self.results.attrs.get("result_type", "")).replace("-", "_")
@@ -289,9 +290,9 @@ class _Aggregation:
         array: xr.DataArray,
         statistics: dict[str, np.ndarray],
         interval: IntervalMethod,
-    ) -> dict[Hashable, xr.Variable]:
+    ) -> dict[Hashable, VariableParts]:
         inner = self._inner(array)
-        values = self._in_front(array)
+        values = self._in_front(array.dims, array.values)
         number = statistics["number"]
         if interval.method == "quantile":
             levels = (1 - interval.confidence) / 2, (1 + interval.confidence) / 2
@@ -312,7 +313,7 @@ class _Aggregation:
         high = np.where(number > 1, np.minimum(high, upper_bound), np.nan)
         described_ends = limits_of(name, array.attrs.get("units", "")).items()
         return {
-            end: xr.Variable(inner, limit, description.attrs, fastpath=True)
+            end: (inner, limit, description.attrs)
             for (end, description), limit in zip(described_ends, (low, high), strict=True)
         }
 

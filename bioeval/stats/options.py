@@ -18,6 +18,7 @@ from bioeval.results.variables import Variable, described
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.results.dataset import VariableParts
     from bioeval.stats.limits import Limits, RateCurve
 
 #: Methods that leave out people in turn, or draw people with replacement.
@@ -181,18 +182,16 @@ class IntervalMethod:
         remarks: Sequence[Message],
     ) -> xr.Dataset:
         """Return a dataset with limits of its variables, which `table` describes, and messages."""
-        import xarray as xr
+        from bioeval.results.dataset import unchecked
 
-        variables: dict[str, Any] = {}
+        variables: dict[str, VariableParts] = {}
         for name, limits_of_name in limits_by_name.items():
             dims = tuple(map(str, dataset[name].dims))
             for end, values in zip(("low", "high"), limits_of_name, strict=True):
                 key = f"{name}_{end}"
                 limits = np.asarray(values, dtype=np.float64)
-                # For a finished variable, xarray does not load dask.
-                attrs = described(table, key).attrs
-                variables[key] = xr.Variable(dims, limits, attrs, fastpath=True)
-        result = dataset.assign(variables)
+                variables[key] = dims, limits, described(table, key).attrs
+        result = dataset.assign(unchecked(variables).variables)
         result.attrs = {**dataset.attrs, **self.attrs(), **message_attrs(remarks, dataset.attrs)}
         return result
 

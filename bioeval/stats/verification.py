@@ -14,6 +14,7 @@ from bioeval.base.progress import stage
 from bioeval.counting.pair_layers import count_layers
 from bioeval.counting.people import GenuineAttempts
 from bioeval.counting.verification import Verified
+from bioeval.results.dataset import unchecked
 from bioeval.results.support import independent_trials
 from bioeval.results.variables import VERIFICATION
 from bioeval.scores.people import People, require_people
@@ -54,11 +55,9 @@ def verification_intervals(
     limits["frr"] = columns.curve.frr.limits_at(dataset["frr"].values)
     people = int(np.count_nonzero(~columns.people.no_person))
     remarks = [*options.few_people(people), *options.groups(people), *remarks]
-    import xarray as xr
-
-    attrs = VERIFICATION["genuine_subjects"].attrs
-    subjects = xr.Variable((), np.asarray(columns.subjects, np.int64), attrs, fastpath=True)
-    return _with_limits(dataset, limits, remarks, options).assign(genuine_subjects=subjects)
+    subjects = (), np.asarray(columns.subjects, np.int64), VERIFICATION["genuine_subjects"].attrs
+    added = unchecked({"genuine_subjects": subjects})
+    return _with_limits(dataset, limits, remarks, options).assign(added.variables)
 
 
 def _with_limits(

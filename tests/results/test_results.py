@@ -4,6 +4,7 @@ import functools
 import math
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -142,6 +143,47 @@ def test_netcdf_keeps_a_result_as_it_is(name, tmp_path):
     assert attribute_types(read) == attribute_types(ds)
     for key in ds.variables:
         assert read[key].dtype == ds[key].dtype, key
+
+
+@pytest.mark.parametrize("changed", ["a name is missing", "a name is another call", "no argument"])
+def test_results_are_equal_if_xarray_changes_names_that_are_not_public(monkeypatch, changed):
+    square, parts = scores(), be.partition.SubjectShuffleSplit(3, random_state=0)
+    calls = {
+        "evaluate": lambda: be.evaluate(square, interval="people"),
+        "aggregate": lambda: be.aggregate(be.repeat(square, parts), interval="quantile"),
+    }
+    usual = {name: call() for name, call in calls.items()}
+    taken = []
+
+    def checked_dataset(data_vars=None, coords=None, attrs=None):
+        taken.append("dataset")
+        return xr.Dataset(data_vars, coords, attrs)
+
+    def checked_variable(dims, data, attrs=None):
+        taken.append("variable")
+        return xr.Variable(dims, data, attrs)
+
+    if changed == "a name is another call":
+        checked_dataset._construct_direct = lambda variables: pytest.fail("it was called")
+    monkeypatch.setattr(
+        "bioeval.results.dataset.xr",
+        SimpleNamespace(
+            Coordinates=xr.Coordinates,
+            Dataset=checked_dataset,
+            Variable=checked_variable if changed == "no argument" else xr.Variable,
+        ),
+    )
+    for name, call in calls.items():
+        taken.clear()
+        tree = call()
+        assert {*taken} >= {"variable" if changed == "no argument" else "dataset"}
+        assert [x.path for x in tree.subtree] == [x.path for x in usual[name].subtree]
+        for node in tree.subtree:
+            ds, expected = node.to_dataset(), usual[name][node.path].to_dataset()
+            xr.testing.assert_identical(ds, expected)
+            assert [*ds.variables] == [*expected.variables]
+            assert [x.dtype for x in ds.values()] == [x.dtype for x in expected.values()]
+            assert ({*ds.indexes}, [*ds.attrs]) == ({*expected.indexes}, [*expected.attrs])
 
 
 @pytest.mark.parametrize("form", ["netcdf", "zarr"])
