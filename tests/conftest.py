@@ -1,4 +1,4 @@
-"""What every test shares: slow tests, hypothesis profiles, headless plots, the shared data."""
+"""What every test shares: slow tests, hypothesis profiles, headless plots, published data."""
 
 from __future__ import annotations  # the oldest pytest lacks some of these types
 
@@ -20,10 +20,12 @@ from hypothesis.internal.conjecture import providers
 CI = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
 ROOT = Path(__file__).resolve().parents[1]
 
-#: The large published data, which are no part of the repository: beside the checkout.
-PUBLISHED = ROOT.parent / "shared" / "data"
-WITH_PUBLISHED_DATA = ["test_real_data.py", "tasks/reid/test_reid_goldens.py"]
-collect_ignore = [] if PUBLISHED.is_dir() else WITH_PUBLISHED_DATA
+#: The folder of the published data, which are no part of the repository (tests/data/README.md).
+PUBLISHED = os.environ.get("BIOEVAL_PUBLISHED_DATA", "")
+WITHOUT_PUBLISHED = "without published data"
+
+#: Of the tests that a run leaves out: how many are slow, and how many are further cases.
+LEFT_OUT = pytest.StashKey[list[int]]()
 
 matplotlib.use("Agg")
 os.environ.pop("COLUMNS", None)  # the width of somebody's terminal, which tables would follow
@@ -74,19 +76,45 @@ def pytest_configure(config: pytest.Config) -> None:
     strategies.EVERY_FLOAT = everything(config)
 
 
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Tests of published data that are not at hand are counted, in place of a line for each."""
+    if report.skipped and WITHOUT_PUBLISHED in str(report.longrepr):
+        return WITHOUT_PUBLISHED, "s", "SKIPPED"
+    return None
+
+
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say which files are left out, and how the examples of a seed can be drawn again."""
-    if collect_ignore:
-        terminalreporter.write_line(
-            f"SKIPPED {' and '.join(collect_ignore)}: {PUBLISHED}, the published data, is missing"
+    """Say what is left out, and how the examples of a seed can be drawn again."""
+    slow, further = config.stash.get(LEFT_OUT, [0, 0])
+    published = len(terminalreporter.stats.get(WITHOUT_PUBLISHED, ()))
+    parts = [f"{slow} slow tests and {further} cases (--all runs them)"] * bool(slow + further)
+    if published:
+        parts.append(
+            f"{published} tests of published data (BIOEVAL_PUBLISHED_DATA names their folder, "
+            "tests/data/README.md says where they come from)"
         )
+    if parts:
+        terminalreporter.write_line(f"Left out: {'; '.join(parts)}")
     if config.option.hypothesis_seed is not None:
         terminalreporter.write_line(
             f"Examples of seed {config.option.hypothesis_seed}; the same ones again: "
             f"scripts/test --hypothesis-seed={config.option.hypothesis_seed}"
         )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A process of pytest-xdist tells the first one what it left out."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, [0, 0])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """All processes collect the same: what one leaves out, the others leave out too."""
+    if hasattr(node, "workeroutput"):  # else it crashed
+        node.config.stash[LEFT_OUT] = node.workeroutput["left_out"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -134,7 +162,8 @@ def pairwise(cases: list[pytest.Item]) -> list[pytest.Item]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if everything(config):
         return
-    left_out = {x for x in items if x.get_closest_marker("slow")}
+    slow = {x for x in items if x.get_closest_marker("slow")}
+    left_out = set(slow)
     by_function: dict[Any, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item not in left_out:
@@ -143,6 +172,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if mark := cases[0].get_closest_marker("cases"):
             chosen = spread(cases, *mark.args) if mark.args else pairwise(cases)
             left_out |= set(cases) - set(chosen)
+    config.stash[LEFT_OUT] = [len(slow), len(left_out) - len(slow)]
     config.hook.pytest_deselected(items=[x for x in items if x in left_out])
     items[:] = [x for x in items if x not in left_out]
 
@@ -225,9 +255,13 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """Where the large published data lie."""
-    return PUBLISHED
+def published() -> Path:
+    """Where the published data lie; a test of them is skipped where they are not at hand."""
+    if not PUBLISHED:
+        pytest.skip(WITHOUT_PUBLISHED)
+    folder = ROOT / PUBLISHED
+    assert folder.is_dir(), f"BIOEVAL_PUBLISHED_DATA is {PUBLISHED}; expected a folder"
+    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """Published data and what others have computed from them.
 
-The data lie beside the checkout, in ``shared/data``; elsewhere this file is left out.
-Expected numbers are those of their descriptions, found with other programs.
+The data are no part of the repository: ``tests/data/README.md`` lists them. Expected numbers are
+those of their descriptions, found with other programs.
 """
 
 import json
@@ -40,7 +40,7 @@ def assert_points(ds, expected: dict[str, Any], per_pair: int = 1) -> None:
 
 @pytest.fixture(scope="module")
 def orl(request) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    folder = request.getfixturevalue("shared") / "orl_faces"
+    folder = request.getfixturevalue("published") / "orl_faces"
     with np.load(folder / "embeddings.npz") as arrays:
         return truth(folder), {key: arrays[key] for key in arrays}
 
@@ -91,7 +91,7 @@ def test_orl_unseen_subjects(orl, metric):
 
 @pytest.fixture(scope="module")
 def lfw(request) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    folder = request.getfixturevalue("shared") / "lfw_dlib"
+    folder = request.getfixturevalue("published") / "lfw_dlib"
     with np.load(folder / "embeddings.npz") as arrays:
         return truth(folder), {key: arrays[key] for key in arrays}
 
@@ -149,8 +149,8 @@ PARTS = {
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.cases(3)
-def test_score_files_of_other_programs(shared, name, tmp_path):
-    folder, options = shared / "score_files", {**FILES[name]}
+def test_score_files_of_other_programs(published, name, tmp_path):
+    folder, options = published / "score_files", {**FILES[name]}
     expected = next(v for k, v in truth(folder).items() if k.split(" ")[0] == name)
     if "trials" in options:
         trials = (folder / options["trials"]).read_text()
@@ -180,8 +180,8 @@ def test_score_files_of_other_programs(shared, name, tmp_path):
         assert opened.attrs["impostors"] == "leave-subject-out"
 
 
-def test_matrix_and_mask_of_bob(shared):
-    folder = shared / "score_files"
+def test_matrix_and_mask_of_bob(published):
+    folder = published / "score_files"
     (expected,) = (v for k, v in truth(folder).items() if k.startswith("bob_scores.mtx"))
     shape = tuple(expected["shape"])
     values = (folder / "bob_scores.mtx").read_bytes()[-4 * shape[0] * shape[1] :]

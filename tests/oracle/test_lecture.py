@@ -12,9 +12,10 @@ import bioeval as be
 
 
 @pytest.fixture
-def example(shared, request) -> dict[str, Any]:
+def example(root, request) -> dict[str, Any]:
     """The example that the test names by an indirect parameter."""
-    return json.loads((shared / "lecture" / request.param).read_text(encoding="utf-8"))
+    path = root / "tests" / "data" / "lecture" / request.param
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def each_example(*names: str):

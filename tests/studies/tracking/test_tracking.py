@@ -425,8 +425,8 @@ def reference_runs() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("sequence", "program"), reference_runs())
 @pytest.mark.cases(1)
-def test_reference_programs(shared, sequence, program):
-    folder = shared / "reid" / "mot"
+def test_reference_programs(root, sequence, program):
+    folder = root / "tests" / "data" / "tracking"
     about = json.loads((folder / "manifest.json").read_text())["sequences"][sequence]
     expected = dict(about["results"][program])
     of_classes = program in ("motmetrics/CLEAR_MOT_M", "trackeval/DO_PREPROC=True")
@@ -510,9 +510,9 @@ def test_an_arranged_crowd_as_by_trackeval():
     assert_as_trackeval(be.tracking(*arranged()), "arranged")
 
 
-def test_published_sequences_as_by_trackeval(shared):
+def test_published_sequences_as_by_trackeval(published):
     names = ["TUD-Campus", "TUD-Stadtmitte"]
-    folder = shared / "mot_tud"
+    folder = published / "mot_tud"
     sides = [{name: folder / f"{name}_{end}.txt" for name in names} for end in ("gt", "test")]
     ds = be.tracking(*sides)
     assert_as_trackeval(ds, "both")
