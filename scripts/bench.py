@@ -1,16 +1,4 @@
-"""How fast bioeval is on this machine, beside other work in the same run.
-
-    scripts/bench                      all parts, some minutes
-    scripts/bench --quick              small data, a minute
-    scripts/bench --only peers growth  some of the parts
-    scripts/bench --record             all of docs/large-data.md, into docs/images/benchmarks.json
-
-Each line is a call, its processor time on one thread, and the ratio to the first line of its part,
-which does something comparable. Calls alternate, each runs once beforehand (kernels are compiled by
-then), and the figures are medians: a busy machine hits all alike, so that ratios mean something
-elsewhere. Other programs are measured where they are installed. Memory is the peak above the
-libraries and the data, from /proc (Linux).
-"""
+"""How fast bioeval is on this machine, beside other work in the same run: see scripts/bench."""
 
 from __future__ import annotations
 
@@ -295,14 +283,12 @@ def processor() -> str:
 
 def main() -> None:
     """Measure and print what the options name."""
-    parser = argparse.ArgumentParser(
-        prog="scripts/bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(prog="scripts/bench", add_help=False)
     names = ("peers", "matrix", "embeddings", "partitions", "lists", "reid", "start", "growth")
     parser.add_argument("--only", nargs="+", choices=names, default=list(names), metavar="PART")
-    parser.add_argument("--quick", action="store_true", help="small data")
-    parser.add_argument("--record", action="store_true", help="write what the docs quote")
-    parser.add_argument("--growth", type=int, help=argparse.SUPPRESS)  # a process of its own
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--record", action="store_true")
+    parser.add_argument("--growth", type=int)  # a process of its own
     options = parser.parse_args()
     if options.growth:
         print(json.dumps(growth(options.growth)))

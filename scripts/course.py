@@ -1,10 +1,4 @@
-"""Run the lectures and the labs of the course, and write what a teacher shows.
-
-A lecture becomes slides (HTML), and each of its figures a PDF. A browser shows the slides: the
-arrow keys turn pages, S opens the remarks for the speaker, and `?print-pdf` behind the address
-prints. Slides load reveal.js from the network, figures do not. A lab becomes a notebook with the
-solutions of docs/course/teacher/lab-solutions.md.
-"""
+"""Run the lectures and labs of the course, and write what a teacher shows: see scripts/course."""
 
 from __future__ import annotations
 
@@ -38,15 +32,9 @@ SLIDES = Config(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="scripts/course",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS, metavar="PART",
-                        help=f"{', '.join(PARTS)} (default: all)")  # fmt: skip
-    parser.add_argument("--out", type=Path, default=ROOT / "course-out", metavar="DIR",
-                        help="folder of the results (default: course-out)")  # fmt: skip
+    parser = argparse.ArgumentParser(prog="scripts/course", add_help=False)
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=PARTS, metavar="PART")
+    parser.add_argument("--out", type=Path, default=ROOT / "course-out", metavar="DIR")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for part in options.parts:

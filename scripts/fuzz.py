@@ -1,15 +1,4 @@
-"""Damaged files and odd options through every reader and command, in bounded time and memory.
-
-    scripts/fuzz [--inputs 2000] [--seed 1] [--first 0] [--processes 50] [--jobs 2]
-    scripts/fuzz --calls 3000 [--seed 1]: odd arguments of public calls (fuzz_calls.py)
-
-The rule for each input: an exit code of ours (0, 1 or 2); on standard error nothing but lines of
-ours, and with an exit code other than 0 an error; no traceback, no warning of a library; at most 10
-s of the processor, and 1 GiB above what the process has before. Where line ends are changed, the
-output is that of the input before, or an error. Inputs run in workers that are used again; the last
-ones run as processes of their own. What breaks the rule is kept as files, with the command that
-repeats it.
-"""
+"""Damaged files and odd options through every reader and command, by the rule in scripts/fuzz."""
 
 from __future__ import annotations
 
@@ -313,13 +302,13 @@ def show(rows: dict[str, Row]) -> None:
 
 def main() -> int:
     """Run the inputs; exit code 1 if one of them broke the rule."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--inputs", type=int, default=2000, help="number of inputs")
-    parser.add_argument("--seed", type=int, default=1, help="other seeds, other inputs")
-    parser.add_argument("--first", type=int, default=0, help="number of the first input")
-    parser.add_argument("--processes", type=int, default=50, help="of these as processes")
+    parser = argparse.ArgumentParser(prog="scripts/fuzz", add_help=False)
+    parser.add_argument("--inputs", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=50)
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--calls", type=int, help="odd arguments of so many public calls instead")
+    parser.add_argument("--calls", type=int)
     given = parser.parse_args()
     os.environ |= _THREADS
     if given.calls is not None:

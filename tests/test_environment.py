@@ -4,6 +4,7 @@ An installer that writes down what it is called with takes the place of uv.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -92,8 +93,41 @@ def checkout(root, tmp_path) -> Checkout:
     ):
         path.write_text(text)
         path.chmod(0o755)
-    shutil.copy(root / "scripts" / "_environment", folder / "scripts")
+    for name in ("_environment", "_help"):
+        shutil.copy(root / "scripts" / name, folder / "scripts")
     return Checkout(folder)
+
+
+OPTIONS = {  # of the programs that the scripts start
+    "bench": "scripts/bench.py",
+    "course": "scripts/course.py",
+    "coverage": "scripts/simulations/__main__.py",
+    "demo": "bioeval/cli/commands/about.py",
+    "fuzz": "scripts/fuzz.py",
+}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(["docs", "lint", "lock", "notebook", "peers/run", "test", *OPTIONS])
+)
+def test_the_help_of_a_script_makes_no_environment(root, tmp_path, name):
+    environment = {**os.environ, "BIOEVAL_VENV": str(tmp_path / "venv"), "BIOEVAL_PYTHON": "none"}
+    for option in ("--help", "-h"):
+        process = subprocess.run(
+            [root / "scripts" / name, option],
+            env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert (process.returncode, process.stderr) == (0, "")
+        assert f"  scripts/{name}" in process.stdout
+    assert not list(tmp_path.iterdir())
+    if name in OPTIONS:
+        text = (root / OPTIONS[name]).read_text(encoding="utf-8")
+        pattern = r'@option\("(--\w+)' if name == "demo" else r'add_argument\(\s*"(--\w+)'
+        text = text.partition("def demo_command")[0] if name == "demo" else text
+        options = re.findall(pattern, text)
+        assert options
+        internal = {"--growth"}  # of a process that scripts/bench starts
+        assert set(options) - internal <= set(re.findall(r"--\w+", process.stdout))
 
 
 @pytest.mark.slow

@@ -17,22 +17,17 @@ STORED = Path(__file__).resolve().with_name("counts.json")
 
 def main() -> int:
     """Run what the options ask for; 1 where a claim does not hold."""
-    parser = argparse.ArgumentParser(
-        prog="scripts/coverage",
-        description="How often intervals, tests and promises hold, in populations of known truth.",
-        epilog="scripts/coverage --runs 50 --only apcer; scripts/coverage --table",
-    )
-    runs = "data sets a cell (default: 20; 300 tell 92 from 95 %%)"
-    parser.add_argument("--runs", type=int, default=20, help=runs)
-    parser.add_argument("--only", nargs="+", metavar="WORD", help="claims whose name has a word")
-    parser.add_argument("--population", nargs="+", metavar="P", help="these of E, N, G, R and H")
-    parser.add_argument("--people", nargs="+", type=int, metavar="N", help="these sizes")
-    parser.add_argument("--store", type=Path, default=STORED, help="the file with the counts")
-    parser.add_argument("--fresh", action="store_true", help="forget the counts of these claims")
-    parser.add_argument("--minutes", type=float, default=0, help="begin nothing after so long")
-    parser.add_argument("--jobs", type=int, default=0, help="processes; 0: one for each core")
-    parser.add_argument("--table", action="store_true", help="print the counts; simulate nothing")
-    parser.add_argument("--list", action="store_true", help="list the claims")
+    parser = argparse.ArgumentParser(prog="scripts/coverage", add_help=False)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--only", nargs="+", metavar="WORD")
+    parser.add_argument("--population", nargs="+", metavar="P")
+    parser.add_argument("--people", nargs="+", type=int, metavar="N")
+    parser.add_argument("--store", type=Path, default=STORED)
+    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--minutes", type=float, default=0)
+    parser.add_argument("--jobs", type=int, default=0)  # 0: one for each core
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
 
     claims = list(all_claims())
