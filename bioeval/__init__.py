@@ -16,7 +16,7 @@ Results
 Uncertainty and new people
     stats partition cross_evaluate judge_threshold
 Thresholds and planning
-    study_threshold check_promise tries with_failures workload sample_size
+    study_threshold check_promise with_failures workload sample_size
 Systems
     compare fuse SystemFusion calibration Calibrator
 People and causes

@@ -49,7 +49,6 @@ from .studies.planning.workload import workload as workload
 from .studies.thresholds.judged_threshold import judge_threshold as judge_threshold
 from .studies.thresholds.threshold_study import study_threshold as study_threshold
 from .studies.tracking.tracking import tracking as tracking
-from .studies.tries.tries import tries as tries
 from .studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
 from .studies.zoo.zoo import zoo as zoo
 from .tasks.identification import (

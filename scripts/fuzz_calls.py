@@ -154,7 +154,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
     }  # fmt: skip
     found |= {
         "aggregate.results": [be.repeat(square, repeats())], "compare.a": [both],
-        "workload.rates": [result], "tries.scores": [square],
+        "workload.rates": [result],
         "tracking.result": ["t.csv", {"a": "t.csv", "b": "t.csv"}],
         "tracking.interval": ["sequence-jackknife"], "tracking.measures": [["mota"]],
         "report.path": ["page.html"], "zoo.scores": [square],

@@ -220,12 +220,6 @@ TRIES_AND_ENROLMENT = option_group(
     heading="System in use",
 )
 
-#: How many tries a claim has whose rates are estimated.
-TRIES = option_group(
-    option("--tries K", "Number of tries at a claim.", at_least(1)),
-    heading="System in use",
-)
-
 
 def fusion(default: str | None = None) -> Callable[[F], F]:
     """Return the option of the rule by which the scores of a subject are fused."""

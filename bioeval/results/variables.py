@@ -23,7 +23,7 @@ SUPPORTED = "_supported"
 #: Units of the values of variables. Text has none; a difference has the unit of its measure.
 UNITS = (
     *("proportion", "p", "score", "cost", "bits", "1", "attempts", "subjects", "templates"),
-    *("probes", "pairs", "partitions", "queries", "candidates", "entries", "comparisons", "tries"),
+    *("probes", "pairs", "partitions", "queries", "candidates", "entries", "comparisons"),
     *("presentations", "boxes", "frames", "targets", "identities", "events"),
     *("day", "per day", "per frame"),  # xarray reads "days" as a timedelta
 )

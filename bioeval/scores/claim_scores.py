@@ -154,10 +154,10 @@ def claim_scores(
 class _ClaimRule(NamedTuple):
     """The arguments of :func:`claim_scores`, with a rule of fusion that holds for distances."""
 
-    attempts: str | None = None
-    templates: Templates = "multi"
-    fusion: str = "best"
-    enrolment: Enrolment | None = None
+    attempts: str | None
+    templates: Templates
+    fusion: str
+    enrolment: Enrolment | None
 
     def in_words(self, most_tries: int) -> str:
         is_single = self.templates == "single"
@@ -261,28 +261,6 @@ def _kind(scores: Scores, most_tries: int, templates: str) -> Kind:
     if scores.kind == "llr" and (most_tries > 1 or fuses_several):
         return "similarity"
     return scores.kind
-
-
-def described_tries(scores: Scores) -> str:
-    """Return the meaning of a try in words, for scores from :func:`tries_of`."""
-    return scores.claims or _ClaimRule().in_words(1)
-
-
-def tries_of(scores: Scores) -> tuple[Scores, np.ndarray]:
-    """Return the scores of single tries, fused over templates, and the visit of each try, (tries,).
-
-    The attempts of claims are visits; in other scores, each probe is a visit of one try.
-    """
-    tries: Tries | None = scores._tries
-    if tries is None:
-        if not scores.claims:
-            scores = claim_scores(scores)
-        return scores, np.arange(scores.shape[0])
-    fusion: Any = tries.fusion  # a rule of distances means the same for any kind
-    single_tries = claim_scores(tries.enrolled, templates=tries.templates, fusion=fusion)
-    probes = np.flatnonzero(np.isin(tries.attempt, scores.probe_ids - tries.first_id))
-    visit = np.unique(tries.attempt[probes], return_inverse=True)[1].reshape(-1)
-    return single_tries.select(probes, scores.gallery_ids), visit
 
 
 def deciding_tries(

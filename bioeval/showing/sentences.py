@@ -55,11 +55,11 @@ threshold-accepts: {status}: accept where the {scores} {sign} {threshold:thresho
     interval {frr_low:rate} to {frr_high:rate}); {far_without}.][ In use, {far} may be above the
     target of {target:rate}: to be safer, choose a lower target or test more people.]
 threshold-accepts-nothing: {status}: accept nothing.
-promise-kept: Shown: the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is at most
+promise-kept: Shown: the {rate:term} at {threshold:threshold} is at most
     {promise:rate}; with {confidence:rate} confidence, it is at most {high:rate}.
-promise-not-kept: Refuted: the {rate:term}[ of {tries:count tries}] at {threshold:threshold} is
+promise-not-kept: Refuted: the {rate:term} at {threshold:threshold} is
     above {promise:rate}; with {confidence:rate} confidence, it is at least {low:rate}.
-promise-open: Open: these data do not settle whether the {rate:term}[ of {tries:count tries}] at
+promise-open: Open: these data do not settle whether the {rate:term} at
     {threshold:threshold} is at most {promise:rate}; its one-sided limits, each at {confidence:rate}
     confidence, are {low:rate} and {high:rate}.[ At this rate, about {people_to_settle:count people}
     would be enough to settle it.]
@@ -82,9 +82,6 @@ people-needed: Showing a {far} of at most {target:rate} requires {rule_of_3:coun
     {false accept} occurs (rule of 3), and {rule_of_30:count} for 30 expected {false accepts} (rule
     of 30)[; guaranteeing it with {confidence:rate} confidence requires about {promise:count}, and
     then only at a much stricter threshold].
-rates-of-tries: At the threshold {threshold:threshold}, claims with {tries:count tries} have a {far}
-    of {far_of_tries:rate} and a {frr} of {frr_of_tries:rate}[; with {fewest:count tries},
-    {far_of_fewest:rate} and {frr_of_fewest:rate}].
 errors-of-groups: At the threshold {threshold:threshold}, the same for all groups, {frr} is from
     {least:rate} ({groups_with_least:names}) to {most:rate} ({groups_with_most:names})[, and {far}
     {within} from {far_least:rate} ({far_groups_with_least:names}) to {far_most:rate}
@@ -209,8 +206,6 @@ threshold-beyond-scores!: the threshold {threshold:digits 6} {does} {part} attem
 thresholds-beyond-scores!: the {number:count} thresholds, from {smallest:digits 6} to
     {largest:digits 6}, each accept or reject at least 99.9 % of the attempts of both classes: check
     their scale, and the kind of the scores
-fewer-tries!: no {role} pair of a person and a claimed person has {tries:count tries}: the rates of
-    so many are not defined
 no-threshold!: there is no finite threshold: {why}; choose another rule, or give a number as
     `threshold`
 not-all-ranks: ranks 1 to {reported:count} of {ranks:count} are reported: {ranks:count} ranks at

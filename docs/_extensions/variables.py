@@ -28,7 +28,6 @@ from bioeval.studies.planning.workload import WORKLOAD
 from bioeval.studies.thresholds.judged_threshold import JUDGED
 from bioeval.studies.thresholds.threshold_study import STUDY
 from bioeval.studies.tracking import tracking
-from bioeval.studies.tries import tries
 from bioeval.studies.worst_pairs.worst_pairs import WORST_PAIRS
 from bioeval.studies.zoo.results import ZOO
 from bioeval.tasks.identification import RANKS
@@ -48,7 +47,6 @@ SECTIONS: dict[str, Mapping[str, Variable]] = {
     "`be.judge_threshold`": JUDGED,
     "`be.study_threshold`": STUDY | ASSURED,
     "`be.check_promise`": PROMISE,
-    "`be.tries`": tries.VARIABLES,
     "`be.compare`": COMPARISON,
     "`be.calibration`": CALIBRATION,
     "`be.sample_size`": SAMPLE_SIZE,

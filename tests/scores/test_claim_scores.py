@@ -1,5 +1,7 @@
 """Claim scores: what a claim is compared with is decided before anything is counted."""
 
+import re
+
 import naive
 import numpy as np
 import pandas as pd
@@ -52,7 +54,7 @@ def test_they_equal_the_definition(data, templates, fusion, one_row_at_a_time):
 
 
 def door(**more):
-    """Probes of 24 people, of 3 visits with 2 tries each, against 4 templates of each."""
+    """Probes of 24 people, of 2 visits with 3 tries each, against 4 templates of each."""
     return be.simulate(
         24, 4, layout="probe-against-gallery", probes=6, sessions=3, random_state=3, **more
     )
@@ -251,3 +253,65 @@ def test_visits_whose_names_begin_anew_are_named():
     assert two_people["visits"] == 2 and "another person" in two_people["why"]
     (long,) = joined([1] * 11 + [2, 3, 4, 5], "a" * 15)
     assert (long["visits"], long["visit"]) == (1, "1")
+
+
+# --------------------------------------------------------------------------- several tries
+
+
+@pytest.mark.parametrize("threshold", [3.3, 4.0])
+def test_three_tries_have_at_most_three_times_the_far_of_one_and_at_most_its_frr(threshold):
+    single = be.verification(be.claim_scores(door()), thresholds=[threshold])
+    visits = be.verification(be.claim_scores(door(), attempts="session"), thresholds=[threshold])
+    assert 0 < float(single.far[0]) < float(visits.far[0]) <= 3 * float(single.far[0])
+    assert float(visits.frr[0]) <= float(single.frr[0])
+
+
+def ending(scores, threshold):
+    """Return the tries of visits that end with an accepted try, and the share of such visits."""
+    own = np.where(scores.probe_labels[:, None] == scores.gallery_labels, scores.values, np.inf)
+    visits = list(zip(scores.probe_labels, scores.probe_meta["session"], strict=True))
+    accepted, kept_rows = set(), []
+    for i, visit in enumerate(visits):
+        if visit not in accepted:
+            kept_rows.append(i)
+        if own[i].min() <= threshold:
+            accepted.add(visit)
+    return scores.select(probes=kept_rows), len(accepted) / len(set(visits))
+
+
+def test_the_heading_says_which_share_of_visits_end_when_accepted():
+    log, share = ending(door(), 3.0)
+    for scores, said in ((door(), False), (log, True)):
+        claims = be.claim_scores(scores, attempts="session")
+        text = " ".join(be.to_markdown(be.verification(claims)).split())
+        assert "Verification, visits, best of their tries; all templates" in text
+        stated = re.search(r"; (\d+) % of the visits seem to end at their first accepted", text)
+        assert bool(stated) == said
+    assert int(stated[1]) == pytest.approx(100 * share, abs=5)
+
+
+def test_unequal_numbers_of_tries_are_said():
+    """Each person makes one try as themselves in each visit, and two as another person."""
+    values = [
+        [0.2, np.nan],
+        [np.nan, 0.9],
+        [np.nan, 0.8],
+        [np.nan, 0.1],
+        [0.7, np.nan],
+        [0.9, np.nan],
+    ]
+    meta = {"visit": [1, 2, 2, 3, 4, 4]}
+    scores = be.Scores(values, list("aaabbb"), list("ab"), nan="exclude", probe_meta=meta)
+    text = be.claim_scores(scores, attempts="visit").claims
+    assert "genuine attempts have 1.00 tries on average, impostor attempts 2.00" in text
+
+
+def test_failures_of_visits_are_those_of_visits_and_of_comparisons():
+    values = np.array([[np.nan, 5.0], [np.nan, 6.0], [4.0, np.nan], [5.0, 1.0]])
+    scores = be.Scores(
+        values, list("aabb"), list("ab"), nan="reject", probe_meta={"visit": [1, 1, 1, 1]}
+    )
+    result = be.verification(be.claim_scores(scores, attempts="visit"))
+    (stated,) = [x.arguments for x in be.messages(result) if x.code == "failures-of-visits"]
+    assert (stated["genuine"], stated["impostor"]) == (1, 0)
+    assert (stated["tries_genuine"], stated["tries_impostor"]) == (3, 0)

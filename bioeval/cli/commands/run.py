@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +15,7 @@ from bioeval.cli.arguments import at_least
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
 from bioeval.cli.command import option, option_group
 from bioeval.cli.outputs import file_stem
-from bioeval.cli.shared import EVALUATED, TRIES, TRIES_AND_ENROLMENT, rates, shared
+from bioeval.cli.shared import EVALUATED, TRIES_AND_ENROLMENT, rates, shared
 from bioeval.cli.undefined import require_rates
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
     bool,
 )
 @TRIES_AND_ENROLMENT
-@TRIES
 @shared(interval=True, plots=True, fails=("frr_at_far=1% > 20%",))
 @option_group(
     option(
@@ -101,7 +100,6 @@ def run_command(
     more_files: tuple[str, ...] = (),
     interval: str | None = None,
     worst: int | None = None,
-    tries: int | None = None,
     **options: Any,
 ) -> None:
     """Evaluate verification, identification or re-identification of DATA, scores or embeddings.
@@ -119,8 +117,6 @@ def run_command(
     options["auc"] = not no_auc
     if "min_dcf" in options and no_auc:
         raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
-    if tries is not None and not options.get("thresholds"):
-        raise click.UsageError("--tries needs the thresholds that it is about: --thresholds T,T")
     files, second = _systems_and_second(data, more_files, run.reading["trials"])
     several = len(files) > 1
     if several and run.name_option is not None:
@@ -133,7 +129,7 @@ def run_command(
     for file, name in zip(files, names, strict=True):
         system = run.read_system(file, second, name)
         of_system = _evaluated(
-            run, system, protocol, card_options, interval, options, worst_pairs=worst, tries=tries
+            run, system, protocol, card_options, interval, options, worst_pairs=worst
         )
         evaluated[str(of_system.scores.name)] = of_system
     trees = {name: x.tree for name, x in evaluated.items()}
@@ -174,7 +170,6 @@ def _evaluated(
     options: dict[str, Any],
     *,
     worst_pairs: int | None,
-    tries: int | None,
 ) -> _Evaluated:
     as_read, scores, _ = system
     card_options = dict(card_options)
@@ -186,8 +181,6 @@ def _evaluated(
     tree = _evaluation(run, scores, card, None if method == "none" else method, options)
     if worst_pairs is not None:
         tree = tree.assign(worst_pairs=_worst_pairs(run, as_read, card, worst_pairs))
-    if tries is not None:
-        tree = tree.assign(tries=_tries(run, scores, options["thresholds"], tries))
     queries = _queries(tree["reid"].to_dataset(), scores) if options["per_query"] else None
     return _Evaluated(scores, card, tree, _findings(as_read, protocol), queries)
 
@@ -218,21 +211,6 @@ def _worst_pairs(run: Run, scores: Scores, card: Any, number: int) -> xr.DataTre
 
     run.stages("listing the worst pairs")
     return xr.DataTree(worst_pairs(compared(scores, card), number))
-
-
-def _tries(run: Run, scores: Scores, thresholds: Sequence[float], number: int) -> xr.DataTree:
-    import xarray as xr
-
-    from bioeval.studies.tries.tries import tries
-
-    run.stages("pooling tries")
-    numbers, confidence = range(1, number + 1), run.settings["confidence"]
-    return xr.DataTree.from_dict(
-        {
-            f"at_threshold_{i}": tries(scores, at, numbers, confidence=confidence)
-            for i, at in enumerate(thresholds)
-        }
-    )
 
 
 def _queries(reid: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import click
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import RATE, TARGET
 from bioeval.cli.command import option
-from bioeval.cli.shared import ASSURE, DATA, TRIES, rule_of, shared
+from bioeval.cli.shared import ASSURE, DATA, rule_of, shared
 from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 )
 @option("--repeats N", "Number of random divisions into folds.  [20]", int)
 @ASSURE
-@option("--threshold T", "The threshold of --promise and of --tries.", float)
+@option("--threshold T", "The threshold of --promise.", float)
 @option("--promise RATE", "Promise to be shown: far=X or frr=X; repeatable.", multiple=True)
 @option(
     "--rank-unit",
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     ["template", "subject"],
     "template",
 )
-@TRIES
 @shared(use=True, interval=True, plots=True, fails=("far@part=test > 2%", "open"))
 def threshold_command(
     run: Run,
@@ -78,9 +77,6 @@ def threshold_command(
     A promise that the data refute ends with exit code 1, as what --fail-if says does; with
     --fail-if open a promise that they leave open does, too.
 
-    With --threshold T --tries K, FAR and FRR of claims with 1 to K tries are estimated, from the
-    pooled tries of all visits; with --promise, those of K tries are tested.
-
     With --on, the threshold is chosen on DATA alone, and its errors are counted on another set,
     with their intervals. Both are read as by `bioeval run`; options for reading apply to both.
 
@@ -95,14 +91,12 @@ def threshold_command(
     """
     target = rule_of(far, "target", target)
     if on:
-        _refuse_with("on", options, "threshold", "promise", "tries")
+        _refuse_with("on", options, "threshold", "promise")
         _judge(run, data, second, on, target)
-    elif "promise" in options or "tries" in options:
-        _show_tries_or_promises(run, data, second, options)
+    elif "promise" in options:
+        _check_promises(run, data, second, options)
     elif "threshold" in options:
-        raise click.UsageError(
-            "--threshold is for a promise or tries: give --promise far=X or --tries K too"
-        )
+        raise click.UsageError("--threshold is for a promise: give --promise far=X too")
     else:
         _choose(run, data, second, target, options)
 
@@ -139,28 +133,17 @@ def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target:
     run.finish(judged)
 
 
-def _show_tries_or_promises(
-    run: Run, data: str, second: str | None, options: dict[str, Any]
-) -> None:
+def _check_promises(run: Run, data: str, second: str | None, options: dict[str, Any]) -> None:
     from bioeval.studies.assurance.promise import check_promise
-    from bioeval.studies.tries.tries import tries
 
-    chosen = "promise" if "promise" in options else "tries"
-    _refuse_with(chosen, options)
+    _refuse_with("promise", options)
     scores = run.read(data, second)
     if "threshold" not in options:
-        raise DataError(f"--{chosen} needs the threshold that it is about: --threshold T")
+        raise DataError("--promise needs the threshold that it is about: --threshold T")
     threshold: float = options["threshold"]
-    number: Any = options.get("tries")
     settings = {"confidence": run.settings["confidence"]}
-    if chosen == "tries":
-        run.finish(tries(scores, threshold, range(1, number + 1), **settings))
-        return
-    checked = check_promise(scores, threshold, options["promise"], tries=number, **settings)
-    if number is None:
-        _finish_with_curves(run, checked, scores, options)
-    else:  # the curves are of single attempts
-        run.finish(checked)
+    checked = check_promise(scores, threshold, options["promise"], **settings)
+    _finish_with_curves(run, checked, scores, options)
     fail_if_refuted(run, checked)
 
 

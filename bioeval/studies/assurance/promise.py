@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import (
-    check_confidence,
-    require_integer,
-    require_list,
-    require_number,
-)
-from bioeval.base.errors import DataError, NoResultError, ProtocolError, counted
+from bioeval.base.arguments import check_confidence, require_list, require_number
+from bioeval.base.errors import DataError, NoResultError, ProtocolError
 from bioeval.base.messages import Message
 from bioeval.base.progress import steps_reported
 from bioeval.counting.threshold_rules import TARGETS, Rule
@@ -25,15 +19,13 @@ from bioeval.results.dataset import Variables, dataset
 from bioeval.results.support import beyond_scores
 from bioeval.results.variables import Variable
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.claim_scores import described_tries
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
 from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.studies.assurance.assured import kinds_of_people_absent, require_named_people
-from bioeval.studies.assurance.judged_rates import JudgedAttempts
+from bioeval.studies.assurance.judged_rates import FEWEST, JudgedAttempts
 from bioeval.studies.assurance.limits import Judged
-from bioeval.studies.tries.pools import FEWEST, Pools
 
 #: If more people than this are needed, a message names no number.
 _MOST_TO_SETTLE = 100_000
@@ -99,7 +91,6 @@ def check_promise(
     threshold: float,
     promise: str | Sequence[str] = "far=0.01",
     *,
-    tries: int | None = None,
     confidence: float = 0.95,
 ) -> xr.Dataset:
     """Say whether data show, refute or leave open that a rate is at most a number.
@@ -116,9 +107,6 @@ def check_promise(
     promise : str or sequence of str
         Promise to be shown: far=X or frr=X. ``"far=0.01"``, ``"frr=5%"``, or several of them; each
         rate is above 0 and below 1.
-    tries : int, optional
-        Number of tries at a claim. The rates are then those of :func:`tries`, over claims; by
-        default they are of single comparisons, or of the claims that `scores` are.
     confidence : float
         Confidence of each one-sided limit.
 
@@ -136,7 +124,7 @@ def check_promise(
 
         The other variables are ``threshold``, and each rate that is promised with its limits,
         ``far``, ``far_low`` and ``far_high``, or ``frr``, ``frr_low`` and ``frr_high``, over all
-        attempts (over claims with `tries`).
+        attempts.
 
     Raises
     ------
@@ -170,50 +158,43 @@ def check_promise(
     threshold = require_number("threshold", threshold)
     distance = float(to_internal(np.array([threshold]), scores.kind)[0])
     with steps_reported():
-        if tries is None:
-            at_threshold = _count_comparisons(scores, threshold, distance, confidence)
-        else:
-            tries = require_integer("tries", tries, low=1)
-            at_threshold = _count_tries(scores, distance, tries, confidence)
-    beyond = beyond_scores(threshold, at_threshold.far, at_threshold.frr)
+        attempts = JudgedAttempts(scores, confidence, np.array([threshold]))
+        far, frr = attempts.rates(distance)
+    beyond = beyond_scores(threshold, far, frr)
     for message in beyond:
         if message.arguments["outside"]:
             raise NoResultError(f"nothing can be guaranteed: {sentence_about(message)}")
-    judged = {name: at_threshold.judged(name) for name in dict.fromkeys(x.name for x in rules)}
-    verdicts = [
-        _Verdict.of_rule(rule, judged[rule.name], fixed_gallery=at_threshold.fixed_gallery)
-        for rule in rules
-    ]
+    judged: dict[str, tuple[float, Judged]] = {}
+    for name in dict.fromkeys(x.name for x in rules):
+        if name == "frr" and attempts.genuine_people < FEWEST:
+            raise ProtocolError(
+                f"there are only {attempts.genuine_people} people with genuine attempts; at "
+                f"least {FEWEST} are needed"
+            )
+        if name == "far" and attempts.refusal is not None:
+            raise ProtocolError(f"FAR cannot be assured: {sentence_about(attempts.refusal)}")
+        judged[name] = (far, attempts.far) if name == "far" else (frr, attempts.frr)
+    verdicts = [_Verdict.of_rule(rule, *judged[rule.name]) for rule in rules]
 
     variables: Variables = {"threshold": threshold, "promised": [x.values[0] for x in rules]}
-    for name, rate in judged.items():
-        low, high = rate.limits.limits_at(rate.mean)
-        variables |= {name: rate.mean, f"{name}_low": low, f"{name}_high": high}
+    for name, (rate, limits) in judged.items():
+        low, high = limits.limits_at(rate)
+        variables |= {name: rate, f"{name}_low": low, f"{name}_high": high}
     variables |= {
         "verdict": [x.verdict for x in verdicts],
         "people": [x.people for x in verdicts],
         "people_to_settle": [x.people_to_settle for x in verdicts],
-        "interval_for": [x.interval_for for x in verdicts],
+        "interval_for": ["new people"] * len(verdicts),
     }
     about: dict[str, Any] = {"threshold": threshold, "confidence": confidence}
-    about |= {} if tries is None else {"tries": tries}
     messages = [*(x.message(about) for x in verdicts), *beyond]
     if any(x.verdict == "shown" for x in verdicts):
         messages.append(kinds_of_people_absent(max(x.people for x in verdicts)))
     attrs = about_attrs(Provenance.from_scores(scores), "promise", "promise", messages)
     attrs |= {"confidence": confidence, "interval_method": "people", "limits": "one-sided"}
     attrs["chosen_on"] = "given"
-    if tries is not None:
-        attrs |= {"tries": tries, "use": described_tries(scores)}
     coordinates = {"promise": np.array([str(rule) for rule in rules])}
     return dataset(variables, PROMISE, coordinates, attrs)
-
-
-class _JudgedRate(NamedTuple):
-    """A rate at the threshold, and its limits."""
-
-    mean: float
-    limits: Judged
 
 
 class _Verdict(NamedTuple):
@@ -225,20 +206,18 @@ class _Verdict(NamedTuple):
     high: float  # the upper one-sided limit
     people: int  # number of people
     people_to_settle: float  # about how many people would settle the promise
-    interval_for: str  # the population that the limits hold for
 
     @classmethod
-    def of_rule(cls, rule: Rule, rate: _JudgedRate, *, fixed_gallery: bool) -> Self:
-        limits, target = rate.limits, rule.values[0]
-        low, high = limits.limits_at(rate.mean)
+    def of_rule(cls, rule: Rule, rate: float, limits: Judged) -> Self:
+        target = rule.values[0]
+        low, high = limits.limits_at(rate)
         verdict: Literal["shown", "refuted", "open"] = "open"
         if high <= target:
             verdict = "shown"
         elif low > target:
             verdict = "refuted"
-        people_to_settle = limits.people_to_settle(rate.mean, target)
-        population = "this gallery" if rule.name == "far" and fixed_gallery else "new people"
-        return cls(rule, verdict, low, high, limits.people, people_to_settle, population)
+        people_to_settle = limits.people_to_settle(rate, target)
+        return cls(rule, verdict, low, high, limits.people, people_to_settle)
 
     def message(self, about: dict[str, Any]) -> Message:
         about = {"rate": self.rule.name, "promise": self.rule.values[0], **about}
@@ -265,52 +244,3 @@ def _rules_of(promise: str | Sequence[str]) -> list[Rule]:
                 "which no threshold exceeds"
             )
     return list(dict.fromkeys(rules))
-
-
-@dataclass(frozen=True)
-class _AtThreshold:
-    """The rates at the threshold, and a function that judges them."""
-
-    far: float  # FAR of single attempts
-    frr: float  # FRR of single attempts
-    #: Returns FAR or FRR by its name, which may be of several tries, and its limits.
-    judged: Callable[[str], _JudgedRate]
-    fixed_gallery: bool = False
-
-
-def _count_comparisons(
-    scores: Scores, threshold: float, distance: float, confidence: float
-) -> _AtThreshold:
-    attempts = JudgedAttempts(scores, confidence, np.array([threshold]))
-    far, frr = attempts.rates(distance)
-
-    def judged(name: str) -> _JudgedRate:
-        if name == "frr":
-            if attempts.genuine_people < FEWEST:
-                raise ProtocolError(
-                    f"there are only {attempts.genuine_people} people with genuine attempts; at "
-                    f"least {FEWEST} are needed"
-                )
-            return _JudgedRate(frr, attempts.frr)
-        if attempts.refusal is not None:
-            raise ProtocolError(f"FAR cannot be assured: {sentence_about(attempts.refusal)}")
-        return _JudgedRate(far, attempts.far)
-
-    return _AtThreshold(far, frr, judged)
-
-
-def _count_tries(scores: Scores, distance: float, number: int, confidence: float) -> _AtThreshold:
-    pools = Pools.from_scores(scores, distance)
-
-    def judged(name: str) -> _JudgedRate:
-        rate = pools.rate(name, number)
-        limits = rate.judged(confidence)
-        if limits is None:
-            raise ProtocolError(
-                f"{name.upper()} of {counted(number, 'tries')} has claims of fewer than {FEWEST} "
-                "people; give `tries` that more people made"
-            )
-        return _JudgedRate(rate.mean, limits)
-
-    far, frr = pools.rate("far", 1), pools.rate("frr", 1)
-    return _AtThreshold(far.mean, frr.mean, judged, far.fixed_gallery)

@@ -1,1 +1,0 @@
-"""Rates of several tries at a claim."""
