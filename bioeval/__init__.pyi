@@ -32,7 +32,7 @@ from .studies.attacks.pad import pad as pad
 from .studies.attacks.vulnerability import vulnerability as vulnerability
 from .studies.calibration.calibration import calibration as calibration
 from .studies.calibration.calibrator import Calibrator as Calibrator
-from .studies.check.check_data import check_data as check_data
+from .studies.check import check_data as check_data
 from .studies.compare.compare import compare as compare
 from .studies.conventions.conventions import conventions as conventions
 from .studies.explain.explain import explain as explain, step_by_step as step_by_step

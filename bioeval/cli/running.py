@@ -66,8 +66,8 @@ class Extras:
         Draws into a folder in place of the plots of the result.
     name : str
         The name of the result on a page; by default its system, or the first file.
-    page, page_options
-        Results that a page shows in place of the result, and further options of the page.
+    page
+        Results that a page shows in place of the result.
     """
 
     records: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -75,7 +75,6 @@ class Extras:
     draw: Callable[[Path], None] | None = None
     name: str = ""
     page: Any = None
-    page_options: Mapping[str, Any] = field(default_factory=dict)
 
 
 NO_EXTRAS = Extras()
@@ -340,7 +339,7 @@ class Run:
             name = str(nodes_of(results)[0].dataset.attrs.get("system", "")) or name
         page = extras.page or ({name: results} if is_one_result else results)
         title = name if isinstance(results, Shown) else ""
-        self.write_page(page, **{"title": title, **extras.page_options})
+        self.write_page(page, title=title)
 
     def draw(self, results: Any, folder: Path, scores: Any = (), begin: str = "") -> None:
         """Draw results in the formats of ``--plot-format``; remarks name the plots left out."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -26,9 +25,6 @@ from bioeval.cli.arguments import (
     joined_lists,
 )
 from bioeval.cli.command import F, in_options, option, option_group
-
-if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
 
 # ------------------------------------------------------------------------- reading a file
 
@@ -179,20 +175,6 @@ EVALUATED = option_group(
         option("--n-thresholds N", "Number of thresholds of the curves.", int),
         heading="Size and speed",
     ),
-)
-
-#: The options of image files, for the studies that show pictures of templates.
-IMAGES = option_group(
-    option(
-        "--images NAME",
-        "Metadata column of the image files; the page shows pictures of the worst pairs and of "
-        "explained rows. The faces of `bioeval example faces` are shown without it.",
-    ),
-    option(
-        "--images-root DIR",
-        "Folder of the image files; files outside of it are not read.  [the folder of DATA]",
-    ),
-    heading="Output",
 )
 
 ASSURE = option(
@@ -378,22 +360,3 @@ def rule_of(far: float | None, name: str, rule: Any) -> Any:
     if source is ParameterSource.COMMANDLINE:
         raise click.UsageError(f"give --far or --{name}, one of the two")
     return f"far={far!r}"
-
-
-def image_folder(root: str | None, data: str) -> Path:
-    """Return the folder of image files: `root` if given, else the folder of the data."""
-    if root is None:
-        return Path(data).parent
-    if not Path(root).is_dir():
-        raise DataError(f"{root}: no such folder; --images-root expects the folder of the images")
-    return Path(root)
-
-
-def require_images(scores: Scores, column: str) -> None:
-    """Raise :class:`DataError` if a metadata column is named that the scores lack."""
-    if not column or scores.layout == "pairs":
-        return
-    names = [*dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])]
-    if column not in names:
-        have = f"it has {', '.join(names)}" if names else "it has none"
-        raise DataError(f"{scores.name}: no metadata column {column!r} of images; {have}")

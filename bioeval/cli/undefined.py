@@ -68,7 +68,7 @@ def _refuse(
 ) -> NoReturn:
     from bioeval.base.messages import messages_of
     from bioeval.showing.messages import sentence_about
-    from bioeval.studies.check.check_data import why_undefined
+    from bioeval.studies.check import why_undefined
 
     for scores in systems:
         if reason := why_undefined(scores, protocol):

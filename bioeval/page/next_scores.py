@@ -45,7 +45,9 @@ def _shared(results: PageResults, system: str) -> dict[float, float]:
     thresholds = [x for node in nodes for x in _thresholds(node.dataset)]
     for document in results.documents:
         if document.system == system:
-            thresholds += _thresholds_of_document(document.result)
+            threshold = getattr(document.result, "threshold", None)
+            if threshold is not None:
+                thresholds.append((False, threshold, document.result.threshold_next))
     for is_of_curve, threshold, after in thresholds:
         if math.isnan(after):
             without_next.add(threshold)
@@ -69,13 +71,6 @@ def _thresholds(dataset: xr.Dataset) -> Iterator[tuple[bool, float, float]]:
                     yield is_of_curve, float(threshold), float(x)
     if isinstance(threshold := dataset.attrs.get(_THRESHOLD), float):  # attribute of a workload
         yield False, threshold, float(dataset.attrs.get(f"{_THRESHOLD}{NEXT}", math.nan))
-
-
-def _thresholds_of_document(result: Any) -> Iterator[tuple[bool, float, float]]:
-    if (confusions := getattr(result, "confusions", None)) is not None:
-        yield False, confusions.threshold, confusions.next
-    elif (threshold := getattr(result, "threshold", None)) is not None:
-        yield False, threshold, result.threshold_next
 
 
 def _with_next(dataset: xr.Dataset, shared: dict[float, float]) -> xr.Dataset:
@@ -102,9 +97,6 @@ def _message_with_next(message: Message, shared: dict[float, float]) -> Message:
 
 
 def _document_with_next(result: Any, shared: dict[float, float]) -> Any:
-    if (confusions := getattr(result, "confusions", None)) is not None:
-        after = shared[confusions.threshold]
-        return replace(result, confusions=replace(confusions, next=after))
     if (threshold := getattr(result, "threshold", None)) is not None:
         return replace(result, threshold_next=shared[threshold])
     return result

@@ -263,15 +263,6 @@ labels-in-several-spellings: {labels:count labels} in several spellings, counted
 names-repeated: {values:count values} of {column:name} {how}; leave the repetitions out, unless
     these are several templates of one file
 notes-of-list: {notes:messages}
-two-names-likely: {pairs:count pairs} of labels are as near to each other as templates of one label:
-    probably one person under two names, whose comparisons are counted as impostor attempts; give
-    both the same label
-labels-likely-wrong: {templates:count templates} much nearer to another label than to the given one,
-    of {compared:count} compared; look at these templates, which are listed, and correct wrong
-    labels
-captures-likely-failed: {templates:count templates} unusually far from their own label, and near no
-    other label, of {compared:count} compared: failed captures or wrong labels; look at these
-    templates, which are listed
 people-few: {size:amounts}: intervals over so few people are rough; collect data of more people
     (`bioeval sample-size` plans their number)
 comparisons-failed: {comparisons:count comparisons} failed (NaN){treatment:template}

@@ -81,5 +81,5 @@ thresholds = np.union1d(be.verification(claims).threshold, at)
 rates = be.verification(claims, thresholds=thresholds, interval="people")
 # A claim has one score for all enrolled images, so goats and lambs have no halves to test.
 warnings.filterwarnings("ignore", "the test of (goats|lambs)")
-who = [be.zoo(claims, threshold=at), be.check_data(front, threshold=at, claims=claims)]
+who = [be.zoo(claims, threshold=at), be.check_data(front, claims=claims)]
 be.report([rates, *who], "vendor.html", title="Front camera")

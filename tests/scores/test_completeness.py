@@ -230,7 +230,7 @@ def test_a_transaction_without_a_try_is_counted_apart():
 
 def test_the_check_of_claims_and_their_file_say_so():
     claims = be.claim_scores(visits(), attempts="visit")
-    finding = be.check_data(visits(), threshold=None, claims=claims)["complete"]
+    finding = be.check_data(visits(), claims=claims)["complete"]
     assert (finding.code, finding.count) == ("transactions-incomplete", 1)
     assert be.check_data(claims)["complete"].severity == "note"
     (lost,) = losses(claims, "claims.npz")

@@ -167,26 +167,6 @@ def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
     np.testing.assert_array_equal(pairs, scores.values[[0, 6], [5, 2]])
 
 
-@pytest.mark.parametrize("metric", ["l2", "l1", lambda a, b: np.abs(a[:, None] - b).max(axis=-1)])
-def test_label_errors_are_those_of_the_matrix(metric):
-    """Of some columns of the gallery, which alone are computed."""
-    population = be.simulate_embeddings(40, 6, random_state=1, within=0.3)
-    embeddings, probes, gallery = (
-        population.embeddings,
-        population.labels[::2],
-        population.labels[1::2].copy(),
-    )
-    gallery[[3, 50]] = gallery[[50, 3]]
-    options = {"metric": metric, "kind": "distance"} if callable(metric) else {"metric": metric}
-    scores = [
-        make(embeddings[::2], probes, embeddings[1::2], gallery, **options) for make in MAKERS
-    ]
-    check, expected = (be.check_data(x) for x in scores)
-    assert scores[0].streams and expected["label-errors"].where == "columns 3, 50"
-    assert check["label-errors"] == expected["label-errors"]
-    assert str(check.label_errors) == str(expected.label_errors)
-
-
 def test_templates_without_direction_or_mass_and_disjoint_histograms():
     embeddings = features(3)
     embeddings[1] = 0

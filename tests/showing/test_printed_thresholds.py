@@ -130,7 +130,6 @@ STUDIES = {
     "by_group": lambda s, rule: be.by_group(s, "sex", threshold=rule),
     "explain": lambda s, rule: be.explain(s, 0, threshold=rule),
     "study_threshold": lambda s, rule: be.study_threshold(s, rule, folds=2, repeats=1),
-    "check_data": lambda s, rule: be.check_data(s, threshold=rule),
 }
 
 
@@ -297,7 +296,6 @@ def test_the_page_has_one_threshold_that_decides_the_attempts_of_all_tasks(bound
 
 COMMANDS = {
     "threshold": "--folds 2 --repeats 1",
-    "check": "--verbose",
     "zoo": "--permutations 20",
     "groups": "--by sex",
 }

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError, wrapped
-from bioeval.cli.arguments import COUNTS, NUMBERS, SIZE, THRESHOLD, at_least
+from bioeval.cli.arguments import COUNTS, NUMBERS, SIZE, at_least
 from bioeval.cli.command import in_options, option, option_group
 from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.outputs import take_scores
-from bioeval.cli.shared import DATA, IMAGES, image_folder, rates, require_images, shared
+from bioeval.cli.shared import DATA, rates, shared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -230,65 +230,28 @@ def simulate_command(out: str, force: bool, as_json: bool, within: Any, **option
 @DATA
 @option("--protocol CARD", "Card of the later evaluation.", str, "auto")
 @rates("--far X", "FAR for which to check the number of subjects.", "far_targets")
-@option(
-    "--threshold T|RULE",
-    "Threshold at which people are confused: a number, or a rule applied to these data.",
-    THRESHOLD,
-    "far=0.001",
-)
-@option("--worst N", "Number of pairs of people, and of doubtful labels, that are listed.", int, 10)
 @shared(use=True, name=False, fails=("warnings > 0",))
-@IMAGES
-def check_command(
-    run: Run,
-    data: str,
-    second: str | None = None,
-    images: str = "",
-    images_root: str | None = None,
-    **options: Any,
-) -> None:
+def check_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
     """Check DATA before an evaluation; each finding says what to do.
 
     bioeval check scores.npz --far 0.001
     bioeval check faces.npz --columns embeddings=dlib128,labels=subject
 
-    Checked are labels and copies, wrong labels, failed comparisons, the kind of scores and the
-    number of subjects. Below the findings are the templates whose label is likely wrong, with the
-    person that each looks like, and the pairs of people that are confused with each other most, by
-    name; a page has their pictures.
+    Checked are labels and copies, failed comparisons, the kind of scores and the number of
+    subjects.
 
     The exit code is 1 if an error is found that makes results misleading, or by --fail-if, as
     "warnings > 0" or "count@check=duplicates > 0"; 0 otherwise.
     """
     from bioeval.cli.running import Extras
-    from bioeval.studies.check.check_data import check_data
+    from bioeval.studies.check import check_data
 
-    folder = image_folder(images_root, data)
     scores, claims, _ = run.read_system(data, second)
-    require_images(scores, images)
-    if run.page is not None and not images:
-        images = _column_of_images(scores, folder)
     run.stages("looking")
     checked = check_data(scores, claims=None if claims is scores else claims, **options)
-    of_page = {"images": images, "image_folder": folder}
-    run.finish(checked, Extras(name=str(scores.name), page_options=of_page))
+    run.finish(checked, Extras(name=str(scores.name)))
     if checked.misleads:
         run.fail("an error in the data makes results misleading")
-
-
-def _column_of_images(scores: Scores, folder: Path) -> str:
-    """Return the column whose names are image files below a folder; empty for none."""
-    from bioeval.scores.metadata import NAME_COLUMNS
-    from bioeval.showing.images import Images
-
-    if scores.layout == "pairs":
-        return ""
-    for column in NAME_COLUMNS:
-        files, sides = Images(column, folder), (scores.probe_meta, scores.gallery_meta)
-        named = all(column in meta and len(meta[column]) for meta in sides)
-        if named and all(files.find(str(meta[column][0])) is not None for meta in sides):
-            return column
-    return ""
 
 
 @click.argument("files", nargs=-1, metavar="DATA [FILE] OUT")

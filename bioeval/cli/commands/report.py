@@ -19,11 +19,8 @@ from bioeval.cli.commands.threshold import fail_if_refuted
 from bioeval.cli.shared import (
     ASSURE,
     EVALUATED,
-    IMAGES,
     TERMS,
-    image_folder,
     rates,
-    require_images,
     shared,
 )
 from bioeval.cli.undefined import require_rates
@@ -41,7 +38,7 @@ _RESULTS = "results of a command of bioeval"
 #: Options of what a page has besides the evaluation; some need scores, some show images.
 _FURTHER = ("check", "probe", "workload", "folds", "assure", "worst", "zoo", "promise")
 _OF_SCORES = ("check", "probe", "zoo", "promise")
-_WITH_IMAGES = ("worst", "probe", "check")
+_WITH_IMAGES = ("worst", "probe")
 
 
 def _use(text: str) -> dict[str, float]:
@@ -60,7 +57,7 @@ def _use(text: str) -> dict[str, float]:
 @option("--promise RATE", "Promise to be shown: far=X or frr=X; repeatable.", multiple=True)
 @rates("--far X", "FAR at which to report FRR and DIR.", "far_targets")
 @rates("--frr X", "FRR at which to report FAR of verification.", "frr_targets")
-@option("--check", "Add a check of the data, and who is confused with whom.", bool)
+@option("--check", "Add a check of the data.", bool)
 @option(
     "--explain N|NAME",
     "Add this row (position or name), explained; repeatable.",
@@ -88,7 +85,15 @@ def _use(text: str) -> dict[str, float]:
     option("--force", "Replace HTML if it exists.", bool),
     option("--title TEXT", "Title of the page.  [names of the systems]", str, ""),
     TERMS,
-    IMAGES,
+    option(
+        "--images NAME",
+        "Metadata column of the image files; the page shows pictures of the worst pairs and of "
+        "explained rows. The faces of `bioeval example faces` are shown without it.",
+    ),
+    option(
+        "--images-root DIR",
+        "Folder of the image files; files outside of it are not read.  [the folder of DATA]",
+    ),
     heading="Output",
 )
 @shared(use=True, interval=True, files=False, page=False, printed=False, name=False)
@@ -123,7 +128,10 @@ def report_command(
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
     requested = {name: options.pop(name, None) for name in _FURTHER}
     _require_consistent(data, threshold, requested, gives_images=bool(images or images_root))
-    folder = image_folder(images_root, data[0])
+    if images_root is not None and not Path(images_root).is_dir():
+        raise DataError(
+            f"{images_root}: no such folder; --images-root expects the folder of the images"
+        )
     systems: dict[str, _SystemOfPage] = {}
     saved_results: list[Any] = []
     for i, (file, name) in enumerate(zip(data, _names(data, names), strict=True)):
@@ -136,7 +144,13 @@ def report_command(
             saved_results.append({name: tree} if i < len(names) else tree)
         else:
             as_read, in_use, _ = run.read_system(file, name=name)
-            require_images(as_read, images)
+            if images and as_read.layout != "pairs":
+                columns = [*dict.fromkeys([*as_read.probe_meta, *as_read.gallery_meta])]
+                if images not in columns:
+                    have = f"it has {', '.join(columns)}" if columns else "it has none"
+                    raise DataError(
+                        f"{as_read.name}: no metadata column {images!r} of images; {have}"
+                    )
             systems[str(as_read.name)] = _SystemOfPage(run, as_read, in_use, options, requested)
     rows: list[Any] = []
     evaluated: dict[str, Any] = {}
@@ -154,6 +168,7 @@ def report_command(
     contents = [evaluated, *saved_results, *rows]
     doubts = map(written, doubts_of_systems(PageResults.collected(contents).nodes))
     run.remark(*(f"bioeval: warning: {line}" for line in doubts))
+    folder = Path(data[0]).parent if images_root is None else Path(images_root)
     of_images: dict[str, Any] = {"images": images, "image_folder": folder}
     run.write_page(contents, threshold=threshold, title=title, **of_images)
 
@@ -172,7 +187,7 @@ def _require_consistent(
         raise click.UsageError("--assure chooses a threshold: leave it out, or --threshold")
     saved = list(filter(_is_saved, data))  # their worst pairs may have images
     if gives_images and not saved and not any(map(requested.get, _WITH_IMAGES)):
-        raise click.UsageError("--images needs --worst N or --explain or --check")
+        raise click.UsageError("--images needs --worst N or --explain")
     needing_scores = list(filter(requested.get, _OF_SCORES))
     if saved and needing_scores:
         text = f"`{needing_scores[0]}` needs scores; {saved[0]} holds results"
@@ -289,13 +304,13 @@ class _SystemOfPage:
     def _check_and_explanations(self, rule: str | None) -> Iterator[dict[str, Any]]:
         protocol = self.options["protocol"]
         if self.requested["check"]:
-            from bioeval.studies.check.check_data import check_data
+            from bioeval.studies.check import check_data
 
             self.run.stages("checking the data")
-            settings = {"threshold": rule or "far=0.001", "protocol": protocol}
-            settings["far_targets"] = self.options.get("far_targets")
-            settings["claims"] = self.in_use if self.in_use.claims else None
-            yield {"": check_data(self.as_read, **settings)}
+            far_targets = self.options.get("far_targets")
+            claims = self.in_use if self.in_use.claims else None
+            checked = check_data(self.as_read, protocol, far_targets=far_targets, claims=claims)
+            yield {"": checked}
         for probe in self.requested["probe"] or ():
             from bioeval.studies.explain.explain import explain
 

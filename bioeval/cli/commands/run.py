@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bioeval.cli.running import Extras, Run, System
     from bioeval.scores.matrix import Scores
     from bioeval.showing.text import Text
-    from bioeval.studies.check.findings import Finding
+    from bioeval.studies.check import Finding
 
 #: People and comparisons, at most, of scores that have intervals unless they are refused.
 _LIMITED = 1_000, 10_000_000
@@ -231,8 +231,7 @@ def _queries(reid: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
 
 def _findings(scores: Scores, protocol: str) -> list[Finding]:
     """Return the findings on labels and metadata, under the card without its options."""
-    from bioeval.studies.check.check_data import check_data
-    from bioeval.studies.check.failure_codes import sampled_codes
+    from bioeval.studies.check import check_data, sampled_codes
 
     if scores.layout == "top-k":
         return []

@@ -159,7 +159,7 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
       once, symmetric or not: in its worse direction, or the first of two equal ones. The attribute
       ``pairs`` is then ``"each pair once"``, else ``"each comparison"``.
 
-    Templates under a wrong label, and people with two names, are found by :func:`check_data`.
+    Look at these pairs to find templates under a wrong label, and people with two names.
 
     Examples
     --------

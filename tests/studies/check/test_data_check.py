@@ -16,7 +16,6 @@ WHO = np.repeat(np.arange(40), 4)
 TARGETS = (0.1,)
 SOUND = {"samples", "layout", "labels", "names", "compared", "people"} | {
     "failed", "sentinels", "duplicates", "zero-distance", "kind", "complete",
-    "two-names", "label-errors", "failed-captures",
 }  # fmt: skip
 
 

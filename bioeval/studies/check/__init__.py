@@ -1,1 +1,0 @@
-"""Doubts about data, before an evaluation: labels, copies, failures."""
