@@ -73,7 +73,11 @@ class Failed(float):
 FAILED = Failed(INF)
 
 #: Labels of no person, in lower case and without blanks around them.
-NO_PERSON = ("-1", "nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual")
+NO_PERSON = (
+    *("-1", "nan", "null", "nil", "none", "na", "n/a", "#n/a", "#na", "<na>", "nat", "?", "-", "."),
+    *("unknown", "missing", "unbekannt", "#ref!", "#value!", "#name?"),
+    *("unidentified", "new_individual"),
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,9 @@ def is_nobody(label: Any) -> bool:
     if label is None or label != label:
         return True
     if isinstance(label, str):
-        return label.strip() == "" or label.strip().lower() in NO_PERSON
+        text = label.strip()
+        are_people = ("Na", "Nan", "Nat", "Nil")
+        return text == "" or (text.lower() in NO_PERSON and text not in are_people)
     return isinstance(label, int | float) and label == -1
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, bad_choice
+from bioeval.base.errors import DataError, bad_choice, counted
 from bioeval.scores.codes import Codes
 from bioeval.scores.fingerprints import digest
-from bioeval.scores.labels import NO_PERSON, as_labels, as_subjects
+from bioeval.scores.labels import as_labels, as_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import as_meta, places_in_order
+from bioeval.scores.missing import NO_PERSON, no_value, role_of
 from bioeval.scores.people import knows_people, people_of_probes
 
 
@@ -192,11 +193,13 @@ class SplitInput:
         """Return a metadata column as labels; none may be missing."""
         column = self.column(name)
         column_name = f"{self.splitter}: meta[{name!r}]"
-        try:
-            as_labels(column, column_name)
-        except DataError as error:
-            problem = str(error).partition(";")[0].replace("missing label", "missing value")
-            raise DataError(f"{problem}; every template needs one") from None
+        missing = no_value(column, role_of(name))
+        if missing.any():
+            raise DataError(
+                f"{column_name} has {counted(int(missing.sum()), 'missing values')} (empty, NaN, "
+                "or a word such as 'unknown'), the first at position "
+                f"{int(np.argmax(missing))}; every template needs one"
+            )
         return LabelCodes(column, column_name)
 
     @cached_property

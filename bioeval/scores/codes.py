@@ -17,14 +17,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.labels import (
-    are_of_no_person,
-    as_objects,
-    plain,
-    python_objects,
-    require_one_type,
-)
-from bioeval.scores.metadata import unknown_values
+from bioeval.scores.labels import as_objects, plain, python_objects, require_one_type
+from bioeval.scores.missing import are_of_no_person, no_value, role_of
 
 
 class Codes:
@@ -198,7 +192,7 @@ def column_codes(probe: np.ndarray, gallery: np.ndarray, name: str) -> Codes:
 
     An unknown value equals no other: its code is -1 in the probes and -2 in the gallery.
     """
-    is_known = [~unknown_values(side, name) for side in (probe, gallery)]
+    is_known = [~no_value(side, role_of(name)) for side in (probe, gallery)]
     codes_of_known = Codes(probe[is_known[0]], gallery[is_known[1]], f"the column {name!r}")
     codes = [np.full(len(probe), -1), np.full(len(gallery), -2)]
     codes[0][is_known[0]], codes[1][is_known[1]] = codes_of_known.probe, codes_of_known.gallery

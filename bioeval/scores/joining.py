@@ -15,7 +15,8 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.messages import Message
 from bioeval.scores.labels import as_subjects, one_dimensional, plain
-from bioeval.scores.metadata import CAMERA_COLUMNS, LABEL_COLUMNS, as_meta, columns_of
+from bioeval.scores.metadata import LABEL_COLUMNS, as_meta, columns_of
+from bioeval.scores.missing import CAMERA_COLUMNS
 from bioeval.scores.names import (
     NamedColumn,
     are_subjects,

@@ -27,11 +27,6 @@ LEAST_INEXACT = 2.0**53
 #: The names of the labels of distractors and of junk, in files and as attributes of scores.
 IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
 
-#: Labels of no person if `distractor_ids` is not given; "" stands for a missing label.
-NO_PERSON: tuple[Any, ...] = (
-    "", -1, "nan", "null", "none", "n/a", "unknown", "unidentified", "new_individual",
-)  # fmt: skip
-
 
 def as_labels(labels: Any, input_name: str) -> np.ndarray:
     """Return labels as a 1-D array with integers in place of whole floats; none may be missing."""
@@ -316,29 +311,6 @@ def _is_nan(value: Any) -> bool:
         return True
     scalar = isinstance(value, (float, np.generic))
     return scalar and bool(value != value)
-
-
-def ids_of_no_person(distractor_ids: Sequence[Any] | None) -> tuple[Any, ...]:
-    """Return the labels of no person: "" and the stated labels, or by default `NO_PERSON`."""
-    return NO_PERSON if distractor_ids is None else ("", *distractor_ids)
-
-
-def are_of_no_person(labels: np.ndarray, ids: Sequence[Any]) -> np.ndarray:
-    """Return which labels are among `ids`; texts are compared in any case, without outer blanks."""
-    compared_ids = {*map(_as_id, ids)}
-    missing = missing_values(labels) if "" in compared_ids else np.zeros(len(labels), dtype=bool)
-    if labels.dtype.kind in "iufb":
-        return missing | np.isin(labels, [x for x in compared_ids if not isinstance(x, str)])
-    return missing | np.array([_as_id(x) in compared_ids for x in labels.tolist()], dtype=bool)
-
-
-def _as_id(label: Any) -> Any:
-    value = label.decode(errors="replace") if isinstance(label, bytes) else plain(label)
-    if not isinstance(value, str):
-        return value
-    text = value.strip().casefold()
-    may_be_number = text[:1].isdigit() or text[:1] in ("+", "-", ".")
-    return without_type(text) if may_be_number else text
 
 
 def python_objects(array: Any) -> Any:

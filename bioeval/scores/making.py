@@ -21,9 +21,10 @@ from bioeval.scores.joining import (
     same_templates,
     table_in_order,
 )
-from bioeval.scores.labels import NO_PERSON, as_subjects, plain
+from bioeval.scores.labels import as_subjects, plain
 from bioeval.scores.masks import as_mask, subjects_of_mask
 from bioeval.scores.metadata import as_meta, columns_of, names_of_table
+from bioeval.scores.missing import NO_PERSON
 from bioeval.scores.names import (
     are_labels_or_row_numbers,
     are_subjects,

@@ -19,7 +19,6 @@ from bioeval.scores.arrays import as_values
 from bioeval.scores.cells import Cells
 from bioeval.scores.excluded import as_exclusions
 from bioeval.scores.joining import RowOrder
-from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.listed_templates import ListRules, places_in_words
 from bioeval.scores.making import (
     SideArguments,
@@ -29,6 +28,7 @@ from bioeval.scores.making import (
     searched_lists,
     sides_of_matrix,
 )
+from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.pairs import PairList
 from bioeval.scores.people import marking
 from bioeval.scores.score_views import ScoreViews
@@ -89,9 +89,9 @@ class Scores(ScoreViews):
         ``"all:camera=3/2"``, all such pairs and not mates alone.
     distractor_ids : sequence of int or str, optional
         Labels of templates of no known person: numbers, or texts in any case. By default -1,
-        ``nan``, ``null``, ``none``, ``n/a``, ``unknown``, ``unidentified`` and ``new_individual``;
-        with an empty sequence, each label is a subject. A missing label (None, NaN, empty) is
-        always of no person. See Notes.
+        ``unidentified``, ``new_individual`` and all words for no value, such as ``nan``,
+        ``n/a``, ``?`` and ``unknown``; with an empty sequence, each label is a subject. A missing
+        label (None, NaN, empty) is always of no person. See Notes.
     names : {"auto", None}, str, sequence, or tuple of two sequences
         The names of the templates: equal names on both sides are one template.
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, counted, nearest_name
-from bioeval.scores.labels import missing_values, one_dimensional, read_only, without_type
+from bioeval.scores.labels import one_dimensional, read_only
+from bioeval.scores.missing import no_value, role_of
 from bioeval.scores.orders import natural_places, with_known_order
 
 #: The metadata column of attack instrument species that every study reads.
@@ -29,19 +30,6 @@ NAME_COLUMNS = ("template", *IMAGE_COLUMNS)
 #: Metadata columns that number the templates of a subject, in order of preference.
 NUMBER_COLUMNS = ("impression", "image_number")
 
-#: Names of the column of cameras, in order of preference; a camera -1 is unknown.
-CAMERA_COLUMNS = ("camera", "cam", "camid", "cam_id", "camera_id", "cameraid", "camids", "cams")
-
-
-def unknown_values(column: np.ndarray, name: str) -> np.ndarray:
-    """Return which values of the metadata column `name` are unknown: missing, or a camera -1."""
-    unknown = missing_values(column)
-    if name.casefold() in CAMERA_COLUMNS:
-        if column.dtype.kind in "iuf":
-            return unknown | (column == -1)
-        unknown = unknown | np.array([without_type(x) == -1 for x in column.tolist()], dtype=bool)
-    return unknown
-
 
 def known_column(
     meta: Mapping[str, np.ndarray], column: object, argument: str, noun: str
@@ -56,7 +44,7 @@ def known_column(
             f"`{argument}` names {column!r}, but the {noun.split()[0]} metadata have no "
             f"such column; {listed}.{nearest_name(str(column), meta)}"
         )
-    missing = missing_values(meta[column])
+    missing = no_value(meta[column], role_of(column))
     if missing.any():
         raise DataError(
             f"`{argument}`: {counted(int(missing.sum()), f'{noun}s')} without a value in "
@@ -67,7 +55,7 @@ def known_column(
 
 def known_texts(column: np.ndarray, name: str) -> set[str]:
     """Return the distinct known values of a metadata column as text."""
-    return set(map(str, column[~unknown_values(column, name)].tolist()))
+    return set(map(str, column[~no_value(column, role_of(name))].tolist()))
 
 
 def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dict[str, np.ndarray]:
@@ -103,7 +91,7 @@ def places_in_order(
     if names is not None:
         meta = {**meta, "template": names.to_numpy()}
     columns_in_use = [
-        next((x for x in columns if x in meta and not missing_values(meta[x]).any()), "")
+        next((x for x in columns if x in meta and not no_value(meta[x]).any()), "")
         for columns in (NUMBER_COLUMNS, NAME_COLUMNS)
     ]
     keys = [natural_places(meta[x]) for x in reversed(columns_in_use) if x]

@@ -20,8 +20,6 @@ from bioeval.scores.codes import Codes
 from bioeval.scores.distances import as_distances, with_failures
 from bioeval.scores.fingerprints import digest, digest_of_values
 from bioeval.scores.labels import (
-    NO_PERSON,
-    are_of_no_person,
     as_labels,
     as_objects,
     as_subjects,
@@ -38,6 +36,7 @@ from bioeval.scores.listed_templates import (
     require_classes,
     require_one_subject,
 )
+from bioeval.scores.missing import NO_PERSON, are_of_no_person
 from bioeval.scores.names import EXAMPLE_PATTERN, subject_pattern
 
 
@@ -250,22 +249,30 @@ class PairList:
             If a pair contradicts its subjects or another pair.
         """
         subjects = self._codes_of_sides() if classes and self.people is not None else None
+        of_somebody: np.ndarray | None = None  # pairs with a person on a side
+        notes: list[Message] = []
         if subjects is not None:
             nobody = self.codes.of_no_person(no_person)
-            are_people = ~(nobody[self.codes.probe] | nobody[self.codes.gallery])
+            are_nobody = nobody[self.codes.gallery], nobody[self.codes.probe]
+            are_people = ~(are_nobody[0] | are_nobody[1])
             require_classes(self.genuine, *subjects, are_people, describe_rows)
-        notes = note_on_infinite(self.values, kind, describe_rows)
+            if (of_nobody := are_nobody[0] & are_nobody[1]).any():
+                of_somebody = ~of_nobody
+                notes.append(Message("pairs-of-no-person", pairs=int(of_nobody.sum())))
+        notes += note_on_infinite(self.values, kind, describe_rows)
         if self.templates is None:
             if rules.unordered:
                 raise DataError(
                     "`unordered` needs the names of the templates of both sides of each "
                     "pair, such as columns template_a and template_b"
                 )
-            return None, notes
+            return of_somebody, notes
         if subjects is not None:
             require_one_subject(self.templates, *subjects, describe_rows)
         listed = ListedTemplates(self.templates, self.values, self.genuine, rules, describe_rows)
         is_attempt, further_notes = listed.attempts()
+        if of_somebody is not None:
+            is_attempt = of_somebody if is_attempt is None else is_attempt & of_somebody
         return is_attempt, notes + further_notes
 
     def _codes_of_sides(self) -> tuple[np.ndarray, np.ndarray]:

@@ -18,8 +18,9 @@ from bioeval.scores.codes import Codes, present
 from bioeval.scores.exclusions import Exclusions
 from bioeval.scores.fingerprints import digest
 from bioeval.scores.gallery_order import GalleryOrder
-from bioeval.scores.labels import ids_of_no_person, read_only
+from bioeval.scores.labels import read_only
 from bioeval.scores.making import MEMORY_LIMIT
+from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.names import as_names
 from bioeval.scores.pairs import PairList
 from bioeval.scores.top_k import TopKLists

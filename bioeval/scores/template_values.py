@@ -9,9 +9,9 @@ import numpy as np
 from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.messages import Message
 from bioeval.scores.joining import InOrder, in_order
-from bioeval.scores.labels import missing_values, one_dimensional
+from bioeval.scores.labels import one_dimensional
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metadata import unknown_values
+from bioeval.scores.missing import no_value
 
 
 class Sides(NamedTuple):
@@ -74,7 +74,7 @@ def with_known_values(
     sides, remarks = _template_columns(scores, columns, input_name, of_probes=of_probes)
     scores = scores.with_remarks(*remarks) if remarks else scores
     name = columns if isinstance(columns, str) else ""
-    is_known = [~unknown_values(side, name) for side in sides]
+    is_known = [~no_value(side, "group") for side in sides]
     if is_known[0].all() and is_known[1].all():
         return scores, sides
     remark = Message(
@@ -143,7 +143,7 @@ def _lengths(scores: Scores) -> str:
 
 
 def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str) -> None:
-    missing = missing_values(values)
+    missing = no_value(values, "group")
     if missing.any():
         column = f" of the column {argument!r}" if isinstance(argument, str) else ""
         raise DataError(

@@ -14,8 +14,8 @@ from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.results.galleries import MEAN
 from bioeval.scores.codes import Codes
-from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores
+from bioeval.scores.missing import no_value
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.tasks.options import CORE_TASKS
 from bioeval.tasks.reid.candidates import kept_scores
@@ -65,7 +65,7 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
         return None
     column = scores.gallery_meta[card.galleries.column]
     codes = Codes(column, column, "galleries")
-    is_missing = missing_values(codes.values)
+    is_missing = no_value(codes.values)
     names = ["" if is_missing[i] else str(x) for i, x in enumerate(codes.values.tolist())]
     if len(names) < 2:
         return None

@@ -36,9 +36,9 @@ from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.formats.tables import Head, read_columns
 from bioeval.scores.formats.template_tables import TemplateTable, read_templates
 from bioeval.scores.formats.trial_scores import in_listed_order, look_up
-from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import describe_metric
+from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.names import numbering_in_other_order, other_order
 from bioeval.scores.pairs import classes_of_subjects
 

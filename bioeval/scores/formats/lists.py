@@ -32,9 +32,10 @@ from bioeval.scores.formats.unknown_lists import (
     refuse_two_readings,
     unknown_words,
 )
-from bioeval.scores.labels import are_of_no_person, as_objects, ids_of_no_person, with_whole_numbers
+from bioeval.scores.labels import as_objects, with_whole_numbers
 from bioeval.scores.listed_templates import ListRules, places_in_words
 from bioeval.scores.matrix import Scores
+from bioeval.scores.missing import are_of_no_person, ids_of_no_person
 from bioeval.scores.names import subject_pattern
 from bioeval.scores.pairs import PairList
 

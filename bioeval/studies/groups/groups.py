@@ -24,7 +24,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metadata import unknown_values
+from bioeval.scores.missing import no_value
 from bioeval.scores.people import require_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
@@ -308,7 +308,7 @@ def _grouped(scores: Scores, group: Any) -> _Grouped:
     name = values if isinstance(values, str) else ""
     if name in scores.probe_meta:
         gallery = scores.gallery_meta.get(name)
-        of_probes |= gallery is None or bool(unknown_values(gallery, name).all())
+        of_probes |= gallery is None or bool(no_value(gallery, "group").all())
     messages = list[Message]()
     if not of_probes:
         known_scores, sides = with_known_values(scores, values, "group")

@@ -19,8 +19,8 @@ from bioeval.protocol.loading import load
 from bioeval.results.support import all_beyond_scores
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.codes import present
-from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.matrix import Scores
+from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.people import knows_people, marking
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.score_notes import notes_on_scores

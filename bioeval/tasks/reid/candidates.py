@@ -14,9 +14,9 @@ from bioeval.scores.cells import ProtocolMask
 from bioeval.scores.codes import Codes, column_codes
 from bioeval.scores.excluded import leaving_out, masked
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
-from bioeval.scores.labels import ids_of_no_person
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
+from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.people import are_enrolled
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_subjects, require_templates

@@ -25,7 +25,8 @@ from bioeval.protocol.loading import available, load
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.excluded import excludes_same
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metadata import CAMERA_COLUMNS, known_texts
+from bioeval.scores.metadata import known_texts
+from bioeval.scores.missing import CAMERA_COLUMNS
 from bioeval.scores.people import knows_people
 from bioeval.scores.score_notes import pairs_of_same
 

@@ -1,0 +1,105 @@
+"""No value: one list of words for every column that a protocol reads."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from result_messages import arguments
+
+import bioeval as be
+
+WORDS = [
+    *(
+        "",
+        " ",
+        "nan",
+        "NaN",
+        "none",
+        "None",
+        "NULL",
+        "nil",
+        "NIL",
+        "na",
+        "NA",
+        "n/a",
+        "#N/A",
+        "#NA",
+    ),
+    *("<NA>", "NaT", "nat", "?", "-", ".", "unknown", " Unknown ", "missing", "unbekannt", "#REF!"),
+    *("#VALUE!", "#NAME?", None, np.nan, pd.NA, pd.NaT),
+]
+PEOPLE = ["Na", "Nan", "Nil", "Nat", " Nan "]
+
+
+def compared(session: list, **options) -> int:
+    """Return the number of genuine attempts of four templates of each of two people."""
+    values = np.random.default_rng(1).random((8, 8))
+    scores = be.Scores(
+        values, np.repeat(["a", "b"], 4), probe_meta={"session": session}, exclude=["session"]
+    )
+    return int(be.verification(scores, **options).genuine_attempts)
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+@pytest.mark.parametrize("word", WORDS, ids=repr)
+def test_an_unknown_session_equals_no_other(word):
+    """Of a person, two templates are of session s, and two of an unknown session."""
+    # Of 12 ordered pairs of a person, the two of session s with itself are left out.
+    assert compared([word, word, "s", "s"] * 2) == 2 * (12 - 2)
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+@pytest.mark.parametrize("word", PEOPLE)
+def test_names_of_people_are_values(word):
+    assert compared([word, word, "s", "s"] * 2) == 2 * (12 - 4)
+    scores = be.Scores(np.random.default_rng(1).random((4, 4)), [word, word, "b", "b"])
+    assert int(be.verification(scores).genuine_attempts) == 4
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+@pytest.mark.parametrize("camera", [-1, -1.0, "-1", b"-1", "-1.0", "unknown"])
+def test_a_camera_of_minus_one_is_unknown(camera):
+    cameras = np.array([camera, camera, 1, 1] * 2, dtype=object)
+    if not isinstance(camera, int | float):
+        cameras = np.array([x if x is camera else str(x) for x in cameras], dtype=object)
+    values = np.random.default_rng(1).random((8, 8))
+    scores = be.Scores(
+        values, np.repeat(["a", "b"], 4), probe_meta={"camera": cameras}, exclude=["camera"]
+    )
+    assert int(be.verification(scores).genuine_attempts) == 2 * (12 - 2)
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+def test_some_words_are_values_of_a_group():
+    """Whoever wears no glasses may have the value "none"; "n/a" is no value of any group."""
+    scores = be.simulate(12, 3, random_state=1)
+    glasses = np.repeat(["none", "n/a", "-", "unknown", "round", "round"], 6)
+    groups = be.by_group(scores, glasses, threshold=3.0)
+    assert set(groups.group.values) == {"all", "none", "-", "unknown", "round"}
+    left_out = arguments(groups, "unknown-values")
+    assert left_out["probes"] == 6
+
+
+@pytest.mark.parametrize("word", ["nan", "?", None])
+def test_a_value_that_each_row_needs_is_an_error(word):
+    scores = be.simulate(4, 4, random_state=1)
+    meta = {"visit": np.array(["v1", "v1", word, "v2"] * 4, dtype=object)}
+    scores = be.Scores(scores.values, scores.probe_labels, probe_meta=meta)
+    with pytest.raises(be.DataError, match=r"4 probes without a value in 'visit', .* probe 2"):
+        be.claim_scores(scores, attempts="visit")
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+@pytest.mark.parametrize("door", ["from_pairs", "load", "load with classes"])
+def test_two_subjects_without_a_value_make_no_attempt(door):
+    """Two unknown people; an unknown person with Ann, whom the flag calls genuine; Ann; two."""
+    first, second = ["unknown", "?", "ann", "ann"], ["unknown", "ann", "ann", "bob"]
+    scores, genuine = [0.1, 0.2, 0.3, 0.4], [True, True, True, False]
+    if door == "from_pairs":
+        made = be.Scores.from_pairs(scores, genuine, subjects=np.c_[first, second])
+    else:
+        table = pd.DataFrame({"distance": scores, "subject_a": first, "subject_b": second})
+        made = be.load(table.assign(genuine=genuine) if door == "load with classes" else table)
+    result = be.verification(made)
+    flagged = 2 if door != "load" else 1  # without flags, an unknown person is an impostor
+    assert (int(result.genuine_attempts), int(result.impostor_attempts)) == (flagged, 3 - flagged)
+    assert arguments(result, "pairs-of-no-person")["pairs"] == 1
