@@ -332,6 +332,12 @@ class SearchedParts:
         is_of_role = (role == "both") | (self.is_enrolled == (role == "leave-subject-out"))
         return is_of_role & (self.nearest >= 0)
 
+    def searching_people(self, roles: Sequence[str]) -> np.ndarray:
+        """Return how many people are impostors, by the role of their part, (parts,)."""
+        people = self.parts.people
+        conditions = [np.array(roles) == x for x in ("unenrolled", "leave-subject-out")]
+        return np.select(conditions, [people.probing - people.both, people.both], people.probing)
+
     def accepted(self, thresholds: np.ndarray) -> np.ndarray:
         """Return which best mates the threshold of their part (parts,) accepts; none at NaN."""
         distances = np.append(self.parts.matrix.templates.distances, np.nan)  # without a mate

@@ -113,6 +113,14 @@ def independent_trials(attempts: float, people: ComparedPeople | int | None) -> 
     return min(attempts, people.pairs if isinstance(people, ComparedPeople) else people)
 
 
+def independent_searches(attempts: np.ndarray, people: np.ndarray) -> np.ndarray:
+    """Return the independent searches of parts: attempts, or fewer `people` who make them.
+
+    Attempts that nobody known makes are of templates of no person.
+    """
+    return np.where(people > 0, np.minimum(attempts, people), attempts)
+
+
 def support_messages(
     targets: Iterable[float],
     attempts: float,

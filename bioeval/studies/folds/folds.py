@@ -24,7 +24,7 @@ from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.open_set import OpenSetPoints
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people
+from bioeval.scores.people import knows_people, people_of_probes
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.folds.masked import MaskedFolds
 from bioeval.studies.folds.options import Detected, FoldOptions, Numbers, judged
@@ -61,14 +61,26 @@ class Searched(OpenSetPoints):
     skipped: int = 0  # number of probes without a mate
     gallery: int = 0  # number of subjects in the gallery
     tied: int = 0  # number of probes whose rank is decided by equal scores
+    searching: int = 0  # number of people who search without a mate
 
     @classmethod
-    def of_part(cls, searches: Searches, task: OpenSet, gallery: int) -> Self:
-        """Return the attempts of searches in a gallery of `gallery` subjects."""
+    def of_part(cls, searches: Searches, task: OpenSet, gallery: int, person: np.ndarray) -> Self:
+        """Return the attempts of searches in a gallery of `gallery` subjects.
+
+        `person` has the subject code of each probe, -1 for no person.
+        """
         is_mated = searches.mates > 0
         points = cls.from_searches(searches, task.ties, task.impostors)
         tied = int((searches.tied[is_mated] > 0).sum())
-        return replace(points, skipped=int((~is_mated).sum()), gallery=gallery, tied=tied)
+        is_impostor = {"unenrolled": ~searches.enrolled, "leave-subject-out": searches.enrolled}
+        impostors = np.unique(person[is_impostor.get(task.impostors, slice(None))])
+        return replace(
+            points,
+            skipped=int((~is_mated).sum()),
+            gallery=gallery,
+            tied=tied,
+            searching=int(np.count_nonzero(impostors >= 0)),
+        )
 
     def attempts(self) -> Attempts:
         """Return the attempts at rank 1; any threshold rejects a mate at another rank."""
@@ -156,7 +168,8 @@ class FoldSide:
         if key not in self._searches:
             self._searches[key] = search(self.scores, task, self._about)
         gallery = len(self.scores.gallery_order.subjects)
-        return Searched.of_part(self._searches[key], task, gallery)
+        person = people_of_probes(self.scores)
+        return Searched.of_part(self._searches[key], task, gallery, person)
 
 
 # -------------------------------------------------------------------------------------- one fold
@@ -186,6 +199,7 @@ def _open_set_of_fold(parts: Sequence[Searched], options: FoldOptions, rule: Rul
     counts = _single(judged(choose_of_parts(rule, attempts[0]), attempts))
     detected = [part.detected(counts["threshold"], options.ranks) for part in parts]
     return counts | {
+        "searching": parts[1].searching,
         "di": [x.at_rank for x in detected],
         "detected": [x.up_to_rank for x in detected],
     }

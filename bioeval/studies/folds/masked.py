@@ -119,6 +119,7 @@ class MaskedFolds:
         detected = _detected(searches, chosen.threshold, options.ranks)
         numbers = judged(chosen, attempts)
         numbers |= {"di": detected.at_rank, "detected": detected.up_to_rank}
+        numbers["searching"] = searches[1].searching_people(roles[: len(searches[1].parts)])
         if options.far_targets is None:
             return numbers
         dir_at_far, _ = open_set[1].dir_at_far(options.far_targets, options.ranks)

@@ -17,7 +17,12 @@ from bioeval.counting.costs import COST_LABELS
 from bioeval.counting.thresholds import to_user
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import FIRST, Variables, dataset, rates_of, variables_over
-from bioeval.results.support import beyond_scores, support_messages, supported
+from bioeval.results.support import (
+    beyond_scores,
+    independent_searches,
+    support_messages,
+    supported,
+)
 from bioeval.results.variables import (
     FOLDS,
     NEXT,
@@ -57,6 +62,7 @@ PARTS = ("train", "test")
 #: - ``threshold`` and ``threshold_next`` (distances), ``defined`` (whether there is a threshold)
 #: - the operating points of the test part (:data:`NOT_POOLED`)
 #: - ``crossing_pairs``
+#: - open set: ``searching``, the people of the test part who search without a mate
 #: - for messages: ``shared_subjects`` (in both parts), and ``tied`` (searches of the test part)
 SplitNumbers = Mapping[str, np.ndarray]
 
@@ -215,7 +221,10 @@ def _support(
     if about.people is not None:
         people = values["subjects"][:, 1]
         genuine = np.minimum(genuine, people)
-        impostor = np.minimum(impostor, people if searched else people * (people - 1) // 2)
+        if searched:
+            impostor = independent_searches(impostor, values["searching"])
+        else:
+            impostor = np.minimum(impostor, people * (people - 1) // 2)
     at_far = "dir_at_far" if searched else "frr_at_far"
     return {
         f"{at_far}{SUPPORTED}": supported(options.far_targets, impostor),
@@ -303,7 +312,12 @@ def _messages(
 
     # Targets that the test parts are too small for, infinite costs, and ties.
     if options.far_targets is not None and options.has_threshold:
-        people = None if about.people is None else int(values["subjects"][:, 1].min())
+        searched = options.task == "open_set"
+        people = None
+        if about.people is not None:
+            people = int(values["subjects"][:, 1].min())
+            if searched:
+                people = int(values["searching"].min()) or None
         genuine_attempts, impostor_attempts = (int(x.min()) for x in attempts.values())
         messages = support_of_parts(
             options.far_targets,
@@ -311,7 +325,7 @@ def _messages(
             genuine_attempts,
             impostor_attempts,
             people,
-            searched=options.task == "open_set",
+            searched=searched,
         )
         for message in messages:
             yield message.concerning(options.in_words, "the smallest test part")

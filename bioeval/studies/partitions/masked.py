@@ -24,7 +24,7 @@ from bioeval.protocol.choices import PlainTies
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars, in_order
-from bioeval.results.support import supported
+from bioeval.results.support import independent_searches, supported
 from bioeval.results.variables import RANKS, TASKS, described
 from bioeval.results.verification import in_units
 from bioeval.scores.compared_people import ComparedPeople
@@ -302,7 +302,7 @@ class MaskedTasks:
         dir_, threshold = ranked.dir_at_far(targets, ranks)
         has_rank = is_reported[:, None]
         threshold = np.where(has_rank, threshold, np.nan)
-        searching = _people_of_roles(searches, roles)
+        searching = searches.searching_people(roles)
         mated, enrolled = searches.is_mated, searches.is_enrolled
         impostor_attempts = attempts.impostor_attempts
         numbers = {
@@ -317,7 +317,9 @@ class MaskedTasks:
             "threshold_at_far": to_user(threshold, kind),
             "threshold_at_far_next": to_user(attempts.next_scores(threshold), kind),
             "expected_false_accepts": targets * impostor_attempts[:, None],
-            "dir_at_far_supported": supported(targets, np.minimum(impostor_attempts, searching)),
+            "dir_at_far_supported": supported(
+                targets, independent_searches(impostor_attempts, searching)
+            ),
             "genuine_subjects": searches.parts.people.both,
             "impostor_subjects": searching,
         }
@@ -399,9 +401,3 @@ class MaskedTasks:
             if not has_target[:, remains].all():
                 numbers[name] = np.where(has_target[:, remains], numbers[name], np.nan)
         return self.targets[remains]
-
-
-def _people_of_roles(searches: SearchedParts, roles: Sequence[str]) -> np.ndarray:
-    people = searches.parts.people
-    conditions = [np.array(roles) == x for x in ("unenrolled", "leave-subject-out")]
-    return np.select(conditions, [people.probing - people.both, people.both], people.probing)

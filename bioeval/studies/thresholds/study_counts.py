@@ -120,7 +120,7 @@ def count_searches(
     person = scores.codes.probe
     gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
     searches = search(scores, task)
-    all_searches = Searched.of_part(searches, task, gallery)
+    all_searches = Searched.of_part(searches, task, gallery, person)
     attempts = all_searches.attempts()
     chosen = choose(rule.as_distance(scores.kind), attempts)
     is_impostor = searches.impostor_probes("unenrolled")
@@ -156,8 +156,12 @@ def _folds_of_searches(
     plan = SplitPlan(splitter, SamplesToDivide(len(person), person, meta=meta))
     people, folds = Samples(person), []
     for split in plan.splits.values():
-        parts = (searches.select(part.probes) for part in (split.train, split.test))
-        train, test = (Searched.of_part(part, options.search, gallery) for part in parts)
+        train, test = (
+            Searched.of_part(
+                searches.select(part.probes), options.search, gallery, person[part.probes]
+            )
+            for part in (split.train, split.test)
+        )
         folds.append(fold_of_searches(train, test, options, rule) | people.sizes(split))
     lost = claims_lost(scores, options.fused(scores.kind))
     about = Provenance.from_scores(scores).without_claims(*lost)

@@ -4,6 +4,7 @@ import naive
 import numpy as np
 import pytest
 from reference import cross_evaluated
+from result_messages import arguments
 
 import bioeval as be
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
@@ -141,6 +142,24 @@ def test_repeat_of_a_gallery_alone_is_that_of_its_splitter():
     )  # fmt: skip
     by_experiment, by_splitter = (be.repeat(scores, s) for s in (experiment, splitter))
     assert by_experiment.identical(by_splitter)
+
+
+@pytest.mark.parametrize("unenrolled", [6, None])
+@pytest.mark.parametrize("repeats", [2, 300])  # parts that are selected, and parts that are masks
+def test_people_who_search_without_a_mate_support_a_dir(unenrolled, repeats):
+    """The rule of 3: FAR targets of at least 3 / people, however many templates they have."""
+    scores = be.simulate(60, 4, random_state=1)
+    experiment = Experiment(0.5, None, 1, unenrolled, repeats=repeats, random_state=2)
+    people = unenrolled or 30  # all of the 30 test subjects are left out in turn if all enrolled
+    targets = [3 / (people + 1), 3 / people]
+    ds = cross_evaluated(scores, experiment, task="open_set", far_targets=targets)
+    assert (ds.dir_at_far_supported.values == [0, 1]).all()
+    message = arguments(ds, "target-not-supported")
+    assert (message["targets"], message["have"]) == (targets[:1], {"people": people})
+    of_parts = be.repeat(scores, experiment, far_targets=targets)["open_set"].to_dataset()
+    np.testing.assert_array_equal(of_parts.dir_at_far_supported.values, [[0, 1]] * repeats)
+    fold = ds.isel(fold=0)
+    np.testing.assert_array_equal(of_parts.dir_at_far_supported, fold.dir_at_far_supported)
 
 
 def test_an_estimator_is_fitted_on_the_training_part_alone():
