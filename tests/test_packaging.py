@@ -201,8 +201,11 @@ def test_the_editable_install_works(tree, cards, tmp_path):
 
 def test_the_tree_has_no_link(root):
     """Windows makes none of a checkout, where it is a file with the text of a path."""
-    listed = run("git", "ls-files", "--stage", cwd=root)
-    assert not re.findall(r"^120000 .*", listed, re.MULTILINE)
+    names = [path.name for path in root.iterdir()]
+    of_project = [root / x for x in set(names) - NOT_THE_PROJECT(str(root), names)]
+    paths = [path for x in of_project for path in (x, *x.rglob("*"))]
+    assert len(paths) > 500
+    assert not [path for path in paths if path.is_symlink()]
 
 
 def test_a_deleted_card_does_not_linger(tree, cards, tmp_path):
