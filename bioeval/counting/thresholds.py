@@ -88,17 +88,6 @@ def require_values(scores: Scores, task: str) -> None:
         )
 
 
-def require_two_sets(train: Scores, test: Scores, task: str) -> None:
-    """Raise unless a threshold of a training set has the same meaning on another set."""
-    for scores in (train, test):
-        require_values(scores, task)
-    if train.kind != test.kind:
-        raise DataError(
-            f"`train` holds {train.kind} scores and `test` {test.kind} scores; "
-            "a threshold of one means nothing to the other"
-        )
-
-
 def to_internal(thresholds: np.ndarray, kind: Kind) -> np.ndarray:
     """Convert a user's increasing thresholds to increasing distances."""
     return -thresholds[::-1] if kind in LARGER_IS_CLOSER else thresholds

@@ -29,6 +29,7 @@ from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
 from bioeval.scores.provenance import left_out
+from bioeval.scores.scale import require_one_scale
 from bioeval.scores.score_notes import notes_on_scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
@@ -38,7 +39,7 @@ from bioeval.studies.compare.measures import MeasuredSystem, by_attempts
 from bioeval.studies.compare.outcomes import with_answers
 from bioeval.studies.compare.results import ComparedMeasure, SystemMeasure, comparison_dataset
 from bioeval.studies.compare.retrieval import by_queries
-from bioeval.studies.compare.wanted import IDENTIFICATION, WantedMeasures
+from bioeval.studies.compare.wanted import AT_THRESHOLD, IDENTIFICATION, WantedMeasures
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import (
     Convention,
@@ -209,7 +210,8 @@ def compare(
         return by_attempts(scores, requested, search, method)
 
     with rows_reported():
-        systems = _Systems(_by_name(a, b), measure, rules, protocol)
+        at_one_threshold = any(requested.numbers(name) for name in AT_THRESHOLD)
+        systems = _Systems(_by_name(a, b), measure, rules, protocol, at_one_threshold)
         while not systems.measure_all():  # each pass leaves fewer templates in common
             systems = systems.for_next_pass()
     measures_of_all = systems.measures_of_all()
@@ -269,6 +271,7 @@ class _Systems:
     """Systems, measured one after another on the templates that all have in common.
 
     - `rules`: None for verification and identification
+    - `at_one_threshold`: whether rates at one threshold of all systems are compared
     - `reference`: scores on the templates that all systems have in common
     - `measured`: the measures of each system, by name
     """
@@ -279,10 +282,12 @@ class _Systems:
         measure: Callable[[Scores], MeasuredSystem],
         rules: Convention | None,
         protocol: Any,
+        at_one_threshold: bool,
         reference: Scores | None = None,
     ):
         self.systems, self.measure = systems, measure
         self.rules, self.protocol = rules, protocol
+        self.at_one_threshold = at_one_threshold
         self.reference = reference
         self.measured: dict[str, MeasuredSystem] = {}
         self.fingerprints: list[str] = []
@@ -291,7 +296,14 @@ class _Systems:
 
     def for_next_pass(self) -> _Systems:
         """Return the same systems, none of them measured, with the reference of this pass."""
-        return _Systems(self.systems, self.measure, self.rules, self.protocol, self.reference)
+        return _Systems(
+            self.systems,
+            self.measure,
+            self.rules,
+            self.protocol,
+            self.at_one_threshold,
+            self.reference,
+        )
 
     def measure_all(self) -> bool:
         """Measure all systems on the templates of the reference.
@@ -331,6 +343,8 @@ class _Systems:
 
     def _aligned(self, reference: Scores, name: str, scores: Scores) -> tuple[Scores, Scores]:
         first = next(iter(self.systems))
+        if self.at_one_threshold:
+            require_one_scale(reference, scores, "a threshold", (first, name))
         try:
             common, scores, messages = aligned(reference, scores, (first, name))
             if self.rules is not None and self.rules.needs_cameras and common.layout != "pairs":

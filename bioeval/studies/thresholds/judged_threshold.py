@@ -14,7 +14,7 @@ from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.costs import trivial_cost
 from bioeval.counting.threshold_rules import Rule
-from bioeval.counting.thresholds import require_two_sets, to_user
+from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import actual_costs_above_1, without_attempts
@@ -24,6 +24,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import LearntFrom, knows_people, subject_pattern_of
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_scores
+from bioeval.scores.scale import require_one_scale
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.showing.writers.numbers import threshold_text
 from bioeval.stats.limits import limits_of_cost
@@ -138,7 +139,9 @@ def judge_threshold(
     rule = Rule.parse(target, "target")
     require_scores(train)
     require_scores(test)
-    require_two_sets(train, test, "a threshold")
+    for scores in (train, test):
+        require_values(scores, "a threshold")
+    require_one_scale(train, test, "a threshold", ("`train`", "`test`"))
     is_wilson_for_lack_of_people = interval is None and not knows_people(test)
     if interval is None:
         interval = "wilson" if is_wilson_for_lack_of_people else "people"
