@@ -18,7 +18,7 @@ Uncertainty and new people
 Thresholds and planning
     study_threshold check_promise with_failures workload sample_size
 Systems
-    compare fuse SystemFusion calibration Calibrator
+    compare fuse SystemFusion
 People and causes
     explain step_by_step ranks worst_pairs zoo by_group gallery_size
 Outside the core

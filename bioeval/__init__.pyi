@@ -30,8 +30,6 @@ from .stats.aggregate import aggregate as aggregate
 from .studies.assurance.promise import check_promise as check_promise
 from .studies.attacks.pad import pad as pad
 from .studies.attacks.vulnerability import vulnerability as vulnerability
-from .studies.calibration.calibration import calibration as calibration
-from .studies.calibration.calibrator import Calibrator as Calibrator
 from .studies.check import check_data as check_data
 from .studies.compare.compare import compare as compare
 from .studies.conventions.conventions import conventions as conventions

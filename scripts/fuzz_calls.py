@@ -183,8 +183,6 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
 def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list[Any]]:
     """Return what each plot draws."""
     opened, closed = be.open_set(square), be.closed_set(square)
-    about = be.calibration(square)
-    ratios = be.Scores(-np.asarray(square.values), square.probe_labels, kind="llr")
     sizes = be.gallery_size(square, max_rank=2)
     people = be.zoo(square, permutations=100)
     made = {
@@ -207,9 +205,6 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
             repeats=2,
             interval="people",
         ),
-        "bayes_error": about,
-        "empirical_cross_entropy": about,
-        **dict.fromkeys(("reliability", "tippett"), be.calibration(ratios)),
         "assured": be.study_threshold(square, "far=0.5", folds=2, repeats=1, assure=0.9),
     }
     detected = be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"])

@@ -472,7 +472,6 @@ WORKING = {
     "gom": ["s.npz", "--protocol", "viper"],
     "zoo": ["s.npz", "--permutations", "9"],
     "groups": ["s.npz", "--by", "g", "--columns", "g=labels"],
-    "calibration": ["s.npz", "--calibrate", "logistic"],
     "normalise": ["v.txt", "v1.txt", "--kind", "similarity", "--cohort", "v2.txt"],
     "fuse": ["s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean"],
     "workload": ["s.npz", "--people", "100", "--impostors", "0.1", "--far", "0.1"],
@@ -570,7 +569,7 @@ TERMS = (
 )
 
 #: Commands that print the names of systems or of subjects.
-_NAMING = ("run", "explain", "threshold", "zoo", "groups", "check", "calibration")
+_NAMING = ("run", "explain", "threshold", "zoo", "groups", "check")
 
 
 def with_terms(rng: random.Random, valid: list[Input]) -> Input:

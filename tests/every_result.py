@@ -63,7 +63,7 @@ def attacks() -> be.Scores:
 def pairs() -> be.Scores:
     genuine = np.arange(600) % 4 == 0
     values = np.round(np.random.default_rng(6).normal(size=600) + 2 * genuine, 2)
-    return be.Scores.from_pairs(values, genuine, kind="llr")
+    return be.Scores.from_pairs(values, genuine, kind="similarity")
 
 
 def tracks() -> tuple[list, list]:
@@ -121,7 +121,6 @@ CALLS = {
     "compare searches": lambda: be.compare(
         {"a": searches(), "b": searches()}, measures=["dir_at_far"]
     ),
-    "calibration": lambda: be.calibration(pairs()),
     "zoo": lambda: be.zoo(square("similarity"), threshold="far=0.01", permutations=200),
     "groups": lambda: be.by_group(square(), group_of(square()), interval="people"),
     "gallery size": lambda: be.gallery_size(searches(), [5, 20]),

@@ -161,7 +161,7 @@ def as_list(x: Any) -> list[Any] | None:
 
 def sign_of(kind: str) -> int:
     """Return +1 where smaller is closer, -1 where larger is."""
-    return {"distance": 1, "order": 1, "similarity": -1, "llr": -1}[kind]
+    return {"distance": 1, "order": 1, "similarity": -1}[kind]
 
 
 def read(

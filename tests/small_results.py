@@ -66,7 +66,6 @@ SMALL_RESULTS = {
         lambda: be.study_threshold(square(), "eer", folds=2, repeats=2, **FEW), "new people",
     ),
     "check_promise": (lambda: be.check_promise(square(), 3.0, "far=0.1"), "at most 10 %"),
-    "calibration": (lambda: be.calibration(square()), "Cllr"),
     "conventions": (lambda: be.conventions(street()), "Conventions"),
     "gallery_size": (lambda: be.gallery_size(square(), max_rank=2), "against gallery size"),
     "worst_pairs": (lambda: be.worst_pairs(square(), 2), "Nearest impostor pairs"),

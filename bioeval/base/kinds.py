@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-PlainKind = Literal["distance", "similarity"]
-
-#: Kinds whose scores can be compared across rows; ``llr`` is a natural log-likelihood ratio.
-ValuedKind = Literal[PlainKind, "llr"]
+#: Kinds whose scores can be compared across rows.
+ValuedKind = Literal["distance", "similarity"]
 VALUED: tuple[ValuedKind, ...] = get_args(ValuedKind)
 
 #: Kinds of scores; in an order, only the rank within a row has a meaning.
@@ -22,25 +20,11 @@ NAN_POLICIES: tuple[NanPolicy, ...] = get_args(NanPolicy)
 Layout = Literal["all-against-all", "probe-against-gallery", "pairs", "top-k"]
 
 #: Kinds whose larger scores are closer: a claim is accepted at or above the threshold.
-LARGER_IS_CLOSER = ("similarity", "llr")
+LARGER_IS_CLOSER = ("similarity",)
 
 #: Metrics of embeddings, which give distances.
 MetricName = Literal["cosine", "l2", "l1", "linf", "bhattacharyya"]
 METRICS: tuple[MetricName, ...] = get_args(MetricName)
 
 #: Scores of each kind in words.
-PLURALS = {
-    "distance": "distances",
-    "similarity": "similarities",
-    "llr": "log-likelihood ratios",
-    "order": "orders",
-}
-
-
-def noun_of(kind: str, *, plural: bool = False) -> str:
-    """Return a kind of score in words: one distance, or distances."""
-    if plural:
-        return PLURALS.get(kind, "scores")
-    if kind == "llr":
-        return PLURALS["llr"].removesuffix("s")
-    return kind
+PLURALS = {"distance": "distances", "similarity": "similarities", "order": "orders"}

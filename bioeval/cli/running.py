@@ -174,15 +174,6 @@ class Run:
         self.stages("counting")
         return System(scores, self._in_use(scores), reading["labels"])
 
-    def read_set(self, files: Sequence[str], name: str | None = None) -> Scores:
-        """Return the scores of a set: a file, and perhaps the list of its trials."""
-        file, *trials = files
-        if len(trials) > 1:
-            raise click.UsageError(f"{trials[1]} is a third file; expected scores and their trials")
-        if trials:
-            return self.read_system(file, trials[0], name, trials=None).in_use
-        return self.read(file, name=name)
-
     def take_use(self) -> dict[str, Any]:
         """Return and forget the use of a system, unless it makes claims, which have one score."""
         if {"attempts", "enrol"} & self.use.keys():

@@ -24,7 +24,6 @@ HEADINGS = {
     },
     "Systems": {
         "fuse": "Fuse systems, and evaluate them with the fused system.",
-        "calibration": "Evaluate log-likelihood ratios: Cllr, costs by prior.",
     },
     "People and causes": {
         "explain": "Explain which counters each comparison of a row adds to.",
@@ -55,5 +54,5 @@ FILES = {
         *("explain", "zoo", "groups", "gallery-size", "conventions"),
         *("gom", "tracking"),
     ),
-    "systems": ("compare", "fuse", "calibration", "normalise"),
+    "systems": ("compare", "fuse", "normalise"),
 }

@@ -72,10 +72,6 @@ class Attempts:
 
     # -- counts
 
-    def false_rejects(self, threshold: Any) -> Any:
-        """Return the number of genuine attempts rejected at thresholds."""
-        return self.genuine_attempts - self.genuine.searchsorted(threshold, side="right")
-
     def false_accepts(self, threshold: Any) -> np.ndarray:
         """Return the number of impostor attempts accepted at thresholds."""
         return self.impostor.upto(np.asarray(threshold)[None])[0]

@@ -7,12 +7,6 @@ from .attack_plots import (
     iapar as iapar,
     pad_det as pad_det,
 )
-from .calibration_plots import (
-    bayes_error as bayes_error,
-    empirical_cross_entropy as empirical_cross_entropy,
-    reliability as reliability,
-    tippett as tippett,
-)
 from .det_plots import det as det
 from .display import Curves as Curves, Display as Display
 from .files import save as save, save_all as save_all

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 
 from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.plot import plot_axes
 from bioeval.plot.plot_axes import RATES
 from bioeval.plot.plot_style import CURVE, DASHES, SIZE, THIN, Style
@@ -172,7 +172,7 @@ class Display:
 def threshold_label(kind: str) -> str:
     """Return the label of an axis of thresholds, with the rule of acceptance."""
     sign = "≥" if kind in LARGER_IS_CLOSER else "≤"
-    return f"Threshold t ({noun_of(kind)}: accepted if {sign} t)"
+    return f"Threshold t ({kind}: accepted if {sign} t)"
 
 
 def legend_text(text: str) -> str:
@@ -438,13 +438,11 @@ class Curves(Display):
             self.ax_.plot([], [], color=Style.text, label=word, **self._marks(curve.dash, False))
 
 
-def curves_of(
-    data: Any, plot: str, x: str, y: Mapping[str, Text], *, alike: bool = True
-) -> list[Curve]:
+def curves_of(data: Any, plot: str, x: str, y: Mapping[str, Text]) -> list[Curve]:
     """Return the curves of the variables `y`, with their names in words, against `x`.
 
     Lines of a single system have the colour and the line style of their variable. Lines of several
-    systems have the colour of their system, and so have lines that are not `alike` in all plots.
+    systems have the colour of their system.
     """
     systems = pick(data, plot)
     if len(y) == 1:
@@ -455,7 +453,7 @@ def curves_of(
         for i, (variable, word) in enumerate(y.items()):
             if variable in system.dataset:
                 hue_of_variable = Style.hues.get(variable, i)
-                hue = hue_of_variable if alike and len(systems) == 1 else number
+                hue = hue_of_variable if len(systems) == 1 else number
                 curve = Curve.from_variables(system, x, variable, word)
                 curves.append(replace(curve, hue=hue, dash=hue_of_variable))
     return curves

@@ -47,7 +47,6 @@ _SPECIES = ("threshold", "species")
 _OVER_SPECIES: Needs = {"iapar": _SPECIES, **_RATES}
 _ATTACKS: Needs = {**_along("threshold", "ga", "fa"), "ia": _SPECIES}
 _APCER: Needs = {"apcer": _SPECIES, "bpcer": ("threshold",)}
-_PRIORS = "prior_log_odds"
 _MEANS: tuple[Needs, ...] = (
     *({"cms": (*over, "rank")} for over in (("partition",), _FOLD, _PART)),
     *({"far": (*over, "threshold")} for over in (("partition",), _FOLD)),
@@ -76,10 +75,6 @@ _ALL = (
     _plot_of_one_system("attack_scores", "vulnerability", _ATTACKS),
     _plot("pad_det", "pad", _APCER),
     _plot_of_one_system("apcer", "pad", _APCER),
-    _plot("reliability", "calibration", {"cllr": (), "pav_llr": ("pav_block",)}),
-    _plot("tippett", "calibration", _along("llr", "genuine_above", "impostor_above")),
-    _plot("empirical_cross_entropy", "calibration", _along(_PRIORS, "min_ece")),
-    _plot("bayes_error", "calibration", _along(_PRIORS, "min_bayes_error")),
     _plot_of_one_system("ranking", "compare", _along("other_system", "other_system")),
     _plot("repeated", "repeat", *_MEANS),
     _plot_of_one_system("folds", "cross_evaluate", _FOLDS),

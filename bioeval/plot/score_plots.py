@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bioeval.base.arguments import require_flag, require_number
 from bioeval.base.errors import DataError, counted, received
-from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.plot import plot_axes
 from bioeval.plot.display import MOST_NAMED, Display, legend_text
 from bioeval.plot.plot_style import LOOKS, OUTLINE, SIZE, Style, styled
@@ -219,7 +219,7 @@ def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
 
 
 def _score_label(kind: str) -> str:
-    noun = "order within the row" if kind == "order" else noun_of(kind)
+    noun = "order within the row" if kind == "order" else kind
     closer = "larger" if kind in LARGER_IS_CLOSER else "smaller"
     return f"{plot_axes.sentence(noun)} ({closer} is closer)"
 

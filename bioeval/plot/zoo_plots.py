@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from bioeval.base.errors import counted
-from bioeval.base.kinds import LARGER_IS_CLOSER, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.plot.display import Display
 from bioeval.plot.plot_axes import note
 from bioeval.plot.plot_style import THIN, Style, styled
@@ -77,7 +77,7 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         f"dashed: best and worst {100 * quantile:g} %",
         "named: highest error rates" if worst else "",
     ]
-    noun = noun_of(str(ds.attrs["kind"]))
+    noun = str(ds.attrs["kind"])
     better, worse = ("larger", "smaller") if sign > 0 else ("smaller", "larger")
     x_label = f"Mean genuine {noun} ({better} is better)"
     y_label = f"Mean impostor {noun} ({worse} is better)"

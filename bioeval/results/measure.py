@@ -26,7 +26,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Measure:
-    """A number of scores, such as Cllr, that systems are compared by.
+    """A number of scores, such as a divergence, that systems are compared by.
 
     Its value without each of some groups of people says how sure it is: it is computed anew for
     each of them. A measure of FAR and FRR is one for :func:`bioeval.scalar`: it costs less.
@@ -47,8 +47,6 @@ class Measure:
         Number of decimals in tables, unless in per cent.
     meaning : str, optional
         Meaning of the measure in words.
-    of_prior : bool
-        Whether the function takes the prior of a genuine attempt beside the scores.
 
     Examples
     --------
@@ -62,17 +60,16 @@ class Measure:
     """
 
     name: str
-    function: Callable[..., float]
+    function: Callable[[Any], float]
     label: str = ""
     larger_is_better: bool = False
     percent: bool = False
     decimals: int = 3
     meaning: str = ""
-    of_prior: bool = False
 
-    def value_of(self, scores: Any, prior: float) -> float:
-        """Return the measure of some scores, NaN if infinite; `prior` is used if `of_prior`."""
-        value = self.function(scores, prior) if self.of_prior else self.function(scores)
+    def value_of(self, scores: Any) -> float:
+        """Return the measure of some scores, NaN if infinite."""
+        value = self.function(scores)
         try:
             is_number = np.ndim(value) == 0 and not isinstance(value, str | bytes)
             number = float(value) if is_number else None
@@ -86,8 +83,6 @@ class Measure:
     def scalar(self) -> Variable:
         """The number of the measure."""
         label = (self.label or self.name).replace("{", "{{").replace("}", "}}")
-        if self.of_prior:
-            label = label.replace("{{prior}}", "{prior}")
         return Variable(
             self.meaning or self.name,
             name=require_text("name", self.name),

@@ -330,21 +330,3 @@ def rank_message(
         if messages:
             yield from messages
             return
-
-
-# ------------------------------------------------------------------------------------ actual costs
-
-
-def actual_costs_above_1(
-    costs: Iterable[float], priors: Iterable[float], miss: float, accept: float
-) -> list[Message]:
-    """Return a message for each prior at which the normalised actual cost is above 1."""
-    messages = []
-    for cost, prior in zip(costs, priors, strict=True):
-        if not cost > 1:
-            continue
-        answer = "rejects" if prior * miss <= (1 - prior) * accept else "accepts"
-        messages.append(
-            Message("actual-cost-above-1", prior=float(prior), cost=float(cost), answer=answer)
-        )
-    return messages

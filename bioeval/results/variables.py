@@ -430,21 +430,6 @@ FOLDS = _table(
         label="HTER",
         of_rates=lambda far, frr: (far + frr) / 2,
     ),
-    cllr=Variable(
-        "cost of the log-likelihood ratios (Cllr)",
-        "bits",
-        label="Cllr, bits",
-        direction="smaller",
-        decimals=4,
-        bounds=(0.0, np.inf),
-    ),
-    min_cllr=Variable(
-        "Cllr after isotonic regression: the least by any monotone map",
-        "bits",
-        label="min Cllr, bits (optimistic)",
-        direction="smaller",
-        decimals=4,
-    ),
 )
 
 _ISO_RATES = {
@@ -861,9 +846,6 @@ POINTS_OF_PARTS = (
     *("eer", "auc", "frr_at_far", "far_at_frr", "min_dcf", "dir_at_far", "recognition_rate"),
 )
 
-#: Variables that do not follow from counts summed over folds.
-NOT_POOLED = (*POINTS_OF_PARTS, "cllr", "min_cllr")
-
 
 def figure(name: str) -> Variable | None:
     """Return the description of a shown rate, number or cost; None for other variables."""
@@ -896,7 +878,7 @@ def rates_of_folds() -> tuple[Variable, ...]:
 
 def averaged_over_folds() -> dict[str, Variable]:
     """Return the variables averaged over folds, by name."""
-    names = (*NOT_POOLED, "cms", "far_unenrolled")
+    names = (*POINTS_OF_PARTS, "cms", "far_unenrolled")
     return {x.name: x for x in (*(VARIABLES[name] for name in names), *rates_of_folds())}
 
 

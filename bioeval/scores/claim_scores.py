@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_choice
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.claim_distances import ClaimDistances, claim_distances
 from bioeval.scores.distances import scored
@@ -121,9 +121,7 @@ def claim_scores(
         tries = GroupedTries.by_column(tried, attempts)
     most_tries = int(tries.counts.max())
     claimed = claim_distances(tried, tries.attempt, templates, rule.fusion)
-    claims = _matrix_of_claims(
-        tried, claimed, tries.first_try, _kind(tried, most_tries, templates), rule
-    )
+    claims = _matrix_of_claims(tried, claimed, tries.first_try, rule)
     is_genuine = tried.codes.probe[tries.first_try][:, None] == tried.codes.gallery[claimed.column]
     lacks_tries = _ids_of_claims(claims, claimed.lacks_tries)
     lacks_templates = _ids_of_claims(claims, claimed.lacks_templates)
@@ -205,7 +203,7 @@ def _tries_against_enrolled(scores: Scores, rule: _ClaimRule) -> Scores:
 
 
 def _matrix_of_claims(
-    scores: Scores, claimed: ClaimDistances, first_try: np.ndarray, kind: Kind, rule: _ClaimRule
+    scores: Scores, claimed: ClaimDistances, first_try: np.ndarray, rule: _ClaimRule
 ) -> Scores:
     """Return a row for each attempt, and a column for each claimed subject or template.
 
@@ -228,7 +226,7 @@ def _matrix_of_claims(
         0.0 - distances if scores.kind in LARGER_IS_CLOSER else distances,
         scores.probe_labels[first_try],
         scores.gallery_labels[claimed.column],
-        kind=kind,
+        kind=scores.kind,
         nan=nan,
         mask=mask,
         probe_meta={name: values[first_try] for name, values in scores.probe_meta.items()},
@@ -250,17 +248,6 @@ def _is_constant_by_subject(values: np.ndarray, scores: Scores) -> bool:
 def _ids_of_claims(claims: Scores, is_claim: np.ndarray) -> np.ndarray:
     row, column = np.nonzero(is_claim)
     return np.column_stack([claims.probe_ids[row], claims.gallery_ids[column]])
-
-
-def _kind(scores: Scores, most_tries: int, templates: str) -> Kind:
-    """Return the kind of the scores of claims.
-
-    The maximum, mean or median of several log-likelihood ratios is a similarity.
-    """
-    fuses_several = templates == "multi" and int(np.bincount(scores.codes.gallery).max()) > 1
-    if scores.kind == "llr" and (most_tries > 1 or fuses_several):
-        return "similarity"
-    return scores.kind
 
 
 def deciding_tries(

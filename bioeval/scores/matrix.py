@@ -59,11 +59,10 @@ class Scores(ScoreViews):
     gallery_labels : sequence, shape (n,), optional
         The subject of each gallery template. If left out, the same templates are on both
         sides (all-against-all): the matrix must be square, and its diagonal is never read.
-    kind : {"distance", "similarity", "llr", "order"}
+    kind : {"distance", "similarity", "order"}
         ``"distance"``: smaller is closer, a claim is accepted iff ``d <= t``. ``"similarity"``:
-        accepted iff ``s >= t``. ``"llr"``: a similarity that is a natural log-likelihood ratio,
-        for :func:`bioeval.calibration`. ``"order"``: each row holds only the order of its distances
-        (1 = nearest); ranks are right, thresholds across rows are refused.
+        accepted iff ``s >= t``. ``"order"``: each row holds only the order of its distances (1 =
+        nearest); ranks are right, thresholds across rows are refused.
     nan : {"raise", "reject", "exclude"}
         Meaning of NaN, a comparison that failed: an error; an attempt that no threshold accepts; or
         no attempt at all.
@@ -212,7 +211,7 @@ class Scores(ScoreViews):
             ``euclidean``, ``manhattan`` (or ``cityblock``) and ``chebyshev``; ``bhattacharyya`` is
             ``-ln sum sqrt(p q)`` of the normalised non-negative features. A callable takes two
             blocks of rows, ``(b, f)`` and ``(c, f)``, and returns their scores, ``(b, c)``.
-        kind : {"distance", "similarity", "llr"}, optional
+        kind : {"distance", "similarity"}, optional
             Kind of the scores that a callable returns, and needed with it: whether smaller or
             larger ones are closer. The named metrics give distances.
         dtype : {"float64", "float32"}
@@ -416,7 +415,7 @@ class Scores(ScoreViews):
             each query is left out of its own list.
         distances : array_like, shape (q, k), optional
             The scores of the entries, in the order of the list.
-        kind : {"distance", "similarity", "llr"}
+        kind : {"distance", "similarity"}
             Kind of `distances`: ``"similarity"`` for inner products.
         probe_meta, gallery_meta, name, distractor_ids
             As for :class:`Scores`.

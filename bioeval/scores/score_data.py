@@ -56,7 +56,7 @@ class ScoreData:
     _without_gallery_labels = False  # whether the probes' labels stand for the gallery's
     origin = ""
     metric = ""  # the metric of bioeval that compared embeddings, if any
-    is_derived = False  # whether the values come from other scores, by fusion or calibration
+    is_derived = False  # whether the values come from other scores, by fusion or normalisation
     _memory_limit = MEMORY_LIMIT
     _limited = False  # whether the memory limit was stated, and so holds for counting, too
     _labelled = True

@@ -68,7 +68,7 @@ class ScoreViews(ScoreData):
 
         Parameters
         ----------
-        kind : {"distance", "similarity", "llr"}, optional
+        kind : {"distance", "similarity"}, optional
             What the values are; they stay as they are.
         exclude : sequence of str, optional
             As for :class:`Scores`; an empty one takes all pairs in again.
@@ -187,7 +187,7 @@ class ScoreViews(ScoreData):
         ----------
         values : array_like, shape as that of the scores
             Perhaps an object that is read by rows.
-        kind : {"distance", "similarity", "llr"}
+        kind : {"distance", "similarity"}
             What these values are.
 
         Returns

@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice, require_integer, require_number, require_numbers
 from bioeval.base.errors import DataError, received
-from bioeval.base.kinds import Layout, PlainKind
+from bioeval.base.kinds import VALUED, Layout, ValuedKind
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream
 from bioeval.scores.arrays import row_spans
@@ -115,7 +115,7 @@ def simulate(
     layout: PopulationLayout = "all-against-all",
     probes: Counts | None = None,
     unenrolled: int | float = 0,
-    kind: PlainKind = "distance",
+    kind: ValuedKind = "distance",
     dimensions: int | None = None,
     between: float | None = None,
     within: Any = None,
@@ -248,7 +248,7 @@ def simulate(
     (50, 20)
     """
     require_choice("model", model, MODELS)
-    require_choice("kind", kind, get_args(PlainKind))
+    require_choice("kind", kind, VALUED)
     of_people: dict[str, Any] = {
         "n_subjects": n_subjects,
         "n_templates": n_templates,
@@ -452,7 +452,7 @@ def _sd_within_people(value: Any, people: int) -> np.ndarray:
 
 def _gaussian_scores(
     design: Design,
-    kind: PlainKind,
+    kind: ValuedKind,
     animals: dict[str, float],
     d_prime: float = 2.0,
     genuine_sd: float = 1.0,

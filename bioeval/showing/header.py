@@ -38,7 +38,6 @@ _MOST_NAMED = 8
 _SCORES = {
     "distance": "distances, accepted at or below the threshold",
     "similarity": "similarities, accepted at or above the threshold",
-    "llr": "log-likelihood ratios, accepted at or above the threshold",
     "order": "order within each row; no thresholds",
 }
 

@@ -29,10 +29,7 @@ COLUMNS = (
 NEXT_SCORE = "next"
 
 #: Dimensions of curves and of single queries.
-CURVES = (
-    *("threshold", "localisation_threshold", "prior_log_odds", "llr", "pav_block", "recall_level"),
-    *("probe", "point"),
-)
+CURVES = (*("threshold", "localisation_threshold", "recall_level", "probe", "point"),)
 
 #: Decisions are told apart by their prior, a variable, and not by a coordinate.
 _NAMED_BY = {"cost": ("prior", "cost_prior")}

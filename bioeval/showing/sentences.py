@@ -237,7 +237,7 @@ no-interval!: no interval of {of:template}: {why:template}
 limit-not-supported: the {end} limit of {rate:term} is {limit:count} at {far} {targets:rates},
     because there are too few people or attempts
 actual-cost-above-1: the actual DCF at prior {prior:digits 6} is {cost:decimals 4}, above 1: worse
-    than a system that always {answer}; choose the threshold on scores like these, or calibrate them
+    than a system that always {answer}; choose the threshold on scores like these
 people-of-both-sets!: {who} of the test set are also in the training set, so the error rates are
     optimistic; test on other people
 # Ranked lists of the nearest K
@@ -297,28 +297,17 @@ groups-not-compared: no conclusion on whether {what:template}: {why}
 infinite-scores-left-out!: {attempts:count attempts} with an infinite score left out of all means;
     give failed comparisons as NaN
 animals-not-tested!: the test of {animals} is not defined: {why}
-# Calibration
-scores-are-no-ratios: the scores are {scores}, not log-likelihood ratios: only the minima are given;
-    a calibrator trained on other people turns them into ratios
-cllr-above-1: Cllr is above 1: decisions by these ratios lose more than decisions by the prior
-    alone; calibrate the scores on other people
-cllr-infinite!: Cllr is infinite{where}: some attempts have an infinite ratio of the wrong sign,
-    which isotonic regression gives beyond the scores of one class; calibration with
-    `ends="laplace"` gives finite ratios only
+# Fusion and normalisation
 training-scores-separable!: the genuine and impostor scores of the training data are separable: the
     logistic regression has no finite solution, and a penalty on its squared weights keeps them
-    finite; ratios far from 0 depend on the penalty rather than on the data, and ratios of `pav`
-    depend on counts
-calibration-turns-order!: in the training scores ({scores}), genuine attempts are farther than
-    impostor attempts, so calibration reverses the order of the scores; check `kind`
-# Fusion and normalisation
+    finite; fused scores far from 0 depend on the penalty rather than on the data
 people-of-cohort-not-known: the subjects of the trials or of the cohort are unknown, so it was not
     checked whether they overlap; `subject_from` or `labels` gives the subjects
 systems-of-other-scales!: the scores of {narrow:name} are from {narrow_low:digits 4} to
     {narrow_high:digits 4}, and those of {wide:name} from {wide_low:digits 4} to {wide_high:digits
     4}, so fusion by {method} is dominated by one of them; give `normalise`, such as min-max, which
     puts the systems on one scale
-trained-on-same-scores!: the {model} was trained on the scores that it is applied to, so the results
+trained-on-same-scores!: the fusion was trained on the scores that it is applied to, so the results
     are optimistic; train it on scores of other people, or evaluate in folds
 # Folds and repeated partitions
 undefined-in-parts!: {what:template} not defined (NaN) in {missing:count} of {number:count} {unit}s,

@@ -12,8 +12,7 @@ Tibshirani 1993, An introduction to the bootstrap, chapter 11). The variance is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -433,15 +432,6 @@ def limits_of_sum(
         value = np.asarray(value + part)
         below, above = np.hypot(below, part - low), np.hypot(above, high - part)
     return np.maximum(value - below, least), value + above
-
-
-def limits_of_cost(rates: Mapping[Any, Any], of_frr: Any, of_far: Any) -> Limits:
-    """Return the limits of a weighted sum of FRR and FAR, from the rates and their limits."""
-    frr, far = (
-        [weight * np.asarray(rates[f"{rate}{end}"]) for end in ("", "_low", "_high")]
-        for rate, weight in (("frr", of_frr), ("far", of_far))
-    )
-    return limits_of_sum((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]), least=0.0)
 
 
 def percentile(

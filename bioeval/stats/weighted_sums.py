@@ -165,24 +165,6 @@ def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return forms
 
 
-def bilinear_forms(
-    left: np.ndarray, right: np.ndarray, counts: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
-    """Return ``sum counts w_left w_right`` for every column of weights (subjects, columns).
-
-    `left` and `right` are the subjects of the counts, which may be fractions.
-    """
-    subjects = len(weights)
-    # w' T w for each column w, with T (subjects, subjects), for some columns at a time.
-    table = scipy.sparse.csr_array((counts, (left, right)), shape=(subjects, subjects))
-    forms = np.empty(weights.shape[1])
-    step = max(1, VALUES_AT_ONCE // max(subjects, 1))
-    for low in range(0, weights.shape[1], step):
-        columns_of_weights = weights[:, low : low + step].astype(np.float64)
-        forms[low : low + step] = ((table @ columns_of_weights) * columns_of_weights).sum(axis=0)
-    return forms
-
-
 def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Return ``part / whole``, NaN where `whole` is 0."""
     with np.errstate(invalid="ignore"):

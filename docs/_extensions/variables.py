@@ -18,7 +18,6 @@ from bioeval.studies.assurance.assured import ASSURED
 from bioeval.studies.assurance.promise import PROMISE
 from bioeval.studies.attacks import pad
 from bioeval.studies.attacks.vulnerability import VULNERABILITY
-from bioeval.studies.calibration.calibration import CALIBRATION
 from bioeval.studies.compare.results import COMPARISON
 from bioeval.studies.folds.results import OF_FOLDS
 from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
@@ -48,7 +47,6 @@ SECTIONS: dict[str, Mapping[str, Variable]] = {
     "`be.study_threshold`": STUDY | ASSURED,
     "`be.check_promise`": PROMISE,
     "`be.compare`": COMPARISON,
-    "`be.calibration`": CALIBRATION,
     "`be.sample_size`": SAMPLE_SIZE,
     "`be.workload`": WORKLOAD,
     "`be.zoo`": ZOO,

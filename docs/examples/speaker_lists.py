@@ -1,4 +1,4 @@
-"""Speaker verification with lists: AS-norm, calibration and a threshold from development trials.
+"""Speaker verification with lists: AS-norm, and a threshold from development trials.
 
 Run it in an empty folder; it makes lists of trials there as VoxCeleb and Kaldi have them, and
 writes speakers.html. The same work on the command line, with the files that it makes:
@@ -8,9 +8,7 @@ writes speakers.html. The same work on the command line, with the files that it 
     bioeval normalise eval.scores eval.trials --kind similarity --labels speakers.csv \\
         --cohort eval.cohort --method as --top 40 --save eval-as.txt
     bioeval threshold dev-as.txt --target min-dcf=0.01 --on eval-as.txt
-    bioeval calibration eval-as.txt --calibrate logistic --train dev-as.txt --prior 0.01 \\
-        --priors 0.01,0.05 --interval people --save eval-llr.txt
-    bioeval run eval-llr.txt --min-dcf 0.01,0.05 --interval people
+    bioeval run eval-as.txt --min-dcf 0.01,0.05 --interval people
 """
 
 import numpy as np
@@ -67,12 +65,8 @@ for what, scores in (("cosine", raw["eval"]), ("AS-norm", normalised["eval"])):
 judged = be.judge_threshold(normalised["dev"], normalised["eval"], "min-dcf=0.01")
 be.show(judged)
 
-# Log-likelihood ratios: learnt from the development trials, evaluated on the others.
-ratios = be.Calibrator("logistic", prior=0.01).fit(normalised["dev"]).transform(normalised["eval"])
-be.show(be.calibration(ratios, priors=[0.01, 0.05], interval="people"))
-
 # Intervals for other speakers, and a page.
-rates = be.verification(ratios, costs=[(0.01, 1, 1)], interval="people")
+rates = be.verification(normalised["eval"], costs=[(0.01, 1, 1)], interval="people")
 low, high = rates.eer_low.item(), rates.eer_high.item()
 print(f"EER {rates.eer.item():.2%}, 95 % interval {low:.2%} to {high:.2%}")
 be.report(rates, "speakers.html")

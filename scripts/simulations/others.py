@@ -1,6 +1,6 @@
 """Means of re-identification and of GOM, and the events of a system in use.
 
-`be.calibration`, `be.gallery_size` and galleries of `gallery="single"` have no intervals.
+`be.gallery_size` and galleries of `gallery="single"` have no intervals.
 """
 
 from __future__ import annotations

@@ -486,7 +486,7 @@ def unmated(tmp_path):
     [
         ("run",), ("run", "--json"), ("run", "--out", "results"),
         ("run", "--protocol", "course-kfold-probe-vs-gallery"),
-        ("report", "--out", "x.html"), ("threshold",), ("calibration",), ("compare", "y.npz"),
+        ("report", "--out", "x.html"), ("threshold",), ("compare", "y.npz"),
         ("gom",), ("gallery-size", "--out", "results"),
         ("fuse", "x.npz", "--name", "x", "--name", "y"),
     ],

@@ -63,7 +63,6 @@ def matrices() -> dict[str, be.Scores]:
     for seed, name in enumerate(("reid", "osnet", "agw")):
         cameras = {"probe_meta": {"camera": place % 3}, "gallery_meta": {"camera": (place + 1) % 3}}
         matrices_by_name[name] = be.Scores(distances(seed), WHO, WHO, **cameras)
-    matrices_by_name["ratios"] = be.Scores(3 - distances(0), WHO, kind="llr")
     matrices_by_name["attacked"] = simulated_attacks(
         6, 3, {"print": 0.6, "mask": 0.9}, random_state=0
     )

@@ -126,7 +126,6 @@ WITH_CONDITIONS = {
     "gallery-size": "--sizes 5,20",
     "workload": "--people 9 --impostors 0.1 --far 0.1",
     "sample-size": "--far 0.1 --frr 0.02 --icc 0.2",
-    "calibration": "",
     "fuse": "same.npz",
 }
 

@@ -29,8 +29,6 @@ LINES = [
     "convert in.npy in.npz --labels in.npz",
     "fuse in.npz second.npz --out second.npz",
     "fuse in.npz second.npz --train in.npz --train third.npz --out third.npz",
-    "calibration in.npz --calibrate logistic --save in.npz",
-    "calibration in.npz --calibrate logistic --train third.npz --save third.npz",
     "run results/results.nc --out results",
     "run in.npz --labels results/table.txt --out results",
 ]

@@ -39,8 +39,6 @@ OF_EVERY_COMMAND = """
 
 #: What one command does besides its call.
 OF_THE_COMMAND = {
-    # A Calibrator that is fitted to a set, and the scores of others.
-    "calibration": {"calibrate", "save_to", "train"},
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "explain": {"steps"},
@@ -146,7 +144,7 @@ def arguments(call: Callable[..., Any]) -> Iterator[str]:
 def test_each_option_bears_the_name_of_an_argument(command):
     """A message can then name the option."""
     calls = [getattr(be, x) for x in be.__all__ if x[0].islower() and callable(getattr(be, x))]
-    calls += [be.Calibrator, *[be.partition.Experiment] * (command == "run")]
+    calls += [be.partition.Experiment] * (command == "run")
     allowed = {name for call in calls for name in arguments(call)} | {*OF_EVERY_COMMAND.split()}
     allowed |= {*inspect.signature(be.stats.IntervalMethod).parameters}
     allowed |= OF_THE_COMMAND.get(command, set())

@@ -204,8 +204,6 @@ def test_people_who_are_not_enrolled_without_training(file, printed):
 COMMANDS = [
     "run",
     "compare b.npz --replicates 100",
-    "calibration",
-    "calibration --calibrate logistic",
     "fuse b.npz",
     "gallery-size",
     "groups --by group --columns group=group",

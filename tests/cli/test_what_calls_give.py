@@ -47,11 +47,6 @@ WITHOUT_PLOT = {"conventions", "sample-size", "workload", "--on", "--promise", "
 
 #: Lines of commands, and the calls of them.
 LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
-    "calibration a.npz --priors 0.5,0.01": lambda a, b, c: be.calibration(a, [0.5, 0.01]),
-    "calibration a.npz --templates multi --fusion mean": lambda a, b, c: be.calibration(claimed(a)),
-    "calibration a.npz --calibrate logistic --train b.npz": lambda a, b, c: be.calibration(
-        be.Calibrator().fit(b).transform(a)
-    ),
     "compare a.npz b.npz --measure auc --replicates 200": lambda a, b, c: be.compare(
         {"a": a, "b": b}, measures=["auc"], interval=PEOPLE
     ),
@@ -169,8 +164,6 @@ def test_its_plots_are_beside_its_results(line, folder, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("calibration a.npz --train b.npz", "--train needs --calibrate"),
-        ("calibration a.npz --priors 2", "--priors"),
         ("compare a.npz", "expected two or more"),
         ("gallery-size a.npz --templates multi", "--templates makes claims"),
         ("gallery-size a.npz --attempts day", "--attempts makes claims"),

@@ -47,7 +47,7 @@ def test_a_script_names_its_packages(path):
 def test_rows_of_the_page_are_consistent():
     rows = [row for row in ROW.findall(PAGE.read_text(encoding="utf-8")) if row[3] != "---:"]
     rows = [row for row in rows if re.fullmatch(r"[-+.,\de]+|[-+]?nan", row[3])]
-    assert len(rows) > 10
+    assert len(rows) > 5
     for name, *numbers, _ in rows:
         theirs, ours, difference = (float(x.replace(",", "")) for x in numbers)
         assert difference != 0, name

@@ -1,27 +1,23 @@
 """The same numbers by other programs: scikit-learn and SciPy, from lists of scores and labels.
 
 Where limits of other programs are compared, see ``tests/stats/test_other_programs.py``; precision,
-recall and F1 are in ``tests/tasks/reid/test_reid.py``, and the curve of isotonic regression in
-``tests/studies/calibration/test_calibration.py``.
+recall and F1 are in ``tests/tasks/reid/test_reid.py``.
 """
 
 import numpy as np
 import pytest
-import scipy
-from sklearn import isotonic, metrics
+from sklearn import metrics
 
 import bioeval as be
 
 KINDS = ("distance", "similarity")
 
 
-def pairs(
-    kind: str = "distance", *, step: float = 0.25
-) -> tuple[be.Scores, np.ndarray, np.ndarray]:
+def pairs(kind: str) -> tuple[be.Scores, np.ndarray, np.ndarray]:
     """Genuine and impostor scores, many of them equal: as pairs, flags, and larger if closer."""
     rng = np.random.default_rng(4)
     flags = np.arange(400) < 90
-    closer = np.round(rng.normal(np.where(flags, 1.5, 0.0)) / step) * step
+    closer = np.round(rng.normal(np.where(flags, 1.5, 0.0)) / 0.25) * 0.25
     values = -closer if kind == "distance" else closer
     return be.Scores.from_pairs(values, flags, kind=kind), flags, closer
 
@@ -84,25 +80,3 @@ def test_the_cmc_is_the_top_k_accuracy_of_scikit_learn():
     for rank in (1, 2, 5, 11):
         expected = metrics.top_k_accuracy_score(subject, -values, k=rank, labels=people)
         assert ds.cms.sel(rank=rank).item() == pytest.approx(expected, rel=1e-14), rank
-
-
-def in_bits(flags: np.ndarray, probabilities: np.ndarray) -> float:
-    """The logarithmic loss where both classes weigh alike, in bits."""
-    weights = np.where(flags, 1 / flags.sum(), 1 / (~flags).sum())
-    loss = metrics.log_loss(flags, probabilities, sample_weight=weights)
-    return float(loss / np.log(2))
-
-
-def test_cllr_is_the_logarithmic_loss_of_scikit_learn():
-    _, flags, ratios = pairs(step=0.01)
-    ds = be.calibration(be.Scores.from_pairs(ratios, flags, kind="llr"))
-    assert ds.cllr.item() == pytest.approx(in_bits(flags, scipy.special.expit(ratios)), rel=1e-9)
-
-
-def test_the_least_cllr_is_the_logarithmic_loss_of_isotonic_regression():
-    """After the isotonic regression of scikit-learn, both classes weighing alike."""
-    _, flags, ratios = pairs()
-    weights = np.where(flags, 1 / flags.sum(), 1 / (~flags).sum())
-    fitted = isotonic.IsotonicRegression(y_min=0, y_max=1).fit(ratios, flags, weights)
-    ds = be.calibration(be.Scores.from_pairs(ratios, flags, kind="llr"))
-    assert ds.min_cllr.item() == pytest.approx(in_bits(flags, fitted.predict(ratios)), rel=1e-9)

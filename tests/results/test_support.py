@@ -13,7 +13,6 @@ from result_messages import arguments
 import bioeval as be
 from bioeval.results.support import (
     RuleOf,
-    actual_costs_above_1,
     beyond_scores,
     independent_trials,
     people_with,
@@ -344,12 +343,6 @@ def test_ties_are_remarked_where_the_first_three_digits_differ_at_ranks_that_are
     (message,) = rank_message("cms", rates.get, ("RR", "CMS"))
     assert message.arguments["rank"] == 5
     assert not [*rank_message("cms", lambda ties: rates[ties][:4], ("RR", "CMS"))]
-
-
-def test_an_actual_cost_above_1_names_the_cheaper_constant_answer():
-    messages = actual_costs_above_1([1.0, 1.5, 2.0, 3.0], [0.5, 0.1, 0.9, 0.5], 1.0, 1.0)
-    answers = [(x.arguments["prior"], x.arguments["answer"]) for x in messages]
-    assert answers == [(0.1, "rejects"), (0.9, "accepts"), (0.5, "rejects")]
 
 
 @pytest.mark.parametrize(

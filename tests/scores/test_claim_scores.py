@@ -138,35 +138,6 @@ def test_errors_say_what_and_where(scores, options, message):
         be.claim_scores(scores, **options)
 
 
-RATIOS = [[2.0, 1.0, -3.0], [0.5, 3.0, -1.0], [-2.0, -4.0, 2.5]]
-
-
-def ratios(columns: slice = slice(None)) -> be.Scores:
-    """Log-likelihood ratios: two tries of ann and one of bob against templates of ann, ann, bob."""
-    people = np.array(["ann", "ann", "bob"])
-    return be.Scores(
-        np.array(RATIOS)[:, columns], people, people[columns], kind="llr",
-        probe_meta={"visit": [1, 1, 1]},
-    )  # fmt: skip
-
-
-def test_a_ratio_of_a_single_comparison_stays_one_and_one_of_several_is_none():
-    one_each = ratios(slice(1, None))  # one template of each
-    for fusion in ("best", "mean", "worst", "median", "kth:2", "min", "max"):
-        assert be.claim_scores(ratios(), fusion=fusion).kind == "similarity"
-    assert be.claim_scores(one_each, attempts="visit").kind == "similarity"
-    claims = be.claim_scores(one_each)
-    np.testing.assert_array_equal(claims.values, np.array(RATIOS)[:, 1:])
-    for llr in (
-        claims,
-        be.claim_scores(ratios(), templates="single"),
-        be.claim_scores(ratios(), enrol="first:1"),
-    ):
-        assert llr.kind == "llr"
-    visits = be.claim_scores(ratios(), attempts="visit")
-    np.testing.assert_array_equal(visits.values, [[3.0, -1.0], [-2.0, 2.5]])
-
-
 def enrolled_first(taken, **more):
     """Return which of three templates of one person is the first by a column."""
     meta = {"taken": taken}

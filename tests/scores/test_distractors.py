@@ -81,7 +81,6 @@ CALLS = {
     "workload": lambda s: be.workload(
         be.verification(s), threshold="far=0.01", people_per_day=100, impostor_share=0.1
     ),
-    "calibration": lambda s: be.calibration(s.replace(kind="llr"), **LIMITS),
     "fuse": lambda s: be.verification(be.fuse(two_systems(s))),
     "check_data": lambda s: [x.check for x in be.check_data(s).findings],
     **study_cases("CALLS"),
@@ -91,7 +90,7 @@ CALLS = {
 del CALLS["explain"], CALLS["conventions"]
 LISTED = [
     "verification", "cross_evaluate", "compare", "study_threshold", "judge_threshold",
-    "check_promise", "calibration", "summary",
+    "check_promise", "summary",
 ]  # fmt: skip
 
 

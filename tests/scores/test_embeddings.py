@@ -232,8 +232,8 @@ def test_a_function_as_metric_states_its_kind():
         be.Scores.from_embeddings(embeddings, labels, metric=product)
     scores = be.Scores.from_embeddings(embeddings, labels, metric=product, kind="similarity")
     assert scores.kind == "similarity"
-    streamed = streaming(embeddings, labels, metric=product, kind="llr")
-    assert streamed.streams and streamed.kind == "llr"
+    streamed = streaming(embeddings, labels, metric=product, kind="similarity")
+    assert streamed.streams and streamed.kind == "similarity"
     with refused("metric 'l2' gives distances"):
         be.Scores.from_embeddings(embeddings, labels, metric="l2", kind="similarity")
 

@@ -101,7 +101,7 @@ def test_scores_of_another_kind_are_counted_as_such(of):
 def test_what_is_left_out_is_replaced():
     scores = all_kinds()["matrix"]
     assert scores.replace(exclude=()).exclude == ()
-    assert scores.replace(kind="llr").exclude == ("session",)
+    assert scores.replace(kind="similarity").exclude == ("session",)
     with refused("exclude names 'nope', but the probe metadata"):
         scores.replace(exclude=("nope",))
     for layout, reason in (

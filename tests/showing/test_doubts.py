@@ -77,7 +77,6 @@ CALLS: dict[str, Any] = {
     "by_group of pairs": pairs_by_group,
     "judge_threshold": lambda kind: be.judge_threshold(drawn(30, kind), drawn(30, kind, 2)),
     "study_threshold": lambda kind: be.study_threshold(drawn(30, kind), "eer", **SHORT),
-    "calibration": lambda kind: be.calibration(drawn(12, kind)),
     "worst_pairs": lambda kind: be.worst_pairs(drawn(12, kind)),
     "vulnerability": attacked,
 }
@@ -337,14 +336,6 @@ class Systems(NamedTuple):
         return {"a": self.first, "b": self.second}
 
 
-def logistic_calibration(train: Systems, test: Systems) -> be.Scores:
-    return be.Calibrator("logistic").fit(train.first).transform(test.first)
-
-
-def pav_calibration(train: Systems, test: Systems) -> be.Scores:
-    return be.Calibrator("pav").fit(train.first).transform(test.first)
-
-
 def trained_fusion(train: Systems, test: Systems) -> be.Scores:
     return be.SystemFusion(method="logistic").fit(train.by_name).transform(test.by_name)
 
@@ -363,9 +354,7 @@ def warns_of_training(scores: be.Scores) -> xr.Dataset:
         return be.verification(scores)
 
 
-@pytest.mark.parametrize(
-    "apply", [logistic_calibration, pav_calibration, trained_fusion, fusion_of_trained_scales]
-)
+@pytest.mark.parametrize("apply", [trained_fusion, fusion_of_trained_scales])
 def test_what_learnt_from_the_scores_that_it_is_applied_to_is_said(apply):
     complete, first_half, second_half = complete_and_halves()
     result = warns_of_training(apply(first_half, first_half))
@@ -376,9 +365,9 @@ def test_what_learnt_from_the_scores_that_it_is_applied_to_is_said(apply):
     assert not {"people-of-both-sets", "trained-on-same-scores"} & {*unseen}
 
 
-def test_a_calibrator_that_is_fitted_and_applied_at_once_is_said():
+def test_a_fusion_that_is_fitted_and_applied_at_once_is_said():
     _, first_half, _ = complete_and_halves()
-    result = warns_of_training(be.Calibrator().fit_transform(first_half.first))
+    result = warns_of_training(be.SystemFusion("logistic").fit_transform(first_half.by_name))
     assert codes(result).count("trained-on-same-scores") == 1
 
 

@@ -61,7 +61,7 @@ def vulnerability_command(
 @option(
     "--kind",
     "Kind of the scores: larger similarities mean bona fide.",
-    ["distance", "similarity", "llr"],
+    ["distance", "similarity"],
 )
 @option("--threshold T|RULE", "Threshold: a number, or the rule apcer=X, bpcer=X or d-eer.")
 @option(

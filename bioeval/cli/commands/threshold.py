@@ -126,7 +126,14 @@ def _choose(run: Run, data: str, second: str | None, target: str, options: dict[
 def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target: str) -> None:
     from bioeval.studies.thresholds.judged_threshold import judge_threshold
 
-    train, test = run.read(data, second), run.read_set(on)
+    file, *trials = on  # a file, and perhaps the list of its trials
+    if len(trials) > 1:
+        raise click.UsageError(f"{trials[1]} is a third file; expected scores and their trials")
+    train = run.read(data, second)
+    if trials:
+        test = run.read_system(file, trials[0], trials=None).in_use
+    else:
+        test = run.read(file)
     judged = judge_threshold(train, test, target, interval=run.interval_for(test, None))
     of_test = judged.sel(part="test")
     require_defined([of_test["far"], of_test["frr"]], [test])

@@ -78,7 +78,7 @@ def load(
           arrays has the names as metadata ``name``.
         - A list in LFW's form (``pairs.txt``) names subjects, the labels, and numbers their images,
           the metadata ``image_number``.
-    kind : {"distance", "similarity", "llr", "order"}, optional
+    kind : {"distance", "similarity", "order"}, optional
         Kind of the scores. By default as the file says, else distance; required for a text that
         does not say it.
     metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"}, optional

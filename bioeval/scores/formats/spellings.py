@@ -63,7 +63,7 @@ KINDS: dict[str, Kind] = {
     "distance": "distance",
     "dissimilarity": "distance",
     "similarity": "similarity",
-    "llr": "llr",
+    "llr": "similarity",
 }
 
 #: Names of the sides of a trial, which lists of speakers give to subjects or to recordings.

@@ -13,7 +13,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_array, require_choice, require_listed_numbers
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import Kind
+from bioeval.base.kinds import VALUED, Kind, ValuedKind
 from bioeval.base.messages import Message, message_attrs
 from bioeval.counting.grids import linear_grid
 from bioeval.counting.threshold_rules import SAME_DATA
@@ -39,7 +39,6 @@ from bioeval.studies.attacks.scores import (
 APCER_TARGETS = (0.1, 0.05, 0.01)
 
 NonResponse = Literal["exclude", "reject"]
-ValuedKind = Literal["distance", "similarity", "llr"]
 
 # For which population limits hold, by the units that are left out.
 _INTERVAL_FOR = {
@@ -151,7 +150,7 @@ def pad(
     attack : array_like of str, shape (n,)
         The attack instrument species of each presentation. Marks of bona fide are empty, NaN,
         ``"-"``, ``"none"``, ``"n/a"``, ``"bona fide"``, ``"live"`` and ``"genuine"``.
-    kind : {"similarity", "distance", "llr"}
+    kind : {"similarity", "distance"}
         Kind of the scores: larger similarities mean bona fide. A presentation is classified bona
         fide at or above the threshold; of distances, at or below it.
     thresholds, n_thresholds
@@ -219,7 +218,7 @@ def pad(
     >>> ds.bpcer_at_threshold.item(), round(ds.d_eer.item(), 3)
     (0.25, 0.333)
     """
-    require_choice("kind", kind, get_args(ValuedKind))
+    require_choice("kind", kind, VALUED)
     require_choice("non_response", non_response, get_args(NonResponse))
     curve = curve_thresholds(thresholds, n_thresholds)
     targets = require_listed_numbers(

@@ -34,7 +34,6 @@ from bioeval.scores.score_notes import notes_on_scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.simultaneous import discordant, least_discordant
-from bioeval.studies.calibration.calibration import MEASURES as OF_CALIBRATION
 from bioeval.studies.compare.measures import MeasuredSystem, by_attempts
 from bioeval.studies.compare.outcomes import with_answers
 from bioeval.studies.compare.results import ComparedMeasure, SystemMeasure, comparison_dataset
@@ -96,7 +95,6 @@ def compare(
           ``"frr_at_threshold=0.4"``, ``"far_at_threshold=0.4"``, and the best values of
           :func:`bioeval.scalar`
         - ``"recognition_rate"``, ``"dir_at_far=0.01"``
-        - ``"cllr"``, ``"min_cllr"``, ``"act_dcf=0.01"``
         - with a protocol: ``"cmc=10"`` and the means over queries
         - a :class:`bioeval.Measure`, or a function of scores that returns a number of which less is
           better
@@ -197,12 +195,7 @@ def compare(
     rules = convention_of(protocol, argument="protocol") if protocol is not None else None
     if rules is not None and measures is None:
         _refuse_options_unused_by_reid(search, *targets, rules.name)
-    requested = WantedMeasures.parse(
-        measures,
-        *targets,
-        retrieval=rules is not None,
-        functions=OF_CALIBRATION if rules is None else (),
-    )
+    requested = WantedMeasures.parse(measures, *targets, retrieval=rules is not None)
 
     def measure(scores: Scores) -> MeasuredSystem:
         if rules is not None:

@@ -354,20 +354,19 @@ def as_whole_numbers(hits: np.ndarray) -> np.ndarray:
 
 def _own_functions(
     scores: Scores,
-    functions: Sequence[tuple[Measure, float]],
+    functions: Sequence[Measure],
     people: np.ndarray,
     groups: int,
     interval: IntervalMethod,
 ) -> Iterator[SystemMeasure]:
-    for measure, prior in functions:
-        value = measure.value_of(scores, prior)
+    for measure in functions:
+        value = measure.value_of(scores)
         remaining = _without_groups(scores, people, groups)
-        values_without = np.array([measure.value_of(x, prior) for x in remaining])
+        values_without = np.array([measure.value_of(x) for x in remaining])
         yield SystemMeasure(
             scalar=measure.scalar,
             columns=np.append(value, values_without),
             limits=limits_without(measure.scalar, value, values_without, groups, interval),
-            places={} if np.isnan(prior) else {"cost": prior},
             own=values_without - value,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -56,13 +56,13 @@ class Wanted:
     function: Measure | None = None  # a measure of scores, None of all other measures
 
     @classmethod
-    def parse(cls, measure: Any, functions: Mapping[str, Measure | None]) -> Wanted:
+    def parse(cls, measure: Any, known: Sequence[str]) -> Wanted:
         """Read ``"frr_at_far=0.01"``, or take a :class:`Measure`, or a function.
 
-        `functions` has the names of all measures, with the function of those that have one.
+        `known` are the names of all measures.
         """
         if isinstance(measure, Measure):
-            if measure.name in functions:
+            if measure.name in known:
                 raise DataError(
                     f"`measures` has a Measure called {measure.name}, and there is one "
                     "of this name already"
@@ -72,28 +72,22 @@ class Wanted:
             name = getattr(measure, "__name__", "")
             name = name if name.isidentifier() else "measure"  # a lambda has no name
             return cls(name, function=Measure(name, measure))
-        return cls._read(_as_named(require_text("measures", measure), functions), functions)
-
-    @classmethod
-    def _read(cls, text: str, functions: Mapping[str, Measure | None]) -> Wanted:
+        text = _as_named(require_text("measures", measure), known)
         name, equals, number = text.partition("=")
-        _require_known(name, functions)
-        function = functions[name]
+        _require_known(name, known)
         noun, example = _NUMBERS.get(name, ("", None))
-        if function is not None and function.of_prior:
-            noun, example = _NUMBERS["min_dcf"]
         if not equals:
             if example is not None:
                 raise DataError(
                     f"`measures` has {name}, which needs {noun}; expected as in {name}={example}"
                 )
-            return cls(name, function=function)
+            return cls(name)
         value = _number(number, noun)
         if value is None:
             expected = f"{noun} behind =" if noun else f"{name} alone"
             expected = expected.replace("a rank", "a whole number from 1")
             raise DataError(f"`measures` has {received(text)}; expected {expected}")
-        return cls(name, value, function)
+        return cls(name, value)
 
     def is_of(self, measure: SystemMeasure) -> bool:
         """Whether a measure of a system was requested by this name and number."""
@@ -101,16 +95,16 @@ class Wanted:
         return self.name == measure.scalar.name and bool(is_at_number)
 
 
-def _require_known(name: str, functions: Mapping[str, Measure | None]) -> None:
+def _require_known(name: str, known: Sequence[str]) -> None:
     """Raise an error unless a measure has this name, with advice on names of other tasks."""
-    if name in QUERY_MEANS and name not in functions:
+    if name in QUERY_MEANS and name not in known:
         raise DataError(
             f"`measures` has {name}, a measure of re-identification; give "
             '`protocol="market1501"` or another card of it'
         )
-    if "cmc" in functions and (rank := re.fullmatch(r"(?:rank|top|cmc)[-_@]?(\d+)", name)):
+    if "cmc" in known and (rank := re.fullmatch(r"(?:rank|top|cmc)[-_@]?(\d+)", name)):
         raise DataError(f"`measures` has {name}; expected cmc={rank[1]}")
-    require_choice("a measure of `measures`", name, list(functions))
+    require_choice("a measure of `measures`", name, known)
 
 
 def _refuse_names_in_use(chosen: Sequence[Wanted]) -> None:
@@ -181,12 +175,8 @@ class WantedMeasures:
         frr_targets: np.ndarray,
         *,
         retrieval: bool,
-        functions: Sequence[Measure] = (),
     ) -> WantedMeasures:
-        """Read measures of verification and identification, or of re-identification (`retrieval`).
-
-        `functions` are measures of scores that can be asked for by name.
-        """
+        """Read measures of re-identification (`retrieval`), or of the other tasks."""
         if measures is None:
             return cls(None, far_targets, frr_targets)
         if isinstance(measures, str) or callable(measures) or isinstance(measures, Measure):
@@ -194,9 +184,7 @@ class WantedMeasures:
         names = ["cmc", *QUERY_MEANS]
         if not retrieval:
             names = [*(x.name for x in curve_measures()), *AT_THRESHOLD, *IDENTIFICATION]
-        functions_by_name: dict[str, Measure | None] = dict.fromkeys(names)
-        functions_by_name |= {x.name: x for x in functions}
-        chosen = [Wanted.parse(measure, functions_by_name) for measure in measures]
+        chosen = [Wanted.parse(measure, names) for measure in measures]
         if not chosen:
             raise DataError("`measures` is empty; expected names such as eer")
         _refuse_names_in_use(chosen)
@@ -222,13 +210,9 @@ class WantedMeasures:
         return [x.at for x in self.chosen or () if x.name == name and x.at is not None]
 
     @property
-    def functions(self) -> list[tuple[Measure, float]]:
-        """The requested measures of scores with their prior, NaN without a prior."""
-        return [
-            (x.function, np.nan if x.at is None else x.at)
-            for x in self.chosen or ()
-            if x.function is not None
-        ]
+    def functions(self) -> list[Measure]:
+        """The requested measures of scores."""
+        return [x.function for x in self.chosen or () if x.function is not None]
 
     def in_order(self, measures: Sequence[SystemMeasure]) -> list[SystemMeasure]:
         """Return the requested measures, in the order of the request."""

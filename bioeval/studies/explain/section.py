@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import Kind, noun_of
+from bioeval.base.kinds import Kind
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words
 from bioeval.scores.people import knows_people
@@ -281,7 +281,7 @@ def _blocks_of_lists(explained: Explanation) -> Iterator[Block]:
             Column("image", "image"),
             Column("template", "template" if ranked.unit == "template" else "by template"),
             Column("subject", "subject"),
-            Column("score", "order" if explained.kind == "order" else noun_of(explained.kind)),
+            Column("score", explained.kind),
             Column("role", "role"),
             Column("verification", "verification"),
             Column("reason"),

@@ -26,12 +26,12 @@ from bioeval.scores.metrics import Metric
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.stats.repeated import REPEATED_INTERVALS, RepeatedInterval
-from bioeval.studies.calibration.calibrator import transforms_scores
-from bioeval.studies.folds.fitted import TrainedSystem, TransformedScores
+from bioeval.studies.folds.fitted import FusedSystems, TrainedSystem
 from bioeval.studies.folds.folds import FoldedSystem, evaluate_folds
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks
 from bioeval.studies.folds.results import fold_dataset, span
 from bioeval.studies.folds.splits import SplitPlan, SplitSides
+from bioeval.studies.fusion.fusion import SystemFusion
 
 
 @warns_of_doubts
@@ -67,8 +67,8 @@ def cross_evaluate(
     Parameters
     ----------
     data : Scores, mapping of str to Scores, or array_like of shape (n, f)
-        Scores of any layout; with an `estimator` of scores, a mapping for
-        :class:`bioeval.SystemFusion`; with another `estimator`, the features of n samples.
+        Scores of any layout; with :class:`bioeval.SystemFusion` as `estimator`, the systems by
+        name; with another `estimator`, the features of n samples.
     splitter : splitter, or list of pairs
         Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts; or a list of
         pairs (training, test) of index arrays.
@@ -103,8 +103,8 @@ def cross_evaluate(
     estimator : estimator, optional
         A transformer in scikit-learn's form. In each fold a clone is fitted on the training
         samples and their subjects alone; both parts are transformed and compared by `metric`.
-        :class:`bioeval.Calibrator` and :class:`bioeval.SystemFusion`, or a pipeline of both, are
-        fitted to the training scores alone, and both parts of the scores are transformed.
+        :class:`bioeval.SystemFusion` is fitted to the training scores alone, and both parts of
+        the scores are transformed.
     metric, kind
         As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
     claims : ClaimSampler, optional
@@ -135,7 +135,6 @@ def cross_evaluate(
           accept
         - the operating points of the test part by itself
         - ``crossing_pairs``, for pairs divided by subject
-        - ``cllr`` and ``min_cllr``, for log-likelihood ratios that an estimator makes
 
         Over ``repeat, fold, part``, with the parts ``"train"``, whose rates are optimistic, and
         ``"test"``:
@@ -204,10 +203,10 @@ def cross_evaluate(
     if claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
     system: FoldedSystem
-    if transforms_scores(estimator):
+    if isinstance(estimator, SystemFusion):
         first = next(iter(data.values()), None) if isinstance(data, Mapping) else data
         _as_scores(first, y, meta)
-        system = transformed = TransformedScores(data, splitter, estimator)
+        system = transformed = FusedSystems(data, splitter, estimator)
         options = options.checked(splitter, *transformed.systems.values())
     else:
         options = options.checked(splitter)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,10 +17,7 @@ from bioeval.scores.joining import RowOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import kind_of_metric
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_scores
-from bioeval.studies.calibration.calibration import LOG_ODDS
-from bioeval.studies.calibration.counts import LOG2, count_for_calibration
-from bioeval.studies.folds.folds import Fold, FoldedSystem, FoldSide
+from bioeval.studies.folds.folds import FoldedSystem, FoldSide
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.splits import (
     PairSides,
@@ -32,7 +28,7 @@ from bioeval.studies.folds.splits import (
     SplitPlan,
     SplitSides,
 )
-from bioeval.studies.fusion.fusion import require_systems
+from bioeval.studies.fusion.fusion import SystemFusion, require_systems
 
 
 class TrainedSystem(FoldedSystem):
@@ -119,20 +115,18 @@ class TrainedSystem(FoldedSystem):
         )
 
 
-class TransformedScores(FoldedSystem):
-    """Scores, or systems by name, and an estimator of new scores that is fitted in each fold."""
+class FusedSystems(FoldedSystem):
+    """The scores of systems by name, and a fusion of them that is fitted in each fold."""
 
     is_fitted = True
     sides: SplitSides | PairSides
     scores: Scores
 
-    def __init__(self, data: Any, splitter: Any, estimator: Any):
+    def __init__(self, data: Any, splitter: Any, fusion: SystemFusion):
         """Divide the first system; the other systems are divided alike."""
-        self.estimator = estimator
-        self._named = isinstance(data, Mapping)
-        self.systems: dict[str, Scores] = require_systems(data) if self._named else {"": data}
+        self.fusion = fusion
+        self.systems = require_systems(data)
         first, *further = self.systems.values()
-        require_scores(first, "the data")
         super().__init__(first, splitter)
         sides = self.sides
         self._sides_of_systems: list[SplitSides | PairSides] = [sides]
@@ -149,10 +143,14 @@ class TransformedScores(FoldedSystem):
 
         with warnings.catch_warnings():  # the result has each warning once, as a message
             warnings.simplefilter("ignore", BioevalWarning)
-            fitted = clone(self.estimator).fit(
-                self._input(Part.of_one_set(split.fitted), "training")
+            training = self._views(Part.of_one_set(split.fitted))
+            if training is None:
+                raise DataError("the training part of a split has no scores to fit to")
+            fitted = clone(self.fusion).fit(training)
+            train, test = (
+                None if (views := self._views(part)) is None else fitted.transform(views)
+                for part in (split.train, split.test)
             )
-            train, test = (self._transformed(fitted, part) for part in (split.train, split.test))
         transformed = train if test is None else test
         if transformed is not None:
             self.kind = transformed.kind
@@ -160,18 +158,15 @@ class TransformedScores(FoldedSystem):
             self._remarks.update(test.remarks)
         return FoldSide(lambda: train), FoldSide(lambda: test)
 
-    def _input(self, part: Part, noun: str) -> Any:
-        views = [sides.view(part) for sides in self._sides_of_systems]
-        if any(view is None for view in views):
-            raise DataError(f"the {noun} part of a split has no scores to fit to")
-        return dict(zip(self.systems, views, strict=True)) if self._named else views[0]
-
-    def _transformed(self, fitted: Any, part: Part) -> Scores | None:
-        if any(sides.view(part) is None for sides in self._sides_of_systems):
-            return None
-        scores = fitted.transform(self._input(part, "test"))
-        require_scores(scores, f"the result of {self.estimator!r}.transform")
-        return scores
+    def _views(self, part: Part) -> dict[str, Scores] | None:
+        """Return the scores of a part by system; None if the part has none."""
+        views = {}
+        for name, sides in zip(self.systems, self._sides_of_systems, strict=True):
+            view = sides.view(part)
+            if view is None:
+                return None
+            views[name] = view
+        return views
 
     @property
     def about(self) -> Provenance:
@@ -183,21 +178,8 @@ class TransformedScores(FoldedSystem):
         return replace(
             about,
             kind=self.kind,
-            name=" + ".join(self.systems) or about.name,
+            name=" + ".join(self.systems),
             fingerprints=tuple(x for system in systems for x in system.fingerprints),
-            origin="; ".join(filter(None, [repr(self.estimator), about.origin])),
+            origin="; ".join(filter(None, [repr(self.fusion), about.origin])),
             notes=tuple(dict.fromkeys([*about.notes, *notes])),
         )
-
-    def more_of(self, test: FoldSide, options: FoldOptions) -> Fold:
-        """Return Cllr and its minimum, if the new scores are log-likelihood ratios."""
-        if options.task != "verification" or self.kind != "llr" or test.scores is None:
-            return {}
-        even = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)  # Cllr is at even odds
-        counts = count_for_calibration(test.scores, shifts=LOG_ODDS[even])
-        assert counts.losses is not None
-        loss = float(counts.losses.genuine[0] + counts.losses.impostor[0])
-        min_cllr = np.nan
-        if counts.isotonic is not None:
-            min_cllr = float(counts.isotonic.pooled.cross_entropy(np.zeros(1))[0])
-        return {"cllr": loss / (2 * LOG2), "min_cllr": min_cllr}

@@ -264,10 +264,6 @@ class FoldedSystem:
         train, test = partial(view, split.train), partial(view, split.test)
         return FoldSide(train, about), FoldSide(test, about)
 
-    def more_of(self, test: FoldSide, options: FoldOptions) -> Fold:
-        """Return further numbers of a fold, besides the numbers of its task and its sizes."""
-        return {}
-
 
 def _single(numbers: Numbers) -> Fold:
     return {name: values[0] for name, values in numbers.items()}
@@ -330,7 +326,7 @@ class _TaskInFolds:
             searched = train.searched(options), test.searched(options)
             fold = fold_of_searches(*searched, options, rule)
         sizes = self.system.sides.sizes(self.system.plan.splits[place])
-        self.folds.append(fold | sizes | self.system.more_of(test, options))
+        self.folds.append(fold | sizes)
 
 
 def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:

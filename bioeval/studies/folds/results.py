@@ -60,7 +60,7 @@ PARTS = ("train", "test")
 #: Arrays over (split, ...):
 #:
 #: - ``threshold`` and ``threshold_next`` (distances), ``defined`` (whether there is a threshold)
-#: - the operating points of the test part (:data:`NOT_POOLED`)
+#: - the operating points of the test part (:data:`POINTS_OF_PARTS`)
 #: - ``crossing_pairs``
 #: - open set: ``searching``, the people of the test part who search without a mate
 #: - for messages: ``shared_subjects`` (in both parts), and ``tied`` (searches of the test part)
@@ -329,8 +329,6 @@ def _messages(
         )
         for message in messages:
             yield message.concerning(options.in_words, "the smallest test part")
-    if infinite := int(np.isinf(values.get("cllr", np.zeros(1))).sum()):
-        yield Message("cllr-infinite", where=f", and so is its mean, in {infinite:,} folds")
     if "tied" in values and (tied := int(values["tied"].sum())):
         probes = int(attempts["genuine_attempts"].sum())
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=splits)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError, counted
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, PLURALS, Kind
 from bioeval.base.memory import require_memory
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.excluded import left_out_rows
@@ -184,8 +184,8 @@ def moments_of_list(scores: Scores, side: int, cohort: Scores, top: int | None) 
     require_values(cohort, "score normalisation")
     if cohort.kind != scores.kind:
         raise DataError(
-            f"the cohort holds {noun_of(cohort.kind, plural=True)}, and the trials are "
-            f"{noun_of(scores.kind, plural=True)}; expected scores of one system"
+            f"the cohort holds {PLURALS[cohort.kind]}, and the trials are "
+            f"{PLURALS[scores.kind]}; expected scores of one system"
         )
     listed = scores.pairs.templates
     assert listed is not None

@@ -13,23 +13,20 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice, require_number
 from bioeval.base.errors import DataError, received
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, PLURALS, Kind
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
+from bioeval.partition.base import Parameters
 from bioeval.scores.alignment import aligned
 from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.fusion_rules import FUSIONS, FusionRule, by_closeness, parse_fusion
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import LearntFrom
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.sampled import SampledAttempts
-from bioeval.studies.calibration.calibrator import (
-    SEPARABLE,
-    LogOdds,
-    ScoreTransformer,
-    fit_log_odds,
-    require_spread,
-)
-from bioeval.studies.calibration.several_systems import SeveralSystems, Spread, derived_scores
+from bioeval.showing.messages import warn_of
+from bioeval.studies.fusion.logistic import LinearMap, fit_log_odds, require_spread
+from bioeval.studies.fusion.several_systems import SeveralSystems, Spread, derived_scores
 
 # The rules that fuse systems only.
 _SystemRule = Literal["product", "weighted", "logistic"]
@@ -80,7 +77,7 @@ def _scales_of(systems: Systems, normalise: Normalisation) -> list[_Scale]:
 _OTHER_SCALE = 10
 
 
-class SystemFusion(ScoreTransformer):
+class SystemFusion(Parameters):
     """Fused scores of several systems, with parameters learnt from training scores.
 
     Parameters
@@ -94,13 +91,11 @@ class SystemFusion(ScoreTransformer):
         - ``"product"``: of scores by ``normalise="min-max"``, clipped to [0, 1]
         - ``"weighted"``: the sum of weight times score
         - ``"logistic"``: the log-odds of a logistic regression, with the classes weighted to a
-          prior of one half; always of ``kind="llr"``
+          prior of one half; always similarities
     normalise : {"none", "min-max", "z", "tanh"}
         Normalisation of the scores before fusion. The systems of ``"none"`` are of one kind, which
-        the result keeps; but of log-likelihood ratios, only the plain sum (all weights 1) of
-        independent systems is a ratio, and other rules make similarities. With the others, scores
-        enter as similarities, distances negated, and the result is a similarity. Over the finite
-        scores of all training attempts:
+        the result keeps. With the others, scores enter as similarities, distances negated, and the
+        result is a similarity. Over the finite scores of all training attempts:
 
         - ``"min-max"``: ``(s - min) / (max - min)``
         - ``"z"``: ``(s - mean) / sd``
@@ -136,7 +131,6 @@ class SystemFusion(ScoreTransformer):
     ``"reject"`` it enters as the farthest score. ``"tanh"`` takes mean and standard deviation of
     all attempts, not the Hampel estimates of genuine scores of Jain, Nandakumar and Ross (2005),
     Score normalization in multimodal biometric systems, *Pattern Recognition* 38, 2270-2285.
-    See ``docs/calibration.md``.
 
     Examples
     --------
@@ -203,7 +197,7 @@ class SystemFusion(ScoreTransformer):
             )
         self._line = None
         if self.weights is not None:
-            self._line = LogOdds(_weights(self.weights, names), 0.0, False)
+            self._line = LinearMap(_weights(self.weights, names), 0.0, False)
         self._scales = _scales_of(systems, self.normalise)
         remarks = []
         if self.normalise == "none" and self.method not in ("weighted", "logistic"):
@@ -215,13 +209,16 @@ class SystemFusion(ScoreTransformer):
                     derived_scores([scores], partial(_scaled, scale), "similarity", "")
                     for scores, scale in zip(scaled, self._scales, strict=True)
                 ]
-            self._line = fit_log_odds(scaled, 0.5, "logistic fusion")
+            self._line = fit_log_odds(scaled)
             self.weights_ = dict(zip(names, self._line.weights.tolist(), strict=True))
             self.offset_ = self._line.offset
             self.separable_ = self._line.separable
             if self.separable_:
-                remarks.append(SEPARABLE)
-        self._learnt(systems.values() if self.learns else (), remarks)
+                remarks.append(Message("training-scores-separable"))
+        training = systems.values() if self.learns else ()
+        self._learnt_from = [*map(LearntFrom.from_scores, training)]
+        self.remarks_ = tuple(remarks)
+        warn_of(self.remarks_)
         return self
 
     def transform(self, X: Systems) -> Scores:
@@ -236,7 +233,9 @@ class SystemFusion(ScoreTransformer):
         -------
         Scores
         """
-        names = self._fitted("systems_")
+        if not hasattr(self, "systems_"):
+            raise DataError("this SystemFusion is not fitted; call fit(training scores)")
+        names = self.systems_
         systems = require_systems(X)
         if set(systems) != set(names):
             raise DataError(
@@ -247,34 +246,46 @@ class SystemFusion(ScoreTransformer):
             kind, trained = systems[name].kind, self._kinds[name]
             if kind != trained:
                 raise DataError(
-                    f"the scores of {name!r} are {noun_of(kind, plural=True)}, and its training "
-                    f"scores {noun_of(trained, plural=True)}"
+                    f"the scores of {name!r} are {PLURALS[kind]}, and its training "
+                    f"scores {PLURALS[trained]}"
                 )
         entering_kind = self._kinds[names[0]] if self.normalise == "none" else "similarity"
-        kind = self._kind_of_fused(entering_kind)
+        kind = "similarity" if self.method == "logistic" else entering_kind
         origin = f"{self.method} of {', '.join(names)}"
         if self.normalise != "none":
             origin += f", {self.normalise}-normalised"
         fuse = partial(self._fuse, by_closeness(self.method, entering_kind), entering_kind)
         fused = derived_scores([systems[name] for name in names], fuse, kind, origin)
         remarks = dict.fromkeys(chain.from_iterable(x.remarks for x in systems.values()))
-        remarks |= self._remarks_on([systems[name] for name in names], "fusion")
+        remarks |= dict.fromkeys(self.remarks_)
+        # A fusion by a fixed rule has learnt from no scores.
+        for training, name in zip(self._learnt_from, names, strict=False):
+            for message in training.people_in(without_attacks(systems[name])):
+                if message.arguments["who"] == "all attempts":
+                    message = Message("trained-on-same-scores")
+                remarks[message] = None
         return fused.replace(name="fused").with_remarks(*remarks)
 
-    def _kind_of_fused(self, entering_kind: Kind) -> Kind:
-        if self.method == "logistic":
-            return "llr"
-        # If systems are independent, the plain sum of their log-likelihood ratios is a
-        # log-likelihood ratio; no other rule gives one.
-        is_plain_sum = self.weights and set(self.weights.values()) == {1}
-        return "similarity" if entering_kind == "llr" and not is_plain_sum else entering_kind
+    def fit_transform(self, X: Systems, y: Any = None) -> Scores:
+        """Fit to scores, and return the fused scores of the same comparisons.
+
+        Parameters
+        ----------
+        X : mapping of str to Scores
+        y : ignored
+
+        Returns
+        -------
+        Scores
+        """
+        return self.fit(X).transform(X)
 
     def _fuse(
         self, rule: str, kind: Kind, blocks: list[np.ndarray], index: np.ndarray
     ) -> np.ndarray:
         scores = [scale.scaled(block) for scale, block in zip(self._scales, blocks, strict=True)]
         if self._line is not None:
-            return self._line.ratios(scores)
+            return self._line.fused(scores)
         if rule in _FUSED_BY:
             return _FUSED_BY[rule](scores)
         sign = -1.0 if kind in LARGER_IS_CLOSER else 1.0
@@ -354,7 +365,7 @@ def require_systems(systems: Any) -> dict[str, Scores]:
         if scores.kind == "order":
             raise DataError(
                 f"system {name!r} has only the order within each row; expected distance or "
-                "similarity or llr"
+                "similarity"
             )
     first_name, *later_names = named
     # With several systems twice: the first time, a later system may lack templates of earlier ones.
@@ -379,9 +390,7 @@ def require_systems(systems: Any) -> dict[str, Scores]:
 
 def _require_one_kind(kinds: Mapping[str, str]) -> None:
     if len(set(kinds.values())) > 1:
-        statements = [
-            f"{name!r} holds {noun_of(kind, plural=True)}" for name, kind in kinds.items()
-        ]
+        statements = [f"{name!r} holds {PLURALS[kind]}" for name, kind in kinds.items()]
         raise DataError(
             f"{', '.join(statements)}: they cannot be fused without normalisation; give "
             f"`normalise` as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
@@ -389,13 +398,10 @@ def _require_one_kind(kinds: Mapping[str, str]) -> None:
 
 
 def _other_scales(systems: Mapping[str, Scores], method: str) -> list[Message]:
-    """Return a message if one system decides alone, since its scores are on another scale.
-
-    Log-likelihood ratios are always on one scale.
-    """
+    """Return a message if one system decides alone, since its scores are on another scale."""
     ranges = {}
     for name, scores in systems.items():
-        sample = SampledAttempts.from_scores(scores) if scores.kind != "llr" else None
+        sample = SampledAttempts.from_scores(scores)
         values = np.concatenate([sample.genuine, sample.impostor]) if sample else np.empty(0)
         values = to_user(values[np.isfinite(values)], scores.kind)
         if len(values) and values.min() < values.max():

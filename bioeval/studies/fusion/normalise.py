@@ -10,14 +10,13 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice, require_integer
 from bioeval.base.errors import DataError, ProtocolError, received
-from bioeval.base.kinds import noun_of
+from bioeval.base.kinds import PLURALS
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import require_values
 from bioeval.scores.joining import without_names
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.requirements import require_all_scores, require_scores
-from bioeval.studies.calibration.several_systems import derived_scores
 from bioeval.studies.fusion.cohorts import (
     CohortMoments,
     cells_of_matrix,
@@ -26,6 +25,7 @@ from bioeval.studies.fusion.cohorts import (
     moments_of_list,
     require_other_people,
 )
+from bioeval.studies.fusion.several_systems import derived_scores
 
 CohortMethod = Literal["z", "t", "s", "zt", "as"]
 METHODS: tuple[CohortMethod, ...] = get_args(CohortMethod)
@@ -219,9 +219,8 @@ def _normalised(scores: Scores, method: str, scales: Sequence[Scale]) -> Scores:
             normalised.append((values - mean) / sd)
         return normalised[0] if len(normalised) == 1 else (normalised[0] + normalised[1]) / 2
 
-    kind = "similarity" if scores.kind == "llr" else scores.kind
-    origin = scores.origin or noun_of(scores.kind, plural=True)
-    return derived_scores([scores], rule, kind, f"{method}-norm of {origin}")
+    origin = scores.origin or PLURALS[scores.kind]
+    return derived_scores([scores], rule, scores.kind, f"{method}-norm of {origin}")
 
 
 def _normalised_list(
@@ -266,8 +265,8 @@ def _require_matrix(cohort: Scores | None, scores: Scores, input_name: str) -> N
         )
     if cohort.kind != scores.kind:
         raise DataError(
-            f"{input_name} holds {noun_of(cohort.kind, plural=True)}, and the scores are "
-            f"{noun_of(scores.kind, plural=True)}; expected scores of one system"
+            f"{input_name} holds {PLURALS[cohort.kind]}, and the scores are "
+            f"{PLURALS[scores.kind]}; expected scores of one system"
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, noun_of
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 from bioeval.base.messages import Message, messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_user
@@ -149,7 +149,7 @@ def threshold_accepts(result: xr.Dataset, status: str, **about: Any) -> Message:
     return Message(
         "threshold-accepts",
         status=status,
-        scores=noun_of(kind),
+        scores=kind,
         sign=">=" if kind in LARGER_IS_CLOSER else "<=",
         **threshold_with_next(result),
         **about,

@@ -17,7 +17,7 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset, variables_over
-from bioeval.results.support import actual_costs_above_1, without_attempts
+from bioeval.results.support import without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
@@ -27,7 +27,7 @@ from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.scale import require_one_scale
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.showing.writers.numbers import threshold_text
-from bioeval.stats.limits import limits_of_cost
+from bioeval.stats.limits import limits_of_sum
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.studies.thresholds.answers import threshold_accepts
 from bioeval.tasks.threshold_choice import chosen_threshold
@@ -199,7 +199,10 @@ def _remarks(
     ]
     if rule.name == "cost":
         prior, miss, accept = rule.values
-        remarks += actual_costs_above_1([rates_of_test["dcf"]], [prior], miss, accept)
+        if rates_of_test["dcf"] > 1:
+            answer = "rejects" if prior * miss <= (1 - prior) * accept else "accepts"
+            cost = float(rates_of_test["dcf"])
+            remarks.append(Message("actual-cost-above-1", prior=prior, cost=cost, answer=answer))
     return remarks
 
 
@@ -270,6 +273,10 @@ def _cost(rates: Mapping[str, Any], rule: Rule) -> dict[str, float]:
         return dict.fromkeys(("dcf", "dcf_low", "dcf_high"), math.nan)
     weight_of_frr = prior * miss / trivial
     weight_of_far = (1 - prior) * accept / trivial
-    low, high = limits_of_cost(rates, weight_of_frr, weight_of_far)
+    frr, far = (
+        tuple(weight * np.asarray(rates[f"{rate}{end}"]) for end in ("", "_low", "_high"))
+        for rate, weight in (("frr", weight_of_frr), ("far", weight_of_far))
+    )
+    low, high = limits_of_sum(frr, far, least=0.0)
     dcf = weight_of_frr * rates["frr"] + weight_of_far * rates["far"]
     return {"dcf_low": float(low), "dcf_high": float(high), "dcf": dcf}

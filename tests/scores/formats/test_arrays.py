@@ -273,9 +273,6 @@ def test_options_overrule_the_file_but_not_its_kind(tmp_path):
     be.save(square(kind="similarity"), tmp_path / "x.npz")
     scores = be.load(tmp_path / "x.npz", kind="order", nan="reject")
     assert (scores.kind, scores.nan, scores.reading) == ("order", "reject", ())
-    scores = be.load(tmp_path / "x.npz", kind="llr")
-    assert scores.kind == "llr"
-    assert scores.reading == ("taken as llr; the file declares similarity",)
     with refused(r"x\.npz: kind.*declares the kind similarity; `kind="):
         be.load(tmp_path / "x.npz", kind="distance")
     with refused("`kind` is 'distanse'.*Did you mean 'distance'"):

@@ -104,7 +104,7 @@ def test_the_kind_is_declared_or_required(tmp_path):
         load(tmp_path, "score,genuine\n1,1\n", kind=None)
     with refused("'similarity' declares the kind similarity; `kind="):
         load(tmp_path, "similarity,genuine\n1,1\n", kind="distance")
-    assert load(tmp_path, "llr,genuine\n1,1\n", kind=None).kind == "llr"
+    assert load(tmp_path, "llr,genuine\n1,1\n", kind=None).kind == "similarity"
 
 
 def test_an_unknown_word_for_the_class_is_named(tmp_path):
@@ -485,9 +485,16 @@ def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
     np.save(tmp_path / "t.npy", values)
     labels = put(tmp_path, "p.csv", "label,camera\na,1\nb,1\na,2\nb,2\n")
     sides = {"labels": labels, "gallery": put(tmp_path, "g.csv", "a\nb\nc\na\nb\nc\n")}
-    loaded, expected = (be.load(tmp_path / f"t.{x}", kind="llr", **sides) for x in ("csv", "npy"))
+    loaded, expected = (
+        be.load(tmp_path / f"t.{x}", kind="similarity", **sides) for x in ("csv", "npy")
+    )
     np.testing.assert_array_equal(loaded.values, expected.values)
-    assert loaded.kind == "llr" and loaded.probe_meta["camera"].tolist() == ["1", "1", "2", "2"]
+    assert loaded.kind == "similarity" and loaded.probe_meta["camera"].tolist() == [
+        "1",
+        "1",
+        "2",
+        "2",
+    ]
     assert loaded.gallery_labels.tolist() == list("abcabc") == expected.gallery_labels.tolist()
     (tmp_path / "t.csv").rename(tmp_path / "t.txt")
     np.testing.assert_array_equal(be.load(tmp_path / "t.txt", **sides).values, expected.values)

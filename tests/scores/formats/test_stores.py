@@ -42,7 +42,7 @@ def test_a_list_is_read_back_as_it_was_written(tmp_path, suffix):
         optional_import("pyarrow")
     path = tmp_path / f"x{suffix}"
 
-    @given(ROWS, st.sampled_from(["distance", "similarity", "llr"]), st.booleans(), st.booleans())
+    @given(ROWS, st.sampled_from(["distance", "similarity"]), st.booleans(), st.booleans())
     def holds(pairs, kind, subjects, names):
         values, same = (list(column) for column in zip(*pairs, strict=True))
         subject_names = [["ann", "ann" if x else f"é {i}"] for i, x in enumerate(same)]

@@ -34,7 +34,7 @@ def number(x):
 
 @settings(max_examples=examples_of(60))
 @given(
-    sets(), st.sampled_from(["similarity", "distance", "llr"]),
+    sets(), st.sampled_from(["similarity", "distance"]),
     st.sampled_from(["exclude", "reject"]),
 )  # fmt: skip
 def test_pad_equals_the_naive_implementation(case, kind, non_response):

@@ -60,14 +60,14 @@ def _whole_numbers(rng: np.random.Generator) -> be.Scores:
     return be.Scores(np.rint(values).astype(np.uint8), labels, kind="similarity")
 
 
-def _log_likelihood_ratios(rng: np.random.Generator) -> be.Scores:
+def _similarities_of_both_signs(rng: np.random.Generator) -> be.Scores:
     labels = _equal(40, 4)
     scores = be.simulate(
         40, 4, model="gaussian-scores", d_prime=3, random_state=int(rng.integers(1 << 31))
     )
     values = 3 * (1.5 - scores.values)
     np.fill_diagonal(values, 30)  # a template against itself
-    return be.Scores(values, labels, kind="llr")
+    return be.Scores(values, labels, kind="similarity")
 
 
 def _probes_against_gallery(rng: np.random.Generator) -> be.Scores:
@@ -98,7 +98,7 @@ SOUND: dict[str, Callable[[np.random.Generator], be.Scores]] = {
     "Hamming, 256 bits": _codes,
     "similarities 0 to 1": _similarities,
     "integers 0 to 100": _whole_numbers,
-    "log-likelihood ratios": _log_likelihood_ratios,
+    "similarities of both signs": _similarities_of_both_signs,
     "probes against a gallery": _probes_against_gallery,
     "1 to 9 templates": _unequal,
     "8 subjects": _few_subjects,

@@ -3,12 +3,12 @@
 import math
 from typing import Any
 
+import naive
 import numpy as np
 import pytest
 import strategies as cases
 from hypothesis import given, strategies as st
 from limits import blocks_of
-from naive_calibration import min_dcf
 from naive_folds import RULES, assert_folds, folds_of
 from named_arguments import raises_about
 from reference import (  # noqa: F401
@@ -303,16 +303,20 @@ PRIORS = [0.1, 0.5, 0.01]
 FOLDS = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
 
 
+def min_dcf(genuine, impostor, kind, prior):
+    """The least cost of any threshold over that of the better trivial decision."""
+    return float(naive.min_cost(genuine, impostor, kind, prior, 1, 1)[0]) / min(prior, 1 - prior)
+
+
 def least_costs(scores):
     """minDCF at each prior, by trying every threshold on the comparisons of a part."""
     labels, values = scores.probe_labels, np.asarray(scores.values, dtype=np.float64)
-    sign = 1 if scores.kind == "similarity" else -1  # in naive.py, a larger score is closer
     genuine, impostor = [], []
     for i in range(len(labels)):
         for j in range(len(labels)):
             if i != j:
-                (genuine if labels[i] == labels[j] else impostor).append(sign * values[i, j])
-    return [min_dcf(genuine, impostor, prior, (1, 1)) for prior in PRIORS]
+                (genuine if labels[i] == labels[j] else impostor).append(values[i, j])
+    return [min_dcf(genuine, impostor, scores.kind, prior) for prior in PRIORS]
 
 
 def scores_of(kind="distance", dtype=np.float64):
@@ -352,8 +356,8 @@ def test_least_costs_of_listed_pairs():
     by_fold = be.cross_evaluate(pairs, be.partition.PredefinedFolds(folds), priors=PRIORS)
     expected = [
         [
-            min_dcf(*(-values[(folds == k) & (genuine == x)] for x in (True, False)), prior, (1, 1))
-            for prior in PRIORS
+            min_dcf(values[(folds == k) & genuine], values[(folds == k) & ~genuine], "distance", x)
+            for x in PRIORS
         ]
         for k in range(3)
     ]

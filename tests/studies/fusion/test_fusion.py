@@ -1,9 +1,9 @@
-"""Fusion of systems against naive_calibration.py and scikit-learn, in folds and from the shell."""
+"""Fusion of systems against naive_fusion.py and scikit-learn, in folds and from the shell."""
 
 import json
 import math
 
-import naive_calibration as naive
+import naive_fusion as naive
 import numpy as np
 import pytest
 from json_rows import rows
@@ -12,7 +12,6 @@ from result_messages import codes
 from result_text import as_text
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 
 import bioeval as be
 from bioeval.cli import main
@@ -71,7 +70,7 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     assert "trained-on-same-scores" in codes(be.verification(own))
 
 
-@pytest.mark.parametrize("kind", ["distance", "llr"])
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_without_normalisation_scores_and_kind_are_kept(kind):
     pair = {"a": system(1, kind), "b": system(2, kind), "c": system(3, kind)}
     values = [s.values for s in pair.values()]
@@ -80,28 +79,7 @@ def test_without_normalisation_scores_and_kind_are_kept(kind):
         of_kind = naive.rule_of_values(method, kind)
         expected = [naive.fused([v[4, j] for v in values], of_kind) for j in range(4)]
         np.testing.assert_allclose(fused.values[4, :4], expected)
-        # A mean, minimum or maximum of log-likelihood ratios is no log-likelihood ratio.
-        assert fused.kind == ("similarity" if kind == "llr" else kind) and not fused.remarks
-
-
-def test_of_log_likelihood_ratios_only_the_plain_sum_is_one():
-    """Independent normal scores of shift d have the ratio d (s - d / 2), and sums the sum."""
-    rng = np.random.default_rng(3)
-    labels = np.repeat(np.arange(60), 2)
-    mates = labels[:, None] == labels
-    pair = {}
-    for name, separation in (("a", 1.0), ("b", 2.0)):
-        ratios = separation * (rng.normal(size=mates.shape) + separation * mates - separation / 2)
-        pair[name] = be.Scores(ratios, labels, kind="llr")
-    fused = be.fuse(pair, "weighted", weights={"a": 1, "b": 1})
-    assert fused.kind == "llr"
-    ratios = sum(s.values for s in pair.values())
-    genuine, impostor = ratios[mates & ~np.eye(120, dtype=bool)], ratios[~mates]
-    cllr = np.log2(1 + np.exp(-genuine)).mean() + np.log2(1 + np.exp(impostor)).mean()
-    assert float(be.calibration(fused).cllr) == pytest.approx(cllr / 2, rel=1e-9)
-    for weights in ({"a": 1, "b": 2}, {"a": 0.5, "b": 0.5}, {"a": 5, "b": 5}):
-        assert be.fuse(pair, "weighted", weights=weights).kind == "similarity"
-    assert be.fuse(pair, "logistic").kind == "llr"
+        assert fused.kind == kind and not fused.remarks
 
 
 @pytest.mark.parametrize(("nan", "expected"), [("reject", -np.inf), ("exclude", np.nan)])
@@ -151,7 +129,7 @@ def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
         for k in ("a", "b")
     ]
     np.testing.assert_allclose(fused.values[4, 6], slopes @ entering + offset, rtol=1e-5)
-    assert fused.kind == "llr"
+    assert fused.kind == "similarity"
 
 
 def test_separable_systems_are_penalised_with_a_warning():
@@ -260,9 +238,7 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
         fused = be.fuse(test_systems, "logistic", train=train)
         at_threshold = be.verification(fused, thresholds=[result.threshold.values[0, k]])
         np.testing.assert_array_equal(result.fa.sel(part="test")[0, k], at_threshold.fa[0])
-        np.testing.assert_allclose(result.cllr[0, k], be.calibration(fused).cllr)
-    chain = make_pipeline(be.SystemFusion(normalise="z"), be.Calibrator())
-    assert cross_evaluated(pair, folds, estimator=chain).attrs["kind"] == "llr"
+    assert result.attrs["kind"] == "similarity"
     closed = cross_evaluated(pair, folds, estimator=be.SystemFusion(), task="closed_set", ranks=[1])
     assert closed.cms.dims == ("repeat", "fold", "part", "rank")
 
@@ -278,7 +254,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert list(eer) == ["face", "finger", "fused"]
     assert eer["fused"] == be.verification(be.load("fused.npz")).eer
     assert main(["fuse", *files, "--method", "logistic", "--protocol", "course-kfold"]) == 0
-    assert "min Cllr" in capsys.readouterr().out
+    assert "fused" in capsys.readouterr().out
     weights = ["--method", "weighted", "--weights", "face=2", "--weights", "finger=1"]
     assert main(["fuse", *files, *weights, "--train", *files[:1], "--train", *files[1:]]) == 0
     capsys.readouterr()
@@ -296,7 +272,6 @@ def test_the_command(tmp_path, monkeypatch, capsys):
 WORDS = {
     "distance": "distances, accepted at or below the threshold",
     "similarity": "similarities, accepted at or above the threshold",
-    "llr": "log-likelihood ratios, accepted at or above the threshold",
 }
 
 
@@ -305,9 +280,9 @@ WORDS = {
     ("options", "kind"),
     [
         (["--normalise", "z"], "similarity"),
-        (["--method", "logistic"], "llr"),
+        (["--method", "logistic"], "similarity"),
         (["--method", "kth:2"], "distance"),
-        (["--method", "logistic", "--protocol", "course-kfold"], "llr"),
+        (["--method", "logistic", "--protocol", "course-kfold"], "similarity"),
     ],
 )
 def test_the_heading_says_the_kind_of_each_system(
@@ -331,5 +306,5 @@ def test_systems_of_two_kinds_are_headed_by_theirs():
     lines = as_text(results, width=200).splitlines()
     assert [x.removeprefix("Scores").strip() for x in lines if x.startswith("Scores")] == [
         f"distance and other: {WORDS['distance']}",
-        *(f"{kind}: {WORDS[kind]}" for kind in ("similarity", "llr")),
+        f"similarity: {WORDS['similarity']}",
     ]

@@ -97,8 +97,6 @@ def test_normalised_lists_are_those_of_the_definition(kind, method, options):
         np.testing.assert_array_equal(normalised.pair_templates, scores.pair_templates)
         np.testing.assert_allclose(normalised.values, expected, rtol=0, atol=1e-12)
         np.testing.assert_array_equal(normalised.genuine, scores.genuine)
-    ratios = data("llr")[1:]
-    assert be.normalise(ratios[1], "s", listed(ratios[0], "llr")).kind == "similarity"
 
 
 def test_each_side_may_have_a_cohort_of_its_own():

@@ -14,8 +14,8 @@ from bioeval.cli import main
 
 def scores_of_classes(scores):
     """The genuine and the impostor scores of a list, and their kind."""
-    genuine, kind = scores.genuine, scores.kind.replace("llr", "similarity")
-    return scores.values[genuine].tolist(), scores.values[~genuine].tolist(), kind
+    genuine = scores.genuine
+    return scores.values[genuine].tolist(), scores.values[~genuine].tolist(), scores.kind
 
 
 def least(scores, prior, miss, accept):
@@ -38,7 +38,7 @@ def lists(seed, number=300, dtype=float, kind="similarity", decimals=2):
     return be.Scores.from_pairs(values.astype(dtype), genuine, kind=kind, subjects=subjects)
 
 
-@pytest.mark.parametrize("kind", ["similarity", "distance", "llr"])
+@pytest.mark.parametrize("kind", ["similarity", "distance"])
 @pytest.mark.parametrize("costs", [(0.01, 1, 1), (0.05, 10, 1), (0.5, 1, 1)])
 def test_rates_and_costs_are_those_of_the_definition(kind, costs):
     for seed in range(3):
@@ -160,50 +160,34 @@ def test_the_command(files, tmp_path, capsys):
         assert says in capsys.readouterr().err
 
 
-def test_calibration_is_learnt_on_one_set_and_applied_to_the_other(files, tmp_path, capsys):
-    train, test = files
-    saved = str(tmp_path / "eval-llr.txt")
-    arguments = ["calibration", *test, "--kind", "similarity", "--calibrate", "logistic", "--json"]
-    of_train = ["--train", train[0], "--train", train[1]]
-    assert main([*arguments, *of_train, "--save", saved]) == 0
-    document = json.loads(capsys.readouterr().out)
-    calibrated = be.Calibrator("logistic").fit(lists(1)).transform(lists(2))
-    assert value(document, "cllr", system="eval, calibrated") == pytest.approx(
-        be.calibration(calibrated).cllr.item()
-    )
-    np.testing.assert_allclose(be.load(saved).values, calibrated.values)
-    assert main([*arguments, *of_train, "--train", train[1]]) == 2
-    assert "is a third file" in capsys.readouterr().err
-    assert main([*arguments, "--train", test[0], "--train", test[1]]) == 0
-    codes = [x["code"] for x in json.loads(capsys.readouterr().out)["messages"]]
-    assert "trained-on-same-scores" in codes
-
-
-def test_people_of_both_sets_are_named_wherever_one_set_judges_the_other(tmp_path, capsys):
+def test_people_of_both_sets_are_named_where_one_set_judges_the_other(tmp_path, capsys):
     paths = [str(tmp_path / f"{name}.npz") for name in ("train", "test")]
     for path, seed in zip(paths, (1, 2), strict=True):
         be.save(lists(seed), path)
     shared, people = shared_people(lists(1), lists(2))
-    for command in (
-        ["threshold", paths[0], "--target", "eer", "--on", paths[1]],
-        ["calibration", paths[1], "--train", paths[0], "--calibrate", "pav"],
-    ):
-        assert main([*command, "--json"]) == 0, capsys.readouterr().err
-        messages = json.loads(capsys.readouterr().out)["messages"]
-        (message,) = (x for x in messages if x["code"] == "people-of-both-sets")
-        assert message["who"] == f"{shared} of {people} subjects"
+    command = ["threshold", paths[0], "--target", "eer", "--on", paths[1]]
+    assert main([*command, "--json"]) == 0, capsys.readouterr().err
+    messages = json.loads(capsys.readouterr().out)["messages"]
+    (message,) = (x for x in messages if x["code"] == "people-of-both-sets")
+    assert message["who"] == f"{shared} of {people} subjects"
 
 
-def test_a_cost_above_1_is_said_of_a_calibration():
-    ratios = be.Scores.from_pairs([-5.0, 1.0, 5.0, 6.0, -1.0], [1, 1, 0, 0, 0], kind="llr")
-    ds = be.calibration(ratios, priors=[0.5, 0.01, 0.9])
-    above = [x.arguments for x in be.messages(ds) if x.code == "actual-cost-above-1"]
-    by_hand = {0.5: (0.5 * 0.5 + 0.5 * 2 / 3) / 0.5, 0.9: (0.9 * 0.5 + 0.1 * 1) / 0.1}
-    by_hand[0.01] = (0.01 * 1 + 0.99 * 2 / 3) / 0.01
-    assert {x["prior"]: x["cost"] for x in above} == pytest.approx(by_hand)
-    assert {x["prior"]: x["answer"] for x in above} == {
-        0.5: "rejects", 0.01: "rejects", 0.9: "accepts"
-    }  # fmt: skip
+@pytest.mark.parametrize(
+    ("costs", "cost", "answer"),
+    [
+        ((0.5, 1, 1), (0.5 * 0.5 + 0.5 * 2 / 3) / 0.5, "rejects"),
+        ((0.01, 1, 1), (0.01 * 0.5 + 0.99 * 2 / 3) / 0.01, "rejects"),
+        ((0.9, 1, 1), (0.9 * 0.5 + 0.1 * 2 / 3) / 0.1, "accepts"),
+    ],
+)
+def test_a_cost_above_1_names_the_cheaper_constant_answer(costs, cost, answer):
+    train = be.Scores.from_pairs([0.5, 0.0], [1, 0], kind="similarity")
+    test = be.Scores.from_pairs([-5.0, 1.0, 5.0, 6.0, -1.0], [1, 1, 0, 0, 0], kind="similarity")
+    ds = be.judge_threshold(train, test, "cost=" + ",".join(map(str, costs)))
+    assert ds.threshold.item() == 0.5
+    (above,) = (x.arguments for x in be.messages(ds) if x.code == "actual-cost-above-1")
+    assert above["prior"] == costs[0] and above["answer"] == answer
+    assert above["cost"] == pytest.approx(cost)
 
 
 def test_min_dcf_is_an_option_of_run(files, capsys):

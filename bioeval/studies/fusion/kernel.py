@@ -1,4 +1,4 @@
-"""Sums of logarithmic losses: of log-likelihood ratios, and of a logistic regression.
+"""Sums of the logarithmic losses of a logistic regression.
 
 Each row has its own sums, which are added up afterwards in the order of the rows. The result is
 therefore the same on any number of threads.
@@ -6,57 +6,7 @@ therefore the same on any number of threads.
 
 import numpy as np
 
-from bioeval.kernels.compiling import called_by_loops, parallel_rows
-
-
-@called_by_loops
-def softplus(x):
-    """Return ``log(1 + e^x)`` without overflow."""
-    return max(x, 0.0) + np.log1p(np.exp(-abs(x)))
-
-
-@parallel_rows("sums")
-def softplus_sums(begin, end, block, sign, shifts, sums):
-    """Sum ``log(1 + exp(sign * x + shifts[k]))`` over the scores of each row.
-
-    ::
-
-        for i, row in enumerate(block):
-            for k, shift in enumerate(shifts):
-                sums[i, k] = sum(log(1 + exp(sign * x + shift)) for x in row if not NaN)
-
-    The `shifts` increase. The kernel writes `sums`, float64 of shape (rows, shifts).
-
-    The terms ``1 + e^x e^shift`` are multiplied until their product is large, so that many of them
-    need one logarithm only. Their ``e^x`` is the same for all shifts, so that a score needs one
-    exponential only.
-    """
-    number = len(shifts)
-    factor = np.exp(shifts - shifts[number - 1])
-    product = np.empty(number)
-    for i in range(begin, end):
-        row = block[i]
-        total = sums[i]
-        for k in range(number):
-            total[k] = 0.0
-            product[k] = 1.0
-        for j in range(len(row)):
-            x = sign * np.float64(row[j]) + shifts[number - 1]
-            if x != x or x == -np.inf:
-                continue
-            if x > 40.0:  # such terms are rare, and too large for the product
-                for k in range(number):
-                    total[k] += softplus(sign * np.float64(row[j]) + shifts[k])
-                continue
-            largest = np.exp(x)
-            for k in range(number):
-                product[k] *= 1.0 + largest * factor[k]
-            if product[number - 1] > 1e200:
-                for k in range(number):
-                    total[k] += np.log(product[k])
-                    product[k] = 1.0
-        for k in range(number):
-            total[k] += np.log(product[k])
+from bioeval.kernels.compiling import parallel_rows
 
 
 @parallel_rows("classes")

@@ -18,7 +18,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.row_memory import rows_per_block
 from bioeval.scores.rows import read_rows, threads_for
-from bioeval.studies.calibration.kernel import logistic_sums
+from bioeval.studies.fusion.kernel import logistic_sums
 
 
 @dataclass(frozen=True)

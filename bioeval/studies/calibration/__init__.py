@@ -1,1 +1,0 @@
-"""Log-likelihood ratios: Cllr, costs by prior, and calibrators."""
