@@ -274,9 +274,9 @@ def _cost(rates: Mapping[str, Any], rule: Rule) -> dict[str, float]:
     weight_of_frr = prior * miss / trivial
     weight_of_far = (1 - prior) * accept / trivial
     frr, far = (
-        tuple(weight * np.asarray(rates[f"{rate}{end}"]) for end in ("", "_low", "_high"))
+        [weight * np.asarray(rates[f"{rate}{end}"]) for end in ("", "_low", "_high")]
         for rate, weight in (("frr", weight_of_frr), ("far", weight_of_far))
     )
-    low, high = limits_of_sum(frr, far, least=0.0)
+    low, high = limits_of_sum((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]), least=0.0)
     dcf = weight_of_frr * rates["frr"] + weight_of_far * rates["far"]
     return {"dcf_low": float(low), "dcf_high": float(high), "dcf": dcf}
