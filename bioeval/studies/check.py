@@ -809,8 +809,8 @@ def _end_value(scores: np.ndarray, kind: Kind, *, accepted: bool) -> _EndValue |
     if len(values) < 2 or counts[-1] < _LEAST_SHARED or 2 * counts[-1] >= counts.sum():
         return None
     value = float(0.0 + sign * values[-1])
-    # Distances are not below 0, and few similarities are; log-likelihood ratios often are.
-    if kind != "llr" and sign < 0 and values[-1] > 0 >= values[-2]:
+    # Distances are not below 0, and few similarities are.
+    if sign < 0 and values[-1] > 0 >= values[-2]:
         return _EndValue(value, "the only value below 0", accepted)
     if len(values) <= _LEAST_DISTINCT:
         return None
