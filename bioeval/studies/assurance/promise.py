@@ -177,9 +177,9 @@ def check_promise(
     verdicts = [_Verdict.of_rule(rule, *judged[rule.name]) for rule in rules]
 
     variables: Variables = {"threshold": threshold, "promised": [x.values[0] for x in rules]}
-    for name, (rate, limits) in judged.items():
+    for promised, (rate, limits) in judged.items():
         low, high = limits.limits_at(rate)
-        variables |= {name: rate, f"{name}_low": low, f"{name}_high": high}
+        variables |= {promised: rate, f"{promised}_low": low, f"{promised}_high": high}
     variables |= {
         "verdict": [x.verdict for x in verdicts],
         "people": [x.people for x in verdicts],
