@@ -45,6 +45,12 @@ def gini(counts: Sequence[int]) -> float:
     return float(Fraction(total) / (2 * len(counts) ** 2) / Fraction(sum(counts), len(counts)))
 
 
+def fewest_with_half(counts: Sequence[int]) -> int:
+    """The fewest counts that add up to at least half of all; 0 without errors."""
+    largest_first = sorted(counts, reverse=True)
+    return next(k for k in range(len(counts) + 1) if 2 * sum(largest_first[:k]) >= sum(counts))
+
+
 def ratio(a: int, b: int) -> float:
     """A rate; NaN without attempts."""
     return a / b if b else math.nan
@@ -91,6 +97,7 @@ def statistics(found: Sequence[Attempt], people: Sequence[Any], threshold: Any) 
     for error in ("fr", "fa_as_probe", "fa_as_claimed"):
         numbers = by_subject["errors", error], by_subject["attempts", error]
         out["gini", error] = gini([x for x, n in zip(*numbers, strict=True) if n])
+        out["half_of_errors", error] = fewest_with_half(numbers[0])
         out["all_errors", error], out["all_attempts", error] = map(sum, numbers)
     return out | by_subject
 

@@ -106,6 +106,35 @@ def test_rates_at_given_thresholds_have_a_row_for_each_threshold():
     np.testing.assert_array_equal([row[column].value for row in table.rows], ds.far.values)
 
 
+def test_of_many_targets_eleven_that_are_nearest_to_an_even_spread_are_shown():
+    targets = [k / 100 for k in range(24, 0, -1)]
+    text = be.to_markdown(be.verification(square(), far_targets=targets))
+    shown = [24 - int(x) for x in re.findall(r"^\| (\d+) % ", text, re.MULTILINE)]
+    assert len(shown) == 11
+    assert all(abs(10 * index - 23 * i) <= 5 for i, index in enumerate(shown))
+
+
+def test_of_many_systems_the_first_are_named_and_the_others_counted():
+    small, large = be.simulate(4, 3, random_state=1), be.simulate(20, 3, random_state=1)
+    results = {f"s{i}": be.verification(small) for i in range(8)} | {"t": be.verification(large)}
+    assert "s0, s1, s2, s3, s4, s5 and 2 more: 24 genuine and" in be.to_markdown(results)
+    del results["s7"], results["s6"]
+    assert "s0, s1, s2, s3, s4 and s5: 24 genuine and" in be.to_markdown(results)
+
+
+def test_the_title_of_a_table_names_a_system_if_it_is_the_only_one_with_the_task():
+    scores = be.simulate(20, 3, random_state=1)
+    results = {"one": be.evaluate(scores), "two": be.verification(scores)}
+    lines = be.to_markdown(results).splitlines()
+    titles = [x.strip("*").split(": 60")[0].split(": 120")[0] for x in lines if x[:2] == "**"]
+    assert titles == [
+        "Verification, single-template",
+        "one: verification, multi-template",
+        "one: open-set identification",
+        "one: closed-set identification",
+    ]
+
+
 def test_of_many_places_the_worst_are_shown():
     rates = np.linspace(0, 1, 40)
     about = {"units": "proportion", "long_name": "rate"}
