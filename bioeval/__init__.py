@@ -22,8 +22,8 @@ Systems
 People and causes
     explain step_by_step ranks worst_pairs zoo by_group gallery_size
 Outside the core
-    Protocol conventions reid gom gom_from_curves tracking normalise read_cohort vulnerability
-    pad make_scorer eer_scorer scalar Measure
+    Protocol conventions reid gom gom_from_curves tracking normalise read_cohort
+    make_scorer eer_scorer scalar Measure
 Settings and errors
     set_options BioevalError BioevalWarning DataError ProtocolError CardError
 

@@ -28,8 +28,6 @@ from .showing.messages import messages as messages
 from .showing.show import show as show, to_latex as to_latex, to_markdown as to_markdown
 from .stats.aggregate import aggregate as aggregate
 from .studies.assurance.promise import check_promise as check_promise
-from .studies.attacks.pad import pad as pad
-from .studies.attacks.vulnerability import vulnerability as vulnerability
 from .studies.check import check_data as check_data
 from .studies.compare.compare import compare as compare
 from .studies.conventions.conventions import conventions as conventions

@@ -13,7 +13,6 @@ from bioeval.base.progress import rows_reported
 from bioeval.protocol.card import Protocol
 from bioeval.results.galleries import over_galleries
 from bioeval.results.trees import tree_above, tree_of
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for
 from bioeval.showing.messages import warns_of_doubts
@@ -24,7 +23,6 @@ from bioeval.tasks.plan import CardTasks
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def evaluate(
     scores: Scores | Mapping[str, Scores],
     protocol: str | Protocol = "auto",

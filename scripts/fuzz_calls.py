@@ -170,10 +170,6 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "at_pairs.gallery_index": [[1, 5]],
         "matrix.scores": [square, two],
         "score_distributions.data": [square],
-        "pad.values": [[0.9, 0.4, 0.6, 0.1]], "pad.attack": [["", "", "mask", "print"]],
-        "pad.kind": ["similarity"], "pad.threshold": [0.5, "d_eer", "apcer=0.1"],
-        "pad.interval": ["people"], "pad.subjects": [["a", "b", "a", "b"]],
-        "pad.instrument": [[0, 0, 1, 2]],
     }  # fmt: skip
     found |= plotted(square, pairs, split, tracked)
     found["mrep"] = found["mfr"] = [[0.1, 0.2]]
@@ -207,15 +203,7 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
         ),
         "assured": be.study_threshold(square, "far=0.5", folds=2, repeats=1, assure=0.9),
     }
-    detected = be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"])
-    made |= {"pad_det": detected, "apcer": detected}
-    species = {"attack": np.tile(["", "", "print"], 4)}
-    attacking = be.Scores(np.asarray(square.values), square.probe_labels, probe_meta=species)
-    made |= dict.fromkeys(("attack_det", "iapar", "attack_scores"), be.vulnerability(attacking))
-    others = {
-        "worst_pairs.results": [made.pop("worst_pairs")],
-        "vulnerability.scores": [attacking],
-    }
+    others = {"worst_pairs.results": [made.pop("worst_pairs")]}
     return {f"{name}.data": [found] for name, found in made.items()} | others
 
 

@@ -476,8 +476,6 @@ WORKING = {
     "fuse": ["s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean"],
     "workload": ["s.npz", "--people", "100", "--impostors", "0.1", "--far", "0.1"],
     "sample-size": ["--frr", "0.1", "--icc", "0.2", "--width", "0.1"],
-    "vulnerability": ["a.npz"],
-    "pad": ["pad.csv"],
     "tracking": ["gt.txt", "r.txt"],
     "protocols": ["card.toml"],
     "info": [],
@@ -486,26 +484,16 @@ WORKING = {
 }
 
 
-def _attacked() -> bytes:
-    """Return probes of two people, and an attack on one of them."""
-    file = io.BytesIO()
-    about = {"probe_labels": [1, 2, 1], "gallery_labels": [1, 2], "kind": "distance"}
-    scores = np.array([[1.0, 3.0], [4.0, 2.0], [2.5, 5.0]])
-    np.savez(file, scores=scores, probe_attack=np.array(["", "", "mask"]), **about)
-    return file.getvalue()
-
-
 def working_commands(valid: list[Input]) -> dict[str, Input]:
     """Return for each command that reads data, or describes them, one that works."""
     known = {name: raw for one in reversed(valid) for name, raw in one.files.items()}
     names = ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt", "l.csv")
     files = {name: known[name] for name in names}
     files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n"}
-    files["a.npz"], files["t.npz"] = _attacked(), files["s.npz"]
+    files["t.npz"] = files["s.npz"]
     files["v.txt"] = b"a1 a2 0.9\na1 b1 0.4\nb1 a2 0.6\n"
     files["v1.txt"] = b"1 a1 a2\n0 a1 b1\n0 b1 a2\n"
     files["v2.txt"] = b"a1 c 0.1\na1 d 0.4\na2 c 0.2\na2 d 0.5\nb1 c 0.3\nb1 d 0.2\n"
-    files["pad.csv"] = b"score,attack\n0.9,\n0.4,\n0.6,mask\n0.1,print\n"
     return {
         name: Input(f"options of {name}", files, [name, *WORKING.get(name, ["s.npz"])])
         for name in COMMANDS

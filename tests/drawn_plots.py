@@ -14,7 +14,7 @@ import bioeval as be
 from bioeval.plot.registry import PLOTS
 
 #: Plots of one result whatever is given; the others take several by name.
-ONE = {name for name, plot in PLOTS.items() if plot.one_system} - {"error_rates", "apcer", "iapar"}
+ONE = {name for name, plot in PLOTS.items() if plot.one_system} - {"error_rates"}
 ONE |= {"matrix", "ranked_lists"}
 MANY = sorted(set(PLOTS) - ONE)
 

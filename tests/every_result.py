@@ -46,20 +46,6 @@ def streets() -> be.Scores:
     return scores_of(simulated, np.round(simulated.values, 1))
 
 
-def attacks() -> be.Scores:
-    """Each probe imitates its person, and comes near."""
-    street_scores = streets()
-    meta = {
-        "probe_meta": {"attack": np.array(["print", "mask"])[np.arange(street_scores.shape[0]) % 2]}
-    }
-    return be.Scores(
-        np.round(1.2 * street_scores.values, 1),
-        street_scores.probe_labels,
-        street_scores.gallery_labels,
-        **meta,
-    )
-
-
 def pairs() -> be.Scores:
     genuine = np.arange(600) % 4 == 0
     values = np.round(np.random.default_rng(6).normal(size=600) + 2 * genuine, 2)
@@ -77,11 +63,6 @@ def tracks() -> tuple[list, list]:
         if (2 * frame + who) % 7
     ]
     return truth, result
-
-
-def presentations() -> tuple[np.ndarray, np.ndarray]:
-    attack = np.array(["", "print", "mask"])[np.arange(300) % 3]
-    return np.round(np.random.default_rng(7).normal(size=300) - (attack != ""), 2), attack
 
 
 def group_of(scores: be.Scores) -> np.ndarray:
@@ -128,8 +109,6 @@ CALLS = {
     "workload": lambda: be.workload(
         be.verification(square()), people_per_day=500, impostor_share=0.01, threshold="far=0.01"
     ),
-    "vulnerability": lambda: be.vulnerability(streets(), attacks()),
-    "presentation attacks": lambda: be.pad(*presentations(), threshold=0.0),
     "tracking": lambda: be.tracking(*tracks()),
     "claims": lambda: be.verification(be.claim_scores(square(), enrol="first:2")),
     "fused": lambda: be.verification(be.fuse({"a": square(), "b": square(within=1.1)})),

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import naive
@@ -89,28 +88,6 @@ def limits_of_difference(
         difference - math.hypot(first - first_low, second_high - second),
         difference + math.hypot(first_high - first, second - second_low),
     )
-
-
-def inequity(far: Sequence[Any], frr: Sequence[Any], alpha: Any) -> dict[str, Any]:
-    """Return FDR, GARBE and ratios of the rates of groups."""
-    n, measures = len(far), {}
-
-    def gini(x: Sequence[Any]) -> Any:
-        if not any(x):
-            return 0
-        mean = sum(x) / Fraction(n)
-        return Fraction(n, n - 1) * sum(abs(a - b) for a in x for b in x) / (2 * n * n * mean)
-
-    defined = n > 1 and all(x == x for x in (*far, *frr))
-    spread = [max(abs(a - b) for a in x for b in x) for x in (far, frr)]
-    measures["fdr"] = 1 - (alpha * spread[0] + (1 - alpha) * spread[1]) if defined else NAN
-    measures["garbe"] = alpha * gini(far) + (1 - alpha) * gini(frr) if defined else NAN
-    for name, x in (("far", far), ("frr", frr)):
-        is_defined = all(v > 0 for v in x)  # NaN is not
-        measures[f"{name}_max_over_min"] = max(x) / min(x) if is_defined else NAN
-        mean = math.exp(sum(math.log(v) for v in x) / n) if is_defined else NAN
-        measures[f"{name}_max_over_geomean"] = float(max(x)) / mean if is_defined else NAN
-    return measures
 
 
 def left_out_limits(

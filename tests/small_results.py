@@ -1,7 +1,6 @@
 """A small result of each public call, for tests of what readers are shown."""
 
 import numpy as np
-from attacked import simulated_attacks
 
 import bioeval as be
 
@@ -29,10 +28,6 @@ def lists() -> be.Scores:
     return be.Scores.from_top_k(
         np.argsort(values)[:, 1:6], WHO, WHO, distances=np.sort(values)[:, 1:6]
     )
-
-
-def attacked() -> be.Scores:
-    return simulated_attacks(6, 2, {"print": 0.6})
 
 
 def cut() -> object:
@@ -69,8 +64,6 @@ SMALL_RESULTS = {
     "conventions": (lambda: be.conventions(street()), "Conventions"),
     "gallery_size": (lambda: be.gallery_size(square(), max_rank=2), "against gallery size"),
     "worst_pairs": (lambda: be.worst_pairs(square(), 2), "Nearest impostor pairs"),
-    "pad": (lambda: be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"]), "attack detection"),
-    "vulnerability": (lambda: be.vulnerability(attacked()), "Vulnerability"),
     "sample_size": (lambda: be.sample_size(frr=0.05, icc=0.1), "design effect"),
     "workload": (
         lambda: be.workload({"far": 1e-3, "frr": 0.02}, people_per_day=9, impostor_share=0.1),

@@ -3,7 +3,6 @@
 import functools
 
 import numpy as np
-from attacked import simulated_attacks
 
 import bioeval as be
 
@@ -22,16 +21,6 @@ def scores(i: int = 0, dimensions: int = 20) -> be.Scores:
     """Return scores of system `i`; each system is worse than its predecessor."""
     within = 0.62 + 0.05 * i
     return be.simulate(30, 4, dimensions=dimensions, within=within, random_state=i)
-
-
-def spoofed(i: int) -> be.Scores:
-    """Return scores with attacks of two species."""
-    strengths = {"printed photograph": 0.6, "silicone mask with eye holes": 0.9}
-    return simulated_attacks(40, 4, strengths, within=0.7 + 0.05 * i, random_state=i)
-
-
-def attacked() -> be.Scores:
-    return simulated_attacks(8, 3, {"print": 0.6, "mask": 0.9}, random_state=3)
 
 
 def square() -> be.Scores:

@@ -37,8 +37,6 @@ HEADINGS = {
         "gom": "Compare systems of open-world re-identification by GOM.",
         "tracking": "Evaluate or compare trackers: CLEAR MOT, IDF1, HOTA.",
         "normalise": "Normalise the scores of trials by a cohort.",
-        "vulnerability": "Evaluate how often presentation attacks are accepted.",
-        "pad": "Evaluate presentation attack detection: APCER, BPCER.",
     },
 }
 
@@ -47,7 +45,6 @@ COMMANDS = {name: does for commands in HEADINGS.values() for name, does in comma
 #: The commands of each file that has several.
 FILES = {
     "about": ("demo", "protocols", "info"),
-    "attacks": ("vulnerability", "pad"),
     "data": ("example", "simulate", "check", "convert"),
     "planning": ("workload", "sample-size"),
     "studies": (

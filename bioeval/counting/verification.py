@@ -114,8 +114,6 @@ class CollectAttempts(Reducer):
         The operating points that will be sought; few attempts have all points.
     thresholds : ndarray of float64
         Increasing distances at which false accepts will be sought.
-    further : ndarray
-        Further impostor scores, such as scores of attacks; NaN is a failed attempt.
     """
 
     def __init__(
@@ -123,14 +121,12 @@ class CollectAttempts(Reducer):
         fusion: str | None = None,
         wanted: PointsWanted | None = None,
         thresholds: np.ndarray | None = None,
-        further: np.ndarray | None = None,
     ):
         self.fusion, self.wanted = fusion, wanted
         self.thresholds = np.empty(0) if thresholds is None else thresholds
-        self.further = np.empty(0) if further is None else further[~np.isnan(further)]
         self.kept: list[np.ndarray] = []
         self.copies = 1  # attempts that each kept score stands for
-        self.failed = 0 if further is None else len(further) - len(self.further)
+        self.failed = 0
 
     def prepare(self, parts: Parts) -> None:
         genuine, missed = parts.mates.scores(self.fusion)
@@ -138,20 +134,13 @@ class CollectAttempts(Reducer):
         self.counter: AttemptCounter | None = None  # None if the scores are few, and all kept
         if parts.few:
             return
-        is_exact = self.fusion in (None, "best", "worst") and not len(self.further)
+        is_exact = self.fusion in (None, "best", "worst")
         dtype = parts.dtype if is_exact else np.dtype(np.float64)
         genuine_scores = GenuineScores(self.genuine.scores.astype(np.float64), missed)
         self.counter = AttemptCounter(dtype, self.wanted, self.thresholds, genuine_scores)
         sample = [x.ravel() for block in parts.sample() for x, _, _ in self._scores(block)]
         self.counter.prepare(sample, parts.size)
-        self.counts = self._count_further()
-
-    def _count_further(self) -> list[ThreadCounts]:
-        if self.counter is None or not len(self.further):
-            return []
-        counts = self.counter.start()
-        self.counter.count(counts, self.further[None], -1)
-        return [counts]
+        self.counts: list[ThreadCounts] = []
 
     def fresh(self) -> Self:
         empty = super().fresh()
@@ -165,7 +154,7 @@ class CollectAttempts(Reducer):
         for side, (values, weight, failed) in enumerate(self._scores(block)):
             self.failed += weight * failed
             if self.counter is None:
-                if self.fusion is None and not len(self.further) and is_mirrored(block, values):
+                if self.fusion is None and is_mirrored(block, values):
                     self.copies = 2
                     values = values[~np.tri(len(values), dtype=bool)]
                 self.kept.append(values.ravel())
@@ -191,13 +180,13 @@ class CollectAttempts(Reducer):
         if self.counter is None:
             return False
         is_missing = self.counter.finish(self.counts, self.failed)
-        self.counts = self._count_further()
+        self.counts = []
         return is_missing
 
     def result(self) -> Attempts:
         if self.counter is not None:
             return self.counter.attempts()
-        impostor = increasing(np.concatenate([np.empty(0, np.float16), *self.kept, self.further]))
+        impostor = increasing(np.concatenate([np.empty(0, np.float16), *self.kept]))
         impostor = np.repeat(impostor, self.copies)
         genuine, missed = self.genuine
         return Attempts.from_ordered(genuine, impostor, missed, self.failed)
@@ -216,8 +205,7 @@ def is_mirrored(block: Block, values: np.ndarray) -> bool:
 class Verified:
     """One verification: its options and, after :func:`count`, its attempts.
 
-    Thresholds and claims are arguments of :func:`bioeval.verification`. `further` are further
-    impostor scores, such as scores of attacks.
+    Thresholds and claims are arguments of :func:`bioeval.verification`.
 
     - `attempts`, after :func:`count`
     - `unenrolled`, after :func:`count`: the increasing scores of drawn claims by probes who are not
@@ -239,7 +227,6 @@ class Verified:
         thresholds: CurveThresholds = None,
         claims: Any = None,
         unenrolled_claims: UnenrolledClaims = "raise",
-        further: np.ndarray | None = None,
         about: Provenance | None = None,
     ):
         require_all_scores(scores)
@@ -248,7 +235,7 @@ class Verified:
         require_values(scores, "verification")
         if use.fused or claims is not None:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
-        self.scores, self.use, self.wanted, self.further = scores, use, wanted, further
+        self.scores, self.use, self.wanted = scores, use, wanted
         if about is not None:
             self.about = about
         listed = ListedClaims()
@@ -274,7 +261,7 @@ class Verified:
         thresholds = np.empty(0) if self.grid is None else self.grid
         if self.wanted is not None and self.wanted.thresholds is not None:
             thresholds = np.union1d(thresholds, self.wanted.thresholds)
-        return CollectAttempts(self.use.fused, self.wanted, thresholds, self.further)
+        return CollectAttempts(self.use.fused, self.wanted, thresholds)
 
     def take(self, attempts: Attempts, lost: ClaimsLost) -> None:
         """Set the result of :meth:`reducer_for`, and the claims that the fusion rule loses."""

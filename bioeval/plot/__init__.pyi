@@ -1,12 +1,5 @@
 """The public names, and where each is."""
 
-from .attack_plots import (
-    apcer as apcer,
-    attack_det as attack_det,
-    attack_scores as attack_scores,
-    iapar as iapar,
-    pad_det as pad_det,
-)
 from .det_plots import det as det
 from .display import Curves as Curves, Display as Display
 from .files import save as save, save_all as save_all

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from bioeval.plot.rate_plots import (
     smallest_known,
     smallest_rates,
 )
-from bioeval.plot.systems import System, joined, value_or_nan
+from bioeval.plot.systems import joined, value_or_nan
 from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS
 from bioeval.results.words import percent
@@ -54,20 +54,8 @@ LOW_WITHOUT_CURVES = 0.001  # smallest rate if there are no curves
 
 SIZE_OF_EER = 4.5  # of its dot, in points
 
-DET_LABELS = say("{False accept rate, far} (%)"), say("{False reject rate, frr} (%)")
-
 #: The variables of operating points, on both axes of a DET, that must be within the axes.
 POINTS = (("far_target", "frr_at_far"), ("far_target", "dir_at_far"), ("far_at_frr", "frr_target"))
-
-#: A function that returns the smallest rates above 0 of a system, on both axes.
-SmallestRates = Callable[[System], tuple[float, float]]
-
-
-class DetWords(NamedTuple):
-    """Words about a DET that is drawn, arguments of :meth:`Curves.end`."""
-
-    last: list[str]
-    unseen: dict[str, Text]
 
 
 class _Limits(NamedTuple):
@@ -103,20 +91,9 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
         As for :func:`bioeval.plot.roc`.
     """
     curves = curves_of(mean_curves(data), "det", "far", {"frr": ""})
-    plot = Curves("det", curves, ax, style, SQUARE, solid=True, label=with_eer)
-    words = draw_det(plot, smallest_rates, POINTS)
-    return plot.end("DET", *DET_LABELS, **words._asdict())
-
-
-def draw_det(
-    plot: Curves, smallest_rates_of: SmallestRates, points: Iterable[tuple[str, str]]
-) -> DetWords:
-    """Draw curves with their EER on axes of normal deviates.
-
-    `points` are variables of operating points, which must be within the axes.
-    """
+    plot = Curves("det", curves, ax, style, SQUARE, solid=True, label=_with_eer)
     ax = plot.ax_
-    limits = _limits_of_axes(plot.defined, smallest_rates_of, points)
+    limits = _limits_of_axes(plot.defined)
     deviates = {"functions": (deviate, ndtr)}
     ax.set_xscale("function", **deviates)
     ax.set_yscale("function", **deviates)
@@ -133,13 +110,19 @@ def draw_det(
         if limits.contain(*at_eer):
             colour = plot.lines_[curve.name].get_color()
             ax.plot(*at_eer, "o", markersize=SIZE_OF_EER, color=colour, zorder=3)
-    is_shaded = _tick_and_shade(ax, limits, [*map(smallest_rates_of, plot.systems)])
+    is_shaded = _tick_and_shade(ax, limits, [*map(smallest_rates, plot.systems)])
     if limits.x == limits.y and not Style.look.is_flat:
         ax.set_aspect("equal")
     first, last = deviate([max(limits.x[0], limits.y[0]), min(limits.x[1], limits.y[1])]).tolist()
     equal_rates = ndtr(np.linspace(first, last, 50))
     plot.reference(equal_rates, equal_rates)
-    return DetWords(folds_in_words(plot.systems) + [SHADED] * is_shaded, unseen)
+    return plot.end(
+        "DET",
+        say("{False accept rate, far} (%)"),
+        say("{False reject rate, frr} (%)"),
+        last=folds_in_words(plot.systems) + [SHADED] * is_shaded,
+        unseen=unseen,
+    )
 
 
 def _tick_and_shade(ax: Axes, limits: _Limits, smallest: list[tuple[float, float]]) -> bool:
@@ -158,9 +141,7 @@ def _tick_and_shade(ax: Axes, limits: _Limits, smallest: list[tuple[float, float
     return is_shaded
 
 
-def _limits_of_axes(
-    curves: Sequence[Curve], smallest_rates_of: SmallestRates, variables: Iterable[tuple[str, str]]
-) -> _Limits:
+def _limits_of_axes(curves: Sequence[Curve]) -> _Limits:
     """Return the ends of both axes.
 
     All operating points that the data support, and the point of equal rates, are within the axes.
@@ -169,7 +150,7 @@ def _limits_of_axes(
     for curve in curves:
         equal_rate = BEYOND_EQUAL_RATES * float(np.fmin(curve.x, curve.y).max())
         points.append((equal_rate, equal_rate))
-        points += _supported_operating_points(curve.system.dataset, variables)
+        points += _supported_operating_points(curve.system.dataset)
     last_ticks = [
         next((tick for tick in TICKS if tick >= largest), TICKS[-1])
         for largest in np.nanmax(points, 0)
@@ -180,19 +161,17 @@ def _limits_of_axes(
         for curve in curves:
             rate, other_rate = getattr(curve, axis), getattr(curve, other_axis)
             smallest = np.append(rate[other_rate <= last_ticks[1 - k]], 1.0).min()
-            lows.append(np.fmax(smallest, smallest_rates_of(curve.system)[k]))
+            lows.append(np.fmax(smallest, smallest_rates(curve.system)[k]))
         first_tick = max((tick for tick in TICKS if tick <= min(lows)), default=TICKS[0])
         begin = BEFORE_TICK * min(LARGEST_FIRST_TICK, first_tick)
         ends.append((begin, float(ndtr(ndtri(last_ticks[k]) + BEHIND_TICK))))
     return _Limits(*ends)
 
 
-def _supported_operating_points(
-    dataset: xr.Dataset, variables: Iterable[tuple[str, str]]
-) -> Iterator[tuple[float, float]]:
+def _supported_operating_points(dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
     if "fold_frr" in dataset:  # every point of the curves of folds is an operating point
         yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
-    for x_name, y_name in variables:
+    for x_name, y_name in POINTS:
         if x_name not in dataset or y_name not in dataset:
             continue
         x_rates, y_rates = dataset[x_name], dataset[y_name]
@@ -225,7 +204,7 @@ def deviate(rate: Any) -> Any:
     return ndtri(np.clip(rate, EDGE, 1 - EDGE))
 
 
-def with_eer(curve: Curve, variable: str = "eer", called: str = "EER") -> str:
+def _with_eer(curve: Curve) -> str:
     """Return the name of a curve, with its EER."""
-    eer = value_or_nan(curve.system.dataset, variable)
-    return joined(curve.name, "" if np.isnan(eer) else f"{called} {percent(eer, 'fine')}")
+    eer = value_or_nan(curve.system.dataset, "eer")
+    return joined(curve.name, "" if np.isnan(eer) else f"EER {percent(eer, 'fine')}")

@@ -24,12 +24,11 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 # Numbers of colours and line styles, with the same meaning in all plots.
 GENUINE = 0
 IMPOSTOR = 1
-ATTACK = 2  # the first species; further species have the next numbers
 DETECTED = 3  # identification with a threshold
 MATCHED = 4  # identification without a threshold
 BOTH = 6  # errors of both classes, or estimates
 
-# Curves of one meaning (species of attacks, ranks) have shades of its colour: proportions by which
+# Curves of one meaning (ranks) have shades of its colour: proportions by which
 # they are lighter, or, if negative, darker.
 SHADES = (0.0, -0.5, 0.45, -0.75)
 
@@ -161,7 +160,7 @@ class Style:
     #: Number of the colour and line style of each variable: FRR is of genuine attempts.
     hues: ClassVar = {
         **dict.fromkeys(
-            ("frr", "frr_at_threshold", "frr_at_far", "bpcer", "genuine_above", "mrep"), GENUINE
+            ("frr", "frr_at_threshold", "frr_at_far", "genuine_above", "mrep"), GENUINE
         ),
         **dict.fromkeys(("far", "far_at_threshold", "impostor_above", "mfr"), IMPOSTOR),
         **dict.fromkeys(("dir", "deta_at_alpha"), DETECTED),

@@ -43,10 +43,6 @@ _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 _FOLD = ("repeat", "fold")
 _PART = (*_FOLD, "part")
 _RATES = _along("threshold", "far", "frr")
-_SPECIES = ("threshold", "species")
-_OVER_SPECIES: Needs = {"iapar": _SPECIES, **_RATES}
-_ATTACKS: Needs = {**_along("threshold", "ga", "fa"), "ia": _SPECIES}
-_APCER: Needs = {"apcer": _SPECIES, "bpcer": ("threshold",)}
 _MEANS: tuple[Needs, ...] = (
     *({"cms": (*over, "rank")} for over in (("partition",), _FOLD, _PART)),
     *({"far": (*over, "threshold")} for over in (("partition",), _FOLD)),
@@ -70,11 +66,6 @@ _ALL = (
     _plot("cmc", "closed_set", _along("rank", "cms"), _along("rank", "cmc")),
     _plot("score_distributions", "Scores"),
     _plot("matrix", "Scores"),
-    _plot_of_one_system("attack_det", "vulnerability", _OVER_SPECIES),
-    _plot_of_one_system("iapar", "vulnerability", _OVER_SPECIES),
-    _plot_of_one_system("attack_scores", "vulnerability", _ATTACKS),
-    _plot("pad_det", "pad", _APCER),
-    _plot_of_one_system("apcer", "pad", _APCER),
     _plot_of_one_system("ranking", "compare", _along("other_system", "other_system")),
     _plot("repeated", "repeat", *_MEANS),
     _plot_of_one_system("folds", "cross_evaluate", _FOLDS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -74,6 +74,9 @@ def score_distributions(
     return draw_histograms(histograms_of(data), ax, style, thresholds=thresholds, log=log)
 
 
+#: Classes of attempts, and their names.
+CLASSES = (("genuine", "Genuine"), ("impostor", "Impostor"))
+
 # This number of systems have a panel each; other numbers of systems share one panel.
 _SYSTEMS_WITH_PANELS = 2
 
@@ -96,16 +99,10 @@ def draw_histograms(
     ax: Axes | Figure | None = None,
     style: dict[str, Any] | None = None,
     *,
-    title: str = "Genuine and impostor scores",
-    classes: Sequence[tuple[str, str]] = (("genuine", "Genuine"), ("impostor", "Impostor")),
-    about: Callable[[System], str] = attempts_in_words,
     thresholds: Mapping[str, float] | None = None,
     log: bool = False,
 ) -> Display:
-    """Draw the histograms of systems by name; `classes` are classes and their names in words.
-
-    `about` returns the attempts of a system in words.
-    """
+    """Draw the histograms of systems by name."""
     systems = labelled([System(as_plot_text(name), x.about) for name, x in by_system.items()])
     kind = kind_of(systems, "score_distributions")
     log = require_flag("log", log)
@@ -121,22 +118,22 @@ def draw_histograms(
     missing: list[str] = []
     for axes, of_panel in panels.items():
         name = None if in_panels else plot.name  # the title of a panel names its system
-        outlines = _draw_outlines(axes, of_panel, classes, name, style)
+        outlines = _draw_outlines(axes, of_panel, name, style)
         missing += outlines.missing
         _limit_densities(axes, outlines.densities, log)
         for number, (text, threshold) in enumerate((thresholds or {}).items()):
             if np.isfinite(require_number("thresholds", threshold)):
                 plot.threshold_line(threshold, text, number, axes)
-        is_empty = len(missing) == len(classes) * len(systems)
+        is_empty = len(missing) == len(CLASSES) * len(systems)
         if is_empty:
             axes.set(xticks=[], yticks=[])
             plot.empty("; ".join(missing))
         absences = [] if is_empty else outlines.missing
-        caption = [agreed([*of_panel], about), outlines.off_axis, *absences]
-        heading = title
+        caption = [agreed([*of_panel], attempts_in_words), outlines.off_axis, *absences]
+        heading = "Genuine and impostor scores"
         if in_panels:
             (system,) = of_panel
-            heading = f"{title}: {system.name}" if axes is plot.ax_ else system.name
+            heading = f"{heading}: {system.name}" if axes is plot.ax_ else system.name
         plot.finish(heading, caption, _score_label(kind), "Density within each class", axes)
     return plot
 
@@ -167,7 +164,6 @@ class _Outlines(NamedTuple):
 def _draw_outlines(
     ax: Axes,
     histograms: _BySystem,
-    classes: Sequence[tuple[str, str]],
     name: str | None,
     style: Mapping[str, Any],
 ) -> _Outlines:
@@ -178,11 +174,11 @@ def _draw_outlines(
     ax.set_xmargin(0)  # the axis ends with the scores
     is_several = len(histograms) > 1
     # In a legend of many histograms, each system and each line style is named once.
-    is_abridged = is_several and len(classes) * len(histograms) > MOST_NAMED
+    is_abridged = is_several and len(CLASSES) * len(histograms) > MOST_NAMED
     missing = []
     off_axis = []
     densities = [np.empty(0)]
-    for class_number, (class_name, word) in enumerate(classes):
+    for class_number, (class_name, word) in enumerate(CLASSES):
         for system_number, (system, by_class) in enumerate(histograms.items()):
             histogram = by_class.of_class(class_name)
             label = "" if name is None else joined(name, system.name)
@@ -203,7 +199,7 @@ def _draw_outlines(
             ax.stairs(*bins, label=legend_text(text), **outline)
         if unplaced := sum(x.of_class(class_name).unplaced for x in histograms.values()):
             off_axis.append(f"{unplaced:,} {word.lower()}")
-    for class_number, (_, word) in enumerate(classes) if is_abridged else ():
+    for class_number, (_, word) in enumerate(CLASSES) if is_abridged else ():
         ax.plot([], [], color=Style.text, linestyle=Style.dash(class_number), label=word.lower())
     words = f"{' and '.join(off_axis)} scores lie off the axis" if off_axis else ""
     return _Outlines(np.concatenate(densities), missing, words)

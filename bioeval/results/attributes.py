@@ -57,8 +57,6 @@ def about_attrs(
         attrs["reading"] = "; ".join(about.reading)
     if about.nan != "raise":
         attrs["failed_genuine"], attrs["failed_impostor"] = about.failures
-    if about.attacks:
-        attrs["attacks_left_out"] = about.attacks
     return attrs | message_attrs(
         [*about.notes, *incomplete, *_messages_on_labels(about), *warnings]
     )

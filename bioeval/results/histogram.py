@@ -60,7 +60,7 @@ _EMPTY = Histogram(np.arange(2.0), np.zeros(1, dtype=np.int64), 0)
 
 @dataclass(frozen=True)
 class ScoreHistograms:
-    """Histograms of the scores of one system, by class: genuine, impostor, perhaps attack."""
+    """Histograms of the scores of one system, by class: genuine and impostor."""
 
     by_class: dict[str, Histogram]
     about: xr.Dataset  # attempts of each class; its attributes are the provenance of the scores
@@ -85,7 +85,7 @@ class ScoreHistograms:
         indices = np.searchsorted(thresholds[finite], even).clip(0, len(finite) - 1)
         edges = finite[np.unique(indices)]  # indices among the thresholds
         histograms = {}
-        for name, accepted in (("genuine", "ga"), ("impostor", "fa"), ("attack", "ia")):
+        for name, accepted in (("genuine", "ga"), ("impostor", "fa")):
             if accepted in dataset and dataset[accepted].dims == ("threshold",):
                 counts = np.abs(np.diff(dataset[accepted].values[edges].astype(np.int64)))
                 attempts = int(dataset[f"{name}_attempts"])

@@ -24,7 +24,7 @@ SUPPORTED = "_supported"
 UNITS = (
     *("proportion", "p", "score", "cost", "bits", "1", "attempts", "subjects", "templates"),
     *("probes", "pairs", "partitions", "queries", "candidates", "entries", "comparisons"),
-    *("presentations", "boxes", "frames", "targets", "identities", "events"),
+    *("boxes", "frames", "targets", "identities", "events"),
     *("day", "per day", "per frame"),  # xarray reads "days" as a timedelta
 )
 
@@ -199,7 +199,6 @@ COORDINATES = {
     "templates": Variable(
         "templates of each subject", "templates", label="templates of each subject"
     ),
-    "species": Variable("attack instrument species", label="species"),
     "rule": Variable(
         "rule of 3: so many attempts without an error show the rate; of 30: 30 errors are expected",
         "1",

@@ -9,7 +9,6 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.claim_distances import ClaimDistances, claim_distances
 from bioeval.scores.distances import scored
 from bioeval.scores.enrolment import Enrolment
@@ -28,7 +27,6 @@ from bioeval.scores.requirements import require_all_scores, require_subjects
 from bioeval.scores.tries import GroupedTries, Tries, end_of_visits, joined_visits, unequal_tries
 
 
-@leaves_out_attacks
 def claim_scores(
     scores: Scores,
     *,
@@ -136,7 +134,6 @@ def claim_scores(
             *(enrolment.notes(tried) if enrolment else ()),
             *joined_visits(tried, tries, attempts),
         ),
-        _attacks_left_out=tried._attacks_left_out,
         _excluded_before=tuple(left_out(scores)),
         claims=rule.in_words(most_tries)
         + unequal_tries(tries, claimed.is_attempt, is_genuine)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Columns whose equal values on both sides do not suggest names of templates.
-_NO_NAMES = {*CAMERA_COLUMNS, *LABEL_COLUMNS, "session", "group", "attack", "species"}
+_NO_NAMES = {*CAMERA_COLUMNS, *LABEL_COLUMNS, "session", "group"}
 
 # In fewer rows, two columns may have the same texts by chance.
 _FEW_ROWS = 5

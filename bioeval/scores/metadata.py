@@ -12,9 +12,6 @@ from bioeval.scores.labels import one_dimensional, read_only
 from bioeval.scores.missing import no_value, role_of
 from bioeval.scores.orders import natural_places, with_known_order
 
-#: The metadata column of attack instrument species that every study reads.
-ATTACK = "attack"
-
 #: Names of the column of subjects; the first that a table has is the column.
 LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
 

@@ -53,7 +53,6 @@ class PairList:
     people: Any = None  # the subjects of both sides, as an array (p, 2) or coded; None: unknown
     templates: CodedSides | None = None  # the names of the templates of both sides
     meta: Mapping[str, CodedSides] = field(default_factory=dict)
-    attack: np.ndarray | None = None  # (p,): the attack instrument species; empty: bona fide
     #: int64, (p, 2): the identities of both templates; or (p, 1): the position of the pair in the
     #: list from which it was selected; None for a whole list.
     ids: np.ndarray | None = None
@@ -65,7 +64,7 @@ class PairList:
     layout = "pairs"
 
     def __post_init__(self) -> None:
-        for array in (self.genuine, self.folds, self.people, self.attack, self.ids):
+        for array in (self.genuine, self.folds, self.people, self.ids):
             if isinstance(array, np.ndarray):
                 read_only(array)
 
@@ -193,7 +192,7 @@ class PairList:
                 return None
             return array.take(rows) if isinstance(array, CodedSides) else array[rows]
 
-        names = ("values", "genuine", "folds", "people", "templates", "attack", "ids")
+        names = ("values", "genuine", "folds", "people", "templates", "ids")
         return replace(
             self,
             **{name: rows_of(getattr(self, name)) for name in names},
@@ -222,7 +221,7 @@ class PairList:
         no_person: Sequence[Any] = NO_PERSON,
     ) -> ListedAttempts:
         """Return the pairs that are attempts; the arguments are those of :meth:`examined`."""
-        is_attempt, notes = self.examined(rules, kind, describe_rows, no_person=no_person)
+        is_attempt, notes = self.examined(rules, kind, describe_rows, no_person)
         places = np.arange(len(self.values))
         pairs = self
         if is_attempt is not None:
@@ -235,20 +234,19 @@ class PairList:
         rules: ListRules,
         kind: Kind,
         describe_rows: DescribeRows,
-        classes: bool = True,
         no_person: Sequence[Any] = NO_PERSON,
     ) -> tuple[np.ndarray | None, list[Message]]:
         """Return which pairs are attempts (None: all), and notes on the pairs left out.
 
-        `describe_rows` names the places of pairs, for messages. With `classes`, subjects
-        must agree with the classes, except in pairs with a subject that is `no_person`.
+        `describe_rows` names the places of pairs, for messages. Subjects must agree with the
+        classes, except in pairs with a subject that is `no_person`.
 
         Raises
         ------
         DataError
             If a pair contradicts its subjects or another pair.
         """
-        subjects = self._codes_of_sides() if classes and self.people is not None else None
+        subjects = self._codes_of_sides() if self.people is not None else None
         of_somebody: np.ndarray | None = None  # pairs with a person on a side
         notes: list[Message] = []
         if subjects is not None:

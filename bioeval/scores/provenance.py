@@ -52,7 +52,6 @@ class Provenance:
     metric: str = ""  # bioeval's metric, if scores were computed from embeddings
     exclude: str = ""
     reading: tuple[str, ...] = ()  # how files were read
-    attacks: int = 0  # attack presentations left out
     use: str = ""  # what an attempt of claim scores is
     use_title: str = ""  # the same for a title
     tries: int = 1  # the most tries of an attempt
@@ -76,7 +75,6 @@ class Provenance:
             metric=scores.metric,
             exclude=_BETWEEN_NAMES.join(left_out(scores)),
             reading=scores.reading,
-            attacks=scores._attacks_left_out,
             use=scores.claims,
             use_title=scores.claims_title,
             tries=scores.tries,

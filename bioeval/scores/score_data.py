@@ -77,8 +77,6 @@ class ScoreData:
     _tries: Any = None
     #: Remarks from reading the file or computing the scores, for every result.
     remarks: tuple[Message, ...] = ()
-    #: The number of attack presentations that were left out.
-    _attacks_left_out = 0
     #: Why columns are left out of the metadata, by their names.
     _columns_left_out: Mapping[str, str] = {}
     #: Phrases on how a file was read, for the description of the data.

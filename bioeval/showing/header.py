@@ -243,24 +243,11 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
     ),
     ("Read", "reading", "{reading:name}"),
     (
-        "No response",
-        "non_response",
-        {"exclude": "left out of APCER and BPCER", "reject": "rejected at every threshold"},
-    ),
-    (
         "Groups",
         "groups_of",
         {
             "attempts": "{by:name}, of attempts by the value of the probe",
             "people": "{by:name}, one value for each person",
-        },
-    ),
-    (
-        "Attacks",
-        "counted",
-        {
-            "comparisons": "rates are by comparison; RIAPAR is {riapar}",
-            "presentations": "rates are by presentation; RIAPAR is {riapar}",
         },
     ),
     ("Excluded", "exclude", lambda attrs: excluded_in_words({"": attrs})),
@@ -464,9 +451,6 @@ _POINTS = {
     "frr": "smallest {far} where {frr} is at most {value:rate}",
     "cost": "the least cost, prior {prior:digits 6}, c_miss {miss:digits 6}, c_fa {fa:digits 6}",
     "accuracy": "the largest accuracy",
-    "apcer": "the smallest BPCER with APCER at most {value:rate}",
-    "bpcer": "the smallest APCER with BPCER at most {value:rate}",
-    "d_eer": "equal APCER and BPCER (detection equal error rate)",
     "fixed": "the threshold {value:threshold}",
     "none": "no threshold",
 }

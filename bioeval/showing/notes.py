@@ -57,8 +57,6 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
         yield say(text, labels=_labels_of(chosen_on_test))
     if any(x.flagged for x in cells):
         yield "*: too few subjects or independent errors to rank groups by this rate."
-    for weight in dict.fromkeys(x.node.dataset.attrs["alpha"] for x in rows if x.name == "fdr"):
-        yield say("FDR and GARBE give {far} a weight of {weight:digits 6}.", weight=weight)
     if any(x.interval for x in cells):
         yield from _intervals(rows)
     yield from _of_differences(differences)
@@ -124,9 +122,7 @@ def _intervals(rows: Sequence[Row]) -> Iterator[Text]:
 #: Further attributes of intervals, with the words before their text.
 _OF_INTERVALS = {
     "left_out": "left out in turn: ",
-    "interval_threshold": "",
     "interval_of_test": "new people: ",
-    "interval_of_largest": "of the largest over species: ",
     "interval_of_differences": "after differences: ",
 }
 

@@ -142,8 +142,6 @@ unknown-values: {column:name} is unknown (None, NaN, empty text, camera -1) for 
     probes} and {templates:count gallery templates}: {treatment}
 labels-doubtful!: {why}, so there is no {role} attempt: the labels of both sides must name subjects,
     not templates
-attacks-left-out: {presentations:count attack presentations} left out (column {column:name});
-    be.vulnerability (bioeval vulnerability) evaluates them
 one-gallery: there is one gallery: the metadata have no column {column:name} with several values,
     over which rates would be averaged
 mean-over-galleries: means over the galleries {galleries:names}, each at its own thresholds; numbers
@@ -176,9 +174,6 @@ transactions-incomplete: {genuine:count} genuine and {impostor:count impostor at
 too-few-templates: {genuine:count} genuine and {impostor:count impostor attempts}{where} are left
     out: the claimed subject has fewer than the {templates:count templates} that fusion
     kth:{templates} needs; take a smaller K, or another rule
-attacks-of-few-templates: {attacks:count attack presentations} are left out: the target has fewer
-    than the {templates:count templates} that fusion kth:{templates} needs; take a smaller K, or
-    another rule
 only-genuine-pairs-listed: the {pairs:count pairs} in {file:name} are genuine, and all other pairs
     are impostor pairs
 lines-left-out: {lines:count lines} of {file:name} left out: they have {have}
@@ -283,7 +278,7 @@ attempts-of-systems: {systems:names} did not make the same attempts as {first:na
     {attempts_of_first:counts} of {first:name}; give all systems the same mask and exclusions, and
     count failed comparisons with `nan="reject"`
 # Groups
-inequity-undefined!: {what:template} are not defined: {why} ({groups:names}){advice:template}
+rates-of-groups-undefined!: {what:template} not defined: {why} ({groups:names}){advice:template}
 groups-of-few-subjects: groups of fewer than {needed:count subjects} are flagged and should not be
     ranked; they are left out of tests and of all comparisons between groups: {groups:names}
 groups-of-attempts: only {several:count} of {of:count subjects} have templates in several groups
@@ -359,16 +354,6 @@ unequal-numbers-of-templates: the assured {far}, {far_of_means:rate}, gives all 
     templates
 assurance-of-derived-scores: the scores were derived from others ({origin:name}); the guarantee
     holds only if nothing was fitted to these same people
-# Attacks and their detection
-genuine-pairs-of-attack-list-left-out: {pairs:count genuine pairs} in the list of attacks left out:
-    the genuine pairs of the other list are used
-too-few-presentations: fewer than {needed:count presentations} (rule of 3: 3 / {target:rate}) cannot
-    show {rate} {target:rate}, even without an error: {species:counts}
-few-instruments: there are fewer than {needed:count instruments} of a species, however often each is
-    presented: {species:counts}
-species-without-response!: {rate} is without {species:names}, of which no presentation
-    {has}{advice:template}
-no-bona-fide-response!: no bona fide presentation has a response (NaN stands for no response)
 # Galleries of other sizes
 one-subject-left-out!: {far} at {subjects:count subjects} is undefined: an enrolled probe has
     {others:count other subjects}

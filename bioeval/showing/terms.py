@@ -16,19 +16,13 @@ from bioeval.results.variables import CLOSED_SET, OPEN_SET, VERIFICATION, Variab
 if TYPE_CHECKING:
     import xarray as xr
 
-#: The abbreviations of ISO/IEC 19795-1 and ISO/IEC 30107-3 in full.
+#: The abbreviations of ISO/IEC 19795-1 in full.
 ISO_NAMES = {
     "FMR": "false match rate",
     "FNMR": "false non-match rate",
     "FPIR": "false-positive identification rate",
     "FNIR": "false-negative identification rate",
     "TPIR": "true-positive identification rate",
-    "IAPAR": "impostor attack presentation accept rate",
-    "RIAPAR": "relative impostor attack presentation accept rate",
-    "APCER": "attack presentation classification error rate",
-    "BPCER": "bona fide presentation classification error rate",
-    "APNRR": "attack presentation non-response rate",
-    "BPNRR": "bona fide presentation non-response rate",
 }
 
 #: Vocabularies of tables and plots.

@@ -6,8 +6,8 @@ FAR, or FMR or FPIR in a view of ISO/IEC 19795-1, ``{false accepts}`` the errors
 
     say("{frr} at {far} at most {target:rate} over {people:count subjects}", target=0.01, people=60)
 
-A format in the plural is that of a list, or of values by name: ``{species:counts}`` of ``{"mask":
-3}`` is ``mask (3)``. ``{names:names}`` are the first of many names, ``{rate:term}`` a term that an
+A format in the plural is that of a list, or of values by name: ``{trackers:counts}`` of ``{"ours":
+3}`` is ``ours (3)``. ``{names:names}`` are the first of many names, ``{rate:term}`` a term that an
 argument names, and ``{needed:amounts}`` of ``{"people": 78, "pairs": 3000}`` is ``78 people with
 3,000 pairs``. ``{size:spread templates}`` of ``[3, 4, 4]``, the least, the median and the largest
 number, is ``3 to 4 templates each (median 4)``, and ``{needed:range}`` of more than

@@ -253,7 +253,9 @@ class RateCurve(NamedTuple):
         at_end = (trials <= units) & ((rate <= 0) | (rate >= 1)) & (not one_sided)
         level = np.where(at_end, 2 * miss, miss)
         low, high = exact(rate, trials, level)[0], exact(upper, trials, level)[1]
-        return cls(rate, *made_rising(low, high), trials, upper)
+        # Limits rise with the rates: low limits are lowered, high limits are raised.
+        low = np.minimum.accumulate(low[::-1])[::-1]
+        return cls(rate, low, np.maximum.accumulate(high), trials, upper)
 
     @classmethod
     def from_replicates(
@@ -299,10 +301,6 @@ class RateCurve(NamedTuple):
         (low, high) = self.high[next_point - 1 : next_point + 1]
         return float(first + (last - first) * (limit - low) / (high - low))
 
-    def complement(self) -> RateCurve:
-        """Return the limits of one minus the rate."""
-        return RateCurve(1 - self.rate[::-1], 1 - self.high[::-1], 1 - self.low[::-1])
-
 
 def _distinct_with_ends(columns: np.ndarray, rates: np.ndarray | None = None) -> np.ndarray:
     """Return the columns at distinct rates, increasing, with the rates 0 and 1 at the ends.
@@ -320,11 +318,6 @@ def _distinct_with_ends(columns: np.ndarray, rates: np.ndarray | None = None) ->
     none = np.zeros((1, columns.shape[1]))
     every = np.ones((1, columns.shape[1]))
     return np.concatenate([none, columns[index[is_inside]], every])
-
-
-def made_rising(low: np.ndarray, high: np.ndarray) -> Limits:
-    """Return limits that rise with the rates: low limits are lowered, high limits are raised."""
-    return np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
 
 
 def limits_of_rate(

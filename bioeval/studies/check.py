@@ -28,7 +28,6 @@ from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.card import Protocol
 from bioeval.results.attributes import about_attrs
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.compared_people import ComparedPeople
 from bioeval.scores.diagonal import counts_diagonal, same_labels
@@ -119,7 +118,6 @@ _LEAST_LATTICE = 16
 _ROUNDING = 1e-6
 
 
-@leaves_out_attacks
 def check_data(
     scores: Scores,
     protocol: str | Protocol = "auto",

@@ -21,7 +21,6 @@ from bioeval.results.closed_set import closed_set_counts, closed_set_dataset
 from bioeval.results.dataset import Scalars, dataset, variables_over
 from bioeval.results.open_set import open_set_dataset, open_set_scalars
 from bioeval.results.variables import Variable
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, people_of_probes, require_people
@@ -159,7 +158,6 @@ def ranks_dataset(searches: Searches, ties: Ties, subjects: np.ndarray | None) -
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def open_set(
     scores: Scores,
     *,
@@ -271,7 +269,6 @@ def open_set(
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def closed_set(
     scores: Scores,
     *,
@@ -379,7 +376,6 @@ def _identify(
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def ranks(
     scores: Scores,
     *,

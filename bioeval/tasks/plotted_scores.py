@@ -13,7 +13,6 @@ from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import verify
 from bioeval.results.attributes import about_attrs
 from bioeval.results.histogram import Histogram, ScoreHistograms, edges_of
-from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.distances import as_distances
 from bioeval.scores.matrix import Scores
 from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
@@ -42,7 +41,6 @@ def _histograms(data: Any) -> ScoreHistograms:
             f"be.plot.score_distributions got {type(data).__name__}; expected Scores, or a mapping "
             "of name to Scores"
         )
-    data = without_attacks(data)
     kind = data.kind
     verified = verify(data)
     attempts = verified.attempts
@@ -91,9 +89,9 @@ def plotted(scores: Any) -> list[tuple[str, str, Scores]]:
 
 
 def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
-    """Return the bona fide scores of a matrix, reduced to at most `pixels` a side."""
+    """Return the scores of a matrix, reduced to at most `pixels` a side."""
     if not isinstance(scores, Scores):
         raise DataError(f"be.plot.matrix got {type(scores).__name__}; expected Scores")
     if scores.layout == "pairs":
         raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
-    return reduced_matrix(without_attacks(scores), pixels)
+    return reduced_matrix(scores, pixels)

@@ -19,7 +19,6 @@ from bioeval.counting.wanted_points import PointsWanted
 from bioeval.results.dataset import Scalars
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset, verification_scalars
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule, Templates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores
@@ -48,7 +47,6 @@ class VerificationTask(Verified):
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def verification(
     scores: Scores,
     *,

@@ -16,8 +16,6 @@ from bioeval.results.variables import (
 )
 from bioeval.studies.assurance.assured import ASSURED
 from bioeval.studies.assurance.promise import PROMISE
-from bioeval.studies.attacks import pad
-from bioeval.studies.attacks.vulnerability import VULNERABILITY
 from bioeval.studies.compare.results import COMPARISON
 from bioeval.studies.folds.results import OF_FOLDS
 from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
@@ -53,8 +51,6 @@ SECTIONS: dict[str, Mapping[str, Variable]] = {
     "`be.by_group`": GROUPS,
     "`be.worst_pairs`": WORST_PAIRS,
     "`be.gallery_size`": GALLERY_SIZE,
-    "`be.vulnerability`": VULNERABILITY,
-    "`be.pad`": pad.NAMES,
 }
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
-from attacked import simulated_attacks
 from commands import COMMANDS, EXAMPLES
 
 import bioeval as be
@@ -63,11 +62,6 @@ def matrices() -> dict[str, be.Scores]:
     for seed, name in enumerate(("reid", "osnet", "agw")):
         cameras = {"probe_meta": {"camera": place % 3}, "gallery_meta": {"camera": (place + 1) % 3}}
         matrices_by_name[name] = be.Scores(distances(seed), WHO, WHO, **cameras)
-    matrices_by_name["attacked"] = simulated_attacks(
-        6, 3, {"print": 0.6, "mask": 0.9}, random_state=0
-    )
-    attack = {"attack": ["print", "mask"] * 3}
-    matrices_by_name["attacks"] = be.Scores(distances(0)[:6], WHO[:6], WHO, probe_meta=attack)
     return matrices_by_name
 
 
@@ -76,14 +70,11 @@ def texts() -> dict[str, list[str]]:
     pairs = [(a, b) for a in range(12) for b in range(a)]
     trials = [f"{int(a // 2 == b // 2)} t{b} t{a} {(a - b) % 7 + a / 50:.3f}" for a, b in pairs]
     cohort = [f"t{a} c{c} {a * c % 7 + c / 9:.3f}" for a in range(12) for c in range(1, 9)]
-    marks = [f"{x / 20},{('', 'print', 'mask')[x % 3]},s{x}" for x in range(20)]
-    presented = ["score,attack,subject", *marks]
     boxes = [f"{t},{i},{10 * i + t},20,30,40,1,1,1" for t in range(1, 9) for i in (1, 2)]
     tracked = ("gt", "tracker", "dancetrack/val/one/gt/gt", "trackers/SORT/one")
     return {
         "people.csv": ["subject", *map(str, WHO)],
         "dev.txt": trials, "cohort.txt": cohort, "c.txt": cohort,
-        **{f"{name}.csv": presented for name in ("pad", "test", "train")},
         **{f"{name}.txt": boxes for name in (*tracked, "trackers/ByteTrack/one")},
         "dancetrack/val/one/seqinfo.ini": ["[Sequence]", "name=one", "seqLength=8"],
     }  # fmt: skip

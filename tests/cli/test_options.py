@@ -45,7 +45,6 @@ OF_THE_COMMAND = {
     "fuse": {"save_to"},
     "gom": {"as_given"},  # not scaled
     "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
-    "pad": {"key"},  # the list of classes beside one of scores
     "protocols": {"toml"},
     "report": {"check", "folds", "names", "workload", "zoo"},  # of several calls
     # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.

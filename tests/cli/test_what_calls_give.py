@@ -99,8 +99,8 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
 
 #: Commands of several calls, of none, or of files of their own.
 OTHERS = {
-    *("check", "convert", "demo", "example", "explain", "fuse", "info", "normalise", "pad"),
-    *("protocols", "report", "run", "simulate", "tracking", "vulnerability"),
+    *("check", "convert", "demo", "example", "explain", "fuse", "info", "normalise"),
+    *("protocols", "report", "run", "simulate", "tracking"),
 }  # fmt: skip
 
 
@@ -171,9 +171,7 @@ def test_its_plots_are_beside_its_results(line, folder, tmp_path, monkeypatch):
         ("gallery-size a.npz --sizes 13", "--sizes is [13]; expected increasing whole numbers"),
         ("gallery-size a.npz --sizes a", "expected comma-separated whole numbers"),
         ("groups a.npz --by sx", "--by is 'sx'"),
-        ("groups a.npz --by camera --alpha 1", "--alpha has no effect on groups of att"),
         ("groups a.npz --by sex --threshold err", "--threshold is 'err'"),
-        ("groups a.npz --by sex --alpha 2", "--alpha is 2.0"),
         ("sample-size", "--frr is missing"),
         ("sample-size --frr 2% --icc 0.2 --enrol first:1", "is of a pilot: give PILOT"),
         ("threshold a.npz --folds 13", "only 12 subjects"),

@@ -119,16 +119,12 @@ def test_thresholds_that_are_all_beyond_the_scores_are_said(kind, thresholds, is
     if isinstance(thresholds, list):
         thresholds = [median_distance if x is None else x for x in thresholds]
     data = scores(kind=kind)
-    species = ["", "print"] * 2 + [""] * 4
-    attacked = scores(kind=kind, probe_meta={"attack": species})
     results = {
         "verification": be.verification(data, thresholds=thresholds),
         "open_set": be.open_set(data, thresholds=thresholds),
         "single": be.open_set(data, thresholds=thresholds, gallery="single"),
         "gallery_size": be.gallery_size(data, [1, 3], thresholds=thresholds),
         "reid": be.reid(data, "viper", thresholds=thresholds),
-        "vulnerability": be.vulnerability(attacked, thresholds=thresholds),
-        "pad": be.pad(nearest, species, kind=kind, thresholds=thresholds),
     }
     for name, result in results.items():
         codes_of_messages = [x.code for x in be.messages(result) if "beyond-scores" in x.code]

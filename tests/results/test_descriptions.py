@@ -21,7 +21,7 @@ WITHOUT_UNIT = ("probe_label", "gallery_label", "train_", "test_")
 
 #: Of functions of both rates, means and areas, which are over no single count.
 NO_COUNT = (
-    *("eer", "eer_bracket", "eer_hull", "eer_low", "eer_high", "hter", "attack_eer", "sasv_eer"),
+    *("eer", "eer_bracket", "eer_hull", "eer_low", "eer_high", "hter"),
     *("mean_ap", "mean_inp", "mrr", "r_precision", "ndcg", "precision", "recall", "f1", "mrp"),
     *("mvp", "mrep", "mfr", "max_", "interpolated", "assured"),
 )
@@ -144,7 +144,7 @@ def test_a_rate_of_two_counts_has_a_denominator(name):
                 continue
             if ends(str(key)) or key == "frr_price":  # a difference of two rates
                 continue
-            if str(key).startswith(("far", "frr", "gar", "grr", "dir", "cms", "cmc", "bpcer")):
+            if str(key).startswith(("far", "frr", "gar", "grr", "dir", "cms", "cmc")):
                 assert rate.attrs.get("out_of"), (path, key)
 
 

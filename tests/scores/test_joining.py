@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import joined_worlds
 import naive
-import naive_pad
 import numpy as np
 import pandas as pd
 import pytest
@@ -574,145 +573,18 @@ def eer_scorer(case: Case) -> Outcome:
     )
 
 
-# Presentation attacks.
-
-
-class Presentations:
-    """Presentations with names: bona fide ones, and attacks of two species."""
-
-    def __init__(self, case: Case):
-        rng, number = case.rng, case.rng.randint(20, 30)
-        names: list[Name] = list(range(number))
-        if case.twist.naming == "any":
-            names = [f"presentation {i}" for i in names]
-        rng.shuffle(names)
-        self.case, self.names = case, names
-        self.species = {x: ("", "mask", "print")[i % 3] for i, x in enumerate(sorted(names))}
-        self.value = {x: rng.gauss(2.0 * (self.species[x] == ""), 1.0) for x in names}
-
-    def values(self) -> Any:
-        plain = [self.value[x] for x in self.names]
-        if not self.case.twist.scores_have_names:
-            return plain
-        return joined_worlds.column("series", self.case.names(self.names), plain)
-
-    def marks(self) -> list[str]:
-        return [self.species[x] for x in self.names]
-
-    def classes(self) -> dict[str, list[float | None]]:
-        values = [self.value[x] for x in self.names]
-        return naive_pad.classes(values, self.marks(), "similarity")
-
-    def d_eer(self) -> tuple[float, float]:
-        error_and_threshold = naive_pad.d_eer(self.classes(), "exclude")
-        assert error_and_threshold is not None
-        return float(error_and_threshold[0]), float(error_and_threshold[1])
-
-
-@door(*COLUMNS)
-def attack_of_pad(case: Case) -> Outcome:
-    presentations = Presentations(case)
-    result = be.pad(presentations.values(), case.column(presentations.species, presentations.names))
-    return Outcome(result, {"d_eer": float(result.d_eer)}, {"d_eer": presentations.d_eer()[0]})
-
-
-@door(*COLUMNS)
-def train_of_pad(case: Case) -> Outcome:
-    """The threshold is chosen on a training set whose species are joined."""
-    presentations, train_presentations = Presentations(case), Presentations(case)
-    train = (
-        train_presentations.values(),
-        case.column(train_presentations.species, train_presentations.names),
-    )
-    plain = [presentations.value[x] for x in presentations.names]
-    result = be.pad(plain, presentations.marks(), threshold="d-eer", train=train)
-    threshold = train_presentations.d_eer()[1]
-    rates = naive_pad.rates(presentations.classes(), threshold, "exclude")
-    truth = {"threshold": threshold, "bpcer": float(rates["bpcer"])}
-    numbers = {
-        "threshold": float(result.threshold_used), "bpcer": float(result.bpcer_at_threshold)
-    }  # fmt: skip
-    return Outcome(result, numbers, truth)
-
-
-def limits_of_pad(shown: Presentations, **units: Any) -> tuple[Any, Numbers]:
-    result = be.pad(shown.values(), shown.marks(), interval="people", threshold=1.0, **units)
-    names = ("apcer_at_threshold_low", "bpcer_at_threshold_high")
-    result = result.sel(species="largest")
-    return result, {name: float(result[name]) for name in names}
-
-
-@door(*COLUMNS)
-def units_of_pad(case: Case) -> Outcome:
-    """Instruments and people, by which limits are found: as of the same lists in one order."""
-    presentations = Presentations(case)
-    person = {x: case.rng.choice("abcdefgh") for x in presentations.names}
-    instrument = {
-        x: presentations.species[x] and case.rng.choice("12345678") for x in presentations.names
-    }
-    plain = {
-        "subjects": [person[x] for x in presentations.names],
-        "instrument": [instrument[x] for x in presentations.names],
-    }
-    _, truth = limits_of_pad(presentations, **plain)
-    plain["subjects"] = case.column(person, presentations.names)
-    return Outcome(*limits_of_pad(presentations, **plain), truth)
-
-
-@door(*COLUMNS, layouts=[DISJOINT])
-def attack_column(case: Case) -> Outcome:
-    """Half of the probes are attacks on the person of their label."""
-    world, threshold = case.world, case.world.threshold
-    species, enrolled = dict.fromkeys(world.probes, ""), list(world.gallery)
-    for probe in world.probes[1:]:  # attacks leave the gallery; a template of their person is there
-        other_templates, attacks = (
-            [g for g in enrolled if g != probe],
-            sum(map(bool, species.values())),
-        )
-        if 2 * attacks < len(species) and any(world.is_genuine(probe, g) for g in other_templates):
-            species[probe], enrolled = "mask", other_templates
-    meta = {"attack": case.column(species, world.probes)}
-    scores = case.scores(probe_meta=meta)
-    return at_threshold_of_attacks(scores, (), world, species, threshold)
-
-
-def at_threshold_of_attacks(
-    scores: be.Scores, attacks: Any, world: World, species: dict[Name, str], t: float
-) -> Outcome:
-    result = be.vulnerability(scores, *attacks, templates="single", threshold=t)
-    names = ("far", "frr", "iapar")
-    pooled = result.sel(species="pooled")
-    numbers = {name: float(pooled[f"{name}_at_threshold"]) for name in names}
-    outcomes: dict[str, list[bool]] = {name: [] for name in names}
-    for probe, enrolled_template in world.comparisons():
-        accepted = world.distance(probe, enrolled_template) <= t
-        if species[probe]:
-            if world.is_genuine(probe, enrolled_template):
-                outcomes["iapar"].append(accepted)
-        elif world.is_genuine(probe, enrolled_template):
-            outcomes["frr"].append(not accepted)
-        else:
-            outcomes["far"].append(accepted)
-    truth = {name: sum(x) / len(x) if x else math.nan for name, x in outcomes.items()}
-    return Outcome(result, numbers, truth)
-
-
 # Systems.
 
 
 class Second:
     """A second system of the same templates: its rows and columns are twisted."""
 
-    def __init__(
-        self, case: Case, distance: Callable[[Name, Name], float],
-        probes: Sequence[Name] | None = None, twisted: str = "",
-    ):  # fmt: skip
+    def __init__(self, case: Case, distance: Callable[[Name, Name], float]):
         world = case.world
         self.case, self.world, self.distance = case, world, distance
-        self.sides = {"probe": tuple(probes or world.probes), "gallery": world.gallery}
+        self.sides = {"probe": world.probes, "gallery": world.gallery}
         self.is_square = self.sides["probe"] == self.sides["gallery"]
-        drawn = "probe" if self.is_square else case.rng.choice(("probe", "gallery"))
-        twisted = twisted or drawn
+        twisted = "probe" if self.is_square else case.rng.choice(("probe", "gallery"))
         self.names: dict[str, list[Any]] = {}
         self.of: dict[str, list[Name]] = {}
         for side, names in self.sides.items():
@@ -723,16 +595,15 @@ class Second:
             else:
                 self.names[side] = self.of[side] = case.other_order(names)
 
-    def scores(self, **probe_meta: str) -> be.Scores:
-        """The scores; `probe_meta` are values that all rows have."""
+    def scores(self) -> be.Scores:
         subject = self.world.subject
         rows, columns = self.of.values()
         values: Any = np.array([[self.distance(p, g) for g in columns] for p in rows])
         people = [[subject[x] for x in side] for side in ([rows] if self.is_square
                                                           else [rows, columns])]  # fmt: skip
-        meta = {"probe_meta": {key: [x] * len(rows) for key, x in probe_meta.items()}}
+        meta: dict[str, Any] = {}
         if self.case.container == "columns":
-            meta["probe_meta"][self.case.word] = self.names["probe"]
+            meta["probe_meta"] = {self.case.word: self.names["probe"]}
             if not self.is_square:
                 meta["gallery_meta"] = {self.case.word: self.names["gallery"]}
         else:
@@ -805,25 +676,6 @@ def compare_lists(case: Case) -> Outcome:
         for name, d in (("first", world.distance), ("second", second_distance))
     }
     return Outcome(result, numbers, truth)
-
-
-@door(*SYSTEMS, layouts=[DISJOINT])
-def attacks(case: Case) -> Outcome:
-    """Attacks on enrolled people, against the same gallery in another order."""
-    world, threshold = case.world, case.world.threshold
-    species = {p: "mask" if i % 2 else "" for i, p in enumerate(world.probes)}
-    attack_probes = [p for p in world.probes if species[p]]
-    second = Second(case, world.distance, attack_probes, twisted="gallery")
-    genuine = [p for p in world.probes if not species[p]]
-    values: Any = np.array([[world.distance(p, g) for g in world.gallery] for p in genuine])
-    if case.twist.scores_have_names:
-        sides = case.names(genuine), case.names(world.gallery)
-        values = joined_worlds.grid(case.naming_of_scores, *sides, values)
-    people = [[world.subject[x] for x in side] for side in (genuine, world.gallery)]
-    scores = be.Scores(values, *people)
-    return at_threshold_of_attacks(
-        scores, (second.scores(attack="mask"),), world, species, threshold
-    )
 
 
 def cohort_scores(case: Case, names: list[Any], of: Sequence[Name]) -> tuple[be.Scores, Any]:
@@ -1490,16 +1342,6 @@ def test_pairs_and_their_flags_are_joined_by_their_index():
     scores = be.Scores.from_pairs(pd.Series(distance), flags)
     truth = counted((genuine[x], distance[x]) for x in genuine)
     joined_worlds.assert_true(Outcome(*verified(scores), truth))
-
-
-def test_presentations_and_their_species_are_joined_by_their_index():
-    species = {"a": "", "b": "", "c": "mask", "d": "mask"}
-    value = {"a": 0.9, "b": 0.8, "c": 0.2, "d": 0.1}
-    result = be.pad(pd.Series(value), pd.Series(species)[list("dcba")])
-    classes = naive_pad.classes(list(value.values()), list(species.values()), "similarity")
-    truth = naive_pad.d_eer(classes, "exclude")
-    assert truth is not None
-    assert float(result.d_eer) == pytest.approx(float(truth[0]))
 
 
 def test_an_index_that_shares_no_name_with_the_scores_is_refused():

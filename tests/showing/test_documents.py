@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
-from every_result import CALLS, group_of, result_of, square
+from every_result import CALLS, result_of, square
 from result_text import as_text
 
 import bioeval as be
@@ -218,14 +218,6 @@ def test_a_rate_of_searches_without_spread_has_its_term():
 @pytest.mark.parametrize(
     ("name", "names_in_full"),
     [
-        ("vulnerability", ["RIAPAR: relative impostor attack presentation accept rate"]),
-        (
-            "presentation attacks",
-            [
-                "APCER: attack presentation classification error rate",
-                "ACER: average classification error rate",
-            ],
-        ),
         ("market1501", ["MRR: mean reciprocal rank"]),
         ("judged", ["EER: equal error rate"]),
     ],
@@ -258,14 +250,6 @@ def test_an_evaluation_without_thresholds_says_nothing_of_them():
     advice = "Do not install a threshold of this evaluation"
     assert advice in as_text(be.evaluate(square()))
     assert advice not in as_text(be.evaluate(be.simulate(8, 1, random_state=1)))
-
-
-def test_the_weight_of_unequal_rates_and_their_names_are_printed():
-    scores = square()
-    ds = be.by_group(scores, group_of(scores), alpha=0.3)
-    text = " ".join(as_text(ds, verbose=True).split())
-    assert "FDR and GARBE give FAR a weight of 0.3." in text
-    assert "GARBE: Gini aggregation rate for biometric equitability" in text
 
 
 @pytest.mark.parametrize("rule", ["far=0.01", 50.0])
@@ -309,18 +293,6 @@ def test_a_user_s_variable_needs_no_description():
     (table,) = tables(section_of(nodes_of(ds)))
     assert [x.heading for x in table.columns[:1]] == ["camera"]
     assert [row[1].value for row in table.rows] == [1.0, 2.0]
-
-
-def test_a_table_of_measures_has_a_column_for_each_species():
-    attack = ["", "", "mask", "mask", "print", "print"]
-    systems = {x: be.pad([3, 1, 2, 0, 0, 0], attack, threshold=x) for x in (1.0, 3.0)}
-    table = be.to_markdown(systems, ["apcer_at_threshold", "bpcer_at_threshold"])
-    head, _, *lines = (x for x in table.splitlines() if x.startswith("|"))
-    species = ("mask", "print", "pooled", "largest")
-    assert [x.split(", ")[-1].strip() for x in head.split("|")[2:-2]] == [*species]
-    rates = [[x.strip() for x in line.split("|")[2:-1]] for line in lines]
-    assert rates[0] == ["50.00 %", "0.00 %", "25.00 %", "50.00 %", "0.00 %"]
-    assert rates[1] == ["0.00 %", "0.00 %", "0.00 %", "0.00 %", "50.00 %"]
 
 
 def test_a_difference_of_two_groups_is_shown_once():

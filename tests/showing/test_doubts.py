@@ -36,13 +36,6 @@ def pairs_by_group(kind: str) -> Any:
     return be.by_group(scores.at_pairs(i, j), (sex[i], sex[j]))
 
 
-def attacked(kind: str) -> Any:
-    people = drawn(30, kind).select(gallery=np.arange(0, 90, 3), probes=np.arange(1, 90))
-    columns = {"attack": np.r_[np.full(79, ""), np.full(10, "print")]}
-    sides = people.probe_labels, people.gallery_labels
-    return be.vulnerability(be.Scores(people.values, *sides, kind=kind, probe_meta=columns))
-
-
 def beside_another(kind: str) -> Any:
     return be.evaluate({"a": drawn(20, kind), "b": drawn(20, "distance", 2)})
 
@@ -78,7 +71,6 @@ CALLS: dict[str, Any] = {
     "judge_threshold": lambda kind: be.judge_threshold(drawn(30, kind), drawn(30, kind, 2)),
     "study_threshold": lambda kind: be.study_threshold(drawn(30, kind), "eer", **SHORT),
     "worst_pairs": lambda kind: be.worst_pairs(drawn(12, kind)),
-    "vulnerability": attacked,
 }
 
 
@@ -384,19 +376,6 @@ def times_hundred(scores: be.Scores) -> be.Scores:
     return be.Scores(100 * scores.values, *sides, probe_meta=dict(scores.probe_meta))
 
 
-def attacked_by_prints() -> be.Scores:
-    gallery = np.arange(0, 90, 3)
-    people = drawn(30, "distance").select(gallery=gallery, probes=np.setdiff1d(range(90), gallery))
-    columns = {"attack": np.r_[np.full(50, ""), np.full(10, "print")]}
-    return be.Scores(people.values, people.probe_labels, people.gallery_labels, probe_meta=columns)
-
-
-def presentations(factor: float) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    values = np.r_[rng.uniform(0.4, 1, 50), rng.uniform(0.01, 0.6, 50)]
-    return factor * values, np.repeat(["", "print"], 50)
-
-
 #: Distances are from about 0.2 to 10; of distances a hundred times as large, it rejects nearly all.
 AT = 3.0
 
@@ -421,22 +400,6 @@ def test_a_threshold_on_another_scale_is_said(call):
     with pytest.warns(be.BioevalWarning, match="rejects all attempts of both classes"):
         result = call(times_hundred(scores))
     assert arguments(result, "threshold-beyond-scores")["does"] == "rejects"
-
-
-def test_a_threshold_on_another_scale_is_said_of_attacks():
-    scores = attacked_by_prints()
-    assert "threshold-beyond-scores" not in codes(be.vulnerability(scores, threshold=AT))
-    with pytest.warns(be.BioevalWarning, match="rejects all attempts"):
-        be.vulnerability(times_hundred(scores), threshold=AT)
-    for factor, is_said in ((1.0, False), (100.0, True)):
-        values, attack = presentations(factor)
-        results = [
-            be.pad(values, attack, threshold=0.5),
-            be.pad(values, attack, threshold="d_eer", train=presentations(1.0)),
-        ]
-        for result in results:
-            assert ("threshold-beyond-scores" in codes(result)) == is_said
-            assert is_said == (float(result.apcer_at_threshold.sel(species="pooled")) > 0.999)
 
 
 @pytest.mark.parametrize("share", [0.0005, 0.002])

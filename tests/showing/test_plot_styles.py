@@ -201,7 +201,7 @@ def test_six_systems_fit_a_slide():
 NAME = "FAR-net DIR"
 
 
-@pytest.mark.parametrize("name", sorted({*PLOTS} - {"attack_det", "ranked_lists"}))
+@pytest.mark.parametrize("name", sorted({*PLOTS} - {"ranked_lists"}))
 @pytest.mark.slow
 def test_a_system_keeps_its_name_in_the_words_of_iso(name):
     """A rate of the same name is in these words."""

@@ -156,18 +156,3 @@ def test_folds_a_study_and_a_comparison_say_so_too():
     said = [x.sentence for x in be.messages(two) if x.code == "too-few-templates"]
     assert len(said) == 1
     assert about in said[0]
-
-
-def test_attacks_on_people_with_too_few_templates_are_counted():
-    species = ["print"] * 3 + [""] * 17
-    scores = be.Scores(
-        world("distance").values, ["ann", "bob", "cy", *PEOPLE[3:]], PEOPLE,
-        probe_meta={"attack": species},
-    )  # fmt: skip
-    result = be.vulnerability(scores, fusion="kth:3")
-    counted = result.attack_attempts.sel(species="pooled")
-    assert counted == 2  # of bob and cy; ann has two templates
-    (said,) = (x for x in be.messages(result) if x.code == "attacks-of-few-templates")
-    assert said.sentence.startswith("1 attack presentation")
-    of_all = be.vulnerability(scores, fusion="kth:2").attack_attempts
-    assert of_all.sel(species="pooled") == 3

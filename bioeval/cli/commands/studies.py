@@ -116,13 +116,12 @@ def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) 
     THRESHOLD,
     "eer",
 )
-@option("--alpha X", "Weight of FAR in FDR and GARBE, from 0 to 1.", float, 0.5)
 @option(
     "--interval METHOD",
     "Add confidence intervals by the jackknife over the people of each group.",
     ["people"],
 )
-@shared(use=True, interval=True, plots=True, fails=("garbe > 0.2",))
+@shared(use=True, interval=True, plots=True, fails=("frr@group=all > 10%",))
 def groups_command(
     run: Run,
     data: str,
@@ -135,10 +134,10 @@ def groups_command(
 
     bioeval groups scores.npz --by sex --interval people
 
-    For groups of people, the table gives the FRR of each group, the FAR of each pair of groups, and
-    measures of inequality: FDR, GARBE, and ratios of the largest rate. Where a person has several
-    values, it gives FRR and FAR by the value of the probe. With --interval, it says which groups
-    differ. Groups with fewer than 30 subjects or expected errors are flagged.
+    For groups of people, the table gives the FRR of each group, and the FAR of each pair of groups.
+    Where a person has several values, it gives FRR and FAR by the value of the probe. With
+    --interval, it says which groups differ. Groups with fewer than 30 subjects or expected errors
+    are flagged.
     """
     from bioeval.studies.groups.groups import by_group
 

@@ -16,7 +16,7 @@ from bioeval.scores.formats.files import FileKind, existing_file, kind_of_file, 
 from bioeval.scores.formats.layout_table import TRIALS
 from bioeval.scores.formats.layouts import Layout, matched, trial_layout, with_header
 from bioeval.scores.formats.options import Arguments
-from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, has_three_classes, truth_word
+from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, truth_word
 from bioeval.scores.formats.tables import Columns, Words, head_of, read_columns
 from bioeval.scores.formats.unknown_lists import unknown_words
 
@@ -66,7 +66,7 @@ def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
         )
     spelled = {*map(truth_word, column.values)}
     meanings = [min(spelled.intersection(row)) for row in IMPOSTORS if spelled & {*row}]
-    if len(meanings) > 1 and not (has_three_classes(spelled) and len(meanings) == 2):
+    if len(meanings) > 1:
         raise fault(
             table.path,
             f"{name} holds both {' and '.join(map(repr, meanings))}, and they differ in meaning",

@@ -1,7 +1,7 @@
 """The layouts of lists of comparisons without names of columns, as a table.
 
 Each column of a list has a letter, by the cells of its first lines: ``w`` a word for genuine or
-impostor (target, bonafide), ``b`` the same as a number (1, 0, -1), ``i`` whole numbers, ``f``
+impostor (target, nontarget), ``b`` the same as a number (1, 0, -1), ``i`` whole numbers, ``f``
 numbers with a fraction, ``t`` other text. The letters of all columns are the list's signature, such
 as ``bttf`` for ``1 a.wav b.wav 0.7``. A layout is a regular expression for signatures, and its
 groups are roles; the other columns name the templates, or the attempt.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from bioeval.scores.formats.spellings import is_truth, like_number
 from bioeval.scores.formats.tables import Head
 
-#: The most columns of a list without their names: ASVspoof 2021 has 8.
+#: The most columns of a list without their names.
 MOST_UNNAMED = 12
 
 
@@ -68,7 +68,6 @@ LISTS = (
         "f",
         "target a.wav b.wav 0.7",
         "a word for the class, perhaps names, and the score",
-        "ASVspoof",
     ),
     *_with_class("t*", "w", "[ib]", "target a.wav b.wav 7"),
     *_with_class(

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import Kind
-from bioeval.scores.bona_fide import is_bona_fide
 from bioeval.scores.formats.faults import fault, missing
 from bioeval.scores.formats.layout_table import KEYED, LISTS, MOST_UNNAMED, TRIALS, Row, signature
 from bioeval.scores.formats.options import Arguments
@@ -25,7 +24,6 @@ from bioeval.scores.formats.spellings import (
     TRUTH,
     counts_columns,
     folded,
-    is_attack,
     is_number,
     is_truth,
     like_number,
@@ -103,11 +101,10 @@ class Layout:
     def may_be_blank(self) -> list[int]:
         """The columns in which a cell may be blank.
 
-        A blank cell is unknown metadata, or a species that is no attack; and below a first line
-        with names or numbers also the subject of no person, or the score of a failed comparison.
+        A blank cell is unknown metadata; and below a first line with names or numbers also the
+        subject of no person, or the score of a failed comparison.
         """
         columns = [i for both_sides in self.meta.values() for i in both_sides]
-        columns += [self.get("species")]
         if self.skips_line:
             columns += [*self.subjects, self.score]
         return [i for i in columns if i is not None]
@@ -156,14 +153,9 @@ def matched(head: Head, table: Sequence[Row], arguments: Arguments) -> Layout | 
     if first_line.is_header:
         head = replace(head, cells=[row[first_line.unnamed :] for row in head.rows[1:]])
     letters = signature(head)
-    species = _column_of_species(head, letters)
-    if species is not None:
-        letters = f"{letters[:species]}t{letters[species + 1 :]}"
     for row in table if len(letters) <= MOST_UNNAMED else ():
         if match := re.fullmatch(row.pattern, letters):
             roles = {role: match.start(role) for role in match.groupdict()}
-            if species is not None:
-                roles["species"] = species
             return _layout_without_names(len(letters), roles, first_line)
     return None
 
@@ -213,24 +205,6 @@ def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
         raise fault(head.path, "has a header but no rows")
     arguments.notes.append(f"the first line of {head.path.name} left out: a header")
     return FirstLine(True, int(has_index))
-
-
-def _column_of_species(head: Head, letters: str) -> int | None:
-    """Return the column that names the species of attacks, beside a column of classes.
-
-    Some attacks have a species, and no bona fide presentation has one.
-    """
-    for genuine in (i for i, x in enumerate(letters) if x == "w"):
-        attacks = [*map(is_attack, head.column(genuine))]
-        if all(attacks) or not any(attacks):
-            continue
-        for i in (i for i, x in enumerate(letters) if i != genuine and x in "tw"):
-            lacks_species = map(is_bona_fide, head.column(i))
-            combinations = {*zip(attacks, lacks_species, strict=True)}
-            # An attack may lack its species, but a bona fide presentation has none.
-            if combinations - {(True, True)} == {(True, False), (False, True)}:
-                return i
-    return None
 
 
 # ------------------------------------------------------------------------- by names of columns

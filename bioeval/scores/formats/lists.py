@@ -12,7 +12,6 @@ import numpy as np
 
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.messages import Message
-from bioeval.scores.bona_fide import is_bona_fide
 from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.formats.comparisons import read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault
@@ -23,7 +22,7 @@ from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.pair_subjects import described_pairs
 from bioeval.scores.formats.pair_table import PairTable, both_sides, have_equal_words
 from bioeval.scores.formats.scores_alone import read_scores_alone
-from bioeval.scores.formats.spellings import has_three_classes, is_attack, is_truth
+from bioeval.scores.formats.spellings import is_truth
 from bioeval.scores.formats.tables import Columns, Head, read_columns, whole_floats
 from bioeval.scores.formats.trial_scores import ScoredPairs, join
 from bioeval.scores.formats.unknown_lists import (
@@ -65,7 +64,7 @@ def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores
 
 def columns_of_words(layout: Layout, arguments: Arguments) -> list[int]:
     """Return the columns to read as words: all columns with a role except the scores."""
-    columns = {*map(layout.get, ("genuine", "fold", "species")), *layout.subjects}
+    columns = {*map(layout.get, ("genuine", "fold")), *layout.subjects}
     for pair_of_columns in layout.meta.values():
         columns |= {*pair_of_columns}  # None where a side has none
     by_name = arguments.names_templates or "lists.as" in arguments
@@ -91,8 +90,7 @@ def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
         columns.append(layout.score)
     refuse_two_readings(head, columns)
     claimed, real = (table.words[i] for i in layout.subjects)
-    are_attacks = all(is_attack(value.partition("/")[0]) for value in real.values)
-    if not have_equal_words(claimed, real).any() and not are_attacks:
+    if not have_equal_words(claimed, real).any():
         raise fault(
             head.path,
             "is taken for bob's list of claimed and real subjects, which are the same on no line",
@@ -211,15 +209,8 @@ class Listed:
             templates = None
             reading += ("names taken for those of people: they are equal in genuine pairs",)
         listed = self._pair_list(templates, with_folds=not as_matrix)
-        if as_matrix and listed.attack is not None:
-            raise fault(
-                self.table.path,
-                "has attack presentations; a matrix has no place for them",
-                'leave out `lists={"as": "matrix"}`',
-            )
-        check_classes = not self._has_attack_words and listed.attack is None
         is_attempt, notes = listed.examined(
-            rules, options["kind"], partial(self._where, self.pairs), check_classes, self.no_person
+            rules, options["kind"], partial(self._where, self.pairs), self.no_person
         )
         attempts = self.pairs
         if is_attempt is not None:
@@ -243,7 +234,7 @@ class Listed:
             words = self.table.words[self.layout.roles["fold"]]
             fold = words.objects()[rows].astype(str)
         subjects = self.described.subjects
-        listed = PairList.from_arrays(
+        return PairList.from_arrays(
             self.values[rows],
             self.pairs.genuine,
             pair_folds=fold,
@@ -254,7 +245,6 @@ class Listed:
                 for name, columns in self.described.meta.items()
             },
         )
-        return replace(listed, attack=self._species())
 
     def _scores_of_pairs(
         self, attempts: ScoredPairs, listed: PairList, options: dict[str, Any]
@@ -303,30 +293,3 @@ class Listed:
         is_same_name = names.a == names.b
         has_same_names = is_same_name.any() and np.array_equal(is_same_name, self.pairs.genuine)
         return bool(has_same_names) and not self.layout.subjects
-
-    @property
-    def _has_attack_words(self) -> bool:
-        return self.class_words is not None and any(map(is_attack, self.class_words.values))
-
-    def _species(self) -> np.ndarray | None:
-        """Return the species of each pair, str (pairs,), empty for bona fide.
-
-        None for a list without attacks, and where attacks are one of only two classes: a list of
-        attack detection, whose classes say all. A filled cell of a column of species wins over the
-        class; an attack without a species has the word of its class.
-        """
-        words = self.class_words
-        column = self.layout.get("species")
-        has_class_of_attacks = words is not None and has_three_classes(words.values)
-        if not has_class_of_attacks and (column is None or self._has_attack_words):
-            return None
-        species = np.full(len(self.values), "", dtype=object)
-        if has_class_of_attacks and words is not None:
-            by_class = [word if is_attack(word) else "" for word in words.values]
-            species = np.array(by_class, dtype=object)[words.codes]
-        if column is not None:
-            cells = self.table.words[column]
-            by_cell = ["" if is_bona_fide(word) else word for word in cells.values]
-            stated = np.array(by_cell, dtype=object)[cells.codes]
-            species = np.where(stated == "", species, stated)
-        return species.astype(str)[self.pairs.rows] if (species != "").any() else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from bioeval.base.kinds import Kind
@@ -10,15 +10,14 @@ from bioeval.scores.formats.faults import fault
 
 _GENUINE = (
     *("1", "1.0", "+1", f"{1:.18e}", "true", "genuine", "target", "match", "mated", "same"),
-    *("client", "bonafide", "bona-fide"),
+    "client",
 )
 
-#: Spellings of impostor, a row for each meaning. A list must not have words of two rows, except
-#: attacks beside another row. The long numbers are 0 and -1 as np.savetxt writes them.
+#: Spellings of impostor, a row for each meaning. A list must not have words of two rows. The long
+#: numbers are 0 and -1 as np.savetxt writes them.
 IMPOSTORS = (
     ("0", "0.0", f"{0:.18e}"),
     ("-1", "-1.0", f"{-1:.18e}"),
-    ("spoof", "attack"),
     ("nontarget", "non-target", "impostor", "imposter", "nonmatch", "non-match", "different"),
 )
 
@@ -52,11 +51,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("image2", "image_2", "file2", "file_2", "path2", "path_2", "img2", "img_2"),
     ),
     "fold": ("fold",),
-    "species": ("attack", "species", "attack_type", "pai", "pais"),
 }
 
-#: Every name of a column of a list, except columns of species.
-HEADER_NAMES = {name for role, names in COLUMNS.items() if role != "species" for name in names}
+#: Every name of a column of a list.
+HEADER_NAMES = {name for names in COLUMNS.values() for name in names}
 
 #: The kind of scores that the name of their column declares.
 KINDS: dict[str, Kind] = {
@@ -100,18 +98,6 @@ def truth_word(cell: str) -> str:
 def is_truth(cell: str) -> bool:
     """Whether a cell states genuine or impostor."""
     return truth_word(cell) in TRUTH
-
-
-def is_attack(cell: str) -> bool:
-    """Whether a cell states that a presentation is an attack."""
-    return cell.casefold() in ("spoof", "attack")
-
-
-def has_three_classes(words: Iterable[str]) -> bool:
-    """Whether there are words of targets, of nontargets and of attacks (ASVspoof's SASV)."""
-    spelled = {*map(truth_word, words)}
-    *_, attacks, nontargets = IMPOSTORS
-    return not (spelled.isdisjoint(attacks) or spelled.isdisjoint(nontargets))
 
 
 def counts_columns(cells: Sequence[str]) -> bool:

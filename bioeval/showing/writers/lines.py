@@ -15,7 +15,7 @@ from bioeval.showing.terms import ISO_NAMES, rate_of_term, word_for
 from bioeval.showing.text import Enumeration, Explained, Phrase, Term, Text, parts
 from bioeval.showing.writers.numbers import printed_column, printed_in_sentence
 
-#: Names in full of abbreviations that are parts of labels, such as "BPCER at the threshold".
+#: Names in full of abbreviations that are parts of labels, such as "EER of the test set".
 _NAMES = {**ISO_NAMES, "EER": "equal error rate"}
 
 

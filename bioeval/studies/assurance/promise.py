@@ -18,7 +18,6 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset
 from bioeval.results.support import beyond_scores
 from bioeval.results.variables import Variable
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
@@ -85,7 +84,6 @@ PROMISE = {
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def check_promise(
     scores: Scores,
     threshold: float,

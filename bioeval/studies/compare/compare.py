@@ -24,7 +24,6 @@ from bioeval.protocol.choices import ImpostorProbes, RankUnit, Ties
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal
-from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
@@ -328,7 +327,6 @@ class _Systems:
                 "reads them"
             )
         self.fingerprints.append(scores.fingerprint)
-        scores = without_attacks(scores)
         if self.rules is not None:
             scores = with_exclusions(scores, self.protocol)
         require_people(scores, "comparing systems")

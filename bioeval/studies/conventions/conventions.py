@@ -19,7 +19,6 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset
 from bioeval.results.support import RatesAtTargets, support_messages
 from bioeval.results.variables import SUPPORTED, Variable, figure
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.compared_people import ComparedPeople
 from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.matrix import Scores
@@ -43,7 +42,6 @@ _SEARCH_MEASURES = {
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None) -> xr.Dataset:
     """Evaluate scores by every protocol card that fits, with a row for each card.
 

@@ -18,7 +18,6 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.attributes import about_attrs
-from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.names import in_words
 from bioeval.scores.people import are_enrolled, knows_people
@@ -67,8 +66,7 @@ class _Explainer:
     """Explains the rows of some scores under a protocol.
 
     - `given`: the scores as they were given
-    - `scores`: the scores that are evaluated, without attack presentations and without what the
-      protocol leaves out
+    - `scores`: the scores that are evaluated, without what the protocol leaves out
     """
 
     def __init__(self, scores: Scores, protocol: str | Protocol, threshold: Any):
@@ -76,7 +74,6 @@ class _Explainer:
         if scores.layout == "pairs":
             raise ProtocolError("a list of pairs has no rows to explain: each pair is one attempt")
         self.given = scores
-        scores = without_attacks(scores)
         card = _explainable_card(scores, protocol)
         is_order = scores.kind == "order"
         if is_order and threshold is not None:
@@ -103,11 +100,6 @@ class _Explainer:
         ties = [task.ties for task in self.tasks.searching.values() if task.gallery == "all"]
         tie_rule = ties[0] if ties else "pessimistic"
         self.rows = RowLists(self.scores, scores, self.threshold.distance, tie_rule)
-        # Where attack presentations left the gallery, the other columns keep their names.
-        if len(scores.gallery_ids) < len(self.given.gallery_ids):
-            is_left = np.isin(self.given.gallery_ids, scores.gallery_ids)
-            names = in_words(self.given.gallery_names, len(is_left))
-            self.rows.names = np.array(names, dtype=object)[is_left].tolist()
 
     def row_of(self, probe: int | str) -> int:
         probes = self.given.shape[0]
@@ -131,13 +123,7 @@ class _Explainer:
                 f"`probe` is {received(probe)}; expected a position from 0 to {probes - 1}, "
                 f"or the name of a template, such as {self.names[0]!r}"
             )
-        rows = np.flatnonzero(self.scores.probe_ids == self.given.probe_ids[i])
-        if not len(rows):
-            raise DataError(
-                f"`probe` is {i}, an attack presentation (column 'attack'); "
-                "be.vulnerability (bioeval vulnerability) counts it"
-            )
-        return int(rows[0])
+        return i
 
     def row(self, i: int) -> Explanation:
         scores = self.scores
@@ -164,14 +150,13 @@ class _Explainer:
             else:
                 tasks.append(closed(ranked, task, scores.layout))
 
-        given_row = int(np.flatnonzero(self.given.probe_ids == scores.probe_ids[i])[0])
         remarks += self._remarks_on_comparisons(i)
         if self.visits is not None:
-            remarks += self.visits.remarks(given_row, self.rows.templates(i))
-        name = self.names[given_row]
+            remarks += self.visits.remarks(i, self.rows.templates(i))
+        name = self.names[i]
         return Explanation(
-            probe=given_row,
-            name=name if name != str(given_row) else "",
+            probe=i,
+            name=name if name != str(i) else "",
             subject=str(scores.probe_labels[i]) if knows_people(scores) else "",
             data=sides_in_words(about_attrs(Provenance.from_scores(scores), "", "", ())),
             kind=self.given.kind,

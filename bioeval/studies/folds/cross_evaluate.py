@@ -19,7 +19,6 @@ from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.choices import ImpostorProbes, PlainTies, RankUnit
 from bioeval.protocol.tasks import OpenSet
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import Metric
@@ -35,7 +34,6 @@ from bioeval.studies.fusion.fusion import SystemFusion
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def cross_evaluate(
     data: Any,
     splitter: SplitterLike | Iterable[Any],

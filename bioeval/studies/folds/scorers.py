@@ -17,7 +17,6 @@ from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.targets import check_targets
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import CollectAttempts
-from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.joining import RowOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import Metric, kind_of_metric
@@ -135,7 +134,6 @@ class Scorer:
 
 
 def _value_of(measure: OwnMeasure, scores: Scores) -> float:
-    scores = without_attacks(scores)
     rows, columns = (*scores.shape, 1)[:2]
     require_memory(8 * rows * columns, f"{rows:,} x {columns:,} scores", "expected fewer templates")
     attempts, impostors_of_blocks = reduce(

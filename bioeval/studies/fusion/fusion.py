@@ -18,7 +18,6 @@ from bioeval.base.messages import Message
 from bioeval.counting.thresholds import to_user
 from bioeval.partition.base import Parameters
 from bioeval.scores.alignment import aligned
-from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.fusion_rules import FUSIONS, FusionRule, by_closeness, parse_fusion
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import LearntFrom
@@ -173,7 +172,7 @@ class SystemFusion(Parameters):
         return self.method == "logistic" or self.normalise != "none"
 
     def fit(self, X: Systems, y: Any = None) -> Self:
-        """Learn from training scores, without their attack presentations.
+        """Learn from training scores.
 
         Parameters
         ----------
@@ -184,7 +183,7 @@ class SystemFusion(Parameters):
         -------
         SystemFusion
         """
-        systems = {name: without_attacks(x) for name, x in require_systems(X).items()}
+        systems = require_systems(X)
         kinds = {name: scores.kind for name, scores in systems.items()}
         if self.normalise == "none":
             _require_one_kind(kinds)
@@ -260,7 +259,7 @@ class SystemFusion(Parameters):
         remarks |= dict.fromkeys(self.remarks_)
         # A fusion by a fixed rule has learnt from no scores.
         for training, name in zip(self._learnt_from, names, strict=False):
-            for message in training.people_in(without_attacks(systems[name])):
+            for message in training.people_in(systems[name]):
                 if message.arguments["who"] == "all attempts":
                     message = Message("trained-on-same-scores")
                 remarks[message] = None

@@ -30,7 +30,6 @@ from bioeval.results.dataset import dataset, rate
 from bioeval.results.support import all_beyond_scores
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.blocks import Block
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores, require_subjects, require_templates
@@ -65,7 +64,6 @@ SIZES = 12
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def gallery_size(
     scores: Scores,
     sizes: Sequence[int] | None = None,

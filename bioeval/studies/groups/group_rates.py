@@ -1,8 +1,9 @@
-"""Rates by group and measures of inequality, and the descriptions of all their variables."""
+"""Rates by group, and the descriptions of all their variables."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,13 +18,9 @@ from bioeval.results.support import RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.weighted_sums import ratio
-from bioeval.studies.groups.measures import inequity
 
 #: The last label of the dimension `group`: all groups together.
 ALL = "all"
-
-#: What the limits of a measure of inequality are.
-_RANGE = "; limits: range of values while all rates are within limits that hold together"
 
 _FLAG = "1 where {}, else 0"
 _FEW = "fewer than 30 subjects, or than 30 expected"
@@ -58,36 +55,7 @@ GROUPS: dict[str, Variable] = {
     ),
     "frr_flagged": Variable(_FLAG.format(f"there are {_FEW} false rejects"), "1"),
     "far_flagged": Variable(_FLAG.format(f"there are {_FEW} false accepts"), "1"),
-    "fdr": Variable(
-        "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
-        "all groups are alike, and near 1 where all rates are small" + _RANGE,
-        "1",
-        label="FDR, fairness discrepancy rate (1: equal)",
-        detail="verbose",
-        decimals=4,
-        direction="larger",
-    ),
-    "garbe": Variable(
-        "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
-        "FRR over groups; 0 where all groups are alike" + _RANGE,
-        "1",
-        label="GARBE (0: equal)",
-        detail="verbose",
-        decimals=4,
-        direction="smaller",
-    ),
 }
-
-for _rate, _within in (("far", " within the group"), ("frr", "")):
-    for _other, _words in (("min", "smallest"), ("geomean", "geometric mean")):
-        GROUPS[f"{_rate}_max_over_{_other}"] = Variable(
-            f"largest {_rate.upper()}{_within} over the {_words}{_RANGE}",
-            "1",
-            label=f"{{{_rate}}}{_within.removesuffix(' the group')}, largest / {_words}",
-            detail="verbose",
-            decimals=2,
-            direction="smaller",
-        )
 
 #: Groups with fewer subjects are flagged.
 FEW_SUBJECTS = 30
@@ -177,7 +145,7 @@ class GroupRates(NamedTuple):
 
 
 def groups_dataset(
-    rates: GroupRates, groups: np.ndarray, alpha: float, about: Provenance, symmetric: bool
+    rates: GroupRates, groups: np.ndarray, about: Provenance, symmetric: bool
 ) -> xr.Dataset:
     """Return the rates by group and of all groups together; `groups` are the labels.
 
@@ -215,19 +183,14 @@ def groups_dataset(
         **rates.chosen.in_units(about.kind),
     }
 
-    # Measures of inequality, and remarks, which leave out all groups together.
-    attrs: dict[str, Any] = {"groups_of": "attempts" if rates.of_attempts else "people"}
-    remarks: list[Message] = []
-    far_within = (far.rate if rates.of_attempts else far.rate.diagonal())[:-1]
-    if not rates.of_attempts:
-        variables |= inequity(far_within, frr.rate[:-1], alpha)
-        attrs["alpha"] = alpha
-    if not (rates.of_attempts and defined):
-        remarks += _undefined(defined, groups, frr.rate[:-1], far_within)
+    # Remarks, which leave out all groups together.
+    far_within = far.rate if rates.of_attempts else far.rate.diagonal()
+    remarks = [*_undefined(defined, groups, frr.rate[:-1], far_within[:-1])]
     remarks += few_subjects(groups, is_small[:-1])
     remarks += few_errors(groups, is_small, "frr", frr, symmetric)
     remarks += few_errors(groups, is_small, "far", far, symmetric)
-    attrs = about_attrs(about, "groups", "verification by group", remarks) | attrs
+    attrs = about_attrs(about, "groups", "verification by group", remarks)
+    attrs["groups_of"] = "attempts" if rates.of_attempts else "people"
     return dataset(variables, GROUPS, coordinates, attrs)
 
 
@@ -291,33 +254,19 @@ def with_totals(counts: np.ndarray) -> np.ndarray:
 
 def _undefined(
     defined: bool, groups: np.ndarray, frr: np.ndarray, far: np.ndarray
-) -> list[Message]:
+) -> Iterator[Message]:
+    """Yield messages on rates that no group has, or that some groups do not have."""
+    code = "rates-of-groups-undefined"
     if not defined:
-        reason = "there is no genuine or no impostor attempt to choose a threshold on"
-        return [_inequity_not_defined("rates", reason, groups, "; give a number as `threshold`")]
-    if len(groups) < 2:
-        return [_inequity_not_defined("FDR and GARBE", "there is only one group", groups)]
-    remarks = []
+        why = "there is no genuine or no impostor attempt to choose a threshold on"
+        advice = "; give a number as `threshold`"
+        yield Message(code, what="rates are", why=why, groups=groups.tolist(), advice=advice)
+        return
     for rate, rates, attempts in (("{frr}", frr, "genuine"), ("{far}", far, "impostor")):
         if (unknown := np.isnan(rates)).any():
-            measures = f"{rate}, its ratios, FDR and GARBE"
-            remarks.append(
-                _inequity_not_defined(
-                    measures, f"groups without {attempts} attempts", groups[unknown]
-                )
-            )
-        elif (zero := rates == 0).any():
-            advice = "; choose a looser threshold"
-            measures = f"the ratios of {rate}"
-            remarks.append(
-                _inequity_not_defined(measures, "the rate is 0 in groups", groups[zero], advice)
-            )
-    return remarks
-
-
-def _inequity_not_defined(what: str, why: str, groups: np.ndarray, advice: str = "") -> Message:
-    listed = groups.tolist()
-    return Message("inequity-undefined", what=what, why=why, groups=listed, advice=advice)
+            why = f"groups without {attempts} attempts"
+            listed = groups[unknown].tolist()
+            yield Message(code, what=f"{rate} is", why=why, groups=listed, advice="")
 
 
 def few_subjects(groups: np.ndarray, is_small: np.ndarray) -> list[Message]:

@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_number
-from bioeval.base.errors import DataError, ProtocolError, counted
+from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import report_rows, rows_reported
 from bioeval.counting.fold_scores import Subset
@@ -20,7 +19,6 @@ from bioeval.counting.threshold_rules import Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.dataset import threshold_with_next
 from bioeval.results.support import beyond_scores
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
@@ -47,13 +45,11 @@ MOST_GROUPS = 256
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def by_group(
     scores: Scores,
     group: Any,
     *,
     threshold: Any = "eer",
-    alpha: float = 0.5,
     interval: Literal["people"] | IntervalMethod | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by group at one threshold: groups of people, or of attempts.
@@ -78,9 +74,6 @@ def by_group(
     threshold : float or str
         Threshold: a number, or a rule applied to all groups together. A rule is ``"eer"``,
         ``"far=0.001"`` (the loosest threshold), ``"hter"``, ``"cost=prior,c_miss,c_fa"``.
-    alpha : float
-        Weight of FAR in FDR and GARBE, from 0 to 1. FRR has the weight ``1 - alpha``. Groups of
-        attempts have no such measures.
     interval : {None, "people"}
         Add confidence intervals by the jackknife over the people of each group. The threshold of
         all groups stays.
@@ -103,19 +96,13 @@ def by_group(
           ``"all"``
         - ``expected_fa`` and ``far_flagged``, in the same way
 
-        Scalars:
-
-        - ``threshold``
-        - ``fdr`` (1: all groups alike) and ``garbe`` (0: all alike), from FAR within groups and FRR
-        - ``far_max_over_min``, ``far_max_over_geomean``, ``frr_max_over_min``,
-          ``frr_max_over_geomean``: NaN where a rate is 0
+        The scalar ``threshold``, of all groups.
 
         Labels are texts, and ``.drop_sel(group="all")`` leaves the totals out.
 
         With an interval, each has ``_low`` and ``_high``: NaN for all groups together, whose limits
-        :func:`verification` has. The limits of the measures are their smallest and largest values
-        while all rates are within their simultaneous limits. Also the following, in which groups
-        of fewer than 30 subjects have no part:
+        :func:`verification` has. Also the following, in which groups of fewer than 30 subjects
+        have no part:
 
         - ``frr_simultaneous_low`` ... ``far_simultaneous_high``: limits that hold for all groups
           together
@@ -126,8 +113,8 @@ def by_group(
         - ``frr_separated`` over ``group, other_group``, and ``frr_letters`` over ``group``;
           likewise ``far_``
 
-        Groups of attempts have no ``claimed_group`` and no measures of inequality:
-        ``impostor_attempts``, ``far`` and ``fa`` are over ``group``, and ``subjects`` are the
+        Groups of attempts have no ``claimed_group``: ``impostor_attempts``, ``far`` and ``fa`` are
+        over ``group``, and ``subjects`` are the
         subjects with a probe of the group. With an interval, the differences compare each person's
         attempts in two groups, as :func:`bioeval.compare` compares systems: ``frr_p_value`` and
         ``far_p_value`` are adjusted for the number of pairs (Holm 1979), and ``separated`` follows
@@ -139,20 +126,11 @@ def by_group(
         If a column is unknown, a subject is in two groups of people, a group is called ``"all"``,
         or an option is wrong; NaN under ``nan="raise"``.
     ProtocolError
-        If subjects are unknown, scores hold only an order, or `alpha` is given for groups of
-        attempts.
+        If subjects are unknown, or scores hold only an order.
 
     Notes
     -----
-    ``x`` is the FAR within each of ``n`` groups, and ``y`` the FRR of each.
-
-    - ``fdr = 1 - (alpha max|x_i - x_j| + (1 - alpha) max|y_i - y_j|)``: de Freitas Pereira and
-      Marcel (2021), "Fairness in biometrics: a figure of merit to assess biometric verification
-      systems", IEEE T-BIOM 4.
-    - ``garbe = alpha G(x) + (1 - alpha) G(y)`` with the Gini coefficient ``G(x) = n / (n - 1)
-      sum_ij |x_i - x_j| / (2 n^2 mean(x))``: Howard, Laird, Rubin, Sirotin, Tipton and Vemury
-      (2022), "Evaluating proposed fairness models for face recognition algorithms".
-    - Terms: ISO/IEC 19795-10, differential performance of demographic groups. ``docs/groups.md``.
+    Terms: ISO/IEC 19795-10, differential performance of demographic groups. ``docs/groups.md``.
 
     Examples
     --------
@@ -176,17 +154,11 @@ def by_group(
     """
     options = interval_of(interval, ["people"])
     rule = Rule.parse(threshold)
-    alpha = require_number("alpha", alpha, low=0, high=1)
     require_scores(scores)
     require_values(scores, "verification by group")
     require_people(scores, "verification by group")
     groups, scores, messages = _grouped(scores, group)
     messages += look_alike(spellings(groups.labels), groups.name or "group", len(groups.labels))
-    if groups.people is None and alpha != 0.5:
-        raise ProtocolError(
-            "`alpha` has no effect on groups of attempts, which have no FDR and no "
-            "GARBE; leave it out"
-        )
 
     # One threshold for all groups, and the rates of the groups.
     codes = scores.codes
@@ -198,9 +170,7 @@ def by_group(
     chosen = choose(distance_rule, attempts)
     counts = counting.by_fold(chosen.threshold)
     rates = GroupRates(chosen, groups.subjects(codes), groups.people is None, counts)
-    ds = groups_dataset(
-        rates, groups.labels, alpha, Provenance.from_scores(scores), is_symmetric(scores)
-    )
+    ds = groups_dataset(rates, groups.labels, Provenance.from_scores(scores), is_symmetric(scores))
     if attempts.defined and not chosen.defined:
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     if rule.name == "fixed":

@@ -30,7 +30,6 @@ from bioeval.studies.groups.differences import (
     frr_differs,
 )
 from bioeval.studies.groups.group_rates import FEW_SUBJECTS, GROUPS, has_enough_subjects
-from bioeval.studies.groups.measures import INEQUITY, measure_limits
 
 
 @stage("leaving people out")
@@ -79,24 +78,8 @@ def group_intervals(
         if is_compared.sum() > 1:
             p_values, notes = _p_values(counts, pairs, is_compared, options)
             remarks += notes
-        alpha = float(dataset.attrs["alpha"])
-        limits |= _limits_of_inequity(compared_rates, alpha, options.confidence)
         variables = _variables_of_comparison(compared_rates, p_values, options.confidence)
     return with_limits_of_groups(dataset, options, limits, variables, remarks)
-
-
-def _limits_of_inequity(
-    rates: Mapping[str, Sequence[PeopleOfRate | None]], alpha: float, confidence: float
-) -> dict[str, Limits]:
-    """Return the limits of the measures of inequality; NaN with fewer than two groups."""
-    groups = sum(people is not None for people in rates["frr"])
-    if groups < 2:
-        return {name: (np.array(np.nan), np.array(np.nan)) for name in INEQUITY}
-    for_both_rates, for_one_rate = (
-        [_limits_together(people, number * groups, confidence) for people in rates.values()]
-        for number in (2, 1)
-    )
-    return measure_limits(for_both_rates, for_one_rate, alpha)
 
 
 def _variables_of_comparison(
@@ -106,8 +89,12 @@ def _variables_of_comparison(
 ) -> dict[str, Any]:
     variables: dict[str, Any] = {}
     for rate, groups in compared_rates.items():
+        # Groups have no person in common, so that their rates are independent, and limits of each
+        # at this level hold together (Sidak). A group that is not compared has limits of NaN.
         number = sum(people is not None for people in groups)
-        low, high = _limits_together(groups, number, confidence)
+        level = confidence ** (1 / max(number, 1))
+        ends = [(np.nan, np.nan) if people is None else people.limits(level) for people in groups]
+        low, high = np.array(ends).T
         rates = np.array([np.nan if people is None else people.rate for people in groups])
         variables[f"{rate}_simultaneous"] = rates
         variables |= {f"{rate}_simultaneous_low": low, f"{rate}_simultaneous_high": high}
@@ -115,21 +102,6 @@ def _variables_of_comparison(
         differences = differences_of_groups(groups, confidence)
         variables |= {f"{rate}_{statistic}": x for statistic, x in differences.items()}
     return variables
-
-
-def _limits_together(
-    groups: Sequence[PeopleOfRate | None], rates: int, confidence: float
-) -> Limits:
-    """Return limits of the groups' rates that hold for a number of `rates` together.
-
-    The limits of a group that is None are NaN. Groups have no person in common, so that their rates
-    are independent, and limits of each at the level ``confidence ** (1 / rates)`` hold together
-    (Sidak). Two rates of the same people are not independent: their limits hold at least so often.
-    """
-    level = confidence ** (1 / max(rates, 1))
-    ends = [(np.nan, np.nan) if people is None else people.limits(level) for people in groups]
-    low, high = np.array(ends).reshape(-1, 2).T
-    return low, high
 
 
 def with_limits_of_groups(
@@ -145,7 +117,6 @@ def with_limits_of_groups(
     """
     padded_limits = {}
     for name, ends in limits.items():
-        # Limits of a measure, which has no dimension, are not padded.
         low, high = (np.pad(x, (0, 1), constant_values=np.nan) for x in ends)
         padded_limits[name] = low, high
     result = options.added_to(dataset, padded_limits, GROUPS, remarks)

@@ -17,7 +17,6 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.choices import ImpostorProbes
 from bioeval.protocol.loading import load
 from bioeval.results.support import all_beyond_scores
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.codes import present
 from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import ids_of_no_person
@@ -37,7 +36,6 @@ from bioeval.tasks.options import EvaluationOptions
 RANKS = 50
 
 
-@leaves_out_attacks
 def summary(
     scores: Scores | Mapping[str, Scores],
     protocol: str | Protocol = "auto",
@@ -111,7 +109,6 @@ def scalars_of(
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def repeat(
     scores: Scores,
     partitions: SplitterLike | Iterable[Any],

@@ -19,7 +19,6 @@ from bioeval.counting.thresholds import to_internal, to_user
 from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import RULES, RuleOf, people_with
 from bioeval.results.variables import Variable
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_scores, require_subjects
 from bioeval.scores.rows import blocks_of
@@ -114,7 +113,6 @@ _FEW = 20
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def sample_size(
     pilot: Scores | None = None,
     *,

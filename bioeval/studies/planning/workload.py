@@ -20,7 +20,6 @@ from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import beyond_scores
 from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.variables import Variable
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.completeness import MISSING
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod
@@ -126,7 +125,6 @@ class _Rates:
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def workload(
     rates: xr.Dataset | Mapping[str, float] | None = None,
     *,

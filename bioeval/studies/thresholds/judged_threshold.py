@@ -19,7 +19,6 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import LearntFrom, knows_people, subject_pattern_of
 from bioeval.scores.provenance import Provenance
@@ -72,7 +71,6 @@ _INTERVAL_ATTRIBUTES = (
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def judge_threshold(
     train: Scores,
     test: Scores,

@@ -28,7 +28,6 @@ from bioeval.results.variables import (
     Variable,
     entries,
 )
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.fusion_rules import FusionRule, by_closeness
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
@@ -126,7 +125,6 @@ _FOLD_ATTRIBUTES = (
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def study_threshold(
     scores: Scores,
     target: Any = "far=0.001",

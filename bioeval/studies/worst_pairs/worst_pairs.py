@@ -15,7 +15,6 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset, variables_over
 from bioeval.results.trees import without_slashes
 from bioeval.results.variables import Variable
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.claim_scores import deciding_tries
 from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
@@ -117,7 +116,6 @@ def worst_cells(scores: Scores, n: int, mirrored: bool) -> WorstCells:
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
     """Return the nearest impostor pairs and the farthest genuine pairs.
 

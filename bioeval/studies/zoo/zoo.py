@@ -20,7 +20,6 @@ from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset, variables_over
 from bioeval.results.support import ALL_REJECTED, beyond_scores
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.codes import Codes
 from bioeval.scores.distances import farthest
 from bioeval.scores.excluded import excludes_same
@@ -56,7 +55,6 @@ from bioeval.tasks.threshold_choice import chosen_threshold
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def zoo(
     scores: Scores,
     *,

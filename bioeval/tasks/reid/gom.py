@@ -19,7 +19,6 @@ from bioeval.counting.thresholds import check_thresholds, require_values, to_use
 from bioeval.protocol.choices import GomVariant, PlainTies
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores, require_scores, require_subjects
 from bioeval.showing.messages import warns_of_doubts
@@ -33,7 +32,6 @@ DEFAULT_THRESHOLDS = 101
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def gom(
     scores: Scores,
     *,

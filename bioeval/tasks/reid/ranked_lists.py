@@ -13,7 +13,6 @@ from bioeval.counting.thresholds import to_user
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import dataset
 from bioeval.results.variables import GOM, Variable, entries
-from bioeval.scores.bona_fide import without_attacks
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_scores, require_subjects
@@ -44,7 +43,6 @@ def lists_of_queries(
     """Return the list of each query, nearest first, and its measures at the thresholds."""
     require_scores(scores)
     require_subjects(scores, "a ranked list")
-    scores = without_attacks(scores)
     queries, templates = scores.shape
     if queries > _QUERIES:
         raise DataError(

@@ -27,7 +27,6 @@ from bioeval.protocol.choices import (
     Unmatched,
 )
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_scores
 from bioeval.showing.messages import sentence_about, warns_of_doubts
@@ -41,7 +40,6 @@ from bioeval.tasks.reid.lists import ListCounts
 
 
 @warns_of_doubts
-@leaves_out_attacks
 def reid(
     scores: Scores,
     convention: Named = "market1501",

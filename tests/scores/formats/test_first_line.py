@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-from json_rows import value
 
 import bioeval as be
 from bioeval.cli import main
@@ -130,15 +127,6 @@ def test_the_option_of_commands(tmp_path, capsys):
     np.savez(tmp_path / "x.npz", scores=MATRIX, labels=WHO)
     with pytest.raises(be.DataError, match="`header` has no meaning for a matrix"):
         be.load(tmp_path / "x.npz", header=True)
-
-
-def test_attack_presentations(tmp_path, capsys):
-    species = ["-", "print", "-", "replay"]
-    frame = pd.DataFrame({0: species, 1: [0.9, 0.2, 0.8, 0.4]})
-    frame[2] = ["spoof" if x != "-" else "bonafide" for x in species]
-    path = written(tmp_path, frame, index=False)
-    assert main(["pad", str(path), "--kind", "similarity", "--json"]) == 0
-    assert value(json.loads(capsys.readouterr().out), "bona_fide") == 2
 
 
 @pytest.mark.parametrize("label", [None, "probe"])

@@ -187,7 +187,7 @@ def test_arrays_in_groups_attributes_and_damage(tmp_path):
         be.load(tmp_path / "y.h5")
 
 
-@pytest.mark.parametrize("name", ["scores", "labels", "probe_attack", "mask"])
+@pytest.mark.parametrize("name", ["scores", "labels", "probe_sex", "mask"])
 @pytest.mark.parametrize(
     ("kind", "said"),
     [

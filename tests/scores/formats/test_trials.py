@@ -45,8 +45,8 @@ def test_scores_and_trials_are_joined_by_their_names(tmp_path, trials):
 
 
 def test_trials_by_one_name(tmp_path):
-    """ASVspoof: speaker, file, -, attack, key; and scores of files."""
-    trials = "S1 F1 - - bonafide\nS1 F2 - A07 spoof\nS2 F3 - A07 spoof\n"
+    """Speaker, file, two other columns, key; and scores of files."""
+    trials = "S1 F1 - - target\nS1 F2 - A07 nontarget\nS2 F3 - A07 nontarget\n"
     loaded = load(tmp_path, "F2 0.1\nF3 0.2\nF1 0.9\n", trials)
     assert loaded.genuine.tolist() == [False, False, True]
 
@@ -68,7 +68,7 @@ ONCE = "a c target\nb c nontarget\n"
         ("0.5\n2\n", "1 11 1\n1 12 0\n2 11 0\n", "x.txt: has 2 scores, and trials lists 3 trials"),
         ("0.5\n", "a b\n", "lists genuine pairs alone, and x.txt has no names"),
         (SCORES, "a c 0.5\na c 0.5\n", "is not a list of trials"),
-        (SCORES, "a b target spoof\n" * 2, "columns 3 and 4 each hold words"),
+        (SCORES, "a b target nontarget\n" * 2, "columns 3 and 4 each hold words"),
         ("target a b 0.5\n", "a b target\n", "genuine marks genuine pairs; leave out `trials`"),
         ("a b 0.5\nc d 0.2\n", "1\nann 1 2\nann 1 bob 1\n", "x.txt: names its templates, .*alone"),
     ],

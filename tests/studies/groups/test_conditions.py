@@ -210,8 +210,6 @@ def test_a_column_of_probes_alone_and_unknown_values():
         be.by_group(scores, (light[:4], None))
     with pytest.raises(be.DataError, match="'lihgt'.* probes have: light.* 'light'"):
         be.by_group(scores, ("lihgt", None))
-    with pytest.raises(be.ProtocolError, match="`alpha` has no effect on groups of attempts"):
-        be.by_group(scores, "light", alpha=0.2)
 
 
 def test_a_column_of_a_list_is_the_attempts_own(tmp_path):

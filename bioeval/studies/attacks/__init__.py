@@ -1,1 +1,0 @@
-"""Presentation attacks: vulnerability and detection."""
