@@ -170,7 +170,7 @@ def valid_inputs(folder: Path) -> list[Input]:
             {"s.npz": _npz(embeddings=vectors, who=[f"n{i}" for i in who], k=np.tile([1, 2, 3], 6)),
              "pairs.txt": lfw},
             [*run, "--columns", "embeddings=embeddings,labels=who,image_number=k",
-             "--trials", "pairs.txt"],
+             "--trials", "pairs.txt", "--format", "lfw"],
         ),
         Input("card", {"card.toml": card}, ["protocols", "card.toml"]),
         Input(
@@ -205,6 +205,7 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
     n = len(who)
     pairs = [(i, j) for i in range(3) for j in range(n) if i != j]
     kind = ["--kind", "distance"]
+    bobs, marked = [*kind, "--format", "bob"], [*kind, "--format", "voxceleb"]
     bob = _text(*(f"s{who[j]} s{who[i]} p{i} {d[i, j]}" for i, j in pairs))
     models = _text(*(f"s{who[j]} m{j} s{who[i]} p{i} {d[i, j]}" for i, j in pairs))
     keyed = _text(*(f"id{who[i]}/{i} id{who[j]}/{j} {d[i, j]}" for i, j in pairs))
@@ -227,15 +228,15 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
     zstd = pyarrow.compress(bob, codec="zstd", asbytes=True)
     made = ("p.parquet", "s.h5")
     written = {name: (folder / name).read_bytes() for name in made}
-    matrix = ["convert", "s.txt", "out.npz", "--lists", "as=matrix", *kind]
+    matrix = ["convert", "s.txt", "out.npz", "--lists", "as=matrix", *bobs]
     return [
-        Input("text bob", {"s.txt": bob}, ["run", "s.txt", *kind]),
-        Input("text gzip", {"s.gz": gzip.compress(bob, mtime=0)}, ["run", "s.gz", *kind]),
+        Input("text bob", {"s.txt": bob}, ["run", "s.txt", *bobs]),
+        Input("text gzip", {"s.gz": gzip.compress(bob, mtime=0)}, ["run", "s.gz", *bobs]),
         Input("text matrix", {"s.txt": models}, matrix),
-        Input("text trials", {"s.txt": keyed, "t.txt": trials}, ["run", "s.txt", "t.txt", *kind]),
+        Input("text trials", {"s.txt": keyed, "t.txt": trials}, ["run", "s.txt", "t.txt", *marked]),
         Input(
             "text subjects", {"s.txt": keyed},
-            ["run", "s.txt", "--subject-from", "id([0-9]+)/", *kind],
+            ["run", "s.txt", "--subject-from", "id([0-9]+)/", *marked],
         ),
         Input(
             "text two files",
@@ -245,7 +246,7 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
         Input(
             "text in order",
             {"s.txt": _text(*(str(d[i, j]) for i, j in reversed(pairs))), "t.txt": trials},
-            ["run", "s.txt", "t.txt", *kind],
+            ["run", "s.txt", "t.txt", *marked],
         ),
         Input(
             "text templates",
@@ -253,11 +254,11 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
                 "s.txt": _text(*(f"{i} {j} {d[i, j]}" for i, j in pairs)),
                 "t.csv": _text("template_id,subject_id", *(f"{i},{w}" for i, w in enumerate(who))),
             },
-            ["run", "s.txt", "t.csv", *kind],
+            ["run", "s.txt", "t.csv", *marked],
         ),
         Input("parquet", {"p.parquet": written["p.parquet"]}, ["run", "p.parquet"]),
         Input("hdf5", {"s.h5": written["s.h5"]}, ["run", "s.h5"]),
-        Input("text zstd", {"s.zst": zstd}, ["run", "s.zst", *kind]),
+        Input("text zstd", {"s.zst": zstd}, ["run", "s.zst", *bobs]),
         *(Input(f"wide {name[2:]}", {name: raw}, ["run", name, *kind])
           for name, raw in wide.items()),
         Input(
@@ -267,12 +268,12 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
                 "t.txt": _text(*(f"{i} {j} {int(who[i] == who[j])}" for i, j in pairs)),
                 "t.csv": _text("template_id,subject_id", *(f"{i},{w}" for i, w in enumerate(who))),
             },
-            ["run", "s.npy", "t.txt", "--labels", "t.csv", "--metric", "l2"],
+            ["run", "s.npy", "t.txt", "--labels", "t.csv", "--metric", "l2", "--format", "kaldi"],
         ),
         Input(
             "npy in order",
             {"s.npy": _npy([d[i, j] for i, j in reversed(pairs)]), "t.txt": trials},
-            ["run", "s.npy", "t.txt", *kind],
+            ["run", "s.npy", "t.txt", *marked],
         ),
     ]  # fmt: skip
 

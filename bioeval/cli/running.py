@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 #: The arguments of `load` that are options.
 _READ = (
-    *("labels", "gallery", "trials", "columns", "lists", "header", "kind", "nan", "failed"),
-    *("metric", "average", "exclude", "subject_from", "names_of", "distractor_ids"),
+    *("labels", "gallery", "trials", "columns", "lists", "format", "header", "kind", "nan"),
+    *("failed", "metric", "average", "exclude", "subject_from", "names_of", "distractor_ids"),
 )
 _USE = ("attempts", "enrol", "templates", "fusion")
 _INTERVAL = ("confidence", "replicates", "random_state")
@@ -160,7 +160,7 @@ class Run:
         self.stages(f"reading {file}")
         reading = {**self.reading, **changed}
         if second is not None:
-            role = _role_of(file, second)
+            role = _role_of(file, second, reading.get("format"))
             if reading.get(role) is not None:
                 raise click.UsageError(
                     f"{second!r} is a second file, beside --{role} {reading[role]!r}"
@@ -363,7 +363,7 @@ class Run:
         self.remark(*(f"bioeval: warning: {x.message}" for x in caught), f"wrote {self.page}")
 
 
-def _role_of(file: str, second: str) -> str:
+def _role_of(file: str, second: str, preset: str | None) -> str:
     """Return the option that a second file stands for; refuse a second system."""
     from bioeval.scores.formats.reading import holds_labels, role_of_second_file
 
@@ -373,4 +373,4 @@ def _role_of(file: str, second: str) -> str:
             f"{second} is a second system, and {command} takes one; give both to bioeval compare, "
             "or to bioeval report for a page"
         )
-    return role_of_second_file(Path(file), Path(second))
+    return role_of_second_file(Path(file), Path(second), preset)

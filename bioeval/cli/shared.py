@@ -70,10 +70,11 @@ _READING = option_group(
         "pairs.",
     ),
     option(
-        "--columns ROLE=NAME",
+        "--columns ROLE=NAME|NUMBER",
         "The array, or the column of a list, that has a role or is metadata. Roles are scores, "
         "genuine, labels, gallery_labels, embeddings, gallery_embeddings, indices and mask; of a "
-        "list also any name that a column may have, as subject_a, subject_b, template and probe.",
+        "list also any name that a column may have, as subject_a, subject_b, template and probe. "
+        "The columns of a list without a header have numbers from 1.",
         ENTRIES,
         multiple=True,
         callback=joined_entries,
@@ -85,6 +86,12 @@ _READING = option_group(
         ENTRIES,
         multiple=True,
         callback=_of_lists,
+    ),
+    option(
+        "--format FORMAT",
+        "The columns of lists without a header (asvspoof, bob, ijb, kaldi, lfw, "
+        "pyeer, trec, voxceleb), or the format of the file, where its content does not show it "
+        "(npz, npy, mat, h5, parquet, matrix-text, text).",
     ),
     option("--header YES|NO", "Whether the first line of a text is no data.", click.BOOL),
     option(

@@ -3,10 +3,10 @@
 Run it in an empty folder; it makes lists of trials there as VoxCeleb and Kaldi have them, and
 writes speakers.html. The same work on the command line, with the files that it makes:
 
-    bioeval normalise dev.scores dev.trials --kind similarity --labels speakers.csv \\
-        --cohort dev.cohort --method as --top 40 --save dev-as.txt
-    bioeval normalise eval.scores eval.trials --kind similarity --labels speakers.csv \\
-        --cohort eval.cohort --method as --top 40 --save eval-as.txt
+    bioeval normalise dev.scores dev.trials --format voxceleb --kind similarity \\
+        --labels speakers.csv --cohort dev.cohort --method as --top 40 --save dev-as.txt
+    bioeval normalise eval.scores eval.trials --format voxceleb --kind similarity \\
+        --labels speakers.csv --cohort eval.cohort --method as --top 40 --save eval-as.txt
     bioeval threshold dev-as.txt --target min-dcf=0.01 --on eval-as.txt
     bioeval run eval-as.txt --min-dcf 0.01,0.05 --interval people
 """
@@ -53,7 +53,7 @@ for part in ("dev", "eval"):
 # The trials, and the same after AS-norm with the 40 closest recordings of the cohort.
 raw, normalised = {}, {}
 for part in ("dev", "eval"):
-    files = {"trials": f"{part}.trials", "labels": "speakers.csv"}
+    files = {"trials": f"{part}.trials", "labels": "speakers.csv", "format": "voxceleb"}
     raw[part] = be.load(f"{part}.scores", kind="similarity", **files)
     cohort = be.read_cohort(f"{part}.cohort", kind="similarity", labels="speakers.csv")
     normalised[part] = be.normalise(raw[part], "as", cohort, top=40)

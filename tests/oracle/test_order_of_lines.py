@@ -221,7 +221,7 @@ def test_a_pair_in_both_orders_has_one_enrolled_side(tmp_path, trials):
             chosen_lines = [lines[i] for i in order[::-1]]
             text = "".join(f"{a} {b} {int(finger(a) == finger(b))}\n" for a, b, _ in chosen_lines)
             (tmp_path / "trials.txt").write_text(text)
-            options |= {"trials": tmp_path / "trials.txt", "subject_from": None}
+            options |= {"trials": tmp_path / "trials.txt", "subject_from": None, "format": "kaldi"}
         scores = read(tmp_path, lines, order, **options)
         sides = scores.pair_templates.tolist()
         pairs.add(tuple(sorted((a, b, x) for (a, b), x in zip(sides, scores.values, strict=True))))

@@ -1091,7 +1091,7 @@ def test_the_five_columns_of_bob_leave_out_the_template_itself(layout, as_matrix
         ]
         path = written(tmp_path / "scores.txt", lines)
         options: dict[str, Any] = {"lists": {"as": "matrix"}} if as_matrix else {}
-        scores = be.load(path, kind="distance", **options)
+        scores = be.load(path, kind="distance", format="bob", **options)
         joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
 
 
@@ -1159,7 +1159,7 @@ def test_trials_find_their_scores_by_the_names_of_both_sides(data, layout, tmp_p
             lines = [f"{p} {g} {words[world.is_genuine(p, g)]}" for p, g in trials]
         file, path = data(world, tmp_path), written(tmp_path / "trials.txt", lines)
         options: dict[str, Any] = {"kind": "distance", "lists": {"missing_pairs": "skip"}}
-        scores = be.load(file, trials=path, **options)
+        scores = be.load(file, trials=path, format="kaldi", **options)
         truth = counted((world.is_genuine(*x), world.distance(*x)) for x in trials)
         joined_worlds.assert_true(Outcome(*verified(scores), truth))
 
@@ -1172,8 +1172,8 @@ def test_a_trial_of_a_name_that_the_scores_lack_is_refused(data, wrong, tmp_path
                   world.comparisons()]  # fmt: skip
         trials[3] = f"{wrong} {trials[3].split(' ', 1)[1]}"
         file, path = data(world, tmp_path), written(tmp_path / "trials.txt", trials)
-        with pytest.raises(be.DataError):
-            be.load(file, trials=path, kind="distance")
+        with pytest.raises(be.DataError, match=f"{wrong}|has no trial"):
+            be.load(file, trials=path, kind="distance", format="kaldi")
 
 
 def test_images_of_lfw_are_found_by_their_person_and_number_in_any_order(tmp_path):
@@ -1193,7 +1193,7 @@ def test_images_of_lfw_are_found_by_their_person_and_number_in_any_order(tmp_pat
             labels=np.array([world.subject[x] for x in world.probes]),
             image_number=np.array([number[x] for x in world.probes]),
         )  # fmt: skip
-        scores = be.load(path, trials=trials, metric="l2")
+        scores = be.load(path, trials=trials, metric="l2", format="lfw")
         truth = counted((world.is_genuine(*x), world.distance(*x)) for x in genuine + impostor)
         joined_worlds.assert_true(Outcome(*verified(scores), truth))
 

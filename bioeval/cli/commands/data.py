@@ -296,13 +296,18 @@ def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...
 
 
 def _formats() -> str:
+    from bioeval.scores.formats.layouts import PRESETS
     from bioeval.scores.formats.reading import FORMATS
     from bioeval.scores.formats.writing import WRITTEN
 
-    width = max(map(len, FORMATS)) + 2
+    width = max(map(len, (*FORMATS, *PRESETS))) + 2
     lines = []
     for word, form in FORMATS.items():
         written = next((x.what for x in WRITTEN if x.endings[0] in form.suffixes), "")
         addition = f"; written: {written}" if written else ""
         lines += wrapped(f"{word:<{width}}{form.holds}{addition}", terminal_width(), hang=width)
+    for word, rows in PRESETS.items():
+        forms = "; ".join(rows) or "pairs of images of LFW, with --trials"
+        text = f"{word:<{width}}lists without a header: {forms}"
+        lines += wrapped(text, terminal_width(), hang=width)
     return "\n".join(lines) + "\n"

@@ -117,7 +117,7 @@ def run_command(
     options["auc"] = not no_auc
     if "min_dcf" in options and no_auc:
         raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
-    files, second = _systems_and_second(data, more_files, run.reading["trials"])
+    files, second = _systems_and_second(data, more_files, run.reading)
     several = len(files) > 1
     if several and run.name_option is not None:
         raise click.UsageError(f"--name is for one system; there are {len(files)}")
@@ -256,11 +256,11 @@ def _draw(run: Run, evaluated: Mapping[str, _Evaluated], folder: Path) -> None:
 
 
 def _systems_and_second(
-    data: str, more: tuple[str, ...], trials: str | None
+    data: str, more: tuple[str, ...], reading: Mapping[str, Any]
 ) -> tuple[list[str], str | None]:
     """Return the files of the systems, and the second file of a single system.
 
-    Lists of scores of the same `trials` are systems, too.
+    Lists of scores of the same trials are systems, too.
     """
     from bioeval.scores.formats.reading import holds_labels, role_of_second_file
 
@@ -268,8 +268,8 @@ def _systems_and_second(
     unlabelled = [file for file in files if not holds_labels(file)] if more else []
     if not unlabelled:
         return files, None
-    roles = {role_of_second_file(Path(data), Path(file)) for file in more} if trials else set()
-    if roles == {"trials"}:
+    places = [(Path(data), Path(file), reading["format"]) for file in more]
+    if reading["trials"] and {role_of_second_file(*place) for place in places} == {"trials"}:
         return files, None
     if len(files) > 2:
         text = "several systems need files that hold scores with their labels, such as .npz"

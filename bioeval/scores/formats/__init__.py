@@ -9,7 +9,7 @@ from typing import Any
 
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import BioevalError, DataError
-from bioeval.base.kinds import Kind, NanPolicy
+from bioeval.base.kinds import Format, Kind, NanPolicy
 from bioeval.scores.formats import writing
 from bioeval.scores.formats.options import LOAD_NAMES, Arguments
 from bioeval.scores.formats.reading import read
@@ -34,10 +34,10 @@ def load(
     subject_from: str | None = None,
     names_of: str | None = None,
     distractor_ids: Sequence[int | str] | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | int] | None = None,
     lists: Mapping[str, Any] | None = None,
     header: bool | None = None,
-    format: str | None = None,
+    format: Format | None = None,
 ) -> Scores:
     r"""Read scores, or embeddings, with their labels.
 
@@ -72,7 +72,7 @@ def load(
         A text file that says which pairs of a list of scores are trials:
 
         - Each line names two templates, and says whether the pair is genuine; a list of names alone
-          lists the genuine pairs.
+          lists the genuine pairs. Without a header, `format` says what the columns are.
         - The enrolled template is named first, unless the columns are called otherwise.
         - Scores are found by the names, in any order of the lines and of the two names. A file of
           arrays has the names as metadata ``name``.
@@ -107,7 +107,7 @@ def load(
     distractor_ids : sequence of int or str, optional
         Labels of no known person, in place of the words that :class:`Scores` lists. An empty
         sequence says that each label is a person.
-    columns : mapping of str to str, optional
+    columns : mapping of str to str or int, optional
         The array, or the column of a list, that has a role or is metadata. For example,
         ``{"scores": "D", "labels": "y", "camera": "cam"}``. The keys are:
 
@@ -118,6 +118,8 @@ def load(
           ``template`` and ``probe``
         - any other word: the name of a metadata column, for one side with a prefix, as
           ``probe_camera`` or ``gallery_camera``
+
+        The columns of a list without a header have numbers from 1, as in ``{"scores": 3}``.
     lists : mapping, optional
         Options of lists alone: ``as``, ``unordered``, ``keep``, ``missing_pairs``; of top-K lists
         ``first_index`` and ``leave_out_query``. The values are:
@@ -137,8 +139,12 @@ def load(
         Whether the first line of a text is no data. Needed only if the first line is ``0,1,...``,
         as pandas writes above columns without names.
     format : str, optional
-        The format of the file, as ``"npz"``, where its content does not show it.
-        ``bioeval convert --list`` lists the formats.
+        One of these; ``bioeval convert --list`` describes them:
+
+        - the format of the file, as ``"npz"``, where its content does not show it
+        - the columns of lists without a header, of the file, its `trials` and the `labels` of IJB:
+          ``"asvspoof"``, ``"bob"``, ``"ijb"``, ``"kaldi"``, ``"lfw"``, ``"pyeer"``, ``"trec"``,
+          ``"voxceleb"``
 
     Returns
     -------

@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.formats.array_file import IMPOSTOR, PEOPLE_NAMES, RESERVED, ArrayFile, Meta
-from bioeval.scores.formats.comparisons import is_lfw, read_comparisons, read_lfw
+from bioeval.scores.formats.comparisons import read_comparisons
 from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import existing_file
@@ -50,8 +50,8 @@ def look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_name
     Templates are found by `template_names`, images of LFW by their subject and number.
     """
     path = existing_file(file.arguments.take("trials"))
-    if template_names is None or is_lfw(path):
-        listed = read_lfw(path)
+    listed = read_comparisons(path, file.arguments)
+    if listed.subjects is not None:
         if _IMAGE_NUMBER not in meta or meta[_IMAGE_NUMBER].dtype.kind not in "iu":
             raise DataError(
                 f"{file.path}: {listed.path.name} numbers the images of each subject, but there "
@@ -60,8 +60,14 @@ def look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_name
             )
         numbers = meta[_IMAGE_NUMBER].tolist()
         names = [f"{person} {i}" for person, i in zip(_people(file, labels), numbers, strict=True)]
+    elif template_names is None:
+        raise fault(
+            file.path,
+            f"has no names of templates, by which the trials of {listed.path.name} find them",
+            'give them as `columns={"name": ...}`; a list of pairs of LFW is read by '
+            '`format="lfw"`',
+        )
     else:
-        listed = read_comparisons(path, file.arguments)
         names = template_names.tolist()
     skip = file.arguments.take("lists.missing_pairs") == "skip"
     found = look_up(listed, names, skip)

@@ -268,7 +268,7 @@ def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> 
             f"the templates of its {len(values):,} rows are missing",
             "give the list of images with their templates and media as `labels`",
         )
-    templates = read_templates(arguments.take("labels"))
+    templates = read_templates(arguments)
     average = arguments.take("average", ())
     features = _features_of(path, values, templates, average)
     listed = _listed_pairs(templates, arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -12,13 +11,11 @@ import numpy as np
 
 from bioeval.base.errors import DataError, received
 from bioeval.scores.formats.faults import fault
-from bioeval.scores.formats.files import FileKind, existing_file, kind_of_file, read_text
-from bioeval.scores.formats.layout_table import TRIALS
-from bioeval.scores.formats.layouts import Layout, matched, trial_layout, with_header
+from bioeval.scores.formats.files import FileKind, kind_of_file, read_text
+from bioeval.scores.formats.layouts import Layout, trial_layout, with_header
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, truth_word
 from bioeval.scores.formats.tables import Columns, Words, head_of, read_columns
-from bioeval.scores.formats.unknown_lists import unknown_words
 
 # A genuine pair in LFW's form: a person, and the numbers i and j of two images.
 _GENUINE = re.compile(r"(?P<a>\S+) (?P<i>\d+) (?P<j>\d+)", re.ASCII)
@@ -38,7 +35,6 @@ class Comparisons:
     fold: np.ndarray | None = None  # (lines,)
     # Subjects of both sides; only LFW's form names them.
     subjects: tuple[Words, Words] | None = None
-    hint: str = ""  # part of an error: the column that may hold the classes
 
     @property
     def path(self) -> Path:
@@ -75,42 +71,33 @@ def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
     return is_genuine.astype(bool)[column.codes]
 
 
-def is_lfw(path: Path) -> bool:
-    """Whether a text is a list of pairs in LFW's form, by its first two lines."""
-    if kind_of_file(existing_file(path)) != FileKind.TEXT:
-        return False
-    first, *rows = (" ".join(row) for row in head_of(path).cells[:2])
-    named = any(pattern.fullmatch(row) for row in rows for pattern in (_GENUINE, _IMPOSTOR))
-    return named and bool(_FOLDS.fullmatch(first))
-
-
 def lists_trials(path: str | Path) -> bool:
-    """Whether a file lists trials without scores: two names and a class on each line."""
+    """Whether a file lists trials without scores, by the names of its columns."""
     place = Path(path)
-    if not place.is_file() or kind_of_file(place) != FileKind.TEXT or is_lfw(place):
+    if not place.is_file() or kind_of_file(place) != FileKind.TEXT:
         return False
-    with suppress(DataError):  # the text is no such list, or could be several
-        head = head_of(place)
-        layout = with_header(head, Arguments({})) or matched(head, TRIALS[:2], Arguments({}))
-        if layout is not None and layout.get("score") is None:
-            return "genuine" in layout.roles and len(layout.templates or layout.subjects) == 2
-    return False
+    layout = with_header(head_of(place), Arguments({}))
+    if layout is None or layout.get("score") is not None:
+        return False
+    return "genuine" in layout.roles and len(layout.templates or layout.subjects) == 2
 
 
 def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
     """Read a list, in LFW's form or with two names and perhaps a class on each line."""
-    if is_lfw(path):
+    if arguments.peek("format") == "lfw":
+        arguments.take("format")
         return read_lfw(path)
     head = head_of(path)
     layout = trial_layout(head, arguments)
     classes = layout.get("genuine")
-    index = range(layout.first_line.unnamed)
-    names = head.columns_except(classes, layout.get("score"), *index)
+    names = [*layout.templates]
+    if layout.may_have_metadata:
+        names = head.columns_except(classes, layout.get("score"))
     table = read_columns(head, layout.skips_line, layout.names_of([*names, classes]), {})
     genuine = (
         None if classes is None else truth_of(table.words[classes], table, layout.names[classes])
     )
-    return Comparisons(table, layout, genuine, hint=unknown_words(head) if classes is None else "")
+    return Comparisons(table, layout, genuine)
 
 
 class _Image(NamedTuple):

@@ -1,7 +1,7 @@
 """The layout of a list of comparisons: the role of each column.
 
-A first line with names of columns decides; without one, the signature of the list, as in
-:mod:`bioeval.scores.formats.layout_table`.
+A first line with names of columns decides; without one, a preset, or numbers of columns. A class
+and a score in two columns, and scores alone, need neither.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bioeval.base.errors import DataError, backquoted
-from bioeval.base.kinds import Kind
+from bioeval.base.kinds import Kind, ListFormat
 from bioeval.scores.formats.faults import fault, missing
-from bioeval.scores.formats.layout_table import KEYED, LISTS, MOST_UNNAMED, TRIALS, Row, signature
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import (
     COLUMNS,
+    HEADER_NAMES,
     KINDS,
     TRIAL_NAMES,
     TRUTH,
@@ -31,22 +31,40 @@ from bioeval.scores.formats.spellings import (
     truth_word,
 )
 from bioeval.scores.formats.tables import Head
-from bioeval.scores.formats.unknown_lists import (
-    foreign,
-    refuse_decimal_commas,
-    two_readings,
-    unknown_list,
-    unknown_words,
-)
 
+#: The columns of lists without a header, by their preset and number; ``-`` is a column that is not
+#: read. Rows without a score are of lists of trials, of which some list genuine pairs alone.
+#: LFW's form has other lines (:func:`bioeval.scores.formats.comparisons.read_lfw`).
+PRESETS: dict[ListFormat, tuple[str, ...]] = {
+    "asvspoof": (
+        *("template score", "template genuine score", "template genuine"),
+        *("- template - - genuine", "- template - - - genuine - -"),
+    ),
+    "bob": (
+        "subject_a subject_b template_b score",
+        "subject_a template_a subject_b template_b score",
+    ),
+    "ijb": ("template_a template_b score", "template_a template_b genuine"),
+    "kaldi": ("template score", "template_a template_b score", "template_a template_b genuine"),
+    "lfw": (),
+    "pyeer": ("template_b template_a score", "template_b template_a"),
+    "trec": ("template_b - template_a - score -", "template_b - template_a genuine"),
+    "voxceleb": (
+        *("template_a template_b score", "genuine template_a template_b score"),
+        "genuine template_a template_b",
+    ),
+}
+
+# Names of columns of counts, and of bins.
+_COUNTS = re.compile(r"(.*_)?(count|counts|freq|frequency|bin|bins|hist|histogram)(_.*)?")
 # Names that only number the sides: both are one set of templates.
 _SIDES_BY_NUMBER = ("subject_a", "subject_1", "template_a", "template_1")
 
 
 class FirstLine(NamedTuple):
-    """The first line of a text without names of columns: data, or numbers that pandas wrote."""
+    """The first line of a text: data, names of columns, or their numbers, as pandas writes them."""
 
-    is_header: bool  # whether the line numbers the columns, and is no data
+    is_header: bool  # whether the line is no data
     unnamed: int = 0  # number of leading columns that the line does not number: pandas' index
 
 
@@ -58,9 +76,9 @@ class Layout:
     roles: dict[str, int] = field(default_factory=dict)  # the column that has a role
     #: The columns of names of both templates; a single column has a name for each attempt.
     templates: tuple[int, ...] = ()
-    header: bool = False  # whether the first line names the columns
-    #: The first line where it does not name the columns.
     first_line: FirstLine = field(default_factory=lambda: FirstLine(False))
+    #: Whether ``columns`` may say more of the columns, by their names or numbers.
+    may_have_metadata: bool = False
     kind: Kind | None = None  # the kind that the name of the column of scores declares
     claims: bool = False  # whether enrolled templates are named by their subjects alone
     #: Columns of metadata by their names: of the enrolled side and of the probe, None if unknown.
@@ -79,7 +97,7 @@ class Layout:
     @property
     def skips_line(self) -> bool:
         """Whether the first line is no line of the list."""
-        return self.header or self.first_line.is_header
+        return self.first_line.is_header
 
     @property
     def score(self) -> int:
@@ -115,65 +133,155 @@ class Layout:
 
 
 def layout_of(head: Head, arguments: Arguments) -> Layout:
-    """Return the layout of a list of comparisons, by the names of columns or by its signature."""
-    layout = with_header(head, arguments)
-    if "columns.scores" not in arguments and (description := foreign(head)):
-        raise fault(head.path, description)
+    """Return the layout of a list of comparisons with scores."""
+    by_number = _layout_by_numbers(head, arguments)
+    if by_number is not None and by_number.get("score") is None:
+        by_number = None  # the numbers are of a list of trials
+    layout = by_number or with_header(head, arguments)
+    if "columns.scores" not in arguments and _names_bins(head.cells[0]):
+        raise _no_scores_of_bins(head)
     if layout is not None:
+        if by_number is not None and layout.get("score") is not None:
+            refuse_decimal_commas(head, layout.score)
         return layout
-    table = (*KEYED, *LISTS) if arguments.names_templates else (*LISTS, *KEYED)
-    layout = matched(head, table, arguments)
-    if layout is None:
-        raise unknown_list(head)
-    if layout.first_line.is_header:
+    first_line = first_line_of(head, arguments)
+    index = first_line.unnamed
+    below = replace(head, cells=[row[index:] for row in head.rows[first_line.is_header :]])
+    layout = _layout_of_preset(below, first_line, arguments, with_scores=True)
+    if layout is not None:
+        refuse_decimal_commas(below, layout.score - index)
         return layout
-    refuse_decimal_commas(head, layout.score)
-    first, *below = head.column(layout.score)
-    if "%" in head.cells[0] or "%" in head.cells[-1]:
-        raise fault(head.path, "has per cent signs", "write per cent as fractions")
-    is_title = head.width == 1 and first.isalpha()  # above a single column, such as "Scores"
-    if below and not like_number(first) and all(map(is_number, below)) and not is_title:
+    if below.width == 1:
+        return _layout_of_columns(["score"], first_line)
+    classes = [_classes(below.column(i)) for i in range(below.width)]
+    if below.width > 2 or classes == ["", ""]:
+        raise _unknown_list(below, with_scores=True)
+    if classes[0] == classes[1]:
+        raise _two_readings(
+            head, "columns 1 and 2 hold only classes", "each could mark genuine pairs"
+        )
+    genuine = classes.index("words") if "words" in classes else classes.index("numbers")
+    score = 1 - genuine
+    refuse_decimal_commas(below, score)
+    first, *further = below.column(score)
+    if not like_number(first) and further and all(map(is_number, further)):
         names = ", ".join(map(repr, head.cells[0]))
         raise fault(
             head.path,
             f"the columns {names} have no name that is known",
-            f'give `columns={{"scores": "{head.cells[0][layout.score]}"}}` and '
+            f'give `columns={{"scores": "{head.cells[0][score]}"}}` and '
             '`columns={"genuine": ...}`, or call them score and genuine',
             line=head.start_line,
         )
+    if not any(map(like_number, below.column(score))):
+        raise _unknown_list(below, with_scores=True)
+    return _layout_of_columns(["genuine", "score"] if score else ["score", "genuine"], first_line)
+
+
+# ------------------------------------------------------------------------- without a header
+
+
+def _layout_of_columns(names: Sequence[str], first_line: FirstLine) -> Layout:
+    """Return the layout of columns with these roles behind the index of pandas."""
+    index = first_line.unnamed
+    names = [*["-"] * index, *names]
+    column = {name: i for i, name in enumerate(names) if name != "-"}
+    templates = [column[x] for x in ("template", "template_a", "template_b") if x in column]
+    # Of bob's lists of four columns, the enrolled templates are named by their subjects.
+    claims = "subject_a" in column and len(templates) == 1
+    if claims:
+        templates = [column["subject_a"], *templates]
+    shown = [f"column {i}" if name == "-" else name for i, name in enumerate(names, 1)]
+    roles = {name: i for name, i in column.items() if name in COLUMNS}
+    return Layout(shown, roles, tuple(templates), first_line=first_line, claims=claims)
+
+
+def _layout_of_preset(
+    head: Head, first_line: FirstLine, arguments: Arguments, *, with_scores: bool
+) -> Layout | None:
+    """Return the layout that the argument `format` names; None without one.
+
+    Scores alone, of which a list of trials has the form, have no layout of a preset either.
+    """
+    preset: Any = arguments.peek("format")
+    if preset not in PRESETS or with_scores and head.width == 1:
+        return None
+    rows = [row.split() for row in PRESETS[preset] if ("score" in row) == with_scores]
+    names = next((row for row in rows if len(row) == head.width), None)
+    if names is None:
+        if with_scores and head.width == 2:
+            return None
+        content = "scores" if with_scores else "trials"
+        forms = " or ".join(repr(" ".join(row)) for row in rows) or f"no lists of {content}"
+        form = backquoted("format", preset)
+        raise fault(
+            head.path,
+            f"has {head.width} columns, and of {content} {form} has {forms}",
+            "give the columns by their numbers, as in "
+            '`columns={"scores": "3"}`, or write their names in a first line',
+            line=head.start_line,
+        )
+    arguments.take("format")
+    return _without_header(_layout_of_columns(names, first_line), head, arguments)
+
+
+def _without_header(layout: Layout, head: Head, arguments: Arguments) -> Layout:
+    """Return a layout that leaves the first line out if its score, or class, can be none."""
+    if layout.skips_line or arguments.peek("header") is False:
+        return layout
+    is_data = is_truth if layout.get("score") is None else like_number
+    i = layout.get("genuine") if layout.get("score") is None else layout.score
+    first, *below = [""] if i is None else head.column(i)
+    if below and not is_data(first) and all(map(is_data, below)):
+        arguments.notes.append(f"the first line of {head.path.name} left out: a header")
+        layout.first_line = FirstLine(True)
     return layout
 
 
-# ------------------------------------------------------------------------- by the signature
+def _layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
+    """Return the layout of a list whose columns `columns` numbers from 1; None for another list."""
+    roles = map(arguments.peek, ("columns.scores", "columns.genuine"))
+    numbers = {*arguments.meta.values(), *filter(None, roles)}
+    if not numbers or not all(map(str.isdigit, numbers)):
+        return None
+    header = arguments.peek("header")
+    if numbers.issubset(head.cells[0]):
+        if header is None:
+            raise fault(
+                head.path,
+                f"{', '.join(sorted(numbers))} of `columns` may be numbers of columns, or their "
+                "names in the first line",
+                "give `header=True` if the first line names the columns and `header=False` if it "
+                "is data",
+                line=head.start_line,
+            )
+        if header:
+            return None
+    names = [str(i) for i in range(1, head.width + 1)]
+    if wrong := numbers.difference(names):
+        raise fault(
+            head.path,
+            f"has {head.width} columns, and `columns` has the number {min(wrong)}",
+            "columns are numbered from 1",
+            line=head.start_line,
+        )
+    numbered = replace(head, cells=[names, *head.cells], start_line=head.start_line - 1)
+    layout = with_header(numbered, arguments, by_number=True)
+    if layout is None:
+        return None
+    layout.first_line = FirstLine(bool(header))
+    layout.names = [f"column {name}" for name in names]
+    return _without_header(layout, head, arguments)
 
 
-def matched(head: Head, table: Sequence[Row], arguments: Arguments) -> Layout | None:
-    """Return the first layout of a table that has the signature of a list without names."""
-    first_line = first_line_of(head, arguments)
-    if first_line.is_header:
-        head = replace(head, cells=[row[first_line.unnamed :] for row in head.rows[1:]])
-    letters = signature(head)
-    for row in table if len(letters) <= MOST_UNNAMED else ():
-        if match := re.fullmatch(row.pattern, letters):
-            roles = {role: match.start(role) for role in match.groupdict()}
-            return _layout_without_names(len(letters), roles, first_line)
-    return None
-
-
-def _layout_without_names(width: int, roles: Mapping[str, int], first_line: FirstLine) -> Layout:
-    """Return the layout of `width` columns behind the index of pandas, as `roles` numbers them."""
-    index = first_line.unnamed
-    column_of_role = {role: index + i for role, i in roles.items()}
-    names = [f"column {number}" for number in range(1, index + width + 1)]
-    for role, i in column_of_role.items():
-        names[i] = role
-    if "subject_a" not in roles:
-        others = (i for i in range(index, len(names)) if i not in column_of_role.values())
-        return Layout(names, column_of_role, tuple(others), first_line=first_line)
-    # bob's layouts alone have subjects; in the shorter one, claims name no template.
-    templates = column_of_role.get("template_a", index), column_of_role["template_b"]
-    claims = "template_a" not in roles
-    return Layout(names, column_of_role, templates, first_line=first_line, claims=claims)
+def _classes(cells: Sequence[str]) -> str:
+    """Return whether most cells are classes, as words or as numbers; empty if they are not."""
+    truths = [*map(is_truth, cells)]
+    numbers = [*map(like_number, cells)]
+    has_other_numbers = any(x and not y for x, y in zip(numbers, truths, strict=True))
+    if has_other_numbers or 2 * sum(truths) <= len(cells):
+        return ""
+    return "numbers" if 2 * sum(numbers) > len(cells) else "words"
 
 
 def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
@@ -193,7 +301,8 @@ def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
     if stated is None and not has_index:
         if not counts_columns(first) or all(map(counts_columns, rows)):
             return FirstLine(False)
-        if "w" not in signature(replace(head, cells=rows)):
+        below = replace(head, cells=rows)
+        if all(_classes(below.column(i)) != "words" for i in range(head.width)):
             line = head.delimiter.join(first)
             raise fault(
                 head.path,
@@ -210,17 +319,18 @@ def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
 # ------------------------------------------------------------------------- by names of columns
 
 
-def with_header(head: Head, arguments: Arguments) -> Layout | None:
+def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) -> Layout | None:
     """Return the layout of a list whose first line names its columns; None for another list.
 
-    A word of ``columns`` that is a known name stands for the name of its column.
+    A word of ``columns`` that is a known name stands for the name of its column. If `by_number`,
+    the names are numbers, which the file does not hold.
     """
-    if arguments.peek("header") is False:
+    if arguments.peek("header") is False and not by_number:
         return None
     cells = head.cells[0]
     renamed = _renamed(head, arguments)
     chosen = {*renamed.values(), *map(arguments.peek, ("columns.scores", "columns.genuine"))}
-    if chosen.isdisjoint(cells) and not names_columns(head):
+    if not by_number and chosen.isdisjoint(cells) and not names_columns(head):
         return None
     require_names(head.path, head.start_line, cells)
     arguments.take("header")
@@ -236,7 +346,8 @@ def with_header(head: Head, arguments: Arguments) -> Layout | None:
     # With `labels`, metadata are columns of the table of templates.
     meta = {} if "labels" in arguments else _metadata_columns(head, renamed, arguments)
     named = frozenset(renamed)
-    return Layout(cells, roles, templates, header=True, kind=kind, meta=meta, named=named)
+    first_line = FirstLine(True)
+    return Layout(cells, roles, templates, first_line, True, kind=kind, meta=meta, named=named)
 
 
 def _renamed(head: Head, arguments: Arguments) -> dict[str, str]:
@@ -443,7 +554,7 @@ def trial_layout(head: Head, arguments: Arguments) -> Layout:
     """
     genuine = arguments.peek("columns.genuine")
     trial_arguments = Arguments({"columns": {"genuine": genuine}} if genuine else {})
-    layout = with_header(head, trial_arguments)
+    layout = _layout_by_numbers(head, trial_arguments) or with_header(head, trial_arguments)
     if layout is not None:
         if layout.get("genuine") is None and head.width > 2:
             raise DataError(
@@ -453,37 +564,117 @@ def trial_layout(head: Head, arguments: Arguments) -> Layout:
             )
         arguments.take("columns.genuine")
         return layout
-    if layout_with_scores(head):
-        raise fault(
-            head.path,
-            "is not a list of trials: it has names and a score on each line, and no word for the "
-            "class",
-            "give the trials, and other systems to `bioeval compare`",
-        )
-    letters = signature(head)
-    if head.width == 2 and not {*letters}.isdisjoint("wb"):
-        refuse_decimal_commas(head, 1)
     # `header` is stated for the scores, and counts for trials with a numbered first line, too.
     has_numbered_line = counts_columns(head.cells[0])
-    layout = matched(head, TRIALS, arguments if has_numbered_line else trial_arguments)
+    first_line = first_line_of(head, arguments if has_numbered_line else trial_arguments)
+    index = first_line.unnamed
+    below = replace(head, cells=[row[index:] for row in head.rows[first_line.is_header :]])
+    layout = _layout_of_preset(below, first_line, arguments, with_scores=False)
     if layout is None:
-        raise _no_trials(head, letters)
+        raise _unknown_list(below, with_scores=False)
     return layout
 
 
-def _no_trials(head: Head, letters: str) -> DataError:
-    class_columns = [i for x in "wb" for i, letter in enumerate(letters) if letter == x]
-    if len(class_columns) > 1:
-        content = "words such as target, 1 or 0"
-        return two_readings(head, class_columns, content, "could mark genuine pairs")
-    return DataError(
-        f"{head.path}: is not a list of trials; expected two names and a word such as target or "
-        "nontarget, 1 or 0, on each line, or the names of genuine pairs alone (impostor scores are "
-        f"the second of two files of scores){unknown_words(head)}"
+# ------------------------------------------------------------------------- errors
+
+
+def _unknown_list(head: Head, *, with_scores: bool) -> DataError:
+    """Return the error of a list whose columns are not known, with the presets that fit it."""
+    columns = [head.column(i) for i in range(head.width)]
+    if with_scores and not any(all(map(like_number, cells)) for cells in columns):
+        return no_scores(head)
+    fitting = [
+        f"{backquoted('format', preset)} ({row})"
+        for preset, rows in PRESETS.items()
+        for row in rows
+        if len(row.split()) == head.width and ("score" in row) == with_scores
+    ]
+    what = "a list with scores" if with_scores else "a list of trials"
+    presets = f"; {what} of {head.width} columns is {', '.join(fitting)}" if fitting else ""
+    role = "scores" if with_scores else "genuine"
+    return fault(
+        head.path,
+        f"{head.delimiter.join(head.cells[0])[:80]!r} names no columns, and what they hold is not "
+        f"known{presets}",
+        'otherwise write the names of the columns in a first line, such as "'
+        + (
+            "genuine template_a template_b score"
+            if with_scores
+            else "template_a template_b genuine"
+        )
+        + f'", or give their numbers, as in {backquoted(f"columns.{role}", str(head.width))}',
+        line=head.start_line,
     )
 
 
-def layout_with_scores(head: Head) -> bool:
-    """Whether a list without names of columns has names and a score with a fraction."""
-    letters = signature(head)
-    return 2 <= head.width <= MOST_UNNAMED and {*letters} <= {*"tif"} and letters.count("f") == 1
+def no_scores(head: Head, named: bool = False) -> DataError:
+    """Return the error of a text, or of a table with `named` columns, without scores."""
+    if _names_bins(head.cells[0]):
+        return _no_scores_of_bins(head)
+    first = head.delimiter.join(head.cells[0])[:80]
+    problem = f"its first line, {first!r}, is none of a known list"
+    if named:
+        problem = f"its columns are {', '.join(map(repr, head.cells[0]))}"
+    return DataError(
+        f"{head.path}: no column 'score'; {problem}; expected a first line with the names of the "
+        "columns, such as 'distance,genuine' or 'similarity,subject_a,subject_b' (others by "
+        '`columns={"scores": ...}` and `columns={"genuine": ...}`). A CSV file of labels goes with '
+        "a .npy matrix: give the matrix, and the CSV file as `labels`. A matrix of scores is "
+        f"read from .npy or .npz{misspelt(head.cells[0])}"
+    )
+
+
+def _names_bins(cells: Sequence[str]) -> bool:
+    """Whether a first line names counts of scores in bins."""
+    if any(map(is_number, cells)):
+        return False
+    names = {*map(folded, cells)}
+    has_both_classes = {"genuine", "impostor"} <= names or {"mated", "nonmated"} <= names
+    if has_both_classes and not names.isdisjoint(COLUMNS["score"]):
+        return True
+    has_other_columns_of_lists = not HEADER_NAMES.difference(COLUMNS["score"]).isdisjoint(names)
+    return not has_other_columns_of_lists and any(map(_COUNTS.fullmatch, names))
+
+
+def _no_scores_of_bins(head: Head) -> DataError:
+    return fault(
+        head.path,
+        "looks like a histogram, counts of scores in bins",
+        "expected the scores themselves, one attempt a line",
+    )
+
+
+def _two_readings(head: Head, problem: str, reading: str) -> DataError:
+    return fault(
+        head.path,
+        f"{problem}, and {reading}",
+        "write the names of the columns in a first line, such as 'genuine score'",
+        line=head.start_line,
+    )
+
+
+def refuse_decimal_commas(head: Head, score: int) -> None:
+    """Raise where a comma beside the column of scores may be the decimal mark."""
+    for i in (score - 1, score):
+        if head.delimiter != "," or not 0 <= i < head.width - 1:
+            continue
+        pairs = zip(head.column(i), head.column(i + 1), strict=True)
+        decimal = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
+        if all(decimal.fullmatch(f"{whole},{fraction}") for whole, fraction in pairs):
+            problem = f"columns {i + 1} and {i + 2} each hold digits alone"
+            raise _two_readings(head, problem, "could be decimals with a comma")
+
+
+def misspelt(names: Sequence[str], known_names: Collection[str] = ()) -> str:
+    """Return a hint at a column that seems to have a misspelt name, or ""."""
+    if any(map(is_number, names)):
+        return ""
+    folded_names = {*map(folded, names)}
+    for name in names:
+        if name not in known_names and folded(name) not in HEADER_NAMES:
+            close_matches = difflib.get_close_matches(
+                folded(name), HEADER_NAMES - folded_names, n=1, cutoff=0.75
+            )
+            if close_matches:
+                return f". The column {name!r} is not known. Did you mean {close_matches[0]!r}?"
+    return ""

@@ -16,21 +16,14 @@ from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.formats.comparisons import read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.files import existing_file
-from bioeval.scores.formats.layouts import Layout, layout_of
+from bioeval.scores.formats.layouts import Layout, layout_of, misspelt, no_scores
 from bioeval.scores.formats.listed_matrix import ListedSide, matrix_of_pairs
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.pair_subjects import described_pairs
 from bioeval.scores.formats.pair_table import PairTable, both_sides, have_equal_words
 from bioeval.scores.formats.scores_alone import read_scores_alone
-from bioeval.scores.formats.spellings import is_truth
 from bioeval.scores.formats.tables import Columns, Head, read_columns, whole_floats
 from bioeval.scores.formats.trial_scores import ScoredPairs, join
-from bioeval.scores.formats.unknown_lists import (
-    misspelt,
-    no_scores,
-    refuse_two_readings,
-    unknown_words,
-)
 from bioeval.scores.labels import as_objects, with_whole_numbers
 from bioeval.scores.listed_templates import ListRules, places_in_words
 from bioeval.scores.matrix import Scores
@@ -57,8 +50,6 @@ def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores
         digits=layout.names_of([layout.get("genuine")]),
         blanks=layout.may_be_blank,
     )
-    if layout.subjects and not layout.header:
-        _refuse_another_reading(head, table, layout)
     return Listed(table, layout, arguments).scores(options)
 
 
@@ -68,7 +59,7 @@ def columns_of_words(layout: Layout, arguments: Arguments) -> list[int]:
     for pair_of_columns in layout.meta.values():
         columns |= {*pair_of_columns}  # None where a side has none
     by_name = arguments.names_templates or "lists.as" in arguments
-    if by_name or layout.names_templates or layout.subjects and not layout.header:
+    if by_name or layout.names_templates:
         columns |= {*layout.templates}
     return sorted(i for i in columns if i is not None)
 
@@ -82,21 +73,6 @@ def score_options(path: Path, layout: Layout, arguments: Arguments) -> dict[str,
         "nan": arguments.take("nan", "raise"),
         "name": path.name.split(".")[0] or path.stem,
     }
-
-
-def _refuse_another_reading(head: Head, table: Columns, layout: Layout) -> None:
-    columns = [i for i, column in table.words.items() if all(map(is_truth, column.values))]
-    if np.isin(table.numbers[layout.score], (0, 1, -1)).all():
-        columns.append(layout.score)
-    refuse_two_readings(head, columns)
-    claimed, real = (table.words[i] for i in layout.subjects)
-    if not have_equal_words(claimed, real).any():
-        raise fault(
-            head.path,
-            "is taken for bob's list of claimed and real subjects, which are the same on no line",
-            "if it is another, write the names of its columns in a first line, such as 'genuine "
-            f"template_a template_b score'{unknown_words(head)}",
-        )
 
 
 class Listed:
@@ -123,7 +99,8 @@ class Listed:
         self.class_words = None if truth is None else table.words[truth]
         stated = self._pairs_with_stated_class()
         for column in (*layout.templates, *layout.subjects):
-            if (numbers := whole_floats(table.words[column].values)) is not None:
+            cells = table.words[column].values if column in table.words else []
+            if (numbers := whole_floats(cells)) is not None:
                 source = f"{table.path}: column {layout.names[column]!r}"
                 with_whole_numbers(numbers, source)
         has_classes = stated is not None

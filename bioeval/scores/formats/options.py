@@ -18,7 +18,7 @@ from bioeval.base.arguments import (
     require_text,
 )
 from bioeval.base.errors import DataError, backquoted, nearest_name, received
-from bioeval.base.kinds import KINDS, NAN_POLICIES, Kind
+from bioeval.base.kinds import FORMATS, KINDS, NAN_POLICIES, Kind
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.listed_templates import ListRules
@@ -48,6 +48,7 @@ _MEANT = {role.removesuffix("s"): role for role in ROLES if role.endswith("s")} 
 _CHOICES: dict[str, Any] = {
     "kind": KINDS,
     "nan": NAN_POLICIES,
+    "format": FORMATS,
     "names_of": tuple(PATTERNS),
     "lists.as": ("pairs", "matrix"),
     "lists.missing_pairs": ("raise", "skip"),
@@ -186,6 +187,11 @@ def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if isinstance(value, Mapping):
         entries = {key: entry for key, entry in value.items() if entry is not None}
+        if name == "columns":
+            is_number = {
+                k: isinstance(x, int) and not isinstance(x, bool) for k, x in entries.items()
+            }
+            entries = {k: str(x) if is_number[k] else x for k, x in entries.items()}
         words = [*value, *entries.values()]
         if name == "lists" or all(isinstance(x, str) and x for x in words):
             return entries

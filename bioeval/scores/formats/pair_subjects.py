@@ -62,13 +62,13 @@ def described_pairs(pairs: PairTable, arguments: Arguments, *, has_classes: bool
 def _listed_metadata(pairs: PairTable, arguments: Arguments) -> dict[str, TwoColumns]:
     """Return the columns of the list that are metadata; a side without a column is unknown."""
     layout = pairs.layout
-    if "labels" not in arguments and not layout.header and arguments.meta:
+    if "labels" not in arguments and not layout.may_have_metadata and arguments.meta:
         name = next(iter(arguments.meta))
         raise fault(
             pairs.table.path,
             f'`columns={{"{name}": ...}}` names metadata, and a list of pairs without names of '
             "columns has none",
-            "give the table of its templates as `labels`",
+            "give the numbers of all columns, or the table of its templates as `labels`",
         )
     row_count = len(pairs.table.numbers[layout.score])
     unknown = Words.from_codes(np.zeros(row_count, dtype=np.int8), [""])
@@ -95,7 +95,7 @@ def _by_table(
 
     Where genuine pairs are known, a table of metadata alone does.
     """
-    templates = read_templates(arguments.take("labels"))
+    templates = read_templates(arguments)
     meta_names = {
         name: column
         for name, column in arguments.all_meta().items()

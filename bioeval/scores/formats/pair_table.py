@@ -14,10 +14,9 @@ from bioeval.base.errors import DataError
 from bioeval.scores import names as template_names
 from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.formats.faults import fault
-from bioeval.scores.formats.layouts import Layout
+from bioeval.scores.formats.layouts import Layout, misspelt
 from bioeval.scores.formats.listed_matrix import require_one_owner
 from bioeval.scores.formats.tables import Columns, Words
-from bioeval.scores.formats.unknown_lists import misspelt
 from bioeval.scores.listed_templates import places_in_words
 
 #: A column of words for each side of the pairs: of the enrolled templates, and of the probes.

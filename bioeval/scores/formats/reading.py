@@ -6,23 +6,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, enumerated
 from bioeval.scores.formats.arrays import scores_of
 from bioeval.scores.formats.bare import read_npy, read_numbers
-from bioeval.scores.formats.comparisons import is_lfw
 from bioeval.scores.formats.containers import open_npz
 from bioeval.scores.formats.faults import fault, guarded, naming_file
 from bioeval.scores.formats.files import COMPRESSED, FileKind, existing_file, kind_of_file
 from bioeval.scores.formats.hdf5 import open_hdf5
-from bioeval.scores.formats.layouts import names_columns
+from bioeval.scores.formats.layouts import PRESETS, names_columns
 from bioeval.scores.formats.lists import read_list
 from bioeval.scores.formats.matlab import open_mat
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import counts_columns, like_number
 from bioeval.scores.formats.tables import head_of
 from bioeval.scores.formats.template_tables import lists_templates
-from bioeval.scores.formats.unknown_lists import foreign
 from bioeval.scores.formats.wide import is_wide, read_frame, read_parquet, read_wide, with_corner
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.matrix import Scores
@@ -78,7 +75,7 @@ FORMATS = {
         FileKind.TEXT,
         "a text with a score on each line (a matrix of scores is .npy or .npz)",
         (".csv",),
-        "a list of pairs with a score on each line, with or without the names of its columns",
+        "a list of pairs with a score on each line, with the names of its columns, or by a preset",
     ),
 }
 
@@ -110,7 +107,6 @@ def read(
         else:
             scores = _read_as(form, place, arguments, impostor, only_embeddings)
         exclude = arguments.take("exclude", ())
-        arguments.take("format")
         ids = arguments.take("distractor_ids", scores.distractor_ids)
         arguments.refuse_unused(place, _content_in_words(scores))
         scores = scores._with(reading=(*scores.reading, *dict.fromkeys(arguments.notes)))
@@ -165,9 +161,8 @@ def recognise(path: Path, arguments: Arguments) -> str:
 
     A text whose first line names columns is a list or a matrix with names, whatever its suffix.
     """
-    if (word := arguments.peek("format")) is not None:
-        require_choice("format", word, FORMATS)
-        return word
+    if arguments.peek("format") in FORMATS:
+        return arguments.take("format")
     kind = kind_of_file(path)
     suffix = path.suffix.lower()
     by_suffix = next((word for word, x in FORMATS.items() if suffix in x.suffixes), None)
@@ -211,7 +206,7 @@ def _format_of_text(path: Path, arguments: Arguments) -> str:
     labels = arguments.peek("labels")
     gallery = arguments.peek("gallery")
     numbers = _numbers_in_line(path, may_name_features="metric" in arguments)
-    is_list = any(x in arguments for x in ("columns.scores", "trials", "subject_from"))
+    is_list = any(x in arguments for x in ("columns.scores", "trials", "subject_from", "format"))
     is_list = is_list or labels is not None and labels.is_file() and lists_templates(labels)
     if not is_list and (labels or gallery) and numbers >= (2 if gallery else 3):
         return "matrix-text"
@@ -222,14 +217,13 @@ def _format_of_text(path: Path, arguments: Arguments) -> str:
             "`labels` and `gallery` label the rows and columns of a matrix of numbers alone, "
             "without names of rows and columns",
         )
-    if description := foreign(head_of(path)):
-        raise fault(path, description)
     if not is_list and numbers >= 3:
         raise fault(
             path,
             "begins with a line of numbers, as a matrix does",
-            "a matrix of scores needs `labels` (in a list of pairs, write the names of the "
-            "columns in a first line, such as 'genuine template_a template_b score')",
+            "a matrix of scores needs `labels`; of a list of pairs give the `format`, or the "
+            "numbers of the columns, or write their names in a first line, such as 'genuine "
+            "template_a template_b score'",
         )
     return "text"
 
@@ -255,13 +249,17 @@ def holds_labels(file: str) -> bool:
     return Path(file).suffix.lower() in (".npz", ".mat", ".h5", ".hdf5")
 
 
-def role_of_second_file(path: Path, second: Path) -> str:
-    """Return the option that a second file of a command is for: labels, impostor or trials."""
+def role_of_second_file(path: Path, second: Path, preset: str | None) -> str:
+    """Return the option that a second file of a command is for: labels, impostor or trials.
+
+    With a `preset` of lists, which genuine and impostor scores in two files do not have, it has
+    labels or trials.
+    """
     existing_file(path)
-    if is_lfw(second):
-        return "trials"
     if lists_templates(second):
         return "labels"
+    if preset in PRESETS:
+        return "trials"
     if kind_of_file(path) == kind_of_file(second) == FileKind.NPY:
         return "impostor"
     if is_text(path) and head_of(path).width == head_of(second).width == 1:

@@ -12,6 +12,7 @@ import numpy as np
 from bioeval.base.errors import DataError, counted
 from bioeval.scores.formats.faults import fault, missing
 from bioeval.scores.formats.files import FileKind, existing_file, kind_of_file
+from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import COLUMNS
 from bioeval.scores.formats.tables import Columns, Head, head_of, read_columns
 from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS
@@ -127,10 +128,16 @@ class TemplateTable:
         return ""
 
 
-def read_templates(path: Path) -> TemplateTable:
-    """Read a table with names of columns, or ``image template medium`` on each line."""
-    head = head_of(existing_file(path))
-    column_of_role, header = _columns_by_role(head)
+def read_templates(arguments: Arguments) -> TemplateTable:
+    """Read the table `labels`, with names of columns, or of IJB's lists without."""
+    path = existing_file(arguments.take("labels"))
+    head = head_of(path)
+    column_of_role = _columns_by_role(head)
+    header = column_of_role is not None
+    if column_of_role is None:
+        if arguments.take("format") != "ijb" or head.width != 3:
+            raise _no_templates(head)
+        column_of_role = {"template": 1, "media": 2}  # an image, its template and its medium
     role_of = {i: role for role, i in column_of_role.items()}
     meta_names = {i: head.cells[0][i] for i in head.columns_except(*role_of)} if header else {}
     blanks = [*meta_names]
@@ -143,7 +150,8 @@ def read_templates(path: Path) -> TemplateTable:
     return TemplateTable(path, columns, names, metadata_columns, table)
 
 
-def _columns_by_role(head: Head) -> tuple[dict[str, int], bool]:
+def _columns_by_role(head: Head) -> dict[str, int] | None:
+    """Return the column of each role by the names in the first line; None without such names."""
     names = [*map(str.casefold, head.cells[0])]
     for roles in (_ROLES, _ROLES_OF_IMAGES):
         columns = {
@@ -152,20 +160,16 @@ def _columns_by_role(head: Head) -> tuple[dict[str, int], bool]:
             if (name := next((x for x in role_names if x in names), None))
         }
         if "template" in columns:
-            break
-    if "template" in columns and len(names) > 1:
-        return columns, True
-    if all(len(row) == 3 and row[1].isdigit() and row[2].isdigit() for row in head.cells):
-        return {"template": 1, "media": 2}, False
-    if len(names) == 3 and any(map(str.isdigit, names)):  # nearly the form of IJB's lists
-        raise DataError(
-            f"{head.path}: its first line is {' '.join(head.cells[0])[:80]!r}; expected the "
-            "names template_id and subject_id or media_id, or an image, its template and its "
-            "medium on each line, as in '1.jpg 17 3'"
-        )
+            return columns if len(names) > 1 else None
+    return None
+
+
+def _no_templates(head: Head) -> DataError:
     listed = ", ".join(map(repr, head.cells[0][:_LISTED_COLUMNS]))
-    raise DataError(
+    of_images = ' (or, of an image, its template and its medium without names, `format="ijb"`)'
+    return DataError(
         f"{head.path}: has no column 'template', by which the names of a list find their row; its "
         f"first line is {listed}; expected the names of the columns, such as "
         "'template,subject,gender', and a row for each name in the list"
+        f"{of_images if head.width == 3 else ''}"
     )

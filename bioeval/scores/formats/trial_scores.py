@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
-from bioeval.scores.formats.comparisons import Comparisons, read_comparisons, truth_of
+from bioeval.scores.formats.comparisons import Comparisons, read_comparisons
 from bioeval.scores.formats.faults import fault, refuse_rows
 from bioeval.scores.formats.layouts import Layout
 from bioeval.scores.formats.options import Arguments
@@ -96,7 +96,11 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
       enrolled templates.
     - Repeated scores of a pair of templates are left to the checks of all lists.
     """
-    trial_columns, genuine = _names_and_classes(table, layout.templates, listed)
+    genuine = listed.genuine
+    trial_columns = _columns_of_names(table, layout.templates, listed)
+    enrolled_first = listed.layout.templates or listed.layout.subjects
+    same_columns = sorted(enrolled_first) == sorted(trial_columns)
+    trial_columns = enrolled_first if same_columns else tuple(sorted(trial_columns))
     keys = _PairKeys.from_names(
         [table.words[i] for i in layout.templates],
         [listed.table.words[i] for i in trial_columns],
@@ -136,24 +140,6 @@ def _pairs_of_genuine_trials(match: _Match, file: str, notes: list[Message]) -> 
     exchanged = np.where(has_trial, match.exchanged, most_are_exchanged)
     note = Message("only-genuine-pairs-listed", pairs=len(match.first_line), file=file)
     return ScoredPairs(slice(None), has_trial, exchanged, [note, *notes])
-
-
-def _names_and_classes(
-    table: Columns, score_columns: Sequence[int], listed: Comparisons
-) -> tuple[tuple[int, ...], np.ndarray | None]:
-    """Return the columns of names in a list of trials, and the classes; None: all are genuine.
-
-    If scores have one name, such as of a pair, a column beside the name may hold the classes.
-    """
-    columns = _columns_of_names(table, score_columns, listed)
-    genuine = listed.genuine
-    if genuine is None and len(score_columns) == 1:
-        for i in [i for i in listed.names if i not in columns][:1]:
-            genuine = truth_of(listed.table.words[i], listed.table, listed.layout.names[i])
-    enrolled_first = listed.layout.templates or listed.layout.subjects
-    if sorted(enrolled_first) != sorted(columns):
-        return tuple(sorted(columns)), genuine
-    return enrolled_first, genuine
 
 
 def _columns_of_names(
@@ -274,7 +260,7 @@ def in_listed_order(
     if listed.genuine is None:
         raise DataError(
             f"{listed.path}: lists genuine pairs alone, and {path.name} has no names to find them "
-            f"by{listed.hint}"
+            "by"
         )
     count = len(listed.genuine)
     noun = "pair" if listed.subjects else "trial"

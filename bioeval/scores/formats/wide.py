@@ -15,8 +15,7 @@ from bioeval.base.progress import report
 from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import optional
 from bioeval.scores.formats.growing_column import GrowingColumn
-from bioeval.scores.formats.layout_table import letter
-from bioeval.scores.formats.layouts import with_header
+from bioeval.scores.formats.layouts import no_scores, with_header
 from bioeval.scores.formats.lists import Listed, columns_of_words, score_options
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import (
@@ -29,7 +28,6 @@ from bioeval.scores.formats.spellings import (
 )
 from bioeval.scores.formats.tables import Columns, Head, Words, as_integers, read_columns
 from bioeval.scores.formats.template_tables import read_templates
-from bioeval.scores.formats.unknown_lists import no_scores
 from bioeval.scores.labels import as_objects, missing_values, with_whole_numbers
 from bioeval.scores.matrix import Scores
 
@@ -62,7 +60,9 @@ def with_corner(head: Head) -> Head:
     rows = head.cells[1:]
     row_names = [row[0] for row in rows]
     # Numbers of columns are no names, nor are the numbers of a matrix whose diagonal is blank.
-    is_unnamed = counts_columns(column_names) or letter(column_names) == "f"
+    is_unnamed = counts_columns(column_names) or any(
+        "." in x and is_number(x) for x in column_names
+    )
     if corner or len(rows) < 2 or is_unnamed:
         return head
     if row_names == column_names[: len(rows)]:
@@ -152,7 +152,7 @@ class _DescribedNames(NamedTuple):
 
 def _described_names(path: Path, names: list[str], arguments: Arguments) -> _DescribedNames:
     if "labels" in arguments:
-        templates = read_templates(arguments.take("labels"))
+        templates = read_templates(arguments)
         subject = templates.subjects()
         meta, _ = templates.metadata(arguments.all_meta())
         templates.require(names, path)

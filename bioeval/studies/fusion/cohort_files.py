@@ -14,8 +14,7 @@ from bioeval.base.errors import DataError
 from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.formats import load
 from bioeval.scores.formats.files import existing_file
-from bioeval.scores.formats.layout_table import KEYED
-from bioeval.scores.formats.layouts import Layout, matched, with_header
+from bioeval.scores.formats.layouts import Layout, layout_of
 from bioeval.scores.formats.lists import score_options
 from bioeval.scores.formats.options import LOAD_NAMES, Arguments
 from bioeval.scores.formats.pair_table import both_sides
@@ -85,7 +84,9 @@ def read_cohort(path: str | os.PathLike[str], **reading: Any) -> Scores:
 def _read_list(place: Path, arguments: Arguments) -> Scores:
     """Read two names, in either order, and a score on each line; all pairs are impostors."""
     head = head_of(place)
-    layout = with_header(head, arguments) or matched(head, KEYED, arguments)
+    arguments.values.setdefault("format", "kaldi")  # two names and their score
+    layout = layout_of(head, arguments)
+    arguments.take("format")
     names: tuple[int, ...] = ()
     if layout is not None:
         names = layout.templates or layout.subjects
@@ -164,7 +165,7 @@ def _subjects(
         return both_sides(table.words[first], table.words[second])
     subject_of: dict[str, str | None]
     if "labels" in arguments:
-        stated = read_templates(arguments.take("labels")).subjects_if_stated()
+        stated = read_templates(arguments).subjects_if_stated()
         if stated is None:
             return None
         subject_of = {**stated}

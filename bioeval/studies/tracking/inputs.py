@@ -16,7 +16,6 @@ from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.messages import Message
 from bioeval.scores.formats.files import existing_file, read_text
 from bioeval.scores.formats.spellings import is_number
-from bioeval.scores.formats.unknown_lists import KITTI_CLASSES
 from bioeval.scores.metadata import columns_of
 
 #: The order of columns, in MOTChallenge and in CityFlow, whose cameras share identities.
@@ -35,6 +34,11 @@ _COLUMNS_WITH_WORLD = 10
 
 # A float64 does not distinguish larger integers.
 _LARGEST_ID = 2**53 - 1
+
+# Classes in labels of KITTI, in lower case.
+_KITTI_CLASSES = {
+    *("car", "van", "truck", "pedestrian", "person_sitting", "cyclist", "tram", "dontcare"),
+}
 
 #: The largest number of a frame.
 LAST_FRAME = 10**9
@@ -242,7 +246,7 @@ def _text_table(path: Path, names: tuple[str, ...], least: int, of_result: bool)
                 f"{'commas' if comma else 'blanks'}; expected {least} or more, as many in each line"
             )
     line = np.array([*lines], dtype=np.int64)
-    if cells and cells[0][2].casefold() in KITTI_CLASSES:
+    if cells and cells[0][2].casefold() in _KITTI_CLASSES:
         raise DataError(
             f"{path}: line {line[0]}: column 3 is {cells[0][2]!r}, as in labels of KITTI; expected "
             f"numbers, {', '.join(names)}, as MOTChallenge has them"

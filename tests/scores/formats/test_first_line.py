@@ -85,9 +85,10 @@ def test_trials_are_asked_about(tmp_path):
     scores.write_text("0 2 0.5\n3 4 0.7\n5 6 0.1\n")
     trials = tmp_path / "trials.txt"
     trials.write_text("1 0 2\n0 3 4\n1 5 6\n")
+    options = {"trials": trials, "kind": "distance", "format": "voxceleb"}
     with pytest.raises(be.DataError, match="trials.txt: line 1: '1 0 2'"):
-        be.load(scores, trials=trials, kind="distance")
-    pairs = be.load(scores, trials=trials, kind="distance", header=False)
+        be.load(scores, **options)
+    pairs = be.load(scores, header=False, **options)
     assert pairs.genuine.tolist() == [True, False, True]
 
 

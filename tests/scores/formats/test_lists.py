@@ -6,7 +6,7 @@ import itertools
 import json
 import lzma
 import re
-from pathlib import Path
+from typing import get_args
 
 import h5py
 import numpy as np
@@ -19,9 +19,9 @@ from optional import optional_import
 from pages import ROOT
 
 import bioeval as be
+from bioeval.base.kinds import ListFormat
 from bioeval.cli import main
 from bioeval.scores.formats import files
-from bioeval.scores.formats.layout_table import KEYED, LISTS, TRIALS
 
 SCORES = [0.5, -1e3, 2.0]
 SAME = [True, False, False]
@@ -67,7 +67,8 @@ def test_a_word_and_a_score(tmp_path, yes, no, mark):
 def test_bob(tmp_path, columns):
     model = "m1 " if columns == 5 else ""
     lines = (("1", "1", "x", "0.5"), ("1", "2", "y", "-1e3"), ("2", "1", "x", "2"))
-    loaded = load(tmp_path, "".join(f"{a} {model}{b} {p} {s}\n" for a, b, p, s in lines))
+    text = "".join(f"{a} {model}{b} {p} {s}\n" for a, b, p, s in lines)
+    loaded = load(tmp_path, text, format="bob")
     holds(loaded)
     assert loaded.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
 
@@ -79,7 +80,8 @@ def test_names_of_columns(tmp_path):
     bob = "bio_ref_subject_id,probe_subject_id,score\na,a,0.5\na,b,-1e3\nb,a,2\n"
     holds(load(tmp_path, bob, kind="similarity"))
     holds(load(tmp_path, "y_true,y_score\n1,0.5\n0,-1e3\n0,2\n"))  # of scikit-learn
-    holds(load(tmp_path, "1,2\n0.5,1\n-1e3,0\n2,0\n", columns={"scores": "1", "genuine": "2"}))
+    columns = {"scores": "1", "genuine": "2"}
+    holds(load(tmp_path, "1,2\n0.5,1\n-1e3,0\n2,0\n", columns=columns, header=True))
     holds(load(tmp_path, ",genuine,score\n0,1,0.5\n1,0,-1e3\n2,0,2\n"))  # with pandas' index
     for name in ("x.npz", "x.mtx", "x.dat", "x.scores", "x"):
         assert holds(load(tmp_path, LIST, name, kind=None)).kind == "similarity"
@@ -108,84 +110,94 @@ def test_the_kind_is_declared_or_required(tmp_path):
 
 
 def test_an_unknown_word_for_the_class_is_named(tmp_path):
-    pairs, yes_no = "a b 1.5\nb c 2\nc d 3\nd a 4\n", "Column 3 has the words 'yes' and 'no'"
-    for scores, trials, message in (
-        ("a 0.5\nb 1.5\n", "a yes\nb no\n", "trials.txt: line 1: column 2 is 'yes'; expected"),
-        ("1.5\n2\n3\n4\n", "a yes\nb no\nc yes\nd no\n", "Column 2 has the words 'yes' and 'no'"),
-        (pairs, "a b yes\nb c no\nc d yes\nd a no\n", yes_no),
-        ("a x yes 1.5\nb x no 2\nx a no 4\n", None, yes_no),  # no claimed and real subjects
+    for scores, trials, form in (
+        ("a 0.5\nb 1.5\n", "a yes\nb no\n", "asvspoof"),
+        ("1.5\n2\n", "a yes\nb no\n", "asvspoof"),
+        ("a b 1.5\nb c 2\n", "a b yes\nb c no\n", "kaldi"),
     ):
-        options = {"trials": put(tmp_path, "trials.txt", trials)} if trials else {}
-        with refused(message):
-            load(tmp_path, scores, **options)
-    assert load(tmp_path, "a a p1 1.5\nb a p1 2\n").genuine.tolist() == [True, False]
+        trials = put(tmp_path, "trials.txt", trials)
+        with refused("trials.txt: line 1: genuine is 'yes'; expected one of 1, true"):
+            load(tmp_path, scores, trials=trials, format=form)
+    with refused("x.txt: line 2: genuine is 'no'; expected"):
+        load(tmp_path, "1 x y 1.5\nno x z 2\n", format="voxceleb")
 
 
 # ------------------------------------------------------------------------- layouts
 
-# Two cells of a column for each letter of a signature; most lines decide.
-CELLS = {
-    "w": ("target", "nontarget"),
-    "b": ("1", "0"),
-    "i": ("17", "23"),
-    "f": ("0.25", "1.5"),
-    "t": ("id1/a", "id2/b"),
+NAMED = {
+    "genuine": ("target", "nontarget"),
+    "score": ("0.5", "7"),
+    "subject_a": ("a", "b"),
+    "subject_b": ("a", "c"),
+    "-": ("0", "1"),
 }
 
 
-def ways(signature, table):
-    """The roles that the rows of a table give to the columns of a signature."""
-    matches = [re.fullmatch(row.pattern, signature) for row in table]
-    return [{role: match.start(role) for role in match.groupdict()} for match in matches if match]
+def rows_of(columns):
+    """Two lines of a list with these columns, the first genuine."""
+    cells = [NAMED.get(x, (f"{x}1", f"{x}2")) for x in columns.split()]
+    return "\n".join(map(" ".join, zip(*cells, strict=True))) + "\n"
 
 
-def written(folder, signature):
-    """A list with this signature, whose cells of text differ from column to column."""
-    columns = (
-        [f"{x}{i}" if letter == "t" else x for x in CELLS[letter]]
-        for i, letter in enumerate(signature)
-    )
-    lines = (" ".join(row) + "\n" for row in zip(*columns, strict=True))
-    return put(folder, "x.txt", "".join(lines))
+@pytest.mark.parametrize("form", [x for x in get_args(ListFormat) if x != "lfw"])
+def test_every_preset_reads_what_the_page_says(tmp_path, form):
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    (line,) = [x for x in page.split("\n") if x.startswith(f"| `{form}` |")]
+    _, *lists = re.findall("`([^`]+)`", line)
+    of_scores = [x for x in lists if "score" in x]
+    for columns in lists:
+        options, names = {"format": form}, {*columns.split()} - {"-"}
+        if columns not in of_scores:
+            options["trials"] = put(tmp_path, "trials.txt", rows_of(columns))
+            templates = {x for x in names if x.startswith("template")}
+            columns = next(x for x in of_scores if {*x.split()} - {"-", "score"} == templates)
+        elif not names & {"genuine", "subject_a"}:
+            options["labels"] = put(
+                tmp_path, "who.csv", "subject,template\na,template_a1\na,template_b1\n"
+                "b,template_a2\nc,template_b2\n",
+            )  # fmt: skip
+            if "template" in names:
+                continue  # a score for each name: the class is of a list of trials
+        loaded = load(tmp_path, rows_of(columns), kind="similarity", **options)
+        assert loaded.values.tolist() == [0.5, 7]
+        assert loaded.genuine.tolist() == [True, form == "pyeer" and "trials" in options]
+        if {"template_a", "template_b"} <= names and "subject_a" not in names:
+            assert loaded.pair_templates.tolist()[0] == ["template_a1", "template_b1"]
 
 
-@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
-def test_every_signature_is_read_in_one_way_or_refused(tmp_path, width):
-    """Where two rows of the table fit, the file is refused, with the question that decides."""
-    signatures = ["".join(letters) for letters in itertools.product(CELLS, repeat=width)]
-    several = [x for x in signatures if len({tuple(y.items()) for y in ways(x, LISTS)}) > 1]
-    assert len(several) == {1: 0, 2: 0, 3: 0, 4: 14, 5: 34}[width]
-    for signature in several:
-        with refused("names of the columns in a first line"):
-            be.load(written(tmp_path, signature), kind="similarity")
-    if width > 3:
-        return
-    for signature in signatures:
-        path = written(tmp_path, signature)
-        for options, table in (
-            ({}, [*LISTS, *KEYED]),
-            ({"subject_from": "^(.)"}, [*KEYED, *LISTS]),  # says whose the names are
-        ):
-            try:
-                scores = be.load(path, kind="similarity", **options)
-            except be.DataError as error:
-                assert str(error).count(";") >= 1, signature  # what was found, and what to do
-                continue
-            column = CELLS[signature[ways(signature, table)[0]["score"]]]
-            assert scores.values.tolist() == [float(x) for x in column], signature
+def test_scores_of_asvspoof(tmp_path):
+    text = "LA_1 target 0.5\nLA_2 nontarget -1e3\nLA_3 nontarget 2\n"
+    holds(load(tmp_path, text, format="asvspoof"))
+    by_number = load(tmp_path, text, columns={"scores": 3, "genuine": 2})
+    holds(by_number)
+    with refused("'LA_1 target 0.5' names no columns.* 3 columns is .*asvspoof.*kaldi.*first line"):
+        load(tmp_path, text)
 
 
-def test_the_page_has_the_table_and_each_example_is_of_its_row():
-    lines = ["| line | meaning | seen in |", "|---|---|---|"]
-    rows = [x for x in (*LISTS, *KEYED, *TRIALS) if x.meaning]
-    lines += [f"| `{x.example}` | {x.meaning} | {x.source} |" for x in rows]
-    page = Path(ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
-    assert "\n".join(lines) in page, "the table is now:\n" + "\n".join(lines)
-    letters = {"target": "w", "1": "b", "7": "i", "0.7": "f"}
-    for table in (LISTS, KEYED):
-        for row in table:
-            signature = "".join(letters.get(cell, "t") for cell in row.example.split())
-            assert next(x for x in table if re.fullmatch(x.pattern, signature)) is row
+def test_columns_by_their_numbers(tmp_path):
+    text = "a,x1,0.5,a,y\na,x2,-1e3,b,n\nb,x1,2,a,n\n"
+    columns = {"scores": 3, "subject_a": "1", "subject_b": 4, "device": 5}
+    loaded = holds(load(tmp_path, text, columns=columns))
+    assert loaded.probe_meta["device"].tolist() == ["y", "n", "n"]
+    with refused(
+        "line 1: has 5 columns, and `columns` has the number 9; columns are numbered from 1"
+    ):
+        load(tmp_path, text, columns={"scores": 9})
+    with refused("2, 3 of `columns` may be numbers of columns, or their names"):
+        load(tmp_path, "3 2 1\n1 a 0.5\n", columns={"scores": 3, "genuine": 2})
+    with refused("line 1: columns 2 and 3 each hold digits alone, and could be dec"):
+        load(tmp_path, "1,0,53\n0,1,20\n", columns={"scores": 3, "genuine": 1})
+
+
+def test_a_preset_that_does_not_fit_is_named(tmp_path):
+    with refused('has 5 columns, and of scores `format="voxceleb"` has \'template_a temp'):
+        load(tmp_path, "1 a b c 0.5\n", format="voxceleb")
+    with refused('`format="bob"` has no lists of trials'):
+        load(tmp_path, "a a p 1\n", trials=put(tmp_path, "t", "a b 1\n"), format="bob")
+    with refused("`format` has no meaning for a list of pairs"):
+        load(tmp_path, LIST, kind=None, format="kaldi")
+    with refused("`format` is 'kaldy'; expected .*kaldi"):
+        load(tmp_path, LIST, kind=None, format="kaldy")
 
 
 @pytest.mark.parametrize("name", ["0001", "1e5", "NA", "007", "1.00", "01.0"])
@@ -203,38 +215,31 @@ BAD = [
     ("1 0.5\n0 1.5\n0 x\n", "line 3: score is 'x'; expected a number"),
     ("\n1 0.5\n\n0 1.5\n0 4%\n", "line 5: score is '4%'; .*per cent as fractions"),
     ("1 0.5\n0 1 2\n", "line 2: 3 cells; expected 2"),
-    ("1 a b 0.5\n0 a 0.1\n", "line 2: 3 cells; expected 4"),
     ("target 0.5\ntarget 2\nmaybe 1\n", "line 3: genuine is 'maybe'; expected one of 1, true"),
     ("target 9\nnontarget 1\nspoof 5\n", "line 3: genuine is 'spoof'; expected one of 1, true"),
     ("label,score\n1,0.5\n2,0.7\n", "line 3: label is '2'; expected one of 1, true"),
-    ("1 0\n0 1\n", "columns 1 and 2 each hold only 0 and 1, .* names of the columns in a fir"),
-    ("0 0 x 0.5\n0 1 y 0.2\n", "2 each hold only 0 and 1, .* have the layout of bob"),
-    ("ann bob 1 0.5\nann eve 0 0.2\n", "column 3 holds only 0 and 1, and could mark"),
-    ("ann bob x 1\nann eve y 0\n", "column 4 holds only 0 and 1"),
-    ("target 17 33 5\n", "columns 2, 3 and 4 each hold numbers, and could be the scores"),
-    ("ann bob 0.5 0.7\n", "columns 3 and 4 each hold numbers, and could be the scores"),
-    ("a b target genuine 0.5\n", "is none of a known list"),
+    ("1 0\n0 1\n", "columns 1 and 2 hold only classes, .* names of the columns in a fir"),
+    ("0 0 x 0.5\n0 1 y 0.2\n", "of 4 columns is .*bob.*voxceleb.*columns=..scores.: .4"),
+    ("target 17 33 5\n", "of 4 columns is .*bob.*voxceleb"),
+    ("a b c target genuine d 0.5\n", "what they hold is not known; otherwise write"),
     ("1 0.5\n-1 0.7\n0 0.7\n", "genuine holds both '0' and '-1', and they differ in meaning"),
     ("1,73\n0,21\n", "columns 1 and 2 each hold digits alone, and could be decimals with a c"),
     ("-1,73\n1,21\n", f"line 1: columns 1 and 2 {COMMA}"),
     ("12,0\n13,1\n", f"line 1: columns 1 and 2 {COMMA}"),
-    ("a,0,53\nb,1,2\n", f"line 1: columns 2 and 3 {COMMA}"),
-    ("x,y,12,53\ny,y,0,2\n", f"line 1: columns 3 and 4 {COMMA}"),
     ("1;0,5\n0;0,7\n", "line 1: score is '0,5'; .*decimals have a point"),
     ("1 50%\n0 0.2\n", "line 1: score is '50%'; .*per cent as fractions"),
-    ("1 50 %\n0 20 %\n", "has per cent signs"),
     ("sim,truth\n0.5,1\n0.2,0\n", "the columns 'sim', 'truth' have no name that is known; give"),
     ("score,distance,genuine\n1,1,1\n", "'score' and 'distance' could each be the column"),
     ("score,label,genuine\n1,1,0\n", "'label' and 'genuine' could each be the column of"),
-    ("1 17 33 0.5\n", "in a list of pairs, write the names of the columns in a first line"),
-    ("a b target\nc d nontarget\n", "a list of trials without scores"),
-    ("a b 0.5\n", "does not mark genuine pairs; give the list of trials"),
+    ("1 17 33 0.5\n", "of a list of pairs give the `format`, or the numbers"),
+    ("a b target\nc d nontarget\n", "is none of a known list"),
+    ("a b 0.5\n", "'a b 0.5' names no columns, .* of 3 columns is .*kaldi"),
     ("0.5\n", "holds one number per line; .* scores as a second one"),
     ("genuine,other\n1,2\n", "no column 'score'; its columns are 'genuine', 'other'"),
     ("score,genuine,score\n1,2,3\n", "two columns are called 'score'"),
     ("# a\n\n# b\n", "holds nothing but blank lines and comments"),
     ("# made by x\n\n#\ngenuine score\n1 0.5\n\n0 x\n", "x.csv: line 7: score is 'x'; expected"),
-    ("template,a,b\na,0,1\nb,1,0\n", "line 1: columns 2 and 3 each hold only 0 and 1"),
+    ("template,a,b\na,0,1\nb,1,0\n", "no column 'score'.*'template,a,b'"),
     ("score,genuine\n1,1\nx,0\n", "x.csv: line 3: score is 'x'; expected a number"),
     ('score,genuine\n"0,5",1\n', "line 2: .*point, not a comma"),
     ("score,genuine\n1_0,1\n", "line 2: score is '1_0'"),
@@ -245,7 +250,7 @@ BAD = [
     ("score,genuine\n45%,1\n", "line 2: score is '45%'; .*per cent as fractions"),
     ("score,genuine\n", "no rows"),
     ("label,camera\na,1\n", "no column 'score'.*'label', 'camera'.*labels"),
-    ("0.1,0.2\n0.3,0.4\n", "no column 'score'.*A matrix of scores is read from .npy"),
+    ("0.1,0.2\n0.3,0.4\n", "'0.1,0.2' names no columns, .*of 2 columns is .*kaldi"),
     ("0,1,2\n1,0,3\n2,3,0\n", "x.csv: begins with a line of numbers"),
     ("label,a,b\na,1,2,3,4\nb,1,2\n", "line 2: 5 cells; expected 3"),
     ("label,s,a,b\na,1st,0,1\nb,2nd,1,0\n", "x.csv: the column 's' of a matrix holds no numb"),
@@ -277,7 +282,7 @@ def test_a_number_in_a_text_is_not_made_infinite(tmp_path, mark, number):
 
 def test_a_line_without_an_end_and_bytes_that_are_no_text(tmp_path, monkeypatch):
     with refused("line 2001: the byte 0xff is not UTF-8"):
-        load(tmp_path, b"1 a 0.5\n" * 2000 + b"0 \xff 0.5\n")
+        load(tmp_path, b"a 1 0.5\n" * 2000 + b"\xff 0 0.5\n", format="asvspoof")
     monkeypatch.setattr(files, "_LONGEST_LINE", 1 << 16)
     with refused("has a line of more than"):
         load(tmp_path, "1 0.5\n" * 3 + "9" * (1 << 20))
@@ -415,8 +420,8 @@ def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
         ("0.1\n0.2\n", "1,5\n0,2\n", "i.txt: line 1: columns 1 and 2 .* decimals with a comma"),
         ("0,3\n0,2\n", "0.5\n0.2\n", "g.txt: line 1: columns 1 and 2 .* decimals with a comma"),
         ("distance\n1\n", "similarity\n2\n", "i.txt: line 1: .* called 'similarity', and .* 'dist"),
-        ("a 0.1\nb 0.2\n", "0.5 a\n0.3 b\n", "g.txt: has 2 columns; expected one score"),
-        ("0.5\n", "1_1.tif 2_1.tif -1e3\n", "i.txt: has 3 columns; expected one score on each l"),
+        ("a 0.1\nb 0.2\n", "0.5 a\n0.3 b\n", "g.txt: line 1: 'a 0.1' names no columns"),
+        ("0.5\n", "1_1.tif 2_1.tif -1e3\n", "i.txt: line 1: .* names no columns"),
     ],
 )
 def test_two_files_are_read_in_one_way_or_not_at_all(tmp_path, genuine, impostor, message):

@@ -69,7 +69,7 @@ def test_the_options_and_the_formats_of_convert_are_those_of_load_and_save(capsy
         assert ending in str(caught.value) and f"{ending} (" in text
     options = {name.replace("_", "-") for name in inspect.signature(be.load).parameters}
     missing = {name for name in options if f"--{name}" not in text}
-    assert missing == {"path", "format"} & options
+    assert missing == {"path"}
 
 
 # ------------------------------------------------------------------------- Parquet

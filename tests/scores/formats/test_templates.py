@@ -20,6 +20,11 @@ def put(folder, name, text):
 
 
 def load(folder, text, kind="distance", **options):
+    """Read a list; without a header by the preset of its first line."""
+    width = len(text.partition("\n")[0].split())
+    if "," not in text and "template_a" not in text and width > 2:
+        form = "kaldi" if width == 3 else "bob" if width == 5 or text[0].isalpha() else "voxceleb"
+        options = {"format": form, **options}
     return be.load(put(folder, "x.txt", text), kind=kind, **options)
 
 
@@ -61,6 +66,7 @@ def given(folder, form, lines):
 )  # fmt: skip
 def test_every_form_of_a_list(tmp_path, form, places):
     def read(more, **options):
+        options |= {"format": "voxceleb"} if form == "txt" else {}
         return be.load(given(tmp_path, form, [*LINES, *more]), kind="distance", **options)
 
     loaded = read([AGAIN, ITSELF])
@@ -210,7 +216,11 @@ def lists(tmp_path_factory):
 
 
 def with_table(folder, **options):
-    all_options = {"trials": folder / "trials.txt", "labels": folder / "templates.csv"} | options
+    all_options = {
+        "trials": folder / "trials.txt",
+        "labels": folder / "templates.csv",
+        "format": "kaldi",
+    } | options
     return be.load(folder / "scores.txt", kind="distance", **all_options)
 
 
@@ -480,16 +490,15 @@ def test_a_code_of_failures_in_scores_alone(tmp_path):
     np.save(tmp_path / "s.npy", [0.5, -1.0])
     np.savez(tmp_path / "p.npz", scores=[0.5, -1.0], genuine=[1, 0])
     for name, trials_option in (("g.txt", trials), ("s.npy", trials), ("p.npz", None)):
-        loaded = be.load(
-            tmp_path / name, **({"trials": trials_option} if trials_option else {}), **options
-        )
+        trials_options = {"trials": trials_option, "format": "kaldi"} if trials_option else {}
+        loaded = be.load(tmp_path / name, **trials_options, **options)
         np.testing.assert_array_equal(loaded.values, [0.5, np.nan])
 
 
 def test_two_parts_of_a_name_are_one_subject(tmp_path):
     text = "lee_ann_1 lee_ann_2 0.1\nlee_ann_1 lee_bob_1 0.9\nlee_bob_1 kim_ann_1 0.8\n"
     (tmp_path / "x.txt").write_text(text)
-    options = {"kind": "distance", "subject_from": r"(\w+)_(\w+)_\d"}
+    options = {"kind": "distance", "subject_from": r"(\w+)_(\w+)_\d", "format": "kaldi"}
     loaded = be.load(tmp_path / "x.txt", **options)
     assert loaded.genuine.tolist() == [True, False, False]
     assert loaded.pair_subjects.tolist() == [
@@ -525,18 +534,13 @@ def test_blank_text_of_a_table_is_read_as_that_of_a_file(tmp_path):
 def test_two_lists_of_scores_are_no_trials(tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.txt").write_text("a1 a2 0.5\na1 b1 0.2\n")
-    with refused("b.txt: is not a list of trials: it has names and a score.*`bioeval compare`"):
-        be.load(tmp_path / "a.txt", trials=tmp_path / "b.txt", kind="similarity")
+    with refused("b.txt: line 1: genuine is '0.5'; expected"):
+        be.load(tmp_path / "a.txt", trials=tmp_path / "b.txt", kind="similarity", format="kaldi")
 
 
 FOREIGN = {
-    "KITTI": "0 0 Car 0 0 -1.5 296.7 161.7 455.2 292.3 2.0 1.8 4.4 -4.5 1.8 13.4 -2.1\n"
-    "0 -1 DontCare -1 -1 -10 219 188 245 218 -1000 -1000 -1000 -10 -1 -1 -1\n",
-    "run of TREC": "q1 Q0 d3 1 0.9 sys\nq1 Q0 d1 2 0.7 sys\nq2 Q0 d1 1 0.8 sys\n",
-    "judgements of TREC": "q1 0 d3 1\nq1 0 d1 0\nq2 0 d1 1\n",
     "histogram": "score,genuine,impostor\n0.1,0,500\n0.2,3,200\n0.3,50,1\n",
     "histogram, counts": "bin,count_genuine,count_impostor\n0.1,0,500\n0.2,3,200\n",
-    "a histogram": "0.1 0 500\n0.2 3 200\n0.3 50 1\n0.4 60 0\n",
 }
 
 
@@ -545,6 +549,16 @@ def test_files_of_other_programs_are_named(tmp_path, name):
     (tmp_path / "x.txt").write_text(FOREIGN[name])
     with refused(f"x.txt: looks like .*{name}"):
         be.load(tmp_path / "x.txt", kind="similarity")
+
+
+def test_a_run_of_trec_with_its_judgements(tmp_path):
+    run = put(tmp_path, "run.txt", "q1 Q0 d3 1 0.9 sys\nq1 Q0 d1 2 0.7 sys\nq2 Q0 d1 1 0.8 sys\n")
+    judgements = put(tmp_path, "qrels.txt", "q1 0 d3 1\nq1 0 d1 0\nq2 0 d1 1\n")
+    with refused("of 6 columns is `format=.trec.`"):
+        be.load(run, kind="similarity")
+    loaded = be.load(run, kind="similarity", trials=judgements, format="trec")
+    assert loaded.genuine.tolist() == [True, False, True]
+    assert loaded.pair_templates.tolist() == [["d3", "q1"], ["d1", "q1"], ["d1", "q2"]]
 
 
 def test_a_count_beside_a_class_is_no_histogram(tmp_path):

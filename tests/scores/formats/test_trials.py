@@ -30,16 +30,15 @@ def load(folder, text, trials, **options):
 @pytest.mark.parametrize(
     "trials",
     [
-        "a c target\nb c nontarget\nb d nontarget\n",  # Kaldi
-        "1 a c\n0 b c\n0 b d\n",  # VoxCeleb
-        "a,c,1\nb,c,0\nb,d,0\n",
-        "enrol,test,label\na,c,1\nb,c,0\nb,d,0\n",
-        "a c\n",  # the genuine pairs alone (PyEER)
-        "spk a c 1\nspk b d 0\nspk b c 0\n",
+        ("kaldi", "a c target\nb c nontarget\nb d nontarget\n"),
+        ("voxceleb", "1 a c\n0 b c\n0 b d\n"),
+        ("kaldi", "a,c,1\nb,c,0\nb,d,0\n"),
+        ("kaldi", "enrol,test,label\na,c,1\nb,c,0\nb,d,0\n"),
+        ("pyeer", "a c\n"),  # the genuine pairs alone
     ],
 )
 def test_scores_and_trials_are_joined_by_their_names(tmp_path, trials):
-    loaded = load(tmp_path, SCORES, trials)
+    loaded = load(tmp_path, SCORES, trials[1], format=trials[0])
     assert loaded.values.tolist() == [-1e3, 0.5, 2.0]
     assert loaded.genuine.tolist() == [False, True, False]
 
@@ -47,7 +46,7 @@ def test_scores_and_trials_are_joined_by_their_names(tmp_path, trials):
 def test_trials_by_one_name(tmp_path):
     """Speaker, file, two other columns, key; and scores of files."""
     trials = "S1 F1 - - target\nS1 F2 - A07 nontarget\nS2 F3 - A07 nontarget\n"
-    loaded = load(tmp_path, "F2 0.1\nF3 0.2\nF1 0.9\n", trials)
+    loaded = load(tmp_path, "F2 0.1\nF3 0.2\nF1 0.9\n", trials, format="asvspoof")
     assert loaded.genuine.tolist() == [False, False, True]
 
 
@@ -60,26 +59,43 @@ ONCE = "a c target\nb c nontarget\n"
     [
         (SCORES, MOST, "1 of 3 lines: each has no trial; .* on line 1; to leave"),
         (SCORES[9:], MOST, "2 of 4 lines: each has no score; the first on line 3, 4"),
-        ("F1 0.5\nF1 0.5\n", "S F1 target\nS F2 nontarget\n", "each is listed before; .* line 2"),
+        ("F1 0.5\nF1 0.5\n", "F1 target\nF2 nontarget\n", "each is listed before; .* line 2"),
         (SCORES, "q r target\n", "has none of the names that x.txt scores, such as 'b'"),
         ("b c 2\na c 1\nb c 3\n", ONCE, "'b' and 'c' .lines 1 and 3: 2.0 and 3.0"),
         ("b c 2\na c 1\n", ONCE + "\na c nontarget\n", "1 of 3 lines: .* another class.*line 4"),
         ("b c 2\na c 1\n", ONCE + "b c nontarget\n\nx y target\n", "1 of 4 lines: .* on line 5"),
         ("0.5\n2\n", "1 11 1\n1 12 0\n2 11 0\n", "x.txt: has 2 scores, and trials lists 3 trials"),
         ("0.5\n", "a b\n", "lists genuine pairs alone, and x.txt has no names"),
-        (SCORES, "a c 0.5\na c 0.5\n", "is not a list of trials"),
-        (SCORES, "a b target nontarget\n" * 2, "columns 3 and 4 each hold words"),
-        ("target a b 0.5\n", "a b target\n", "genuine marks genuine pairs; leave out `trials`"),
-        ("a b 0.5\nc d 0.2\n", "1\nann 1 2\nann 1 bob 1\n", "x.txt: names its templates, .*alone"),
+        (SCORES, "a c 0.5\na c 0.5\n", "trials: line 1: genuine is '0.5'; expected one of 1"),
+        (SCORES, "a b target nontarget\n" * 2, "trials: line 1: has 4 columns, and of trials"),
+        ("model probe genuine score\na b 1 0.5\n", "a b target\n", "leave out `trials`"),
+        ("model probe score\na b 0.5\n", "1\nann 1 2\nann 1 bob 1\n", "names its tem.*alone"),
     ],
 )  # fmt: skip
 def test_scores_and_trials_that_do_not_fit(tmp_path, text, trials, message):
+    forms = {"1\n": "lfw", "F": "asvspoof", "a b\n": "pyeer"}
+    form = next((forms[x] for x in forms if trials.startswith(x)), "kaldi")
     with refused(message):
-        load(tmp_path, text, trials)
+        load(tmp_path, text, trials, format=form)
+
+
+def test_trials_whose_form_is_not_known(tmp_path):
+    with refused("trials: line 1: 'a c 1' names no columns, .*trials of 3 columns is .*voxceleb"):
+        load(
+            tmp_path,
+            "name,other,score\na,c,1\n",
+            "a c 1\n",
+            columns={"template_a": "name", "template_b": "other"},
+        )
+    loaded = load(
+        tmp_path, SCORES, "x 1 a c\ny 0 b c\nz 0 b d\n", format="kaldi", columns={"genuine": 2}
+    )
+    assert loaded.genuine.tolist() == [False, True, False]
 
 
 def test_lines_that_are_left_out_or_listed_again_are_said(tmp_path):
-    loaded = load(tmp_path, SCORES, MOST, lists={"missing_pairs": "skip"})
+    skip = {"missing_pairs": "skip"}
+    loaded = load(tmp_path, SCORES, MOST, lists=skip, format="kaldi")
     assert loaded.values.tolist() == [0.5, 2.0]
     notes = [
         x.arguments for x in be.messages(be.verification(loaded)) if x.code == "lines-left-out"
@@ -88,7 +104,7 @@ def test_lines_that_are_left_out_or_listed_again_are_said(tmp_path):
         {"lines": 1, "file": "x.txt", "have": "no trial"},
         {"lines": 2, "file": "trials", "have": "no score"},
     ]
-    loaded = load(tmp_path, "b c 2\na c 1\nb c 2\n", ONCE + "a c target\n")
+    loaded = load(tmp_path, "b c 2\na c 1\nb c 2\n", ONCE + "a c target\n", format="kaldi")
     assert (loaded.values.tolist(), loaded.genuine.tolist()) == ([2, 1], [False, True])
     assert [x.code for x in loaded.remarks] == ["repeated-pairs"] * 2
 
@@ -96,7 +112,7 @@ def test_lines_that_are_left_out_or_listed_again_are_said(tmp_path):
 def test_scores_in_the_order_of_the_trials(tmp_path):
     """IJB's pairs of templates, which are numbers."""
     for text in ("0.5\n-1e3\n2\n", "1 11 0.5\n1 12 -1e3\n2 11 2.0\n"):
-        loaded = load(tmp_path, text, "1 11 1\n1 12 0\n2 11 0\n")
+        loaded = load(tmp_path, text, "1 11 1\n1 12 0\n2 11 0\n", format="ijb")
         assert loaded.values.tolist() == [0.5, -1e3, 2.0]
         assert loaded.genuine.tolist() == [True, False, False]
 
@@ -137,7 +153,7 @@ ORDERS = {
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("unordered", [False, True])
-@pytest.mark.parametrize("marks", ["kaldi", "voxceleb", "genuine"])
+@pytest.mark.parametrize("marks", ["kaldi", "voxceleb", "pyeer"])
 def test_each_score_has_the_class_of_its_names(tmp_path, order, unordered, marks):
     pairs = turned(PAIRS, ORDERS[order])
     random.Random(1).shuffle(pairs)
@@ -147,9 +163,11 @@ def test_each_score_has_the_class_of_its_names(tmp_path, order, unordered, marks
     elif marks == "voxceleb":
         lines = [f"{int(same(a, b))} {a} {b}" for a, b in pairs]
     else:
-        lines = [f"{a} {b}" for a, b in genuine]
-    trials, scores = write(tmp_path / "trials", lines), scored(tmp_path / "a.scores")
-    read = be.load(scores, trials=trials, kind="similarity", lists={"unordered": unordered})
+        lines = [f"{b} {a}" for a, b in genuine]  # the probe is first
+    trials, scores = write(tmp_path / "trials", lines), tmp_path / "a.scores"
+    scored(scores, [(b, a) for a, b in PAIRS] if marks == "pyeer" else PAIRS)
+    options = {"lists": {"unordered": unordered}, "format": marks}
+    read = be.load(scores, trials=trials, kind="similarity", **options)
     assert read.genuine.tolist() == [same(a, b) for a, b in PAIRS]
     assert read.values.tolist() == [i / 8 for i in range(len(PAIRS))]
     if order.startswith(("a third", "half")) and not unordered:
@@ -157,7 +175,7 @@ def test_each_score_has_the_class_of_its_names(tmp_path, order, unordered, marks
     # The first name of a trial is enrolled, whatever the order in the file of scores. Impostor
     # pairs that are not listed have the order of most of the others.
     expected = {frozenset(pair): list(pair) for pair in pairs}
-    if marks == "genuine":
+    if marks == "pyeer":
         is_mostly_turned = 2 * sum(pair not in PAIRS for pair in genuine) > len(genuine)
         expected |= {
             frozenset(x): [*x[:: -1 if is_mostly_turned else 1]] for x in PAIRS if not same(*x)
@@ -175,7 +193,7 @@ def test_the_trials_decide_who_is_enrolled(tmp_path, head, enrolled, unordered):
     """By the names of their columns, or the first: not by the scores, whose order is any."""
     trials = write(tmp_path / "trials", [head] * bool(head) + marked(PAIRS))
     expected = [[pair[enrolled], pair[1 - enrolled]] for pair in PAIRS]
-    options = {"trials": trials, "kind": "similarity"}
+    options = {"trials": trials, "kind": "similarity", "format": "kaldi"}
     for order in [*ORDERS.values()][: 3 if unordered else 2]:
         path = scored(tmp_path / "x.scores", turned(PAIRS, order))
         lists = {"unordered": unordered}
@@ -203,14 +221,16 @@ def test_trials_that_are_missing_are_not_blamed_on_their_order(tmp_path):
     trials, scores = write(tmp_path / "trials", marked(PAIRS[5:])), scored(tmp_path / "a.scores")
     for unordered in (False, True):
         with refused("5 of 66 lines: each has no trial"):
-            be.load(scores, trials=trials, kind="similarity", lists={"unordered": unordered})
+            lists = {"unordered": unordered}
+            be.load(scores, trials=trials, kind="similarity", lists=lists, format="kaldi")
 
 
 def test_both_orders_in_the_scores_are_one_trial(tmp_path):
     both_orders = [*PAIRS, *((b, a) for a, b in PAIRS)]
     path = write(tmp_path / "a.scores", (f"{a} {b} {len(a + b) / 8}" for a, b in both_orders))
     trials = write(tmp_path / "trials", marked(PAIRS))
-    read = be.load(path, trials=trials, kind="similarity", lists={"unordered": True})
+    options = {"lists": {"unordered": True}, "format": "kaldi"}
+    read = be.load(path, trials=trials, kind="similarity", **options)
     assert len(read.values) == len(PAIRS)
     assert read.genuine.tolist() == [same(a, b) for a, b in PAIRS]
 
@@ -236,7 +256,7 @@ def test_a_failed_comparison_is_named_by_its_line(tmp_path):
     lines.insert(2, lines[0])  # listed again
     lines.insert(1, "")
     path = write(tmp_path / "x.txt", lines)
-    read = be.load(path, kind="similarity")
+    read = be.load(path, kind="similarity", format="voxceleb")
     for scores, message in (
         (read, "hold 2 NaN, the first on line 7 of x.txt; choose how"),
         (read.with_values(read.values * 2, "similarity"), "the first on line 7 of x.txt; choose"),
@@ -244,7 +264,8 @@ def test_a_failed_comparison_is_named_by_its_line(tmp_path):
     ):
         with refused(message):
             be.verification(scores)
-    assert be.verification(be.load(path, kind="similarity", nan="exclude")).impostor_attempts
+    excluded = be.load(path, kind="similarity", nan="exclude", format="voxceleb")
+    assert be.verification(excluded).impostor_attempts
 
 
 # ------------------------------------------------------------------------- LFW
@@ -269,7 +290,8 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.npy", "s.npz", "x.txt", "x.csv", "x.mat"])
 def test_scores_in_the_order_of_lfw(folder, name, capsys):
-    pairs, place, options = folder / "pairs.txt", folder / name, {"kind": "similarity"}
+    pairs, place = folder / "pairs.txt", folder / name
+    options = {"kind": "similarity", "format": "lfw"}
     if name == "x.npy":
         np.save(place, FOUR)
     elif name == "s.npz":
@@ -286,7 +308,7 @@ def test_scores_in_the_order_of_lfw(folder, name, capsys):
     assert loaded.pair_subjects.tolist()[1] == ["ann", "bob"]
     said = "scores in the order of the 4 pairs of pairs.txt, in 2 folds"
     assert said in loaded.reading
-    assert main(["run", str(place), str(pairs), "--kind", "similarity"]) == 0
+    assert main(["run", str(place), str(pairs), "--kind", "similarity", "--format", "lfw"]) == 0
     assert said in " ".join(capsys.readouterr().out.split())
     one_fold = put(folder, "one.txt", "2\nann 1 2\ncem 1 2\nann 1 bob 2\nann 1 cem 2\n")
     assert be.load(place, trials=one_fold, **options).pair_folds.astype(int).tolist() == [0] * 4
@@ -309,7 +331,7 @@ def test_pairs_of_embeddings_and_of_a_matrix(folder):
         ("d.npz", {"columns": columns}),
     )
     for name, options in readings:
-        pairs = be.load(folder / name, trials=folder / "pairs.txt", **options)
+        pairs = be.load(folder / name, trials=folder / "pairs.txt", format="lfw", **options)
         np.testing.assert_allclose(pairs.values, expected)
         assert pairs.genuine.tolist() == [True, False, True, False]
         assert pairs.pair_folds.tolist() == [0, 0, 1, 1]
@@ -322,14 +344,14 @@ def test_missing_images(folder):
         {"missing_pairs": "skip"},
     )
     with refused(r"line 3: the template 'bob 7' is not .* 1 of 4 pairs .*missing_pairs"):
-        be.load(folder / "x.npz", trials=more_pairs)
-    pairs = be.load(folder / "x.npz", trials=more_pairs, lists=skip)
+        be.load(folder / "x.npz", trials=more_pairs, format="lfw")
+    pairs = be.load(folder / "x.npz", trials=more_pairs, format="lfw", lists=skip)
     assert (len(pairs.values), pairs.pairs.missing) == (3, 1)
     left_out = arguments(be.verification(pairs), "listed-pairs-missing")
     assert left_out == {"pairs": 1, "listed": 4}
     with refused("of 2 of 2 pairs"):
         none = put(folder, "none.txt", "1\neve 1 2\neve 1 fay 1\n")
-        be.load(folder / "x.npz", trials=none, lists=skip)
+        be.load(folder / "x.npz", trials=none, lists=skip, format="lfw")
 
 
 @pytest.mark.parametrize(
@@ -351,11 +373,11 @@ def test_missing_images(folder):
 )
 def test_bad_lists_of_lfw(folder, text, message):
     with refused(f"bad.txt: .*{message}"):
-        be.load(folder / "x.npz", trials=put(folder, "bad.txt", text))
+        be.load(folder / "x.npz", trials=put(folder, "bad.txt", text), format="lfw")
 
 
 def test_what_does_not_go_with_a_list_of_lfw(folder):
-    options, matrix_of_ones = {"trials": folder / "pairs.txt"}, np.ones((2, 2))
+    options, matrix_of_ones = {"trials": folder / "pairs.txt", "format": "lfw"}, np.ones((2, 2))
     with raises_about(be.DataError, "columns.image_number"):
         be.load(folder / "d.npz", **options)
     with raises_about(be.DataError, "lists.missing_pairs"):
@@ -396,7 +418,7 @@ def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys, ijb):
     features, path, files = (
         features.astype(float),
         tmp_path / "features.npy",
-        {"labels": media, "trials": pairs},
+        {"labels": media, "trials": pairs, "format": "ijb"},
     )
     templates = {
         7: ((features[0] + features[1]) / 2 + features[3]) / 2,
@@ -411,6 +433,7 @@ def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys, ijb):
     np.testing.assert_allclose(loaded.values, expected, rtol=1e-12)
     assert loaded.genuine.tolist() == [True, False, False] and loaded.pair_subjects is None
     command = ["run", str(path), str(pairs), "--labels", str(media), "--average", "template,media"]
+    command += ["--format", "ijb"]
     assert main(command) == 0
     assert "3 pairs" in capsys.readouterr().out
     np.save(path, np.array([*templates.values()]))  # one row a template, in the order of the list
@@ -419,7 +442,7 @@ def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys, ijb):
     with refused("has 3 rows, .* names 6 images of 3 templates"):
         be.load(path, average="template", **files)
     with refused("templates of its 3 rows are missing; .* as `labels`"):
-        be.load(path, metric="cosine", trials=pairs)
+        be.load(path, metric="cosine", trials=pairs, format="ijb")
 
 
 @pytest.mark.parametrize(
@@ -430,13 +453,13 @@ def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys, ijb):
         ({"average": "template", "kind": "similarity"}, "`kind`='sim.*|`kind` has no meaning"),
         ({"average": BOTH, "trials": None}, "no subject; give the pairs of templates as `trials`"),
         ({"pairs": "7 9 1\n7 7 1\n"}, "1 pair of a template with itself.* pair 2"),
-        ({"pairs": "7 9\n"}, "does not mark genuine pairs, and .*no subj"),
-        ({"media": "1.jpg 7 x\n"}, "first line is '1.jpg 7 x'; expected the names"),
+        ({"pairs": "7 9\n"}, "has 2 columns, and of trials `format=.ijb.` has"),
+        ({"media": "1.jpg 7\n"}, "first line is '1.jpg', '7'; expected the names"),
     ],
 )
 def test_errors_of_the_lists_of_ijb(tmp_path, ijb, options, message):
     options_of_files = {"average": "template"} if {"pairs", "media"} & {*options} else {}
-    options_of_files |= {"labels": ijb[1], "trials": ijb[2], **options}
+    options_of_files |= {"labels": ijb[1], "trials": ijb[2], "format": "ijb", **options}
     for path, text in (
         (ijb[1], options_of_files.pop("media", "")),
         (ijb[2], options_of_files.pop("pairs", "")),
@@ -455,7 +478,9 @@ def test_subjects_of_the_table_of_ijb(tmp_path, ijb):
         tmp_path / "features.npy",
         write(tmp_path / "enroll_templates.csv", [head, *lines]),
     )
-    loaded = be.load(path, labels=table, trials=put(tmp_path, "t", "7 9\n7 3\n"), average=BOTH)
+    loaded = be.load(
+        path, labels=table, trials=put(tmp_path, "t", "9 7\n3 7\n"), average=BOTH, format="pyeer"
+    )
     assert loaded.genuine.tolist() == [True, False]
     assert loaded.pair_subjects.tolist() == [["1", "1"], ["1", "2"]]
     averaged = be.load(path, labels=table, average=["TEMPLATE_ID", "MEDIA_ID"])
@@ -481,7 +506,8 @@ def test_trials_name_the_templates_of_an_average(tmp_path, order):
     listed = [(0, 1, 1), (2, 3, 1), (4, 6, 0), (7, 0, 0)][::order]
     text = "".join(f"clip{a} clip{b} {same}\n" for a, b, same in listed)
     (tmp_path / "t.txt").write_text(text)
-    pairs = be.load(tmp_path / "x.npz", average="clip", trials=tmp_path / "t.txt")
+    options = {"average": "clip", "format": "kaldi"}
+    pairs = be.load(tmp_path / "x.npz", trials=tmp_path / "t.txt", **options)
     means = [embeddings[clip == i].mean(axis=0) for i in range(8)]
     distances = [np.linalg.norm(means[a] - means[b]) for a, b, _ in listed]
     np.testing.assert_allclose(pairs.values, distances)

@@ -450,11 +450,11 @@ def test_the_last_file_may_have_the_trials_of_all_systems(tmp_path, capsys):
         lines = (f"{x} {y} {rng.normal(2.0 * (x[:-2] == y[:-2])):.4f}\n" for x, y in pairs)
         (tmp_path / f"{name}.txt").write_text("".join(lines))
     marks = (f"{int(x[:-2] == y[:-2])} {x} {y}\n" for x, y in pairs)
-    (tmp_path / "trials").write_text("".join(marks))
+    (tmp_path / "trials").write_text("genuine model probe\n" + "".join(marks))
     files = [str(tmp_path / f"{name}.txt") for name in ("a", "b", "c")]
     trials = str(tmp_path / "trials")
     arguments = ["--kind", "similarity", "--subject-from", r"(s\d+)-", "--measure", "eer"]
-    arguments += ["--replicates", "200", "--json"]
+    arguments += ["--replicates", "200", "--format", "kaldi", "--json"]
     for systems in (files[:2], files):
         assert main(["compare", *systems, *arguments, "--trials", trials]) == 0
         expected = json.loads(capsys.readouterr().out)

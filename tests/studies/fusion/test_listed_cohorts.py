@@ -177,11 +177,12 @@ def test_people_of_the_trials_are_no_cohort_in_text_either(tmp_path, capsys):
         "the cohort shares 1 subject with the trials, the first is 'id2'; expected other people"
     )
     for options in ({"subject_from": r"(id\d+)/"}, {"labels": table}):
-        scores = be.load(tmp_path / "trials.txt", kind="similarity", **options)
+        scores = be.load(tmp_path / "trials.txt", kind="similarity", format="voxceleb", **options)
         with pytest.raises(be.DataError, match=refusal):
             be.normalise(scores, "z", be.read_cohort(cohort, kind="similarity", **options))
         ((option, value),) = options.items()
         options = ["--cohort", cohort, f"--{option.replace('_', '-')}", value]
+        options += ["--format", "voxceleb"]
         words = ["normalise", tmp_path / "trials.txt", "--kind", "similarity", "--method", "z"]
         assert run(*words, *options) == 2
         assert refusal in capsys.readouterr().err
@@ -252,6 +253,7 @@ def test_the_trials_decide_who_is_enrolled(tmp_path, capsys, method, unordered):
     rows = [(name, c, x) for name, row in cohort.items() for c, x in row.items()]
     end = run(
         "normalise", tmp_path / "scores", tmp_path / "trials", "--kind", "similarity", *unordered,
+        "--format", "voxceleb",
         "--cohort", write_cohort(tmp_path / "cohort", rows), "--method", method,
         "--save", tmp_path / "made.txt",
     )  # fmt: skip

@@ -134,6 +134,7 @@ def files(tmp_path):
 def test_the_command(files, tmp_path, capsys):
     (train, train_trials), (test, trials) = files
     plain = ["threshold", train, "--kind", "similarity", "--trials", train_trials]
+    plain += ["--format", "kaldi"]
     arguments = [*plain, "--on", test, "--on", trials, "--target", "min-dcf=0.01"]
     out = tmp_path / "o"
     assert main([*arguments, "--out", str(out), "--report", str(tmp_path / "p.html")]) == 0
@@ -153,7 +154,7 @@ def test_the_command(files, tmp_path, capsys):
     for above, code in ((frr - 1e-6, 1), (frr + 1e-6, 0)):
         assert main([*arguments, "--fail-if", f"frr@part=test > {above}"]) == code
     for test_files, says in (
-        ((trials, test), "without scores"),  # exchanged
+        ((trials, test), "score is '"),  # exchanged
         ((test, train_trials), "none of the names"),  # of the other set
     ):
         assert main([*plain, "--on", test_files[0], "--on", test_files[1]]) == 2
@@ -192,7 +193,7 @@ def test_a_cost_above_1_names_the_cheaper_constant_answer(costs, cost, answer):
 
 def test_min_dcf_is_an_option_of_run(files, capsys):
     train, _ = files
-    arguments = ["run", *train, "--kind", "similarity"]
+    arguments = ["run", *train, "--kind", "similarity", "--format", "kaldi"]
     assert main([*arguments, "--min-dcf", "0.05,0.01", "--min-dcf", "0.01,0.1", "--json"]) == 0
     min_dcf_rows = rows(json.loads(capsys.readouterr().out), "min_dcf")
     assert [x["point"] for x in min_dcf_rows] == [0.05, 0.01, 0.1]
