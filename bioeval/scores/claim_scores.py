@@ -63,10 +63,8 @@ def claim_scores(
           templates (``x2`` before ``x10``), or else in the order of the gallery, which the result
           says
         - ``"first:3:taken"``: the first three in the order of a metadata column
-        - ``"first:3:taken:day-first"``, ``"first:3:taken:month-first"``: the same, where dates are
-          written as 01/02/2024
 
-        A column has numbers, dates, times, English names of months, an ordered Categorical, or
+        A column has numbers, dates (as texts in ISO's form, 2024-04-03), an ordered Categorical, or
         other text with numbers in the same places. A subject with fewer templates has all enrolled.
         In a matrix of all templates against all, the other templates are the probes.
 

@@ -11,22 +11,19 @@ from bioeval.base.messages import Message
 from bioeval.scores.fusion_rules import parse_fusion
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_column, places_in_order
-from bioeval.scores.orders import DAY_FIRST, MONTH_FIRST, places_of_values
+from bioeval.scores.orders import places_of_values
 
 
 class Enrolment(NamedTuple):
-    """The enrolled templates of each subject, such as ``first:3:taken:day-first``."""
+    """The enrolled templates of each subject, such as ``first:3:taken``."""
 
     text: str
     number: int  # templates of each subject; a subject with fewer has all enrolled
     column: str  # the metadata column of their order; empty: the order of their names
-    order_of_dates: str  # `DAY_FIRST`, `MONTH_FIRST`, or empty
 
     @classmethod
     def parse(cls, enrol: object) -> Self:
         word, number, column = [*str(enrol).split(":", 2), "", ""][:3]
-        name, colon, ending = column.rpartition(":")
-        order_of_dates = ending if colon and ending in (DAY_FIRST, MONTH_FIRST) else ""
         is_whole = number.isascii() and number.isdigit() and int(number) > 0
         if not isinstance(enrol, str) or word != "first" or not is_whole or enrol.endswith(":"):
             raise DataError(
@@ -34,7 +31,7 @@ class Enrolment(NamedTuple):
                 "as 'first:3' (in the order of their names) or 'first:3:COLUMN' (in the order of a "
                 "metadata column)"
             )
-        return cls(enrol, int(number), name if order_of_dates else column, order_of_dates)
+        return cls(enrol, int(number), column)
 
     def in_words(self, templates: str) -> str:
         first = "first template" if self.number == 1 else f"first {self.number} templates"
@@ -80,9 +77,7 @@ class Enrolment(NamedTuple):
             return place
         scores._require_kept(self.column, "enrol", scores.gallery_meta)
         values = known_column(scores.gallery_meta, self.column, "enrol", "gallery template")
-        place_by_column = places_of_values(
-            values, self.column, scores.codes.gallery, self.order_of_dates
-        )
+        place_by_column = places_of_values(values, self.column, scores.codes.gallery)
         return place_by_column * len(place) + place
 
     def notes(self, scores: Scores) -> list[Message]:

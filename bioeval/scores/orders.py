@@ -1,4 +1,4 @@
-"""The order of the values of a metadata column: numbers, dates, times, months, known orders."""
+"""The order of the values of a metadata column: numbers, dates in ISO's form, known orders."""
 
 from __future__ import annotations
 
@@ -15,33 +15,20 @@ from bioeval.scores.labels import plain
 # The key of a known order in the metadata of a dtype, which selections of the array keep.
 _ORDER = "order"
 
-#: Endings of the argument `enrol` that say whether dates begin with the day or with the month.
-DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
-
-# Hour, minute, second, and a or p as in 3:15 p.m.
-_TIME = r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*([ap])?\.?(?:m\.?)?"
-_OF_TIME = re.compile(_TIME, re.IGNORECASE)
-_DATE = re.compile(
-    rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}})(?:[T, ]+{_TIME})?", re.IGNORECASE
-)
-_YEAR_FIRST = re.compile(r"\d{4}[./-]\d{1,2}[./-]\d{1,2}(?:[T ][0-9:.]+Z?)?")
-_MONTHS = "january february march april may june july august september october november december"
-_MONTH_NAMES = _MONTHS.split()
-_SHORT_MONTHS = [name[:3] for name in _MONTH_NAMES]
-_WORD = re.compile(
-    r"(?:(?P<day>\d{1,2})\.? )?(?P<month>[a-z]+)\.?(?: (?P<day_after>\d{1,2}),?)?"
-    r"(?: (?P<year>\d{4}))?"
-)
+# The start of a date, or of a time of a day, in ISO's form.
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+# Dates that end with the year, and dates and times with words.
+_TWO_READINGS = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})\b.*")
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_IN_WORDS = re.compile(rf"(.*[^a-z])?(({_MONTHS})[a-z]*([^a-z].*)?|[ap]\.?m\.?)", re.IGNORECASE)
 
 
-def places_of_values(
-    values: np.ndarray, column: str, subject: np.ndarray, order_of_dates: str = ""
-) -> np.ndarray:
+def places_of_values(values: np.ndarray, column: str, subject: np.ndarray) -> np.ndarray:
     """Return the place of each value in the order of a column, which the argument `enrol` names.
 
     Raise :class:`DataError` where no order is known. Places matter only among values of the same
-    `subject`: texts other than dates and times are in natural order if those of a subject differ in
-    their numbers alone. `order_of_dates` is `DAY_FIRST`, `MONTH_FIRST` or empty.
+    `subject`: texts other than dates are in natural order if those of a subject differ in their
+    numbers alone.
     """
     if order := known_order(values):
         number = {value: i for i, value in enumerate(order)}
@@ -59,11 +46,10 @@ def places_of_values(
         return _ranked(values.astype(np.float64))
     except (TypeError, ValueError):
         texts = [str(x).strip() for x in objects]
-    if all(map(_YEAR_FIRST.fullmatch, texts)):
-        return natural_places(np.array(texts))
-    for keys in (_dates(texts, column, order_of_dates), _times(texts), _months(texts)):
-        if keys is not None:
-            return _ranked_keys(keys)
+    if (dates := _iso_dates(texts)) is not None:
+        return _ranked(dates)
+    for text in texts:
+        _refuse_other_dates(column, text)
     form_of_subject: dict[int, str] = {}
     for text, person in zip(texts, subject.tolist(), strict=True):
         form = re.sub("[0-9]+", "0", text)
@@ -118,13 +104,37 @@ def days_of(values: np.ndarray) -> np.ndarray | None:
     # A datetime is a date, too.
     if objects and all(isinstance(x, datetime.date) for x in objects):
         return np.array([f"{x:%Y-%m-%d}" for x in objects])
-    days = []
-    for text in map(str, objects):
-        matched = _YEAR_FIRST.fullmatch(text.strip()) or _DATE.fullmatch(text.strip())
-        if matched is None:
-            return None
-        days.append(re.split("[T, ]", text.strip())[0])
-    return np.array(days) if days else None
+    dates = _iso_dates([str(x).strip() for x in objects])
+    return None if dates is None else dates.astype("datetime64[D]")
+
+
+def _iso_dates(texts: Sequence[str]) -> np.ndarray | None:
+    """Return dates, and times, in ISO's form as datetime64 in UTC; None if a text is no such."""
+    import pandas as pd
+
+    if not texts or not all(map(_ISO.match, texts)):
+        return None
+    try:
+        dates = pd.to_datetime(texts, format="ISO8601", utc=True)
+    except ValueError:
+        return None
+    return dates.tz_localize(None).to_numpy()
+
+
+def _refuse_other_dates(column: str, text: str) -> None:
+    """Raise for a date, or a time, whose order as text would not be its order in time."""
+    readings = ""
+    if match := _TWO_READINGS.fullmatch(text):
+        first, second = int(match[1]), int(match[3])
+        if max(first, second) <= 12:
+            readings = f", which may be day {first} of month {second} or the reverse"
+    elif not _IN_WORDS.fullmatch(text):
+        return
+    raise DataError(
+        f"`enrol` orders templates by {column!r}, whose value {text!r} is a date or a time in "
+        f"another form than ISO's{readings}; write dates as 2024-04-03 or 2024-04-03T15:30, and "
+        "times as 15:30"
+    )
 
 
 def _ranked(values: np.ndarray) -> np.ndarray:
@@ -141,65 +151,3 @@ def _no_order(column: str, value: Any) -> DataError:
         f"`enrol` orders templates by {column!r}, whose values such as {value!r} have no order "
         "that is known; expected numbers, dates, times, or an ordered Categorical of pandas"
     )
-
-
-def _seconds(hour: str, minute: str, second: str | None, half: str | None) -> float:
-    hours = int(hour)
-    if half:
-        hours = hours % 12 + (12 if half.lower() == "p" else 0)
-    return 3600 * hours + 60 * int(minute) + float(second or 0)
-
-
-def _times(texts: Sequence[str]) -> list[float] | None:
-    """Return the seconds since midnight of times of the day; None if a text is no such time."""
-    matches = [_OF_TIME.fullmatch(text) for text in texts]
-    return None if None in matches else [_seconds(*x.groups()) for x in matches if x]
-
-
-def _dates(
-    texts: Sequence[str], column: str, order_of_dates: str
-) -> list[tuple[float, ...]] | None:
-    """Return year, month, day and seconds of dates that end with the year.
-
-    None if a text is no such date. Raise if the day cannot be told from the month.
-    """
-    matches = [match for text in texts if (match := _DATE.fullmatch(text)) is not None]
-    if len(matches) < len(texts):
-        return None
-    firsts = [int(match[1]) for match in matches]
-    seconds = [int(match[3]) for match in matches]
-    may_be = {DAY_FIRST: max(seconds) <= 12, MONTH_FIRST: max(firsts) <= 12}
-    if not order_of_dates and all(match[2] == "." for match in matches):
-        order_of_dates = DAY_FIRST  # a point is written only after a day that comes first
-    fitting = [order for order, fits in may_be.items() if fits and order_of_dates in ("", order)]
-    if not fitting:
-        raise _no_order(column, texts[0])
-    if len(fitting) > 1:
-        raise DataError(
-            f"`enrol`: {texts[0]!r} in {column!r} may have the day or the month first; add "
-            f"':{DAY_FIRST}' or ':{MONTH_FIRST}' to the column"
-        )
-    keys = list[tuple[float, ...]]()
-    for match, first, second in zip(matches, firsts, seconds, strict=True):
-        day, month = (first, second) if fitting == [DAY_FIRST] else (second, first)
-        time = _seconds(match[5], match[6], match[7], match[8]) if match[5] else 0.0
-        keys.append((int(match[4]), month, day, time))
-    return keys
-
-
-def _months(texts: Sequence[str]) -> list[tuple[int, ...]] | None:
-    """Return year, month and day of dates with an English month; None if a text is no such date.
-
-    A missing year or day is 0.
-    """
-    keys = list[tuple[int, ...]]()
-    for text in texts:
-        matched = _WORD.fullmatch(text.lower())
-        if matched is None:
-            return None
-        name = matched["month"]
-        if name not in _MONTH_NAMES and name not in (*_SHORT_MONTHS, "sept"):
-            return None
-        day = matched["day"] or matched["day_after"] or 0
-        keys.append((int(matched["year"] or 0), _SHORT_MONTHS.index(name[:3]), int(day)))
-    return keys
