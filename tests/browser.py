@@ -47,21 +47,3 @@ class Visit:
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(path.as_uri())
-        self.page.wait_for_selector("body[data-ready]", timeout=20_000)
-
-    def set(self, control: str, value: object) -> None:
-        """Set a control as a program does: its value, then an input event."""
-        self.page.evaluate(
-            "([id, value]) => { const x = document.getElementById(id); x.value = value;"
-            " x.dispatchEvent(new Event('input', {bubbles: true})); }",
-            [control, str(value)],
-        )
-
-    def threshold(self) -> float:
-        return float(self.page.get_attribute("#threshold", "data-value"))
-
-    def numbers(self, selector: str = "[data-live]") -> list[dict[str, str]]:
-        """The data attributes of numbers, with their text."""
-        return self.page.eval_on_selector_all(
-            selector, "all => all.map(x => ({...x.dataset, text: x.textContent}))"
-        )

@@ -1,10 +1,8 @@
 """Pages of reports as tests read them."""
 
 import html
-import json
 import re
 from html.parser import HTMLParser
-from typing import Any
 
 import bioeval as be
 
@@ -34,7 +32,7 @@ def plain(markup: str) -> str:
 
 def answer(text: str) -> list[str]:
     """The sentences of the answer of a page."""
-    above = text[text.index('<section id="answer"') :].partition('<div id="control">')[0]
+    above = text[text.index('<section id="answer"') :].partition('<div id="threshold">')[0]
     return [plain(x) for x in re.findall(r"<p>(.*?)</p>", above, re.S)]
 
 
@@ -46,9 +44,3 @@ def rates(text: str) -> list[dict[str, str]]:
         for row in re.findall(r"<tr>(.*?)</tr>", table, re.S)
     )
     return [dict(zip(heads, row, strict=True)) for row in rows]
-
-
-def points(text: str) -> dict[str, Any]:
-    """Return each rate and each mark at every point of the control, by its id."""
-    points_of_control = json.loads(re.search(r'id="points">(.*?)</script>', text, re.S)[1])  # type: ignore[index]
-    return {name: dict(points_of_control[name]) for name in ("cells", "marks")}

@@ -8,7 +8,7 @@ HEADINGS = {
         "run": "Evaluate verification, identification, re-identification.",
         "compare": "Compare or rank systems on the same data.",
         "threshold": "Choose a threshold, with the FAR and FRR to expect of it.",
-        "report": "Write an HTML page with curves and a movable threshold.",
+        "report": "Write an HTML page with the rates at a threshold, and curves.",
     },
     "Data and examples": {
         "demo": "Show all of it on two face recognition systems, in half a minute.",

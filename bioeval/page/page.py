@@ -1,12 +1,27 @@
-"""Write results as one self-contained HTML file."""
+"""Write results as one self-contained HTML file: the answer, rates, figures, sections, origin."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import importlib.metadata
+import io
 import os
+import platform
+import re
+import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cache
+from html import escape
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import jinja2
+import xxhash
 
 from bioeval.base.arguments import (
     require_choice,
@@ -15,9 +30,44 @@ from bioeval.base.arguments import (
     require_path,
     require_text,
 )
+from bioeval.base.environment import source_date
 from bioeval.base.errors import BioevalWarning, DataError, printable
 from bioeval.base.replacing import replacing
-from bioeval.showing.terms import VOCABULARIES
+from bioeval.base.version import __version__
+from bioeval.page.results import (
+    COMPARISON,
+    SUMMARIES,
+    PageResults,
+    doubts_of_systems,
+    is_evaluation,
+)
+from bioeval.page.threshold import PageRates, rates_table, uncounted_thresholds
+from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
+from bioeval.showing.blocks import Block, Facts, Messages, Paragraph, Section, Table
+from bioeval.showing.cells import Label, Picture, Threshold
+from bioeval.showing.frame import RECORDS
+from bioeval.showing.images import Images
+from bioeval.showing.nodes import Node
+from bioeval.showing.show import sections_of
+from bioeval.showing.terms import VOCABULARIES, in_terms, rates_are_of, task_of, words_of
+from bioeval.showing.text import Text, say
+from bioeval.showing.writers.html import CSS, HtmlLines, body
+from bioeval.showing.writers.lines import Lines
+
+_Part = TypeVar("_Part")
+
+#: Systems that the title of a page names, at most.
+_MOST_NAMED = 4
+
+#: The title of the section of evaluations.
+_MEASURES = "Measures"
+
+#: Pixels along the longer side of pictures that are stored without loss, and how others are.
+_SMALL, _JPEG = 64, {"quality": 82}
+
+#: Packages whose versions a page names, and the bytes of a file that are read at a time.
+_PACKAGES = ("numpy", "numba", "scipy", "xarray")
+_PIECE = 1 << 22
 
 
 def report(
@@ -34,9 +84,9 @@ def report(
 ) -> Path:
     """Write results as one self-contained HTML page.
 
-    The page has the answer, the rates at a threshold that can be moved, and the DET; folded, the
-    tables of all results, plots, notes, and what it was made from. It needs no network, no server,
-    and no other file.
+    The page has the answer, the rates at a threshold, and the DET; folded, the tables of all
+    results, plots, notes, and what it was made from. It has no script, and needs no network, no
+    server, and no other file.
 
     Parameters
     ----------
@@ -45,13 +95,13 @@ def report(
         systems as a list: ``[be.evaluate(scores), be.study_threshold(scores, "far=0.01"),
         be.check_data(scores)]``. A dataset that was loaded from a file is one too. Checks of data
         and rows that :func:`explain` returned have a section each. With a threshold study the
-        answer of the page is its threshold, at which the page opens; results at another threshold
-        say so. Without one it opens at the threshold of the results if they have one in common, as
-        a promise and an evaluation at its threshold have, and the promise is the answer.
+        answer of the page is its threshold, at which the rates are; results at another threshold
+        say so. Without one the rates are at the threshold of the results if they have one in
+        common, as a promise and an evaluation at its threshold have, and the promise is the answer.
     path : path
         The HTML file to write, completely or not at all.
     threshold : float, optional
-        Threshold at which the page opens. The results need to have rates at it, as
+        Threshold of the rates on the page. The results need to have rates at it, as
         ``be.evaluate(scores, extra_thresholds=[threshold])`` has.
     title : str, optional
         Title of the page. Default: the names of the systems.
@@ -92,10 +142,6 @@ def report(
     >>> results = be.evaluate(be.simulate(20, 4), interval="people")
     >>> be.report(results, "report.html")  # doctest: +SKIP
     """
-    from bioeval.page.contents import page_text
-    from bioeval.page.origin import origin_of
-    from bioeval.showing.images import Images
-
     with replacing(path) as part:
         title = printable(require_text("title", title))
         command = printable(require_text("command", command))
@@ -112,8 +158,281 @@ def report(
         if not isinstance(terms, str) or terms:
             require_choice("terms", terms, VOCABULARIES)
         opening = None if threshold is None else require_number("threshold", threshold)
-        text = page_text(results, title, list(origin_of(read, command)), pictures, terms, opening)
+        origin = list(_origin_of(read, command))
+        text = _page_text(results, title, origin, pictures, terms, opening)
         part.write_text(text, encoding="utf-8", newline="\n")
     if pictures.missing:
         warnings.warn(pictures.remark(), BioevalWarning, stacklevel=2)
     return Path(path)
+
+
+def _page_text(
+    results: Any,
+    title: str,
+    origin: Sequence[tuple[str, str]],
+    images: Images,
+    terms: str,
+    threshold: float | None,
+) -> str:
+    """Return results as the text of an HTML page, in their own vocabulary if `terms` is empty.
+
+    `origin` has names and texts about the command, files and software behind the results.
+    """
+    from bioeval.page.figures import PageFigures
+
+    page = PageResults.collected(results)
+    if terms:
+        nodes = [x._replace(dataset=in_terms(x.dataset, terms)) for x in page.nodes]
+        page = PageResults(nodes, page.documents)
+    vocabulary = terms or next((words_of(x.dataset) for x in page.nodes), "lecture")
+    rates = PageRates.from_nodes(page.nodes, threshold)
+    uncounted = uncounted_thresholds(page.nodes, threshold)
+    kind_of_rates = ""
+    if rates is not None:
+        dataset = rates.leader.dataset
+        of_searches = task_of(dataset) == "identification"
+        kind_of_rates = rates_are_of(dataset.attrs, searches=of_searches)
+    lines = _PageLines(vocabulary, kind_of_rates, images)
+    document = _PageDocument.written(page, _PageLines(vocabulary, "", images))
+    about_threshold = _about_threshold(page, rates, uncounted)
+    answer = [*document.answers, *map(lines.write, about_threshold)]
+    table = None if rates is None else rates_table(rates, len(page.systems) > 1, lines)
+    figures = PageFigures(page, rates, images)
+    first, plots = figures.first(), figures.other_plots()
+    alarms = [*map(lines.write, doubts_of_systems(page.nodes)), *document.alarms]
+    style = CSS + _asset("page.css")
+    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+    names = [x["title"] for x in document.sections[:1]]
+    if page.evaluated:
+        names = page.systems[:_MOST_NAMED]
+    text = _template().render(
+        title=printable(title) or ", ".join(names),
+        version=__version__,
+        answer=answer,
+        alarms=list(dict.fromkeys(alarms)),
+        first=first,
+        table=table,
+        # Where nothing is above it, the first section is not folded.
+        unfolded=1 if table is None else 0,
+        sections=document.sections,
+        notes=list(dict.fromkeys(document.notes)),
+        plots=plots,
+        origin=[*origin, *_made_from(page.nodes)],
+        style=style,
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'",
+    )
+    return _DIRECTIONS.sub(lambda match: printable(match[0]), text)
+
+
+def _about_threshold(
+    results: PageResults, rates: PageRates | None, uncounted: Mapping[str, Threshold]
+) -> Iterator[Text]:
+    """Yield at which threshold the rates are, and why, where no answer of a study says it.
+
+    `uncounted` has the thresholds without rates, by system.
+    """
+    for system, threshold in uncounted.items():
+        yield say(
+            "The evaluation of {system:name} has no rates at {threshold}, so none are shown here: "
+            "evaluate with extra_thresholds=[{number}].",
+            system=system,
+            threshold=threshold,
+            number=repr(threshold.value),
+        )
+    if rates is None:
+        return
+    if len(results.systems) > 1:
+        if not any(x.result_type == COMPARISON for x in results.nodes):
+            yield "Whether these systems differ was not tested: bioeval compare does."
+        return
+    opening = rates.opening
+    if opening.of_study:
+        if opening.about_target:
+            yield opening.about_target
+        return
+    at = rates.cells(rates.leader)["threshold"]
+    yield say("The rates are at the threshold {at}, {why}.", at=at, why=opening.why)
+    if chosen_on := str(rates.leader.dataset.attrs.get("chosen_on", "")):
+        yield say("The threshold was chosen on {data}.", data=chosen_on)
+    elif opening.is_chosen:
+        yield "It was chosen on these data: bioeval threshold tells the rates on new people."
+
+
+def _made_from(nodes: Sequence[Node]) -> Iterator[tuple[str, str]]:
+    single = [x for x in nodes if x.result_type != COMPARISON]
+    fingerprints = {x.system: str(x.dataset.attrs.get("fingerprint", "")) for x in single}
+    for system, fingerprint in fingerprints.items():
+        if fingerprint:
+            yield f"Scores of {system}", fingerprint
+    seeds = [x.dataset.attrs.get(k, "") for x in nodes for k in ("random_state", "splitter_seed")]
+    if seeds := list(dict.fromkeys(str(x) for x in seeds if x != "")):
+        yield "Seed", ", ".join(seeds)
+
+
+# Controls of the direction of text, with which a label could show other words than it holds.
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("bioeval.page").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_asset("page.html.j2"))
+
+
+@dataclass
+class _PageDocument:
+    """The sections of a page as HTML by title, and what leaves them: its other parts."""
+
+    sections: list[dict[str, str]] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    alarms: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    _said: set[str] = field(default_factory=set)
+
+    @classmethod
+    def written(cls, results: PageResults, lines: Lines) -> _PageDocument:
+        """Return the document of the results of a page, a section for each study."""
+        document = cls()
+        for title, section in _of_studies(results):
+            document._add(title, section, list(document._rest(section, lines)), lines)
+        for title, section in _of_documents(results):
+            document._add(title, section, section.blocks, lines)
+        return document
+
+    def _add(self, title: Text, section: Section, blocks: Sequence[Block], lines: Lines) -> None:
+        lines = lines.section_lines(section)
+        text = body(replace(section, title="", blocks=blocks), lines).replace(
+            '<div class="in"><table>', '<div class="in" tabindex="0"><table>'
+        )
+        if text:
+            self.sections.append({"title": lines.write(title), "text": text})
+
+    def _rest(self, section: Section, lines: Lines) -> Iterator[Block]:
+        """Collect answers and messages of a section; yield other blocks without earlier notes."""
+        lines = lines.section_lines(section)
+        for block in section.blocks:
+            match block:
+                case Messages():
+                    sentences = self.alarms if block.alarm else self.notes
+                    for about, texts in lines.sentences_about(block.messages).items():
+                        sentences += [f"{about}: {x}" if about else x for x in texts]
+                case Paragraph(role="answer"):
+                    self.answers.append(lines.write(block.text))
+                case Paragraph(role="note"):
+                    yield from (replace(block, text=x) for x in self._new([block.text]))
+                case Table():
+                    yield replace(block, notes=self._new(block.notes))
+                case Facts():
+                    yield replace(block, facts=self._new(block.facts))
+                case Section():
+                    yield replace(block, blocks=list(self._rest(block, lines)))
+                case _:
+                    yield block
+
+    def _new(self, parts: Iterable[_Part]) -> list[_Part]:
+        new = [x for x in parts if repr(x) not in self._said]
+        self._said |= {repr(x) for x in new}
+        return new
+
+
+def _of_studies(results: PageResults) -> Iterator[tuple[Text, Section]]:
+    by_title: dict[tuple[str, str], list[Node]] = {}
+    for node in results.nodes:
+        of_one = node.system if node.result_type in RECORDS else ""
+        by_title.setdefault((_title(node), of_one), []).append(node)
+    for (title, _), nodes in sorted(by_title.items(), key=lambda x: _place(x[1])):
+        heading: Text = title
+        if len({node.system for node in nodes}) == 1:
+            heading = _of_system(results.systems, nodes[0].system, title)
+            nodes = [node._replace(system="") for node in nodes]
+        (section,) = sections_of(nodes, "brief")
+        yield heading, section
+
+
+def _of_documents(results: PageResults) -> Iterator[tuple[Text, Section]]:
+    for document in results.documents:
+        section = document.result._section()
+        name = section.title or document.name or section.id.capitalize()
+        yield _of_system(results.systems, document.system, name), section
+
+
+def _of_system(systems: Sequence[str], system: str, title: Text) -> Text:
+    if len(systems) == 1 or system not in systems:
+        return title
+    return say("{title}: {system}", title=title, system=Label(system))
+
+
+def _title(node: Node) -> str:
+    root = node.task.partition("/")[0]
+    if root not in VARIABLES_OF_TASKS:
+        return root.replace("_", " ").capitalize()
+    summaries = (title for dim, title in SUMMARIES.items() if dim in node.dataset.dims)
+    return next(summaries, _MEASURES)
+
+
+def _place(nodes: Sequence[Node]) -> int:
+    return (not is_evaluation(nodes[0])) + (nodes[0].result_type != COMPARISON)
+
+
+class _PageLines(HtmlLines):
+    """Lines of HTML with small pictures of templates."""
+
+    def __init__(self, vocabulary: str, task: str, images: Images):
+        super().__init__(vocabulary, task)
+        self.images = images
+
+    def picture(self, picture: Picture) -> str:
+        """Return a small picture of a template; nothing where its name stands for none."""
+        name = picture.source
+        if isinstance(name, Mapping):  # names by the column of metadata
+            column = self.images.column_of(name)
+            if not column:
+                return ""
+            name = name[column]
+        elif not self.images.shows(str(name)):
+            return ""
+        image = self.images.find(name := str(name))
+        if image is None:
+            return escape(f"{name}: no image; {self.images.missing[name]}")
+        raw = io.BytesIO()
+        small = image.mode == "L" and max(image.size) <= _SMALL
+        image.save(raw, "PNG" if small else "JPEG", optimize=True, **{} if small else _JPEG)
+        data = base64.b64encode(raw.getvalue()).decode("ascii")
+        source = f"data:image/{'png' if small else 'jpeg'};base64,{data}"
+        return f'<img class="thumb" src="{source}" alt="{escape(name)}">'
+
+
+def _origin_of(files: Iterable[str | os.PathLike[str]], command: str) -> Iterator[tuple[str, str]]:
+    """Yield the origin of a page as names and texts: command, files, software, date."""
+    if command:
+        yield "Command", command
+    for file in dict.fromkeys(files):
+        yield "File", f"{printable(Path(os.fspath(file)).name)} xxh3_128:{_digest_of_file(file)}"
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES]
+    python = f"Python {platform.python_version()}"
+    yield "Software", ", ".join([f"bioeval {__version__}", python, *versions])
+    moment = source_date()
+    date = datetime.fromtimestamp(int(time.time()) if moment is None else moment, tz=UTC)
+    yield "Date", date.strftime("%Y-%m-%d")
+
+
+def _digest_of_file(file: str | os.PathLike[str]) -> str:
+    """Return the xxh3_128 digest of a file; of a folder, of the names and bytes of its files."""
+    hashed = xxhash.xxh3_128()
+    path = Path(file)
+    inner = sorted(filter(Path.is_file, path.rglob("*"))) if path.is_dir() else [path]
+    for inner_file in inner:
+        if path.is_dir():
+            hashed.update(inner_file.relative_to(path).as_posix().encode())
+        with open(inner_file, "rb") as stream:
+            while piece := stream.read(_PIECE):
+                hashed.update(piece)
+    return hashed.hexdigest()

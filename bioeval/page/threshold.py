@@ -1,29 +1,28 @@
-"""The threshold of a page: where it opens, and the rows of all results as it moves."""
+"""The threshold of a page, and the table of the rates of all results at it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, printable
 from bioeval.base.messages import messages_of
 from bioeval.counting.threshold_rules import SAME_DATA, Rule
-from bioeval.page.next_scores import with_shared_next
 from bioeval.page.results import PageResults, accepts_larger
 from bioeval.results.support import is_supported
 from bioeval.results.trees import THRESHOLD_STUDY
 from bioeval.showing.cells import Quantity, Rate, Threshold, cell_of, threshold_of
 from bioeval.showing.nodes import Node, asked_thresholds, value_of
-from bioeval.showing.text import Text, say
+from bioeval.showing.text import Term, Text, say
+from bioeval.showing.writers.html import HtmlLines
+from bioeval.showing.writers.numbers import printed
 
-#: The control of the threshold has about so many points of the curve, or fewer.
-POINTS = 200
-
-#: The rates that the control changes.
+#: The rates at the threshold.
 RATES = ("far", "frr")
 
 #: The first of these tasks that a system has leads: its other tasks have the same threshold.
@@ -112,73 +111,55 @@ class RatesByThreshold:
         return bool(np.isin(threshold, self.thresholds))
 
 
-def values_at(rows: Iterable[int | None], values: np.ndarray) -> np.ndarray:
-    """Return the values at some rows; NaN where a row is None."""
-    return np.array([np.nan if row is None else values[row] for row in rows], dtype=np.float64)
-
-
 @dataclass(frozen=True)
-class Opening:
-    """The threshold of the first system with which the page of results opens, and why."""
-
-    threshold: float
-    rule: str  # a rule as studies write it
-    why: Text = ""  # the end of "The page opens at the threshold ..."; empty for a study's
-    of_study: bool = False  # the answer of a study names it
-    about_target: Text = ""  # a sentence about the FAR target that the study was asked for
-    is_chosen: bool = True  # on these data
-
-    @staticmethod
-    def from_results(results: Any, given: float | None = None) -> Opening | None:
-        """Return where a page opens: at `given` unless None; None without rates at thresholds."""
-        control = Moving.from_nodes(with_shared_next(PageResults.collected(results)).nodes, given)
-        return None if control is None else control.opening
-
-
-@dataclass(frozen=True)
-class Stated:
-    """The threshold of a page that a user gave, or that a study or another result used."""
+class PageThreshold:
+    """The threshold of a system on a page, and why it is this one."""
 
     threshold: Threshold
-    why: Text = ""  # the reason of an opening
+    rule: str  # a rule as studies write it
+    why: Text = ""  # the end of "The rates are at the threshold ..."; empty for a study's
     of_study: bool = False  # the answer of a study names it
+    about_target: Text = ""  # a sentence about the FAR target that the study was asked for
     is_chosen: bool = False  # on these data
+
+    @staticmethod
+    def from_results(results: Any, given: float | None = None) -> PageThreshold | None:
+        """Return the threshold of a page: `given` unless None; None without rates at thresholds."""
+        rates = PageRates.from_nodes(PageResults.collected(results).nodes, given)
+        return None if rates is None else rates.opening
 
 
 @dataclass(frozen=True)
-class Moving:
-    """The control of a threshold, which moves along the curve of the first system.
+class PageRates:
+    """The rates of a page, at the threshold of the first system.
 
     All tasks of a system are at one threshold. Each other system is at its loosest threshold with
-    at most the FAR of the first system. A task whose rates were not counted at the threshold with
-    which the page opens is left out.
+    at most the FAR of the first system, unless one is stated for it. A task whose rates were not
+    counted at the threshold of its system is left out.
 
     Attributes
     ----------
     leader : RatesByThreshold
-        The curve along which the control moves.
-    rows : mapping from RatesByThreshold to sequence of int or None
-        The row of each curve at every point of the control; None where it has no such threshold.
-    opening : Opening
-        Where the page opens.
-    start : int
-        The point where the page opens.
-    stated : mapping from str to Stated
+        The curve of the first system.
+    rows : mapping from RatesByThreshold to int or None
+        The row of each curve; None where it has no such threshold.
+    opening : PageThreshold
+        The threshold of the first system.
+    stated : mapping from str to PageThreshold
         The threshold that is stated for each system, if any.
     is_given : bool
         Whether a user gave the threshold of all systems.
     """
 
     leader: RatesByThreshold
-    rows: Mapping[RatesByThreshold, Sequence[int | None]]
-    opening: Opening
-    start: int
-    stated: Mapping[str, Stated]
+    rows: Mapping[RatesByThreshold, int | None]
+    opening: PageThreshold
+    stated: Mapping[str, PageThreshold]
     is_given: bool
 
     @classmethod
-    def from_nodes(cls, nodes: Sequence[Node], given: float | None = None) -> Moving | None:
-        """Return the control of a page.
+    def from_nodes(cls, nodes: Sequence[Node], given: float | None = None) -> PageRates | None:
+        """Return the rates of a page.
 
         None without rates over thresholds, or if a stated threshold has none: see
         :func:`uncounted_thresholds`.
@@ -195,22 +176,24 @@ class Moving:
         leader = next(iter(first_curves.values()))
         stated = _stated_thresholds(first_curves, nodes, given)
         opening = _opening(leader, nodes, stated.get(leader.system))
-        points, start = _points(leader, opening.threshold)
-        rows: dict[RatesByThreshold, Sequence[int | None]] = {}
+        # The curve has the threshold.
+        row_of_leader = int(np.searchsorted(leader.thresholds, opening.threshold.value))
+        rows: dict[RatesByThreshold, int | None] = {}
         for system, first in first_curves.items():
-            rows_of_first: list[int | None] = [*points]
-            if first is not leader:
-                rows_of_first = [first.row_at_far(float(leader.far[row])) for row in points]
-                if system in stated:
-                    rows_of_first[start] = first.row(stated[system].threshold.value)
-            thresholds = values_at(rows_of_first, first.thresholds)
+            if first is leader:
+                row_of_first: int | None = row_of_leader
+            elif system in stated:
+                row_of_first = first.row(stated[system].threshold.value)
+            else:
+                row_of_first = first.row_at_far(float(leader.far[row_of_leader]))
+            threshold = np.nan if row_of_first is None else float(first.thresholds[row_of_first])
             for curve in curves:
                 if curve is first:
-                    rows[curve] = rows_of_first
-                elif curve.system == system and curve.has(thresholds[start]):
-                    rows[curve] = [curve.row(threshold) for threshold in thresholds]
+                    rows[curve] = row_of_first
+                elif curve.system == system and curve.has(threshold):
+                    rows[curve] = curve.row(threshold)
         rows = {curve: rows[curve] for curve in curves if curve in rows}
-        return cls(leader, rows, opening, start, stated, given is not None)
+        return cls(leader, rows, opening, stated, given is not None)
 
     @property
     def first_curves(self) -> list[RatesByThreshold]:
@@ -218,14 +201,18 @@ class Moving:
         first_curves = _first_curves(self.rows)
         return [curve for curve in self.rows if curve is first_curves[curve.system]]
 
-    def cells(self, curve: RatesByThreshold) -> list[dict[str, Quantity]]:
-        """Return the threshold and the rates of a curve at each point."""
+    def cells(self, curve: RatesByThreshold) -> dict[str, Quantity]:
+        """Return the threshold and the rates of a curve; all tasks print one threshold alike."""
+        cells = curve.cells(self.rows[curve])
         stated = self.stated.get(curve.system)
-        cells = [curve.cells(row) for row in self.rows[curve]]
-        for cell in cells:
-            if stated is not None and cell["threshold"].value == stated.threshold.value:
-                cell["threshold"] = stated.threshold
-        return cells
+        if stated is not None and cells["threshold"].value == stated.threshold.value:
+            return cells | {"threshold": stated.threshold}
+        nearest = max if curve.accepts_larger else min
+        tasks = (x.cells(row) for x, row in self.rows.items() if x.system == curve.system)
+        next_scores = [x["threshold"].next for x in tasks if isinstance(x["threshold"], Threshold)]
+        known = [x for x in next_scores if not np.isnan(x)]
+        threshold = Threshold(cells["threshold"].value, next=nearest(known, default=np.nan))
+        return cells | {"threshold": threshold}
 
 
 def uncounted_thresholds(nodes: Sequence[Node], given: float | None) -> dict[str, Threshold]:
@@ -255,19 +242,9 @@ def _first_curves(curves: Iterable[RatesByThreshold]) -> dict[str, RatesByThresh
     }
 
 
-def _points(leader: RatesByThreshold, opening: float) -> tuple[list[int], int]:
-    points = leader.points
-    # Strict thresholds matter most: their points are close, and the distance grows.
-    spaced = np.unique(np.geomspace(1, max(len(points), 1), POINTS).round().astype(int)) - 1
-    rows = points[spaced].tolist() if len(points) else []
-    opening_row = int(np.searchsorted(leader.thresholds, opening))  # the curve has the threshold
-    rows = sorted({*rows, opening_row}, reverse=leader.accepts_larger)
-    return rows, rows.index(opening_row)
-
-
 def _stated_thresholds(
     first_curves: Mapping[str, RatesByThreshold], nodes: Sequence[Node], given: float | None
-) -> dict[str, Stated]:
+) -> dict[str, PageThreshold]:
     stated = {system: _stated(curve, nodes, given) for system, curve in first_curves.items()}
     return {system: x for system, x in stated.items() if x is not None}
 
@@ -285,22 +262,25 @@ def _of_study(curve: RatesByThreshold, nodes: Sequence[Node]) -> Threshold | Non
     return None
 
 
-def _stated(curve: RatesByThreshold, nodes: Sequence[Node], given: float | None) -> Stated | None:
+def _stated(
+    curve: RatesByThreshold, nodes: Sequence[Node], given: float | None
+) -> PageThreshold | None:
     """Return the threshold stated for a system; None if its results have no single threshold.
 
     The given threshold comes first, then the thresholds of a study, of promises, of other results.
     """
     if given is not None:
-        return Stated(Threshold(given), "the one given")
+        return PageThreshold(Threshold(given), repr(given), "the one given")
     if (study := _of_study(curve, nodes)) is not None:
-        return Stated(study, of_study=True, is_chosen=True)
-    of_promises = dict[float, Stated]()
-    of_others = dict[float, Stated]()
+        return PageThreshold(study, repr(study.value), of_study=True, is_chosen=True)
+    of_promises = dict[float, PageThreshold]()
+    of_others = dict[float, PageThreshold]()
     for node in nodes:
         if node.system != curve.system:
             continue
         for threshold in _thresholds_of(node.dataset):
-            stated = Stated(Threshold(threshold), "the threshold of these results")
+            why = "the threshold of these results"
+            stated = PageThreshold(Threshold(threshold), repr(threshold), why)
             if node.result_type == "promise":
                 of_promises[threshold] = stated
             elif node.dataset.attrs.get("chosen_on") == SAME_DATA:
@@ -331,53 +311,49 @@ def _thresholds_of(dataset: xr.Dataset) -> list[float]:
     return [float(threshold)] if isinstance(threshold, float) and np.isfinite(threshold) else []
 
 
-def _opening(curve: RatesByThreshold, nodes: Sequence[Node], stated: Stated | None) -> Opening:
-    """Return where a page opens: at the stated threshold, else at a threshold the data support.
+def _opening(
+    curve: RatesByThreshold, nodes: Sequence[Node], stated: PageThreshold | None
+) -> PageThreshold:
+    """Return the threshold of a page: the stated threshold, else one that the data support.
 
     The data support the smallest FAR target for which 30 false accepts are expected with one
-    attempt of each pair of people, or else 3; without such a target, the page opens at the equal
-    error rate. Where the thresholds of the curve were given, the page opens at the loosest given
-    threshold with at most this FAR.
+    attempt of each pair of people, or else 3; without such a target, the page has the threshold of
+    the equal error rate. Where the thresholds of the curve were given, the page has the loosest
+    given threshold with at most this FAR.
     """
     target, exact_threshold, support = _supported(curve)
     if stated is not None:
-        threshold = stated.threshold.value
-        about_target: Text = ""
         rules = {x.dataset.attrs.get("threshold_rule") for x in nodes}
         if stated.of_study and str(Rule("far", (float(target),))) in rules:
             text = "The {far} target of {target:rate} is the smallest with {support}."
-            about_target = say(text, target=target, support=support)
-        return Opening(
-            threshold,
-            repr(threshold),
-            why=stated.why,
-            of_study=stated.of_study,
-            about_target=about_target,
-            is_chosen=stated.is_chosen,
-        )
+            return replace(stated, about_target=say(text, target=target, support=support))
+        return stated
+
+    def at(row: int, rule: str, why: Text, *, is_chosen: bool = True) -> PageThreshold:
+        threshold = curve.cells(row)["threshold"]
+        assert isinstance(threshold, Threshold)
+        return PageThreshold(threshold, rule, why, is_chosen=is_chosen)
+
     if not np.isnan(target):
-        threshold = exact_threshold
         rule = f"far={target!r}"
-        row = curve.row(threshold)
+        row = curve.row(exact_threshold)
         loosest = "the loosest"
-        if not curve.has(threshold):
+        if not curve.has(exact_threshold):
             row = curve.row_at_far(target)
             loosest = "the loosest of these results"
             if row is not None:
-                threshold = float(curve.thresholds[row])
-                rule = repr(threshold)
+                rule = repr(float(curve.thresholds[row]))
         text = "{which} with {far} at most {target:rate}, the smallest target with {support}"
         if row is not None:
-            why = say(text, which=loosest, target=target, support=support)
-            return Opening(threshold, rule, why)
+            return at(row, rule, say(text, which=loosest, target=target, support=support))
     eer = value_of(curve.dataset, "eer_threshold")
     if eer is not None and (row := curve.row(eer)) is not None:
         which = "the threshold of the equal error rate"
         if not curve.has(eer):
             which = "the last one of these results before the equal error rate"
-        return Opening(float(curve.thresholds[row]), "eer", which)
-    strictest = float(curve.thresholds[next(iter(curve.points), 0)])
-    return Opening(strictest, "eer", "the strictest one of these results", is_chosen=False)
+        return at(row, "eer", which)
+    row = int(next(iter(curve.points), 0))
+    return at(row, "eer", "the strictest one of these results", is_chosen=False)
 
 
 def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
@@ -404,3 +380,52 @@ def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
             if target > 0 and enough and has_row:
                 return target, threshold, f"{support} people or attempts"
     return np.nan, np.nan, ""
+
+
+def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict[str, Any]:
+    """Return the table of the rates: a row for each system, or each task of a single system."""
+    curves = rates.first_curves if is_of_several else [*rates.rows]
+    keys: dict[str, Any] = {"system": lambda curve: curve.system} if is_of_several else {}
+    if len({x.node.task for x in curves}) > 1:
+        keys["task"] = lambda curve: str(curve.dataset.attrs["task"])
+    rows = []
+    for curve in curves:
+        cells = rates.cells(curve)
+        names = [escape(printable(key(curve))) for key in keys.values()]
+        texts = [_text_of(cells.get(name), lines) for name in ("threshold", *RATES)]
+        rows.append({"names": names, "cells": texts})
+    heads = [*keys, "threshold", *(lines.write(Term(x)) for x in RATES)]
+    note = " ".join(map(lines.write, _notes(rates, is_of_several)))
+    return {"heads": heads, "rows": rows, "note": note}
+
+
+def _text_of(cell: Quantity | None, lines: HtmlLines) -> str:
+    """Return a number as text whose only line break is before its interval."""
+    text = "" if cell is None else lines.number(printed(cell).text)
+    return text.replace(" %", "\u00a0%").replace(", ", ",\u00a0")
+
+
+def _notes(rates: PageRates, is_of_several: bool) -> Iterator[Text]:
+    opening = rates.opening
+    if is_of_several and opening.of_study:
+        yield "Each system is at the threshold of its own study."
+        if opening.about_target:
+            yield opening.about_target
+    elif is_of_several and rates.is_given:
+        yield "All systems are at the threshold that was given."
+    elif is_of_several and {x.system for x in rates.rows} == {*rates.stated}:
+        yield "Each system is at the threshold of its own results."
+    elif is_of_several:
+        yield say(
+            "Each system is at its own threshold: {leader:name} at {why}, the others at the "
+            "loosest with this {far}.",
+            leader=rates.leader.system,
+            why=opening.why,
+        )
+    dataset = rates.leader.dataset
+    if "far_low" in dataset:
+        yield say(
+            "In brackets: {level:rate} intervals at this very threshold; those of {frr} at a "
+            "{far} allow for another choice of it.",
+            level=float(dataset.attrs.get("confidence", 0.95)),
+        )

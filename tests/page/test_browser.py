@@ -1,4 +1,4 @@
-"""The page in a real browser: the control, without a script, accessibility, paper, no network."""
+"""The page in a real browser: accessibility, paper, no network."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from browser import Visit, chromium
 from optional import optional_import
-from report_text import EVIL, points
+from report_text import EVIL
 
 import bioeval as be
 
@@ -56,57 +56,11 @@ def visit(browser, page):
     assert all(url.startswith(("file:", "data:")) for url in visited.requests)
 
 
-def shown(page, ids) -> dict[str, str]:
-    return {name: page.text_content(f"#{name}") for name in ids}
-
-
-def test_the_control_moves_every_rate_and_every_mark(visit, page):
-    control_points = points(page.read_text(encoding="utf-8"))
-    last = len(control_points["cells"]["cell-0-far"]) - 1
-    assert visit.page.is_visible("#opening p") and not visit.page.is_visible("#moved")
-    for place in (0, last // 3, last):
-        visit.set("threshold", place)
-        # The sentences of the answer are of the threshold with which the page opens.
-        assert not visit.page.is_visible("#opening p") and visit.page.is_visible("#moved")
-        texts_shown = shown(visit.page, control_points["cells"])
-        assert texts_shown == {
-            name: texts[place] for name, texts in control_points["cells"].items()
-        }
-        for name, places in control_points["marks"].items():
-            mark = visit.page.locator(f"#{name}")
-            position = places[place]
-            assert mark.get_attribute("visibility") == ("hidden" if position is None else "visible")
-            if position is not None:
-                assert (
-                    mark.get_attribute("transform") == f"translate({position[0]:g} {position[1]:g})"
-                )
-    spoken_value = visit.page.get_attribute("#threshold", "aria-valuetext")
-    assert control_points["cells"]["cell-0-far"][last] in spoken_value
-    visit.page.focus("#threshold")
-    visit.page.keyboard.press("ArrowLeft")
-    assert visit.page.input_value("#threshold") == str(last - 1)
-    visit.page.click("#back")
-    assert visit.page.is_visible("#opening p") and not visit.page.is_visible("#moved")
-
-
-def test_a_page_is_whole_without_its_script(browser, page):
-    ids = points(page.read_text(encoding="utf-8"))["cells"]
-    still = browser.new_context(java_script_enabled=False)
-    plain = still.new_page()
-    plain.goto(page.as_uri())
-    visit = Visit(browser, page)
-    assert shown(plain, ids) == shown(visit.page, ids)
-    still.close()
-    visit.context.close()
-
-
 def test_on_paper_nothing_is_folded_and_the_ground_is_white(visit):
-    folded = visit.page.locator("details:not([open])")
-    assert folded.count() > 3
-    visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert folded.count() == 0
-    visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert folded.count() > 3
+    origin = visit.page.locator("details:not([open]) dl").last
+    assert not origin.is_visible()
+    visit.page.emulate_media(media="print")
+    assert origin.is_visible()
     ground = "getComputedStyle(document.body).backgroundColor"
     grounds = {}
     for media, scheme in (("screen", "light"), ("screen", "dark"), ("print", "dark")):
@@ -158,7 +112,6 @@ def test_labels_and_names_are_text(browser, tmp_path):
     }
     path = be.report(results, tmp_path / "evil.html", title=EVIL, command=EVIL)
     visit = Visit(browser, path)
-    visit.set("threshold", 0)
     assert visit.page.evaluate("window.evil") is None
     assert visit.page.locator("img[src=x]").count() == 0
     assert visit.page.title().startswith(EVIL) and visit.problems == []

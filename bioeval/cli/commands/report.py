@@ -1,4 +1,4 @@
-"""``bioeval report``: one HTML page with the answer, curves, and a threshold to move."""
+"""``bioeval report``: one HTML page with the answer, the rates at a threshold, and curves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.running import Run
-    from bioeval.page.threshold import Opening
+    from bioeval.page.threshold import PageThreshold
     from bioeval.scores.matrix import Scores
 
 # The kind of file that `read_results` asks for.
@@ -53,7 +53,7 @@ def _use(text: str) -> dict[str, float]:
 @click.argument("data", nargs=-1, required=True)
 @option("--out HTML", "Page to write.", required=True, name="report")
 @EVALUATED
-@option("--threshold T", "Threshold at which the page opens.", float)
+@option("--threshold T", "Threshold of the rates on the page.", float)
 @option("--promise RATE", "Promise to be shown: far=X or frr=X; repeatable.", multiple=True)
 @rates("--far X", "FAR at which to report FRR and DIR.", "far_targets")
 @rates("--frr X", "FRR at which to report FAR of verification.", "frr_targets")
@@ -115,11 +115,11 @@ def report_command(
 
     DATA are files as `bioeval run` reads them, one per system, or what commands wrote with --out:
     their folders, or the results.nc in these.
-    The page has the answer, the rates at a threshold that can be moved, the DET and the worst
-    pairs; folded, the tables of all results, plots, and the origin of the page.
+    The page has the answer, the rates at a threshold, the DET and the worst pairs; folded, the
+    tables of all results, plots, and the origin of the page.
     """
     from bioeval.page.results import NOT_SHARED, PageResults, doubts_of_systems
-    from bioeval.page.threshold import Opening
+    from bioeval.page.threshold import PageThreshold
     from bioeval.results.saved import read_results
     from bioeval.scores.alignment import differences
     from bioeval.showing.writers.lines import written
@@ -138,7 +138,7 @@ def report_command(
         if _is_saved(file):
             run.files.append(file)
             tree = read_results(file, _RESULTS)
-            opens = Opening.from_results(tree, threshold)
+            opens = PageThreshold.from_results(tree, threshold)
             tree = _with(tree, _workload(tree, opens, requested["workload"]))
             # Without a name of the user, the results themselves name their system.
             saved_results.append({name: tree} if i < len(names) else tree)
@@ -212,13 +212,15 @@ class _SystemOfPage:
         return scores if scores.layout == "top-k" else compared(scores, self.options["protocol"])
 
     def results(self, threshold: float | None) -> tuple[xr.DataTree, list[dict[str, Any]]]:
-        """Return the results for a page that opens at a threshold, and rows and checks by name."""
-        from bioeval.page.threshold import Opening
+        """Return the results for a page at a threshold, and rows and checks by name."""
+        from bioeval.page.threshold import PageThreshold
+        from bioeval.showing.cells import threshold_of
+        from bioeval.showing.writers.lines import written
 
         tree = self._evaluated([] if threshold is None else [threshold])
         opens = None
         if threshold is not None or "verification" in tree.children:
-            opens = Opening.from_results(tree, threshold)
+            opens = PageThreshold.from_results(tree, threshold)
         if threshold is not None:
             further = self._checked_promise(threshold)
         else:
@@ -227,9 +229,11 @@ class _SystemOfPage:
             if "threshold_study" in further:
                 assured = float(further["threshold_study"].get("assured_threshold", math.nan))
             if math.isfinite(assured):
-                # The assured threshold is the answer of the page: its rates are counted, too.
+                # The assured threshold is the answer of the page: its rates are counted, too. The
+                # further results are at the number that is printed, which decides alike.
                 tree = self._evaluated([assured])
-                opens = Opening(assured, repr(assured))
+                exact = threshold_of(further["threshold_study"].to_dataset(), "assured_threshold")
+                opens = PageThreshold(exact, written(exact))
         rule = None if opens is None else opens.rule
         further |= self._worst_pairs_and_zoo(rule)
         further |= _workload(tree, opens, self.requested["workload"])
@@ -262,7 +266,7 @@ class _SystemOfPage:
         fail_if_refuted(self.run, checked)
         return {"promise": checked}
 
-    def _threshold_study(self, opens: Opening | None) -> dict[str, Any]:
+    def _threshold_study(self, opens: PageThreshold | None) -> dict[str, Any]:
         """Return the study of the rule behind the threshold of the page, by its name.
 
         Empty without folds, without such a threshold, or if the study fails and no threshold is
@@ -319,7 +323,7 @@ class _SystemOfPage:
             yield {f"{self.in_use.name}, probe {probe}": row}
 
 
-def _workload(results: xr.DataTree, opens: Opening | None, use: Any) -> dict[str, xr.Dataset]:
+def _workload(results: xr.DataTree, opens: PageThreshold | None, use: Any) -> dict[str, xr.Dataset]:
     """Return the errors of a day at the threshold; empty if `use` is None."""
     if use is None:
         return {}
@@ -330,7 +334,9 @@ def _workload(results: xr.DataTree, opens: Opening | None, use: Any) -> dict[str
         raise DataError(
             "--workload needs FAR and FRR at a threshold: verification or open-set identification"
         )
-    return {"workload": workload(results[task].to_dataset(), **use, threshold=opens.threshold)}
+    return {
+        "workload": workload(results[task].to_dataset(), **use, threshold=opens.threshold.value)
+    }
 
 
 def _comparison(

@@ -162,7 +162,7 @@ def check_promise(
     for message in beyond:
         if message.arguments["outside"]:
             raise NoResultError(f"nothing can be guaranteed: {sentence_about(message)}")
-    judged: dict[str, tuple[float, Judged]] = {}
+    judged: dict[str, tuple[float, Judged]] = {}  # the rate at the threshold, and its limits
     for name in dict.fromkeys(x.name for x in rules):
         if name == "frr" and attempts.genuine_people < FEWEST:
             raise ProtocolError(
