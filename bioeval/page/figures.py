@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from bioeval.base.errors import printable
 from bioeval.page.results import PageResults, is_evaluation
-from bioeval.page.threshold import PageRates
+from bioeval.page.threshold import PageRates, RatesByThreshold
 from bioeval.plot.det_plots import det
 from bioeval.plot.display import Display
 from bioeval.plot.files import PlotFile, plot_files, svg_text
@@ -104,14 +104,16 @@ class PageFigures:
     def other_plots(self) -> list[str]:
         """Return the other figures that the results support, histograms of scores first."""
         figures: list[str] = []
-        rates = self.rates
-        for curve in [] if rates is None else rates.first_curves:
+        thresholds: dict[RatesByThreshold, float] = {}
+        if self.rates is not None:
+            for curve in self.rates.first_curves:
+                thresholds[curve] = self.rates.cells(curve)["threshold"].value
+        for curve, threshold in thresholds.items():
             if is_evaluation(curve.node) and len(figures) < _MOST_HISTOGRAMS:
                 histograms = ScoreHistograms.between_thresholds(curve.dataset)
                 if len(histograms.by_class) > 1:
                     by_name = {curve.system if self.is_of_several else "": histograms}
                     draw = partial(draw_histograms, by_name)
-                    threshold = rates.cells(curve)["threshold"].value
                     figures.append(self._drawn(f"scores {curve.system}", draw, line=threshold))
         for file in self._files():
             if len(figures) < _MOST:
