@@ -20,7 +20,7 @@ Thresholds and planning
 Systems
     compare fuse SystemFusion
 People and causes
-    explain step_by_step ranks worst_pairs zoo by_group gallery_size
+    explain ranks worst_pairs zoo by_group gallery_size
 Outside the core
     Protocol conventions reid gom gom_from_curves tracking normalise read_cohort
     make_scorer eer_scorer scalar Measure

@@ -31,7 +31,7 @@ from .studies.assurance.promise import check_promise as check_promise
 from .studies.check import check_data as check_data
 from .studies.compare.compare import compare as compare
 from .studies.conventions.conventions import conventions as conventions
-from .studies.explain.explain import explain as explain, step_by_step as step_by_step
+from .studies.explain import explain as explain
 from .studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
 from .studies.folds.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
 from .studies.fusion.cohort_files import read_cohort as read_cohort

@@ -72,5 +72,4 @@ SMALL_RESULTS = {
     "tracking": (lambda: be.tracking(np.array(GROUND), np.array(GROUND)), "MOTA"),
     "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
     "explain": (lambda: be.explain(square(), 0), "What this row adds"),
-    "step_by_step": (lambda: be.step_by_step(square().select(range(6), range(6))), "step by step"),
 }  # fmt: skip

@@ -72,7 +72,7 @@ def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
     Raises
     ------
     DataError
-        If the results are something else, an explained row, or deeper than system and condition.
+        If the results are something else, or deeper than system and condition.
 
     See Also
     --------

@@ -77,8 +77,8 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
         labels of dimensions, such as ``["eer", "frr_at_far=0.01", "cms=5", "eer@part=test"]``;
         empty for all of them.
     document : bool
-        Return a whole document that compiles on its own, with titles and sentences as text: a
-        handout of :func:`step_by_step`.
+        Return a whole document that compiles on its own, with titles and sentences as text, such
+        as a handout of :func:`explain`.
 
     Raises
     ------

@@ -41,7 +41,6 @@ OF_EVERY_COMMAND = """
 OF_THE_COMMAND = {
     "convert": {"dry_run", "listed"},
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
-    "explain": {"steps"},
     "fuse": {"save_to"},
     "gom": {"as_given"},  # not scaled
     "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written

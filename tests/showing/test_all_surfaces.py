@@ -39,7 +39,7 @@ VOCABULARIES = ("lecture", "iso")
 OF_LECTURE = re.compile(r"\b(FAR|FRR|GAR|GRR|DIR|CMS)\b|false (accept|reject)")
 
 #: Results beside those of every kind that are shown in another way.
-OTHERS = ("check_data", "explain", "step_by_step", "two systems", "six systems")
+OTHERS = ("check_data", "explain", "two systems", "six systems")
 
 
 @cache

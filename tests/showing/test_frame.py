@@ -191,13 +191,16 @@ def test_records_have_a_row_each():
         be.to_frame({"a": pairs, "b": result_of("verification")})
 
 
-def test_an_explained_row_has_steps():
+def test_an_explained_row_has_its_counts():
     scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
-    with pytest.raises(be.DataError, match="step_by_step"):
-        be.to_frame(be.explain(scores, 0, threshold=0.5))
-    steps = be.to_frame(be.step_by_step(scores, threshold=0.5))
-    accepted = steps.query("task == 'verification/single' and measure == 'ga'")
-    assert accepted["value"].tolist() == [1, 2] and accepted["probe"].tolist() == [0, 1]
+    counts = be.to_frame(be.explain(scores, 1, threshold=0.5)).set_index(["task", "measure"])
+    assert counts.loc["verification/single", "value"].to_dict() == {
+        "ga": 1,
+        "fr": 0,
+        "fa": 0,
+        "gr": 1,
+    }
+    assert counts.loc[("open_set", "di"), ["probe", "rank", "value"]].tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("results", [square, lambda: {}, lambda: xr.Dataset({"a": 1}), lambda: 3])

@@ -192,24 +192,22 @@ SCORES = [[0, 2, 6, 9], [2, 0, 4, 7], [6, 4, 0, 5], [9, 7, 5, 0]]
 
 
 def handout(*names: str) -> str:
-    steps = be.step_by_step(be.Scores(SCORES, [names[0], names[0], *names[1:]]), threshold=5)
-    return be.to_latex(steps, document=True)
+    row = be.explain(be.Scores(SCORES, [names[0], names[0], *names[1:]]), 1, threshold=5)
+    return be.to_latex(row, document=True)
 
 
 def test_titles_and_sentences_are_text():
     text = handout("ann", "bob", "cat")
     assert not re.search(r"^%", text, re.MULTILINE)
-    assert r"\section*{Every probe, step by step}" in text
-    assert r"\subsection*{Step 2 of 4: Probe 1 (subject ann)}" in text
+    assert r"\section*{Probe 1 (subject ann)}" in text
     assert r"\item[Scores] distances, accepted at or below the threshold" in text
     for environment in ("document", "tabular", "description"):
         assert text.count(rf"\begin{{{environment}}}") == text.count(rf"\end{{{environment}}}") > 0
 
 
 def test_tables_alone_keep_their_sentences_as_comments():
-    steps = be.step_by_step(be.Scores(SCORES, ["a", "a", "b", "b"]), threshold=5)
-    needs = "% needs \\usepackage{booktabs}\n% Every probe"
-    assert be.to_latex(steps).startswith(needs)
+    row = be.explain(be.Scores(SCORES, ["a", "a", "b", "b"]), 1, threshold=5)
+    assert be.to_latex(row).startswith("% needs \\usepackage{booktabs}\n% Probe 1")
 
 
 @pytest.mark.slow

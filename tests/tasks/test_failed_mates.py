@@ -67,8 +67,8 @@ def test_means_over_galleries_stay_below_1(failing):
     np.testing.assert_allclose(sizes.cms[:, -1].dropna("gallery_size"), 12 / 16)
 
 
-def test_a_row_says_that_it_is_at_no_rank(failing):
+def test_a_mate_that_failed_adds_to_no_rank(failing):
     values, labels = failing
-    text = str(be.explain(be.Scores(values, labels, nan="reject"), 0))
-    assert "CMS(" not in text.split("What this row adds")[1].split("CMS(k)")[0]
-    assert "at no rank" in text
+    row = be.explain(be.Scores(values, labels, nan="reject"), 0)
+    assert row.counts["closed_set"] == {"attempts": 1}
+    assert "di" not in row.counts["open_set"] and row.counts["open_set"]["fr"] == 1

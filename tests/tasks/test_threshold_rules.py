@@ -44,7 +44,6 @@ FUNCTIONS = {
     "cross_evaluate": lambda s, t: be.cross_evaluate(s, OneFold(), threshold=t).threshold.item(),
     "explain": lambda s, t: be.explain(s, 0, threshold=t).threshold,
     "sample_size": lambda s, t: be.sample_size(s, far=0.05, threshold=t, n_templates=4).threshold,
-    "step_by_step": lambda s, t: be.step_by_step(s, threshold=t).walks[0].threshold,
     "zoo": lambda s, t: be.zoo(s, threshold=t, permutations=9).threshold,
 }
 

@@ -193,10 +193,11 @@ def test_at_one_threshold(dtype, kind, step):
             part="test"
         )
         assert_errors(tested.sum(), of_folds(data, threshold), "folds")
-        counts = be.step_by_step(scores, threshold=threshold).totals[-1]
+        rows = [be.explain(scores, i, threshold=threshold) for i in range(scores.shape[0])]
         for templates, (fr, fa) in (("single", single), ("multi", multi)):
-            result = {k.name: v for k, v in counts[f"verification/{templates}"].items()}
-            assert ([result.get("fr", 0)], [result.get("fa", 0)]) == (fr, fa), threshold
+            counts = [row.counts[f"verification/{templates}"] for row in rows]
+            errors = [[sum(x[name] for x in counts)] for name in ("fr", "fa")]
+            assert errors == [fr, fa], threshold
     for threshold in averaged.thresholds:
         fr, fa = averaged.errors("single", [threshold])
         ds = be.zoo(averaged.scores, threshold=threshold, permutations=1)

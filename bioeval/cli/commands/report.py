@@ -316,7 +316,7 @@ class _SystemOfPage:
             checked = check_data(self.as_read, protocol, far_targets=far_targets, claims=claims)
             yield {"": checked}
         for probe in self.requested["probe"] or ():
-            from bioeval.studies.explain.explain import explain
+            from bioeval.studies.explain import explain
 
             self.run.stages(f"explaining {probe}")
             row = explain(self.in_use, probe, threshold=rule, protocol=protocol)

@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 
 
 @DATA
-@option("--probe N|NAME", "Row: its position, from 0, or the name of its template.")
-@option(
-    "--step-by-step",
-    "Explain every row of a small matrix, with running totals of each counter.",
-    bool,
-    name="steps",
-)
+@option("--probe N|NAME", "Row: its position, from 0, or the name of its template.", required=True)
 @option(
     "--threshold T|RULE",
     "Threshold: a number, or a rule applied to these data; the EER by default.",
@@ -47,33 +41,21 @@ if TYPE_CHECKING:
 )
 @shared(use=True)
 def explain_command(
-    run: Run,
-    data: str,
-    steps: bool,
-    second: str | None = None,
-    probe: str | None = None,
-    **options: Any,
+    run: Run, data: str, probe: str, second: str | None = None, **options: Any
 ) -> None:
-    """Explain a row of DATA: its sorted list, and what it adds to the rates.
+    """Explain a row of DATA: its sorted list, and what each comparison adds to.
 
     bioeval explain scores.npz --probe 17 --threshold 0.4
 
     The table lists the comparisons of one probe in order of score, with their roles (genuine,
-    impostor) and what is accepted at the threshold; below it stands what the row adds to the
-    counters of every task, and why. With --step-by-step, the running totals end in the rates of
-    `bioeval run`.
+    impostor), what is accepted at the threshold, and the counter of each task that a comparison
+    adds to. Below it stands what the row adds to each task.
     """
-    if steps == (probe is not None):
-        raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")
     from bioeval.cli.running import Extras
-    from bioeval.studies.explain.explain import explain, step_by_step
+    from bioeval.studies.explain import explain
 
     scores = run.read(data, second)
-    extras = Extras(name=str(scores.name))
-    if probe is None:
-        run.finish(step_by_step(scores, **options), extras)
-    else:
-        run.finish(explain(scores, probe, **options), extras)
+    run.finish(explain(scores, probe, **options), Extras(name=str(scores.name)))
 
 
 @DATA

@@ -10,13 +10,9 @@ def plain(row: Any) -> dict[str, Any]:
     return {
         "kind": row.kind,
         "threshold": row.threshold,
-        "lists": [
-            [(x.place, x.template, x.subject, x.score, x.role, x.accepted) for x in ranked.entries]
-            for ranked in row.lists
-        ],
-        "tasks": {task.title: task.counts for task in row.tasks},
+        "lists": {key: [vars(entry) for entry in entries] for key, entries in row.lists.items()},
+        "counts": dict(row.counts),
     }
 
 
 CALLS = {"explain": lambda s: plain(be.explain(s, 5))}
-OTHER_CALLS = {"step_by_step": "each of its rows is that of explain"}

@@ -1,1 +1,0 @@
-"""One row of a matrix, comparison by comparison."""
