@@ -52,13 +52,22 @@ class ScoreExtent(NamedTuple):
 def grid_over(
     extent: ScoreExtent, *, number: int | None = None, count: int | None = None
 ) -> np.ndarray:
-    """Return `number` thresholds over a range or, if it is None, about `count` edges of cells."""
+    """Return `number` evenly spaced thresholds from the smallest to the largest finite score.
+
+    If it is None, they are about `count` edges of cells.
+    """
     low, high, negative, positive = extent
     if number is None:
         exponent = cell_exponent(low, high) if low <= high else 0
         grid = default_grid(low, high, exponent, count or DEFAULT_COUNT)
     else:
-        grid = linear_grid(low, high, number)
+        grid = np.empty(0)
+        if low <= high:
+            # If the range is infinite, halves are used, whose difference is finite.
+            half = 1.0 if math.isfinite(high - low) else 0.5
+            grid = np.linspace(half * low, half * high, number) / half
+            grid[-1] = high
+            grid = np.unique(grid)
     return with_infinities(grid, negative, positive)
 
 
@@ -77,19 +86,6 @@ def default_grid(low: float, high: float, exponent: int, count: int) -> np.ndarr
         grid = np.ldexp(first + step * np.arange(count_of_thresholds, dtype=np.float64), exponent)
     # Beyond the largest float, there is no finite edge and no finite score.
     return np.minimum(grid, sys.float_info.max)
-
-
-def linear_grid(low: float, high: float, count: int | None) -> np.ndarray:
-    """Return `count` thresholds evenly spaced from the smallest to the largest finite score."""
-    if count is None:
-        count = DEFAULT_COUNT
-    if not low <= high:
-        return np.empty(0)
-    # If the range is infinite, halves are used, whose difference is finite.
-    half = 1.0 if math.isfinite(high - low) else 0.5
-    grid = np.linspace(half * low, half * high, count) / half
-    grid[-1] = high
-    return np.unique(grid)
 
 
 def with_infinities(grid: np.ndarray, negative: bool, positive: bool) -> np.ndarray:

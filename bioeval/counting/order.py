@@ -1,8 +1,6 @@
-"""Numbers in increasing order: sorting, distinct values, and the next value above a threshold."""
+"""Numbers in increasing order: sorting, and distinct values."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -10,16 +8,6 @@ MANY = 1 << 13  # the fewest scores that are sorted by cells first
 CELLS = (1 << 16) - 1
 LARGEST_SHARE = 1 / 64  # the largest share of the scores in one cell, for which cells pay
 NARROW, WIDE = 1e-30, 1e30  # ranges of scores in which no product overflows
-
-
-def next_among(thresholds: Any, *ordered: np.ndarray) -> list[np.ndarray]:
-    """Return the first score above each threshold in every array of increasing scores.
-
-    It is infinity if there is none, and NaN for NaN.
-    """
-    limits = np.asarray(thresholds, dtype=np.float64)
-    following = [np.append(x, np.inf)[x.searchsorted(limits, side="right")] for x in ordered]
-    return [np.where(np.isnan(limits), np.nan, x) for x in following]
 
 
 def increasing(scores: np.ndarray) -> np.ndarray:

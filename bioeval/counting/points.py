@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.kernels.hull import lower_hull
-
 # Up to this number, all whole numbers are float64.
 MOST_EXACT = 2**53
 
@@ -59,8 +57,11 @@ class Points(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorCurve:
-    """Consecutive points of a ROC, from strict to loose."""
+class Corners:
+    """Reject-all and the points of a ROC at genuine scores, from strict to loose, part by part.
+
+    Only these points can have the least cost.
+    """
 
     threshold: np.ndarray  # float64 (p,): increasing; NaN or -inf for the point that rejects all
     #: (p,): false accepts and false rejects: integers, or expected numbers under expected ties.
@@ -68,49 +69,13 @@ class ErrorCurve:
     fr: np.ndarray
     genuine: Any  # attempts of each class: a number, or (p,)
     impostor: Any
-
-    @property
-    def fars(self) -> np.ndarray:
-        """The FAR of all points."""
-        return self.fa / self.impostor
-
-    @property
-    def frrs(self) -> np.ndarray:
-        """The FRR of all points."""
-        return self.fr / self.genuine
+    below: np.ndarray  # int64 (p,): impostor scores below each threshold
+    starts: np.ndarray  # int64 (parts + 1,): where parts begin, and the end
 
     @cached_property
     def crossed(self) -> np.ndarray:
         """Whether FAR >= FRR, (p,)."""
         return crossed(self.fa, self.fr, self.genuine, self.impostor)
-
-    def corners(self) -> np.ndarray:
-        """Return the indices of the points on the lower-left convex hull of one ROC."""
-        indices = np.empty(len(self.fa), dtype=np.int64)
-        number = lower_hull(self.fa.astype(np.float64), self.fr.astype(np.float64), indices)
-        return indices[:number]
-
-    def equal_error(self) -> EqualError:
-        """Return the EER where FAR and FRR cross between two neighbouring points of a ROC."""
-        first = int(np.count_nonzero(~self.crossed))
-        if first == 0 or first == len(self.fa):
-            return EqualError()
-        strict, loose = (
-            Points(self.threshold[i : i + 1], self.fa[i : i + 1], self.fr[i : i + 1])
-            for i in (first - 1, first)
-        )
-        return equal_error_between(strict, loose, self.genuine, self.impostor).of_part(0)
-
-
-@dataclass(frozen=True, eq=False)
-class Corners(ErrorCurve):
-    """Reject-all and the points at genuine scores, part by part.
-
-    Only these points can have the least cost.
-    """
-
-    below: np.ndarray  # int64 (p,): impostor scores below each threshold
-    starts: np.ndarray  # int64 (parts + 1,): where parts begin, and the end
 
     def repeated(self, of_parts: np.ndarray) -> np.ndarray:
         return repeated(of_parts, self.starts)

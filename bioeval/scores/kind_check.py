@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -49,47 +49,20 @@ class KindVerdict:
         sample = SampledAttempts.from_scores(scores)
         if sample is None:
             return cls("ok")
-        return cls.of_attempts(
-            sample.genuine,
-            sample.impostor,
-            scores.kind,
-            sample.people,
-            fused=bool(scores.claims),
-            metric=scores.metric,
-            classes="" if knows_people(scores) else "genuine and impostor scores",
-        )
-
-    @classmethod
-    def of_attempts(
-        cls,
-        genuine: np.ndarray,
-        impostor: np.ndarray,
-        kind: Kind,
-        people: int,
-        *,
-        fused: bool = False,
-        metric: str = "",
-        classes: str = "",
-    ) -> Self:
-        """Return the verdict on the distances of genuine and impostor attempts.
-
-        `people` is the number of subjects with genuine attempts, or if subjects are unknown the
-        number of genuine attempts. With a `metric` of bioeval the kind is certain, and only labels
-        can be wrong. `classes` are words for the classes if no labels make them: the classes may
-        then have been exchanged.
-        """
-        if not len(genuine) or not len(impostor):
+        if not len(sample.genuine) or not len(sample.impostor):
             return cls("ok")
-        auc = area_under_curve(genuine, impostor)
+        auc = area_under_curve(sample.genuine, sample.impostor)
+        # With a metric of bioeval the kind is certain, and only labels can be wrong.
+        kind, metric, people = scores.kind, scores.metric, sample.people
         other_kind = "distance" if kind in LARGER_IS_CLOSER else "similarity"
         # Rounded, since the last digits of distances of embeddings depend on how they are read.
         about: dict[str, Any] = {"kind": kind, "auc": round(auc, 4)}
         margin = _MARGIN / math.sqrt(max(2, people))
-        if auc < (_CHANCE_OF_FUSED if fused else 0.5) - margin:
+        if auc < (_CHANCE_OF_FUSED if scores.claims else 0.5) - margin:
             if metric:
                 return cls("error", Message("labels-wrong", **about, metric=metric))
-            if classes:
-                return cls("error", Message("kind-or-classes-wrong", **about, classes=classes))
+            if not knows_people(scores):  # no labels make the classes, which may be exchanged
+                return cls("error", Message("kind-or-classes-wrong", **about))
             return cls("error", Message("kind-wrong", **about, other=other_kind))
         near_chance = 0.5 + 1.0 / (2 * math.sqrt(max(_LEAST_PEOPLE, people)))
         if auc < near_chance:

@@ -220,7 +220,7 @@ kind-wrong!: the scores, of kind {kind}, are worse than chance (AUC {auc:decimal
     attempts): they are probably of the other kind; give {other} as `kind`
 kind-or-classes-wrong!: the scores, of kind {kind}, are worse than chance (AUC {auc:decimals 2} of a
     sample of attempts), and scores alone cannot say why: either they are of the other kind, or
-    {classes} were exchanged; find out which before you change either
+    genuine and impostor scores were exchanged; find out which before you change either
 scores-not-counted: the scores cannot be evaluated: {why}
 interval-of-few-subjects!: only {subjects:count subjects}: intervals by subject ({method}) are
     {fault}

@@ -10,7 +10,6 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from bioeval.base.messages import Message
-from bioeval.counting.order import next_among
 from bioeval.counting.verification import verify
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.scores.matrix import Scores
@@ -216,6 +215,13 @@ class _FalseAlarms(NamedTuple):
     def frr_at(self, threshold: float) -> float:
         return float((~(self.mates <= threshold)).mean()) if len(self.mates) else math.nan
 
+    def _next_above(self, threshold: float) -> float:
+        """Return the first score above a threshold; infinity if there is none, and NaN for NaN."""
+        if math.isnan(threshold):
+            return threshold
+        following = (np.append(x, np.inf) for x in (self.mates, self.nearest))
+        return float(min(x[x.searchsorted(threshold, side="right")] for x in following))
+
     def loosest(self, far: float) -> Operating:
         nearest, mates = self.nearest, self.mates
         # How many of the nearest distances may be accepted: all equal ones, or none of them.
@@ -231,7 +237,7 @@ class _FalseAlarms(NamedTuple):
             threshold = math.nan
         return Operating(
             threshold,
-            next=float(np.minimum(*next_among(threshold, mates, nearest))),
+            next=self._next_above(threshold),
             far=float(self.far[accepted - 1]) if accepted else 0.0,
             far_of_attempts=accepted / len(nearest) if accepted else 0.0,
             frr=self.frr_at(threshold),
