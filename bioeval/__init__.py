@@ -18,11 +18,11 @@ Uncertainty and new people
 Thresholds and planning
     study_threshold check_promise with_failures workload sample_size
 Systems
-    compare fuse SystemFusion
+    compare fuse
 People and causes
     explain ranks worst_pairs zoo by_group gallery_size
 Outside the core
-    Protocol conventions reid gom gom_from_curves tracking normalise read_cohort
+    Protocol conventions reid gom gom_from_curves tracking
     make_scorer eer_scorer scalar Measure
 Settings and errors
     set_options BioevalError BioevalWarning DataError ProtocolError CardError

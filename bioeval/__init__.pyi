@@ -34,9 +34,7 @@ from .studies.conventions.conventions import conventions as conventions
 from .studies.explain import explain as explain
 from .studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
 from .studies.folds.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
-from .studies.fusion.cohort_files import read_cohort as read_cohort
-from .studies.fusion.fusion import SystemFusion as SystemFusion, fuse as fuse
-from .studies.fusion.normalise import normalise as normalise
+from .studies.fuse import fuse as fuse
 from .studies.galleries.gallery_size import gallery_size as gallery_size
 from .studies.groups.groups import by_group as by_group
 from .studies.partitions.repeat import repeat as repeat, summary as summary

@@ -124,8 +124,6 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
     any_scores = [square, two, pairs, lists]
     found: dict[str, list[Any]] = {
         **dict.fromkeys(("scores", "a", "b", "test", "pilot", "train"), any_scores),
-        "cohort": any_scores,
-        **dict.fromkeys(("gallery_cohort", "probe_cohort"), [two]),
         **dict.fromkeys(("result", "results", "rates", "ds", "tree"), [evaluated, result]),
         **dict.fromkeys(("thresholds", "extra_thresholds"), [[0.5, 1.0], 1.0]),
         "genuine": [[0.1, 0.2, 0.3], [0.2, 0.9]],
@@ -161,12 +159,12 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "gom_from_curves.threshold": [[0.5, 1.0]], "style.name": ["slide"],
         "worst_pairs.scores": [square], "reid.scores": [square],
         "save.path": ["out.npz", "roc.png"], "cross_evaluate.data": [square],
-        "normalise.method": ["z", "t"], "by_group.scores": [square],
+        "by_group.scores": [square],
         "fuse.method": ["mean", "min"], "fuse.systems": [both],
         "from_pairs.scores": [[0.1, 0.5]], "from_pairs.genuine": [[1, 0]],
         "from_embeddings.probe": [x], "Scores.values": [np.asarray(square.values)],
         "from_top_k.indices": [lists.indices], "load.path": ["s.npz", "s.csv"],
-        "normalise.scores": [square, two], "at_pairs.probe_index": [[0, 1]], "display": [roc],
+        "at_pairs.probe_index": [[0, 1]], "display": [roc],
         "at_pairs.gallery_index": [[1, 5]],
         "matrix.scores": [square, two],
         "score_distributions.data": [square],

@@ -473,7 +473,6 @@ WORKING = {
     "gom": ["s.npz", "--protocol", "viper"],
     "zoo": ["s.npz", "--permutations", "9"],
     "groups": ["s.npz", "--by", "g", "--columns", "g=labels"],
-    "normalise": ["v.txt", "v1.txt", "--kind", "similarity", "--cohort", "v2.txt"],
     "fuse": ["s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean"],
     "workload": ["s.npz", "--people", "100", "--impostors", "0.1", "--far", "0.1"],
     "sample-size": ["--frr", "0.1", "--icc", "0.2", "--width", "0.1"],

@@ -45,11 +45,10 @@ _INTERVAL = ("confidence", "replicates", "random_state")
 
 
 class System(NamedTuple):
-    """The scores of a file as they were read and in use, and the file of their labels, if any."""
+    """The scores of a file as they were read and in use."""
 
     as_read: Scores
     in_use: Scores
-    labels: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +171,7 @@ class Run:
         if self._named or name is not None:
             scores = scores.replace(name=self.system_name(file, name or self.name_option))
         self.stages("counting")
-        return System(scores, self._in_use(scores), reading["labels"])
+        return System(scores, self._in_use(scores))
 
     def take_use(self) -> dict[str, Any]:
         """Return and forget the use of a system, unless it makes claims, which have one score."""

@@ -36,7 +36,6 @@ HEADINGS = {
         "conventions": "Evaluate by every protocol card that fits, one row each.",
         "gom": "Compare systems of open-world re-identification by GOM.",
         "tracking": "Evaluate or compare trackers: CLEAR MOT, IDF1, HOTA.",
-        "normalise": "Normalise the scores of trials by a cohort.",
     },
 }
 
@@ -51,5 +50,5 @@ FILES = {
         *("explain", "zoo", "groups", "gallery-size", "conventions"),
         *("gom", "tracking"),
     ),
-    "systems": ("compare", "fuse", "normalise"),
+    "systems": ("compare", "fuse"),
 }

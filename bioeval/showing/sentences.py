@@ -292,12 +292,7 @@ groups-not-compared: no conclusion on whether {what:template}: {why}
 infinite-scores-left-out!: {attempts:count attempts} with an infinite score left out of all means;
     give failed comparisons as NaN
 animals-not-tested!: the test of {animals} is not defined: {why}
-# Fusion and normalisation
-training-scores-separable!: the genuine and impostor scores of the training data are separable: the
-    logistic regression has no finite solution, and a penalty on its squared weights keeps them
-    finite; fused scores far from 0 depend on the penalty rather than on the data
-people-of-cohort-not-known: the subjects of the trials or of the cohort are unknown, so it was not
-    checked whether they overlap; `subject_from` or `labels` gives the subjects
+# Fusion of systems
 systems-of-other-scales!: the scores of {narrow:name} are from {narrow_low:digits 4} to
     {narrow_high:digits 4}, and those of {wide:name} from {wide_low:digits 4} to {wide_high:digits
     4}, so fusion by {method} is dominated by one of them; give `normalise`, such as min-max, which

@@ -1,14 +1,12 @@
-"""Speaker verification with lists: AS-norm, and a threshold from development trials.
+"""Speaker verification with lists: a threshold from development trials.
 
 Run it in an empty folder; it makes lists of trials there as VoxCeleb and Kaldi have them, and
 writes speakers.html. The same work on the command line, with the files that it makes:
 
-    bioeval normalise dev.scores dev.trials --format voxceleb --kind similarity \\
-        --labels speakers.csv --cohort dev.cohort --method as --top 40 --save dev-as.txt
-    bioeval normalise eval.scores eval.trials --format voxceleb --kind similarity \\
-        --labels speakers.csv --cohort eval.cohort --method as --top 40 --save eval-as.txt
-    bioeval threshold dev-as.txt --target min-dcf=0.01 --on eval-as.txt
-    bioeval run eval-as.txt --min-dcf 0.01,0.05 --interval people
+    bioeval threshold dev.scores dev.trials --format voxceleb --kind similarity \\
+        --labels speakers.csv --target min-dcf=0.01 --on eval.scores --on eval.trials
+    bioeval run eval.scores eval.trials --format voxceleb --kind similarity \\
+        --labels speakers.csv --min-dcf 0.01,0.05 --interval people
 """
 
 import numpy as np
@@ -26,9 +24,9 @@ channel = rng.uniform(0, 2, size=(len(name), 1)) * rng.normal(size=SIZE)
 x = voices + channel + 0.7 * rng.normal(size=voices.shape)
 x /= np.linalg.norm(x, axis=1, keepdims=True)
 
-# Three sets of different speakers.
-parts = np.split(np.arange(len(name)), 3)
-sets = dict(zip(("dev", "eval", "cohort"), parts, strict=True))
+# Two sets of different speakers.
+parts = np.split(np.arange(len(name)), 2)
+sets = dict(zip(("dev", "eval"), parts, strict=True))
 
 
 def write_list(file, lines):
@@ -47,26 +45,21 @@ for part in ("dev", "eval"):
     marks = (f"{int(speaker[i] == speaker[j])} {name[i]} {name[j]}" for i, j in pairs)
     write_list(f"{part}.trials", marks)
     write_list(f"{part}.scores", (f"{name[i]} {name[j]} {x[i] @ x[j]:.6f}" for i, j in pairs))
-    against = [(i, j) for i in here for j in sets["cohort"]]
-    write_list(f"{part}.cohort", (f"{name[i]} {name[j]} {x[i] @ x[j]:.6f}" for i, j in against))
 
-# The trials, and the same after AS-norm with the 40 closest recordings of the cohort.
-raw, normalised = {}, {}
+# The trials.
+trials = {}
 for part in ("dev", "eval"):
     files = {"trials": f"{part}.trials", "labels": "speakers.csv", "format": "voxceleb"}
-    raw[part] = be.load(f"{part}.scores", kind="similarity", **files)
-    cohort = be.read_cohort(f"{part}.cohort", kind="similarity", labels="speakers.csv")
-    normalised[part] = be.normalise(raw[part], "as", cohort, top=40)
-for what, scores in (("cosine", raw["eval"]), ("AS-norm", normalised["eval"])):
-    ds = be.verification(scores, costs=[(0.01, 1, 1), (0.05, 1, 1)])
-    print(f"{what}: EER {ds.eer.item():.2%}, minDCF {ds.min_dcf.values.round(3)}")
+    trials[part] = be.load(f"{part}.scores", kind="similarity", **files)
+ds = be.verification(trials["eval"], costs=[(0.01, 1, 1), (0.05, 1, 1)])
+print(f"EER {ds.eer.item():.2%}, minDCF {ds.min_dcf.values.round(3)}")
 
 # The threshold of minDCF of the development trials, judged by the evaluation trials.
-judged = be.judge_threshold(normalised["dev"], normalised["eval"], "min-dcf=0.01")
+judged = be.judge_threshold(trials["dev"], trials["eval"], "min-dcf=0.01")
 be.show(judged)
 
 # Intervals for other speakers, and a page.
-rates = be.verification(normalised["eval"], costs=[(0.01, 1, 1)], interval="people")
+rates = be.verification(trials["eval"], costs=[(0.01, 1, 1)], interval="people")
 low, high = rates.eer_low.item(), rates.eer_high.item()
 print(f"EER {rates.eer.item():.2%}, 95 % interval {low:.2%} to {high:.2%}")
 be.report(rates, "speakers.html")

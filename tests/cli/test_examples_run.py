@@ -23,7 +23,6 @@ SLOW = re.compile(
     "--interval|others.npz --measure|"  # replicates
     "course-kfold|test.csv|"  # folds, or a training set
     "--system deep|"  # a data set of the package
-    "--method as|"  # a cohort
     "bioeval (report|gom|conventions|gallery-)"
 )
 
@@ -67,14 +66,10 @@ def matrices() -> dict[str, be.Scores]:
 
 def texts() -> dict[str, list[str]]:
     """Return the lines of the files of text."""
-    pairs = [(a, b) for a in range(12) for b in range(a)]
-    trials = [f"{int(a // 2 == b // 2)} t{b} t{a} {(a - b) % 7 + a / 50:.3f}" for a, b in pairs]
-    cohort = [f"t{a} c{c} {a * c % 7 + c / 9:.3f}" for a in range(12) for c in range(1, 9)]
     boxes = [f"{t},{i},{10 * i + t},20,30,40,1,1,1" for t in range(1, 9) for i in (1, 2)]
     tracked = ("gt", "tracker", "dancetrack/val/one/gt/gt", "trackers/SORT/one")
     return {
         "people.csv": ["subject", *map(str, WHO)],
-        "dev.txt": trials, "cohort.txt": cohort, "c.txt": cohort,
         **{f"{name}.txt": boxes for name in (*tracked, "trackers/ByteTrack/one")},
         "dancetrack/val/one/seqinfo.ini": ["[Sequence]", "name=one", "seqLength=8"],
     }  # fmt: skip

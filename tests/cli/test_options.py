@@ -26,7 +26,7 @@ OF_COMMANDS = {"none", "sequence-jackknife", "unseen", "seen", "all"}
 
 #: Options with a text of their own, where the command takes less than the call, or something else.
 OWN_TEXT = """
-    cohort far folds frames fusion images n_templates name names per_query probe protocol
+    far folds frames fusion images n_templates name names per_query probe protocol
     rank_unit rates repeats system target task templates terms threshold title train unenrolled
     verbose weights worst
 """
@@ -43,7 +43,6 @@ OF_THE_COMMAND = {
     "example": {"components", "people", "system"},  # of faces, which bioeval.datasets has
     "fuse": {"save_to"},
     "gom": {"as_given"},  # not scaled
-    "normalise": {"min_dcf", "save_to"},  # what is shown of the scores, and where they are written
     "protocols": {"toml"},
     "report": {"check", "folds", "names", "workload", "zoo"},  # of several calls
     # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.

@@ -99,7 +99,7 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
 
 #: Commands of several calls, of none, or of files of their own.
 OTHERS = {
-    *("check", "convert", "demo", "example", "explain", "fuse", "info", "normalise"),
+    *("check", "convert", "demo", "example", "explain", "fuse", "info"),
     *("protocols", "report", "run", "simulate", "tracking"),
 }  # fmt: skip
 

@@ -42,7 +42,7 @@ def figures_of_own_kfold() -> dict[str, str]:
 #: Figures of the package that scripts print, by the words before them.
 FIGURES = {"course_faces": figures_of_course_faces, "own_kfold": figures_of_own_kfold}
 #: Endings of the files that a script writes, and names in its docstring.
-WRITTEN = "html|tex|png|csv|scores|trials|cohort"
+WRITTEN = "html|tex|png|csv|scores|trials"
 NUMBER = re.compile(r"\d+\.\d+")
 
 

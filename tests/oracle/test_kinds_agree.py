@@ -55,6 +55,7 @@ OTHERS = {
         "aggregate",
         "claim_scores",
         "datasets",
+        "fuse",
         "gom_from_curves",
         "load",
         "messages",

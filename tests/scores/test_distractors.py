@@ -6,7 +6,7 @@ import xarray as xr
 from study_cases import study_cases
 
 import bioeval as be
-from bioeval.partition import Experiment, SubjectKFold
+from bioeval.partition import Experiment
 
 # ------------------------------------------------------------------ every call that takes scores
 
@@ -72,9 +72,6 @@ CALLS = {
     "evaluate": be.evaluate,
     "cross_evaluate of closed set": lambda s: be.cross_evaluate(
         s, Experiment(0.5, gallery_templates=1, random_state=0), task="closed_set"
-    ),
-    "fusion in folds": lambda s: be.cross_evaluate(
-        two_systems(s), SubjectKFold(3), estimator=be.SystemFusion("mean", "none")
     ),
     "compare": lambda s: be.compare(two_systems(s)),
     "judge_threshold": lambda s: be.judge_threshold(s, changed(s), "far=0.05", **LIMITS),

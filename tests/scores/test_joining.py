@@ -678,47 +678,6 @@ def compare_lists(case: Case) -> Outcome:
     return Outcome(result, numbers, truth)
 
 
-def cohort_scores(case: Case, names: list[Any], of: Sequence[Name]) -> tuple[be.Scores, Any]:
-    """Scores of templates with a cohort of other people, and the Z-norm of a distance by them."""
-    world, rng = case.world, case.rng
-    cohort = {f"cohort {i}": tuple(rng.gauss(0, 1.5) for _ in range(5)) for i in range(6)}
-    values: Any = np.array([[math.dist(world.point[x], y) for y in cohort.values()] for x in of])
-    meta: dict[str, Any] = {}
-    if case.container == "columns":
-        meta = {"probe_meta": {case.word: names}, "gallery_meta": {case.word: list(cohort)}}
-    else:
-        values = joined_worlds.grid(case.container, names, list(cohort), values)
-    people = [world.subject[x] for x in of], [f"person of {x}" for x in cohort]
-
-    def z(template: Name, distance: float) -> float:
-        against = [math.dist(world.point[template], x) for x in cohort.values()]
-        mean = math.fsum(against) / len(against)
-        variance = math.fsum((x - mean) ** 2 for x in against) / len(against)
-        return (distance - mean) / math.sqrt(variance)
-
-    return be.Scores(values, *people, **meta), z
-
-
-@door(*SYSTEMS)
-def cohort_of_gallery(case: Case) -> Outcome:
-    """Z-norm: mean and standard deviation of the scores of a gallery template with a cohort."""
-    world = case.world
-    cohort, z = cohort_scores(case, *case.twisted(world.gallery))
-    normalised = be.normalise(case.scores(), "z", cohort)
-    truth = world.verified(distance=lambda p, g: z(g, world.distance(p, g)))
-    return Outcome(*verified(normalised), truth)
-
-
-@door(*SYSTEMS)
-def cohort_of_probes(case: Case) -> Outcome:
-    """T-norm: normalise by the cohort of the probe."""
-    world = case.world
-    cohort, t_norm = cohort_scores(case, *case.twisted(world.probes))
-    normalised = be.normalise(case.scores(), "t", probe_cohort=cohort)
-    truth = world.verified(distance=lambda p, g: t_norm(p, world.distance(p, g)))
-    return Outcome(*verified(normalised), truth)
-
-
 # Files.
 
 FILES = ("npz of scores", "npz of embeddings", "matrix", "list")
@@ -1196,23 +1155,6 @@ def test_images_of_lfw_are_found_by_their_person_and_number_in_any_order(tmp_pat
         scores = be.load(path, trials=trials, metric="l2", format="lfw")
         truth = counted((world.is_genuine(*x), world.distance(*x)) for x in genuine + impostor)
         joined_worlds.assert_true(Outcome(*verified(scores), truth))
-
-
-@pytest.mark.parametrize("container", SYSTEMS)
-def test_trials_find_their_cohort_by_the_name_of_the_enrolled_template(container, tmp_path):
-    """Z-norm of a list, whose first names are enrolled."""
-    for i, world in enumerate(worlds(3, naming="mixed")):
-        case = Case(world, container, TWISTS["spelled otherwise"], random.Random(i), tmp_path)
-        pairs = trials_of(world, case.rng)
-        trials = be.Scores.from_pairs(
-            [world.distance(*pair) for pair in pairs],
-            [world.is_genuine(*pair) for pair in pairs],
-            pair_templates=np.array(pairs, dtype=object),
-        )
-        cohort, z = cohort_scores(case, *case.twisted(world.probes))
-        normalised = be.normalise(trials, "z", cohort)
-        truth = counted((world.is_genuine(*x), z(x[0], world.distance(*x))) for x in pairs)
-        joined_worlds.assert_true(Outcome(*verified(normalised), truth))
 
 
 # ------------------------------------------------------------------------------- files of labels

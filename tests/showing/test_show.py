@@ -23,8 +23,8 @@ EVIL = "<script>alert(1)</script>\x1b[31m"
 #: scores, files, numbers and parts of counting.
 OTHERS = {
     *("datasets", "partition", "plot", "stats"),
-    *("claim_scores", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
-    *("parse_names", "read_cohort", "report", "save", "show", "simulate", "simulate_embeddings"),
+    *("claim_scores", "eer_scorer", "fuse", "load", "make_scorer"),
+    *("parse_names", "report", "save", "show", "simulate", "simulate_embeddings"),
     *("messages", "scalar", "set_options", "summary", "to_frame", "to_latex", "to_markdown"),
 }  # fmt: skip
 

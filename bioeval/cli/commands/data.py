@@ -246,7 +246,7 @@ def check_command(run: Run, data: str, second: str | None = None, **options: Any
     from bioeval.cli.running import Extras
     from bioeval.studies.check import check_data
 
-    scores, claims, _ = run.read_system(data, second)
+    scores, claims = run.read_system(data, second)
     run.stages("looking")
     checked = check_data(scores, claims=None if claims is scores else claims, **options)
     run.finish(checked, Extras(name=str(scores.name)))

@@ -143,7 +143,7 @@ def report_command(
             # Without a name of the user, the results themselves name their system.
             saved_results.append({name: tree} if i < len(names) else tree)
         else:
-            as_read, in_use, _ = run.read_system(file, name=name)
+            as_read, in_use = run.read_system(file, name=name)
             if images and as_read.layout != "pairs":
                 columns = [*dict.fromkeys([*as_read.probe_meta, *as_read.gallery_meta])]
                 if images not in columns:

@@ -171,7 +171,7 @@ def _evaluated(
     *,
     worst_pairs: int | None,
 ) -> _Evaluated:
-    as_read, scores, _ = system
+    as_read, scores = system
     card_options = dict(card_options)
     divided = with_gallery(protocol, scores, card_options)
     if divided is not scores:

@@ -1,4 +1,4 @@
-"""Commands of systems: compared, fused, normalised."""
+"""Commands of systems: compared, fused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import BioevalWarning, DataError
-from bioeval.cli.arguments import ENTRIES, PRIORS, joined_entries, joined_lists
+from bioeval.cli.arguments import ENTRIES, joined_entries
 from bioeval.cli.command import option
 from bioeval.cli.shared import rates, shared
 from bioeval.cli.undefined import require_defined
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.running import Run
-    from bioeval.scores.matrix import Scores
-    from bioeval.studies.fusion.fusion import SystemFusion
 
 
 @click.argument("data", nargs=-1, required=True)
@@ -91,9 +89,8 @@ def _draw(
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
 @option(
     "--method RULE",
-    "Rule that fuses the scores: best, worst, mean, median, kth:K, min, max, product, weighted or "
-    "logistic.",
-    str,
+    "Rule that fuses the scores: mean, min, max, product or weighted.",
+    ["mean", "min", "max", "product", "weighted"],
     "mean",
 )
 @option(
@@ -111,13 +108,8 @@ def _draw(
 )
 @option(
     "--train FILE",
-    "Scores of other subjects to learn from; once per system, in order.",
+    "Scores of other subjects, to normalise by; once per system, in order.",
     multiple=True,
-)
-@option(
-    "--protocol CARD",
-    "Card with folds, such as course-kfold: learn on the training subjects of each fold, evaluate "
-    "on its test subjects.",
 )
 @rates("--far X", "FAR at which to report FRR.", "far_targets")
 @rates("--frr X", "FRR at which to report FAR.", "frr_targets")
@@ -127,42 +119,36 @@ def _draw(
 def fuse_command(
     run: Run,
     systems: tuple[str, ...],
-    method: str,
-    normalise: str,
+    method: Any,
+    normalise: Any,
     weights: dict[str, str],
     train: tuple[str, ...] = (),
-    protocol: str | None = None,
     **options: Any,
 ) -> None:
     """Fuse systems A, B ... of the same templates in the same order.
 
     bioeval fuse face.npz finger.npz --normalise z --out fused.npz
-    bioeval fuse face.npz finger.npz --method logistic --protocol course-kfold
 
     Each system is a file as `bioeval run` reads it; options for reading apply to all files. The
-    table shows each system beside the fused system. Weights (--method logistic) and scales
-    (--normalise) are learnt from --train, from the training subjects of --protocol, or else from
-    the data themselves. The scores in --out use what was learnt from --train, or else from all
-    data.
+    table shows each system beside the fused system. Scales (--normalise) are those of the scores of
+    --train, or else of the data themselves.
     """
     import warnings
 
     from bioeval.counting.targets import FAR_TARGETS
-    from bioeval.studies.fusion.fusion import SystemFusion, fuse
+    from bioeval.studies.fuse import fuse
+    from bioeval.tasks.verification_task import verification
 
     if len(systems) < 2:
         raise click.UsageError("one system is nothing to fuse; give two files or more")
     if train and len(train) != len(systems):
         raise click.UsageError(f"--train is given {len(train)} times for {len(systems)} systems")
-    if train and protocol is not None:
-        raise click.UsageError(
-            "give --train or --protocol, not both: each selects the training data"
-        )
-    fusion_options: dict[str, Any] = {
-        "method": method,
-        "normalise": normalise,
-        "weights": _weights(weights),
-    }
+    try:
+        weight_of = {name: float(value) for name, value in weights.items()}
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{error}; expected NAME=NUMBER", param_hint="'--weights'"
+        ) from None
     names = run.names(systems)
     if "fused" in names:
         raise click.UsageError("a system is called 'fused'; name each with --name")
@@ -172,148 +158,19 @@ def fuse_command(
     train_by_name = {
         name: run.read(file, name=name) for name, file in zip(names, train, strict=False)
     }
-    read = dict(by_name)
-    if run.save_to is not None or protocol is None:
-        run.stages("fusing")
-        with warnings.catch_warnings():  # the table has them
-            warnings.simplefilter("ignore", BioevalWarning)
-            by_name["fused"] = fuse(read, **fusion_options, train=train_by_name or None)
+    run.stages("fusing")
+    with warnings.catch_warnings():  # the table has them
+        warnings.simplefilter("ignore", BioevalWarning)
+        by_name["fused"] = fuse(
+            dict(by_name),
+            method,
+            normalise=normalise,
+            weights=weight_of or None,
+            train=train_by_name or None,
+        )
     run.stages("counting")
-    options = {"far_targets": FAR_TARGETS, **options}
-    if protocol is None:
-        datasets = _verified(by_name, options)
-    else:
-        datasets = _in_folds(read, SystemFusion(**fusion_options), protocol, options)
-    if run.save_to is not None:
-        run.save_scores(by_name["fused"])
-    run.finish(datasets)
-
-
-def _verified(by_name: dict[str, Scores], options: dict[str, Any]) -> dict[str, xr.Dataset]:
-    from bioeval.tasks.verification_task import verification
-
-    options = {"frr_targets": (), **options}
+    options = {"far_targets": FAR_TARGETS, "frr_targets": (), **options}
     datasets = {name: verification(scores, **options) for name, scores in by_name.items()}
     require_defined([ds["eer"] for ds in datasets.values()], by_name.values())
-    return datasets
-
-
-def _weights(weights: dict[str, str]) -> dict[str, float] | None:
-    try:
-        return {name: float(value) for name, value in weights.items()} or None
-    except ValueError as error:
-        raise click.BadParameter(
-            f"{error}; expected NAME=NUMBER", param_hint="'--weights'"
-        ) from None
-
-
-def _in_folds(
-    systems: dict[str, Scores], fusion: SystemFusion, protocol: str, options: dict[str, Any]
-) -> dict[str, xr.Dataset]:
-    from bioeval.protocol.loading import for_layout
-    from bioeval.studies.folds.cross_evaluate import cross_evaluate
-    from bioeval.studies.partitions.cards import splitter_of
-
-    first = next(iter(systems.values()))
-    chosen = for_layout(first.layout, protocol)
-    splitter = splitter_of(chosen, first)
-    options = {"frr_targets": (), "threshold": chosen.section("decision").as_rule(), **options}
-    datasets = {
-        name: cross_evaluate(scores, splitter, **options) for name, scores in systems.items()
-    }
-    datasets["fused"] = cross_evaluate(systems, splitter, estimator=fusion, **options)
-    for dataset in datasets.values():
-        dataset.attrs["protocol"] = chosen.name
-    return datasets
-
-
-@click.argument("data")
-@click.argument("second", required=False, metavar="[TRIALS]")
-@option(
-    "--method",
-    "By cohort scores of the enrolled template, the probe, both, or the closest of both.",
-    ["z", "t", "s", "zt", "as"],
-    "s",
-)
-@option(
-    "--cohort FILE",
-    "Scores of the recordings against the cohort; given twice, of the enrolled and of the test "
-    "recordings.",
-    required=True,
-    multiple=True,
-)
-@option("--top N", "Number of closest cohort scores of each template, for method as.", int)
-@option("--save FILE", "Write the normalised scores (.npz, .txt, .csv).", name="save_to")
-@option(
-    "--min-dcf P,P",
-    "Priors of a genuine attempt at which to report minDCF; repeatable.  [0.01,0.05]",
-    PRIORS,
-    multiple=True,
-    callback=joined_lists,
-)
-@rates("--far X", "FAR at which to report FRR.", "far_targets")
-@rates("--frr X", "FRR at which to report FAR.", "frr_targets")
-@shared(plots=True, fails=("eer > 5%",))
-def normalise_command(
-    run: Run,
-    data: str,
-    method: Any,
-    cohort: tuple[str, ...],
-    second: str | None = None,
-    top: int | None = None,
-    min_dcf: tuple[float, ...] = (0.01, 0.05),
-    **options: Any,
-) -> None:
-    """Normalise the scores of a list of trials by those of a cohort of other people.
-
-    bioeval normalise dev.txt --kind similarity --cohort cohort.txt
-    bioeval normalise dev.txt --kind similarity --method as --top 4 --cohort c.txt
-
-    A score is shifted and scaled by mean and standard deviation of scores of its recordings against
-    the cohort. The first name of a trial is that of the enrolled recording. The table shows the
-    scores as they were beside the normalised ones.
-    """
-    from bioeval.studies.fusion.normalise import normalise
-
-    if (method == "as") != (top is not None):
-        raise click.UsageError(
-            "--method as needs the number of closest cohort scores, such as --top 300, and no "
-            "other method has it"
-        )
-    _, scores, labels = run.read_system(data, second)
-    if scores.layout != "pairs":
-        raise DataError(
-            f"{data}: is a matrix; expected a list of trials. In Python, be.normalise takes "
-            "matrices"
-        )
-    run.stages("normalising")
-    enrolled, probes = _cohorts(cohort, scores, labels, run)
-    normalised = normalise(scores, method, enrolled, probe_cohort=probes, top=top)
-    run.save_scores(normalised)
-    run.stages("counting")
-    options["costs"] = [(prior, 1.0, 1.0) for prior in min_dcf]
-    name = f"{scores.name}, {method}-norm"
-    by_name = {str(scores.name): scores, name: normalised.replace(name=name)}
-    run.finish(_verified(by_name, {"far_targets": (0.01,), **options}))
-
-
-def _cohorts(
-    files: tuple[str, ...], scores: Scores, labels: str | None, run: Run
-) -> tuple[Scores, Scores | None]:
-    """Return the cohort scores of the enrolled and, if it has a file of its own, the other side.
-
-    The options for reading the trials say whose the names in a text are.
-    """
-    from bioeval.scores.formats.files import existing_file
-    from bioeval.scores.formats.reading import is_text
-    from bioeval.studies.fusion.cohort_files import read_cohort
-
-    label_options = {"labels": labels}
-    if run.reading["subject_from"] is not None:
-        label_options = {"subject_from": run.reading["subject_from"]}
-    read = []
-    for file in files:
-        options = label_options if is_text(existing_file(file, "cohort scores")) else {}
-        run.files.append(file)
-        read.append(read_cohort(file, kind=scores.kind, nan=scores.nan, **options))
-    return read[0], read[1] if len(read) > 1 else None
+    run.save_scores(by_name["fused"])
+    run.finish(datasets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,11 @@ from bioeval.scores.metrics import Metric
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.stats.repeated import REPEATED_INTERVALS, RepeatedInterval
-from bioeval.studies.folds.fitted import FusedSystems, TrainedSystem
+from bioeval.studies.folds.fitted import TrainedSystem
 from bioeval.studies.folds.folds import FoldedSystem, evaluate_folds
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks
 from bioeval.studies.folds.results import fold_dataset, span
 from bioeval.studies.folds.splits import SplitPlan, SplitSides
-from bioeval.studies.fusion.fusion import SystemFusion
 
 
 @warns_of_doubts
@@ -64,9 +63,8 @@ def cross_evaluate(
 
     Parameters
     ----------
-    data : Scores, mapping of str to Scores, or array_like of shape (n, f)
-        Scores of any layout; with :class:`bioeval.SystemFusion` as `estimator`, the systems by
-        name; with another `estimator`, the features of n samples.
+    data : Scores, or array_like of shape (n, f)
+        Scores of any layout; with an `estimator`, the features of n samples.
     splitter : splitter, or list of pairs
         Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts; or a list of
         pairs (training, test) of index arrays.
@@ -101,8 +99,6 @@ def cross_evaluate(
     estimator : estimator, optional
         A transformer in scikit-learn's form. In each fold a clone is fitted on the training
         samples and their subjects alone; both parts are transformed and compared by `metric`.
-        :class:`bioeval.SystemFusion` is fitted to the training scores alone, and both parts of
-        the scores are transformed.
     metric, kind
         As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
     claims : ClaimSampler, optional
@@ -200,15 +196,8 @@ def cross_evaluate(
             return evaluate_tasks(_as_scores(data, y, meta), splitter, [options])[0]
     if claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
-    system: FoldedSystem
-    if isinstance(estimator, SystemFusion):
-        first = next(iter(data.values()), None) if isinstance(data, Mapping) else data
-        _as_scores(first, y, meta)
-        system = transformed = FusedSystems(data, splitter, estimator)
-        options = options.checked(splitter, *transformed.systems.values())
-    else:
-        options = options.checked(splitter)
-        system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
+    options = options.checked(splitter)
+    system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
     with rows_reported():
         return _datasets(system, [options])[0]
 

@@ -122,13 +122,13 @@ class FoldOptions:
         """Whether the task has a threshold."""
         return self.task != "closed_set"
 
-    def checked(self, splitter: Any, *systems: Scores) -> FoldOptions:
+    def checked(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
         """Return the options with the role of impostors decided, which is the same in every part.
 
-        Raise an error unless the `systems` support the task, and a training part exists on which a
+        Raise an error unless the scores support the task, and a training part exists on which a
         threshold can be chosen. A system that is trained in each fold has no scores yet.
         """
-        for scores in systems:
+        if scores is not None:
             self._require_support(scores)
         is_experiment = isinstance(splitter, partition.Experiment)
         if self.has_threshold:
@@ -139,10 +139,11 @@ class FoldOptions:
         if is_experiment and splitter.has_galleries:
             role = splitter.impostors if role == "auto" else role
         else:
-            codes = [x.codes for x in systems[:1]]
-            all_enrolled = all(bool(np.isin(x.probe, x.gallery).all()) for x in codes)
-            layout = systems[0].layout if systems else "all-against-all"
-            role = role_of(layout, role, all_enrolled)
+            if scores is None:
+                role = role_of("all-against-all", role, all_enrolled=True)
+            else:
+                all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
+                role = role_of(scores.layout, role, all_enrolled)
         return replace(self, search=replace(self.search, impostors=role))
 
     def _require_support(self, scores: Scores) -> None:

@@ -1,22 +1,20 @@
-"""Fusion of systems against naive_fusion.py and scikit-learn, in folds and from the shell."""
+"""Fusion of systems against plain loops, and from the shell."""
 
 import json
 import math
+from collections.abc import Sequence
 
-import naive_fusion as naive
 import numpy as np
 import pytest
 from json_rows import rows
-from reference import cross_evaluated, one_thread  # noqa: F401
+from reference import one_thread  # noqa: F401
 from result_messages import codes
 from result_text import as_text
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 
 import bioeval as be
 from bioeval.cli import main
 
-RULES = ("mean", "best", "worst", "median", "kth:2", "min", "max")
+RULES = ("mean", "min", "max")
 LABELS = ["ann", "ann", "bob", "bob", "bob", "cy", "cy", "dan"] * 2
 
 
@@ -43,6 +41,35 @@ def similarities(scores: be.Scores) -> np.ndarray:
     return -scores.values if scores.kind == "distance" else scores.values
 
 
+def mean_sd(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and standard deviation (``ddof = 0``) of finite values."""
+    finite = [x for x in values if math.isfinite(x)]
+    mean = math.fsum(finite) / len(finite)
+    return mean, math.sqrt(math.fsum((x - mean) ** 2 for x in finite) / len(finite))
+
+
+def scaled(x: float, how: str, train: Sequence[float]) -> float:
+    """One score (a similarity) on the common scale of several systems."""
+    finite = [v for v in train if math.isfinite(v)]
+    if how == "none":
+        return x
+    if how == "min-max":
+        return (x - min(finite)) / (max(finite) - min(finite))
+    mean, sd = mean_sd(finite)
+    return (x - mean) / sd if how == "z" else 0.5 * (math.tanh(0.01 * (x - mean) / sd) + 1)
+
+
+def fused_score(scores: Sequence[float], method: str, weights: Sequence[float] = ()) -> float:
+    """One fused score."""
+    if method == "product":
+        return math.prod(min(1.0, max(0.0, x)) for x in scores)
+    if method == "weighted":
+        return sum(w * x for w, x in zip(weights, scores, strict=True))
+    if method == "mean":
+        return sum(scores) / len(scores)
+    return {"min": min, "max": max}[method](scores)
+
+
 @pytest.mark.parametrize("normalise", ["min-max", "z", "tanh"])
 @pytest.mark.parametrize("method", [*RULES, "product", "weighted"])
 @pytest.mark.cases(1)
@@ -57,12 +84,10 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     assert fused.kind == "similarity"
     for i, j in [(0, 1), (0, 2), (1, 3), (4, 9), (15, 3)]:
         scaled_scores = [
-            naive.scaled(x[i, j], normalise, t)
+            scaled(x[i, j], normalise, t)
             for x, t in zip(similarity_matrices, train_scores, strict=True)
         ]
-        expected = naive.fused(
-            scaled_scores, naive.rule_of_values(method, "similarity"), [0.5, 2.0]
-        )
+        expected = fused_score(scaled_scores, method, [0.5, 2.0])
         np.testing.assert_allclose(fused.values[i, j], expected, rtol=1e-12)
     assert fused.probe_labels.tolist() == LABELS
     assert "trained-on-same-scores" not in {x.code for x in fused.remarks}
@@ -76,8 +101,7 @@ def test_without_normalisation_scores_and_kind_are_kept(kind):
     values = [s.values for s in pair.values()]
     for method in RULES:
         fused = be.fuse(pair, method)
-        of_kind = naive.rule_of_values(method, kind)
-        expected = [naive.fused([v[4, j] for v in values], of_kind) for j in range(4)]
+        expected = [fused_score([v[4, j] for v in values], method) for j in range(4)]
         np.testing.assert_allclose(fused.values[4, :4], expected)
         assert fused.kind == kind and not fused.remarks
 
@@ -96,56 +120,6 @@ def test_failed_comparisons(nan, expected):
     raising["a"].values[4, 5] = np.nan
     with pytest.raises(be.DataError, match="1 NaN, the first at row 4, column 5"):
         be.verification(be.fuse(raising))
-
-
-@pytest.mark.parametrize("normalise", ["none", "tanh"])
-def test_the_logistic_fusion_is_that_of_scikit_learn(normalise):
-    train = {"a": system(1, "similarity"), "b": system(2, "similarity")}
-    data = {"b": system(4, "similarity"), "a": system(3, "similarity")}
-    keep = (
-        is_other_template(train["a"])
-        & np.isfinite(train["a"].values)
-        & np.isfinite(train["b"].values)
-    )
-    columns = []
-    for scores in train.values():
-        train_scores = scores.values[is_other_template(scores)].tolist()
-        columns.append([naive.scaled(x, normalise, train_scores) for x in scores.values[keep]])
-    features = np.array(columns).T
-    y = np.equal.outer(LABELS, LABELS)[keep]
-    standardised = (features - features.mean(axis=0)) / features.std(axis=0)
-    weights = np.where(y, 0.5 / y.sum(), 0.5 / (~y).sum())
-    expected = LogisticRegression(C=1e12, tol=1e-12, max_iter=1000).fit(standardised, y, weights)
-    result = be.SystemFusion("logistic", normalise).fit(train)
-    slopes = expected.coef_[0] / features.std(axis=0)
-    np.testing.assert_allclose(list(result.weights_.values()), slopes, rtol=1e-6)
-    offset = expected.intercept_[0] - slopes @ features.mean(axis=0)
-    np.testing.assert_allclose(result.offset_, offset, rtol=1e-6)
-    fused = be.fuse(data, "logistic", normalise=normalise, train=train)
-    entering = [
-        naive.scaled(
-            data[k].values[4, 6], normalise, train[k].values[is_other_template(train[k])].tolist()
-        )
-        for k in ("a", "b")
-    ]
-    np.testing.assert_allclose(fused.values[4, 6], slopes @ entering + offset, rtol=1e-5)
-    assert fused.kind == "similarity"
-
-
-def test_separable_systems_are_penalised_with_a_warning():
-    first, second = system(1, "similarity"), system(2, "similarity")
-    first.values[np.equal.outer(LABELS, LABELS)] += 100
-    with pytest.warns(be.BioevalWarning, match="separable"):
-        result = be.SystemFusion("logistic").fit({"a": first, "b": second})
-    assert result.separable_ and all(map(math.isfinite, result.weights_.values()))
-    fused = result.transform({"a": first, "b": second})
-    assert "training-scores-separable" in codes(be.verification(fused))
-    folds = be.partition.SubjectKFold(2)
-    folded = cross_evaluated(
-        {"a": first, "b": second}, folds, estimator=be.SystemFusion("logistic")
-    )
-    (message,) = [x for x in be.messages(folded) if x.code == "training-scores-separable"]
-    assert message.about == ("in 2 of 2 folds",)
 
 
 def test_pairs_and_selections_and_masks():
@@ -185,14 +159,13 @@ RANKS = system(1, "order", nan="reject")
     ("systems", "options", "says"),
     [
         (PLAIN, {"method": "product"}, 'expected `normalise="min-max"`'),
-        (PLAIN, {"method": "kth:3"}, "there are 2 systems; expected kth:2 or less"),
         (PLAIN, {"method": "weighted"}, "`weights` is missing"),
         (PLAIN, {"weights": {"a": 1, "b": 1}}, "`weights` is given"),
         (PLAIN, {"method": "weighted", "weights": {"a": 1}}, "none for 'b'"),
         (PLAIN, {"method": "weighted", "weights": {"a": 1, "b": 1, "c": 2}}, "system is 'c'"),
         (PLAIN, {"method": "weighted", "weights": {"a": 0, "b": 0}}, "all 0"),
         (PLAIN, {"method": "weighted", "weights": {"a": 2, "b": -1}}, "'b' is -1; expected 0"),
-        (PLAIN, {"method": "middle"}, "`method` is 'middle'"),
+        (PLAIN, {"method": "median"}, "`method` is 'median'"),
         (PLAIN, {"normalise": "minmax"}, "Did you mean 'min-max'"),
         (PLAIN | {"b": FLAT}, {"normalise": "z"}, "z normalisation of 'b' .* equal"),
         (kinds(a="distance", b="similarity"), {}, "'a' holds distances, 'b' holds similarities"),
@@ -211,36 +184,12 @@ def test_what_cannot_be_fused_is_refused(systems, options, says):
         be.fuse(systems, **options)
 
 
-def test_a_fusion_takes_the_systems_that_it_was_fitted_to(systems):
-    fitted = be.SystemFusion(normalise="z").fit(systems)
-    with pytest.raises(be.DataError, match="the systems are 'a', 'b'"):
-        fitted.transform(PLAIN)
-    with pytest.raises(be.DataError, match="scores of 'face' are similarities, and its training"):
-        fitted.transform({**systems, "face": system(1, "similarity")})
-
-
-def test_in_folds_nothing_is_learnt_from_the_test_people():
-    pair = {
-        "a": be.simulate(12, 3, within=1.2, random_state=1),
-        "b": be.simulate(12, 3, within=1.2, random_state=2),
-    }
-    folds = be.partition.SubjectKFold(3)
-    estimator = be.SystemFusion("logistic")
-    assert repr(clone(estimator)) == repr(estimator)
-    result = cross_evaluated(pair, folds, estimator=estimator, threshold="eer")
-    labels = pair["a"].probe_labels
-    for k, test in enumerate(np.array_split(np.unique(labels), 3)):
-        is_test = np.isin(labels, test)
-        train, test_systems = (
-            {name: s.select(which, which) for name, s in pair.items()}
-            for which in (~is_test, is_test)
-        )
-        fused = be.fuse(test_systems, "logistic", train=train)
-        at_threshold = be.verification(fused, thresholds=[result.threshold.values[0, k]])
-        np.testing.assert_array_equal(result.fa.sel(part="test")[0, k], at_threshold.fa[0])
-    assert result.attrs["kind"] == "similarity"
-    closed = cross_evaluated(pair, folds, estimator=be.SystemFusion(), task="closed_set", ranks=[1])
-    assert closed.cms.dims == ("repeat", "fold", "part", "rank")
+def test_training_scores_are_of_the_same_systems_and_kinds(systems):
+    with pytest.raises(be.DataError, match="the systems are 'a', 'b'; .*, 'face', 'finger'"):
+        be.fuse(PLAIN, normalise="z", train=systems)
+    train = {**systems, "face": system(1, "similarity")}
+    with pytest.raises(be.DataError, match="scores of 'face' are distances, and its training"):
+        be.fuse(systems, normalise="z", train=train)
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
@@ -253,8 +202,6 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     eer = {row["system"]: row["value"] for row in eer_rows}
     assert list(eer) == ["face", "finger", "fused"]
     assert eer["fused"] == be.verification(be.load("fused.npz")).eer
-    assert main(["fuse", *files, "--method", "logistic", "--protocol", "course-kfold"]) == 0
-    assert "fused" in capsys.readouterr().out
     weights = ["--method", "weighted", "--weights", "face=2", "--weights", "finger=1"]
     assert main(["fuse", *files, *weights, "--train", *files[:1], "--train", *files[1:]]) == 0
     capsys.readouterr()
@@ -280,9 +227,7 @@ WORDS = {
     ("options", "kind"),
     [
         (["--normalise", "z"], "similarity"),
-        (["--method", "logistic"], "similarity"),
-        (["--method", "kth:2"], "distance"),
-        (["--method", "logistic", "--protocol", "course-kfold"], "similarity"),
+        (["--method", "max"], "distance"),
     ],
 )
 def test_the_heading_says_the_kind_of_each_system(

@@ -1,1 +1,0 @@
-"""Fusion and normalisation of the scores of several systems."""
