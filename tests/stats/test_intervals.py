@@ -337,11 +337,13 @@ def test_without_errors_ends_are_open():
 @pytest.mark.cases(1)
 def test_few_people(method):
     one_subject = be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"]), interval=method)
-    assert arguments(one_subject, "interval-of-few-subjects")["subjects"] == 1
+    message = arguments(one_subject, "interval-of-few-subjects")
+    assert (message["subjects"], message["fault"]) == (1, "not defined")
     assert np.isnan(one_subject.frr_low).all() and np.isnan(one_subject.far_high).all()
     square = np.array([[0, 1, 3, 4], [1, 0, 2, 5], [3, 2, 0, 1], [4, 5, 1, 0.0]])
     two = be.verification(be.Scores(square, ["a", "a", "b", "b"]), interval=method)
-    assert arguments(two, "interval-of-few-subjects")["subjects"] == 2
+    message = arguments(two, "interval-of-few-subjects")
+    assert (message["subjects"], message["fault"]) == (2, "too narrow")
     assert not np.isnan(two.frr_low).any()
 
 

@@ -41,6 +41,12 @@ def test_a_confidence_is_between_0_and_1(bad):
         stats.wilson(1, 2, bad)
 
 
+def test_exact_limits_are_0_without_an_error_and_1_without_another_answer():
+    low, high = stats.clopper_pearson([0, 50], 50)
+    assert (low[0], high[1]) == (0, 1)
+    assert 0 < high[0] < low[1] < 1
+
+
 def test_bounds_without_an_error():
     # 1 - p is the chance that one trial shows nothing: (1 - bound) ** n = 5 %.
     assert (1 - stats.zero_error_bound(50)) ** 50 == pytest.approx(0.05)

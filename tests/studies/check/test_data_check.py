@@ -274,6 +274,16 @@ def test_copies_under_one_label_and_under_two(fill):
     assert checked(three)["duplicates"].where == "rows 4, 60, 90"
 
 
+@pytest.mark.parametrize(("copies", "severity"), [(78, "warning"), (80, "note")])
+def test_distances_of_0_under_one_label_are_common_if_half_of_all_templates_have_one(
+    copies, severity
+):
+    values, one = distances(), np.arange(0, copies, 2)
+    values[one, one + 1] = values[one + 1, one] = 0
+    finding = checked(values)["zero-distance"]
+    assert (finding.severity, finding.count, finding.code) == (severity, copies, "copies-of-one")
+
+
 @pytest.mark.parametrize("kind", ["distance", "similarity", "cosine"])
 @pytest.mark.parametrize("off", [1e-4, 1e-5])
 def test_near_copies_under_two_labels(kind, off):

@@ -119,8 +119,12 @@ def test_few_sequences_have_no_limits(capsys):
 
 def test_only_measures_in_a_frame_need_the_number_of_frames():
     truths, results = simulate_sequences(2, FOUR)
-    for measure, is_needed in (("fp_per_frame", True), ("mota", False)):
-        ds = be.tracking(truths, results, measures=[measure])
+    for measures, is_needed in (
+        (["fp_per_frame"], True),
+        (["mota"], False),
+        (["mota", "fp_per_frame"], True),
+    ):
+        ds = be.tracking(truths, results, measures=measures)
         assert ("frames-not-given" in codes(ds)) == is_needed
 
 
