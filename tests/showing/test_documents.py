@@ -135,6 +135,23 @@ def test_the_title_of_a_table_names_a_system_if_it_is_the_only_one_with_the_task
     ]
 
 
+def test_conditions_of_one_system_are_rows_beside_a_system_without_any():
+    day, night, b = (be.verification(be.simulate(20, 3, random_state=k)) for k in range(3))
+    lines = be.to_markdown({"a": {"day": day, "night": night}, "b": b}).splitlines()
+    rows = [line.split("|")[1:3] for line in lines if line.startswith("| ") and ":-" not in line]
+    assert [[x.strip() for x in row] for row in rows] == [
+        ["system", "condition"], ["a", "day"], ["", "night"], ["b", ""],
+    ]  # fmt: skip
+
+
+def test_tables_of_chosen_measures_have_the_titles_of_their_tasks():
+    scores = be.simulate(20, 3, random_state=1)
+    text = be.to_markdown({"a": be.evaluate(scores), "b": be.evaluate(scores)}, ["eer"])
+    assert re.findall(r"^\*\*(.*)\*\*$", text, re.MULTILINE) == [
+        "Verification, single-template", "Verification, multi-template", "Open-set identification",
+    ]  # fmt: skip
+
+
 def test_of_many_places_the_worst_are_shown():
     rates = np.linspace(0, 1, 40)
     about = {"units": "proportion", "long_name": "rate"}
