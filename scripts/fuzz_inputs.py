@@ -572,12 +572,6 @@ def with_terms(rng: random.Random, valid: list[Input]) -> Input:
         names[re.sub(r"\w", letter, name)] = name
     name = rng.choice(_NAMING)
     words = [name, *WORKING.get(name, ["s.npz"])]
-    command = root.get_command(click.Context(root), name)
-    assert command is not None
-    in_terms = any(option.name == "terms" for option in command.params)
-    # Remarks on groups have the names of groups in their text, where they are put into terms.
-    if in_terms and name != "groups" and rng.random() < 0.5:
-        words += ["--terms", "iso"]
     arrays = dict(np.load(io.BytesIO(valid[0].files["s.npz"])))
     inputs = []
     for labels, file in ((list(names)[:6], list(names)[6]), (subjects, system)):

@@ -96,7 +96,7 @@ class Run:
         #: The options of the use of a system that were given.
         self.use = {name: value for name, value in used.items() if value is not None}
         self._named = "name" in options
-        self.name_option, self.terms = take("name", None), take("terms", "lecture")
+        self.name_option = take("name", None)
         self.conditions: tuple[Condition, ...] = take("fail_if", ())
 
         out, page, save_to = take("out", None), take("report", None), take("save_to", None)
@@ -270,8 +270,7 @@ class Run:
     def finish(self, results: Any, extras: Extras = NO_EXTRAS) -> None:
         """Write a result, or several by name, ask the conditions, and keep the table for printing.
 
-        JSON and CSV are those of the data frame, in the terms of the lecture, whatever ``--terms``
-        says, for programs that read them. Without ``--verbose`` the table is a short one.
+        JSON and CSV are those of the data frame. Without ``--verbose`` the table is a short one.
         """
         import xarray as xr
 
@@ -281,7 +280,7 @@ class Run:
         from bioeval.showing.messages import sentence_about
         from bioeval.showing.show import document_of
 
-        table = partial(document_of, results, self.terms, in_options, extras.lines)
+        table = partial(document_of, results, in_options, extras.lines)
         tree = results
         if isinstance(results, dict):
             nodes = without_slashes(results, "-")
@@ -334,14 +333,10 @@ class Run:
     def draw(self, results: Any, folder: Path, scores: Any = (), begin: str = "") -> None:
         """Draw results in the formats of ``--plot-format``; remarks name the plots left out."""
         from bioeval.plot.files import save_plots
-        from bioeval.showing.terms import in_terms
 
         is_of_several = isinstance(results, dict)
-        drawn: Any = in_terms(results, self.terms) if not is_of_several else {}
-        for name in results if is_of_several else ():
-            drawn[name] = in_terms(results[name], self.terms)
         options: dict[str, Any] = {"overlaid": is_of_several, "begin": begin}
-        save_plots(drawn, scores, folder, self.formats, tell=self.remark, **options)
+        save_plots(results, scores, folder, self.formats, tell=self.remark, **options)
 
     def write_page(self, results: Any, **options: Any) -> None:
         """Write the page of the results of the files that were read, with the command behind it.
@@ -355,7 +350,7 @@ class Run:
         # Names of files, without the folders of this machine.
         words = [Path(x).name if os.path.isabs(x) else x for x in command_words()]
         command = shlex.join(["bioeval", *words]) if words else ""
-        options = {"files": self.files, "command": command, "terms": self.terms, **options}
+        options = {"files": self.files, "command": command, **options}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", BioevalWarning)
             report(results, self.page, **options)

@@ -242,13 +242,6 @@ _INTERVAL = option_group(
     heading="Intervals",
 )
 
-TERMS = option(
-    "--terms",
-    "Terms in tables and plots: of the lecture (GAR, FAR, FRR, DIR, CMS) or of ISO/IEC 19795-1 "
-    "(FMR, FNMR, FPIR, TPIR). Result files always use the former.",
-    ["lecture", "iso"],
-    "lecture",
-)
 _PLOTS = option_group(
     option("--plots", "With --out: also draw the plots.", bool),
     option(
@@ -273,8 +266,7 @@ _PRINTED = option_group(
     ),
     option("--latex", "Print the tables as LaTeX, for booktabs.", bool),
     option("--markdown", "Print the tables as Markdown.", bool),
-    option("--verbose", "Print all rows, terms and messages.", bool),
-    TERMS,
+    option("--verbose", "Print all rows, explanations and messages.", bool),
 )
 _PAGE = option("--report HTML", "Write an HTML page with the answer, tables and curves.")
 _NAMES = option(

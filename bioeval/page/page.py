@@ -24,7 +24,6 @@ import jinja2
 import xxhash
 
 from bioeval.base.arguments import (
-    require_choice,
     require_list,
     require_number,
     require_path,
@@ -49,7 +48,7 @@ from bioeval.showing.frame import RECORDS
 from bioeval.showing.images import Images
 from bioeval.showing.nodes import Node
 from bioeval.showing.show import sections_of
-from bioeval.showing.terms import VOCABULARIES, in_terms, rates_are_of, task_of, words_of
+from bioeval.showing.terms import rates_are_of, task_of
 from bioeval.showing.text import Text, say
 from bioeval.showing.writers.html import CSS, HtmlLines, body
 from bioeval.showing.writers.lines import Lines
@@ -80,7 +79,6 @@ def report(
     command: str = "",
     images: str = "",
     image_folder: str | os.PathLike[str] = ".",
-    terms: str = "",
 ) -> Path:
     """Write results as one self-contained HTML page.
 
@@ -115,9 +113,6 @@ def report(
         with bioeval are shown without it.
     image_folder : path
         The folder of these files. Files outside of it are not read, also by way of a link.
-    terms : str, optional
-        Terms of rates: ``"lecture"``, or ``"iso"`` for those of ISO/IEC 19795-1. Unless given, they
-        are those of the results.
 
     Returns
     -------
@@ -155,11 +150,9 @@ def report(
             raise DataError(f"{missing}: no such file")
         folder = require_path("image_folder", image_folder)
         pictures = Images(require_text("images", images), folder if images else None)
-        if not isinstance(terms, str) or terms:
-            require_choice("terms", terms, VOCABULARIES)
         opening = None if threshold is None else require_number("threshold", threshold)
         origin = list(_origin_of(read, command))
-        text = _page_text(results, title, origin, pictures, terms, opening)
+        text = _page_text(results, title, origin, pictures, opening)
         part.write_text(text, encoding="utf-8", newline="\n")
     if pictures.missing:
         warnings.warn(pictures.remark(), BioevalWarning, stacklevel=2)
@@ -171,20 +164,15 @@ def _page_text(
     title: str,
     origin: Sequence[tuple[str, str]],
     images: Images,
-    terms: str,
     threshold: float | None,
 ) -> str:
-    """Return results as the text of an HTML page, in their own vocabulary if `terms` is empty.
+    """Return results as the text of an HTML page.
 
     `origin` has names and texts about the command, files and software behind the results.
     """
     from bioeval.page.figures import PageFigures
 
     page = PageResults.collected(results)
-    if terms:
-        nodes = [x._replace(dataset=in_terms(x.dataset, terms)) for x in page.nodes]
-        page = PageResults(nodes, page.documents)
-    vocabulary = terms or next((words_of(x.dataset) for x in page.nodes), "lecture")
     rates = PageRates.from_nodes(page.nodes, threshold)
     uncounted = uncounted_thresholds(page.nodes, threshold)
     kind_of_rates = ""
@@ -192,8 +180,8 @@ def _page_text(
         dataset = rates.leader.dataset
         of_searches = task_of(dataset) == "identification"
         kind_of_rates = rates_are_of(dataset.attrs, searches=of_searches)
-    lines = _PageLines(vocabulary, kind_of_rates, images)
-    document = _PageDocument.written(page, _PageLines(vocabulary, "", images))
+    lines = _PageLines(kind_of_rates, images)
+    document = _PageDocument.written(page, _PageLines("", images))
     about_threshold = _about_threshold(page, rates, uncounted)
     answer = [*document.answers, *map(lines.write, about_threshold)]
     table = None if rates is None else rates_table(rates, len(page.systems) > 1, lines)
@@ -385,8 +373,8 @@ def _place(nodes: Sequence[Node]) -> int:
 class _PageLines(HtmlLines):
     """Lines of HTML with small pictures of templates."""
 
-    def __init__(self, vocabulary: str, task: str, images: Images):
-        super().__init__(vocabulary, task)
+    def __init__(self, task: str, images: Images):
+        super().__init__(task)
         self.images = images
 
     def picture(self, picture: Picture) -> str:

@@ -118,8 +118,8 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     plot.reference(equal_rates, equal_rates)
     return plot.end(
         "DET",
-        say("{False accept rate, far} (%)"),
-        say("{False reject rate, frr} (%)"),
+        say("False accept rate, {far} (%)"),
+        say("False reject rate, {frr} (%)"),
         last=folds_in_words(plot.systems) + [SHADED] * is_shaded,
         unseen=unseen,
     )

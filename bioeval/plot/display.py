@@ -25,16 +25,15 @@ from bioeval.plot.systems import (
     agreed,
     as_plot_text,
     attempts_in_words,
+    iso_terms,
     joined,
     kind_of,
     lines_of,
-    other_term,
     pick,
     task_in_title,
     undefined,
 )
 from bioeval.showing.sizes import candidates_in_words
-from bioeval.showing.terms import rate_of_term
 from bioeval.showing.text import Phrase, Term, Text, parts
 from bioeval.showing.writers.lines import written
 
@@ -95,7 +94,7 @@ class Display:
         is_fixed = isinstance(ax, Axes) or figsize is not None or self._look.height is not None
         self._grows = self._look.factor > 1 and not is_fixed
         self.figure_ = plot_axes.figure_of(self.ax_)
-        #: Returns a text in the vocabulary of the first system.
+        #: Returns a text with the rates of the first system.
         self.write = lines_of(self.systems[0].dataset).write
         self.legend_: Legend | None = None
         self.drawn = drawn
@@ -150,14 +149,13 @@ class Display:
         return self.legend_
 
     def named(self, label: Text, *rates: str) -> str:
-        """Return a label with the other vocabulary's terms for its rates, in brackets.
+        """Return a label with ISO's terms for its rates, in brackets.
 
         By default, the rates are the terms of its template. Terms are left out if systems differ.
         """
         if isinstance(label, Phrase):
-            terms_of = [rate_of_term(x.name) for x in parts(label) if isinstance(x, Term)]
-            rates = tuple(filter(None, terms_of))
-        terms = agreed(self.systems, lambda x: other_term(x.dataset, *rates)) if rates else ""
+            rates = tuple(x.name for x in parts(label) if isinstance(x, Term))
+        terms = agreed(self.systems, lambda x: iso_terms(x.dataset, *rates)) if rates else ""
         return f"{self.write(label)} ({terms})" if terms else self.write(label)
 
     def threshold_line(

@@ -149,8 +149,8 @@ def _draw_point(plot: Display, point: xr.Dataset, label: str, **style: Any) -> N
 
 
 def _finish_folds(plot: Display, title: Text, *bars: str) -> Display:
-    x_label = plot.named(say("{False accept rate, far}"))
-    y_label = plot.named(say("{False reject rate, frr}"))
+    x_label = plot.named(say("False accept rate, {far}"))
+    y_label = plot.named(say("False reject rate, {frr}"))
     plot.finish(plot.of_system(title), bars, x_label, y_label)
     return plot
 

@@ -87,14 +87,14 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     caption: list[Text] = [say("at {rule}", rule=rule_of(ds.attrs))]
     caption += [HOLLOW] * bool(ds["frr_flagged"].any())
     plot.finish(
-        plot.of_system(say("{frr} by group")), caption, plot.named(say("{False reject rate, frr}"))
+        plot.of_system(say("{frr} by group")), caption, plot.named(say("False reject rate, {frr}"))
     )
     right.set_yticks(positions, [name if is_narrow else "" for name in names.values()])
     for axes in (left, right):
         axes.tick_params(length=0)
     if ds["far"].ndim == 1:
         _draw_rates(right, ds, "far", overall_far, style)
-        label = plot.named(say("{False accept rate, far}"))
+        label = plot.named(say("False accept rate, {far}"))
         caption = [HOLLOW] * bool(ds["far_flagged"].any())
         plot.finish(say("{far} by group of the probe"), caption, label, ax=right)
     else:

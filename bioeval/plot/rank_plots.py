@@ -54,7 +54,7 @@ def cmc(
         plot.band(curve, is_drawn)
     plot_axes.rank_axis(plot.ax_, last_rank)
     plot_axes.rate_axis(plot.ax_, min((float(x[0]) for x in arrays), default=0.0))
-    cms = plot.write(say("{Cumulative match score, cms}(k)"))
+    cms = plot.write(say("Cumulative match score, {cms}(k)"))
     label = "Queries matched at rank k or better, CMC(k)" if of_queries else cms
     return plot.end("CMC", "Rank k", label, caption=convention(systems) or None)
 
@@ -91,5 +91,5 @@ def gallery_size(
     lowest = min([1.0, *(curve.y.min() for curve in plot.defined)])
     plot_axes.rank_axis(plot.ax_, max(sizes), min(sizes), log=True)
     plot_axes.rate_axis(plot.ax_, lowest if plot.defined else 0.0)
-    y = say("{Cumulative match score, cms}")
+    y = say("Cumulative match score, {cms}")
     return plot.end(Term("cms"), "Subjects in the gallery, N", y)

@@ -38,7 +38,7 @@ BEGIN_OF_UNKNOWN = 1e-3  # begins here if no smallest rate is known
 ABOVE_1 = 1.3  # ends above 1 by this factor
 
 SHADED = "shaded: below one attempt"
-FAR = say("{False accept rate, far}")
+FAR = say("False accept rate, {far}")
 
 # ------------------------------------------------------------------------- curves of folds
 
@@ -232,7 +232,7 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
         plot.reference([0, 1], [0, 1])  # a system that decides at random
         if not Style.look.is_flat:
             plot.ax_.set_box_aspect(1)
-    y = say("{Genuine accept rate, gar}")
+    y = say("Genuine accept rate, {gar}")
     return plot.end("ROC", FAR, y, last=last)
 
 
@@ -264,7 +264,7 @@ def dir_far(
     curves = curves_by_rank(data, "dir_far", "far", "dir", ranks)
     plot = Curves("dir_far", curves, ax, style, solid=True)
     last = _draw_against_far(plot, log)
-    y = say("{Detection and identification rate, dir}")
+    y = say("Detection and identification rate, {dir}")
     return plot.end(say("{dir} against {far}"), FAR, y, last=last)
 
 

@@ -21,7 +21,7 @@ from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.showing.labels import label_of
 from bioeval.showing.nodes import OVER, Node, unit_of
 from bioeval.showing.rows import Row, rows_of
-from bioeval.showing.terms import task_of, words_of
+from bioeval.showing.terms import task_of
 from bioeval.showing.text import Text, say
 from bioeval.showing.writers.lines import Lines
 from bioeval.stats.aggregate import aggregate
@@ -87,8 +87,8 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
         last = plot_axes.last_change(rates_drawn, last)
     plot_axes.rank_axis(plot.ax_, last)
     plot_axes.rate_axis(plot.ax_, min(map(np.nanmin, rates_drawn)) if plot.lines_ else 0.0)
-    cms = say("{Cumulative match score, cms}(k)")
-    dir_ = say("{Detection and identification rate, dir}(k)")
+    cms = say("Cumulative match score, {cms}(k)")
+    dir_ = say("Detection and identification rate, {dir}(k)")
     y = plot.write(cms if "cms" in first else dir_)
     return plot.end("Mean", "Rank k", y, caption=caption)
 
@@ -201,7 +201,7 @@ def _spreads_of_measures(dataset: xr.Dataset) -> list[_Spread]:
     fold_dims = [str(dim) for dim in OVER if dim in dataset.dims]
     statistics = _by_place(rows_of(Node("", "", "", aggregate(scalars, fold_dims))))
     rows_of_folds = (row for row in rows_of(Node("", "", "", scalars)) if _is_shown(row, fold_dims))
-    lines = Lines(words_of(dataset), task_of(dataset))
+    lines = Lines(task_of(dataset))
     spreads = []
     for place, rows in _by_place(rows_of_folds).items():
         summary = {row.statistic: row for row in statistics[place]}

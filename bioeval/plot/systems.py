@@ -18,7 +18,7 @@ from bioeval.plot.registry import PLOTS, Needs, Plot
 from bioeval.results.attributes import require_schema
 from bioeval.results.trees import THRESHOLD_STUDY
 from bioeval.showing.nodes import datasets, distinct_tasks
-from bioeval.showing.terms import RATES, rate_of_term, task_of, words_of
+from bioeval.showing.terms import RATES, is_term, task_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.lines import Lines
 
@@ -254,17 +254,15 @@ def _systems_of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System
 
 
 def lines_of(dataset: xr.Dataset) -> Lines:
-    """Return the writer of texts on a dataset, in its vocabulary and with the rates of its task."""
-    return Lines(words_of(dataset), task_of(dataset))
+    """Return the writer of texts on a dataset, with the rates of its task."""
+    return Lines(task_of(dataset))
 
 
-def other_term(dataset: xr.Dataset, *rates: str) -> str:
-    """Return the other vocabulary's terms for rates, with its name: ``ISO: FMR and FNMR``."""
+def iso_terms(dataset: xr.Dataset, *rates: str) -> str:
+    """Return the terms of the standard for rates, with its name: ``ISO: FMR and FNMR``."""
     task = task_of(dataset)
     if task not in RATES:  # transactions, whose rates have the same names
         return ""
-    if words_of(dataset) == "iso":
-        return f"lecture: {' and '.join(map(str.upper, rates))}"
     return f"ISO: {' and '.join(RATES[task][rate].iso for rate in rates)}"
 
 
@@ -307,7 +305,7 @@ def undefined(dataset: xr.Dataset, variable: str, word: Text) -> Text:
         return ""
     if variable == "threshold":
         return "no finite threshold"
-    name: Text = Term(variable) if rate_of_term(variable) else word or variable.replace("_", " ")
+    name: Text = Term(variable) if is_term(variable) else word or variable.replace("_", " ")
     role = "impostor" if variable in ("far", "grr") else "genuine"
     reason = ""
     if variable in ("cmc", "interpolated_precision", "mrep"):

@@ -17,21 +17,11 @@ _LABEL = 18
 # The fewest columns for a text beside its label; with fewer, the text begins with the label.
 _LEAST_COLUMNS = 24
 
-#: Writes a template with terms, such as ``{far}``, for the task of a name, which may be empty.
-Say = Callable[[str, str], str]
-
-# The same, for one task.
-_Say = Callable[[str], str]
-
 # Breaks a text into lines: `_wrapped_lines` of a width.
 _Wrap = Callable[..., list[str]]
 
 
-def _in_lecture_words(template: str, task: str) -> str:
-    return in_lecture_words(template)
-
-
-def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words) -> str:
+def explain(protocol: Protocol, width: int = WIDTH) -> str:
     """Return a protocol in plain words, in lines of at most `width` columns.
 
     The title and the summary are as the card has them.
@@ -39,13 +29,10 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words
     layout = protocol.layout
     wrap = functools.partial(_wrapped_lines, width)
 
-    def say_of(task: str) -> _Say:
-        return lambda template: say(template, task)
-
     title = [*wrap(protocol.name), *wrap(protocol.title)]
     blocks = [title, wrap(protocol.summary), _head(protocol, wrap)]
-    for name, task in protocol.tasks.items():
-        blocks.append(_task(task, layout, wrap, say_of(name)))
+    for task in protocol.tasks.values():
+        blocks.append(_task(task, layout, wrap))
     rule = (
         "Each rate divides by the attempts of its own class, never by all attempts. A rate "
         "without attempts is NaN, and its number of attempts is 0."
@@ -53,7 +40,7 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = _in_lecture_words
     blocks.append(wrap(rule))
     for section in protocol.sections.values():
         if not isinstance(section, Task | SourceSection):
-            blocks.append([*wrap(section.doc), *_fields(section, layout, wrap, say_of(""))])
+            blocks.append([*wrap(section.doc), *_fields(section, layout, wrap)])
     beyond = "Rules of the source beyond this card, for the preparation of the data:"
     for lead, texts in (
         ("What this card does not say:", protocol.not_said),
@@ -88,7 +75,7 @@ def _items(texts: Iterable[str], width: int) -> list[str]:
     return lines
 
 
-def _task(task: Task, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
+def _task(task: Task, layout: str, wrap: _Wrap) -> list[str]:
     lines = wrap(task.doc)
     for label, sentence in task.says.get(layout, {}).items():
         lines += wrap(sentence, label, 2)
@@ -97,15 +84,15 @@ def _task(task: Task, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
         for word in value if isinstance(value, tuple) else (value,):
             choice = field.choice(word)
             if choice is not None and layout in choice.says:
-                lines += wrap(f"{word}: {say(choice.doc)}", indent=2)
+                lines += wrap(f"{word}: {in_lecture_words(choice.doc)}", indent=2)
                 for label, sentence in choice.says[layout].items():
                     lines += wrap(sentence, label, 4)
     for label, sentence in task.rates.items():
-        lines += wrap(say(sentence), say(label), 2)
-    return lines + _fields(task, layout, wrap, say)
+        lines += wrap(in_lecture_words(sentence), in_lecture_words(label), 2)
+    return lines + _fields(task, layout, wrap)
 
 
-def _fields(section: CardSection, layout: str, wrap: _Wrap, say: _Say) -> list[str]:
+def _fields(section: CardSection, layout: str, wrap: _Wrap) -> list[str]:
     lines = []
     for key, field in section.fields().items():
         value = section[key]
@@ -113,26 +100,26 @@ def _fields(section: CardSection, layout: str, wrap: _Wrap, say: _Say) -> list[s
         is_explained = any(choice.says for choice in field.choices.values())
         is_dropped = value is None and key in section.only_one_of or key in section.unused
         if not (is_explained or is_dropped) and layout in field.layouts:
-            lines += wrap(_field_in_words(section, field, value, say), key, 2)
+            lines += wrap(_field_in_words(section, field, value), key, 2)
     return lines
 
 
-def _field_in_words(section: CardSection, field: Field, value: object, say: _Say) -> str:
+def _field_in_words(section: CardSection, field: Field, value: object) -> str:
     if field.only_if is not None:
         name, word = field.only_if
         stated = section[name]
         if word != stated and not (isinstance(stated, tuple) and word in stated):
             return f'not used here (only with {name} = "{word}")'
     if value is None:
-        return f"not fixed: {say(field.doc)}"
+        return f"not fixed: {in_lecture_words(field.doc)}"
     choice = field.choice(value)
     if choice is not None:
-        return f"{value}: {say(choice.doc)}"
+        return f"{value}: {in_lecture_words(choice.doc)}"
     if isinstance(value, tuple):
         value = ", ".join(map(str, value)) or "none"
     elif isinstance(value, dict):
         value = write_toml(value)
-    return f"{value}: {say(field.doc)}"
+    return f"{value}: {in_lecture_words(field.doc)}"
 
 
 def _wrapped_lines(width: int, text: str, label: str = "", indent: int = 0) -> list[str]:

@@ -108,8 +108,8 @@ class Verification(Task):
     doc = "Verification (1:1): a probe claims an identity, and the claim is accepted or rejected."
     rates = {
         "{gar}": "genuine accepts / genuine attempts (GA / TG)",
-        "{frr}": "{false rejects} / genuine attempts (FR / TG) = 1 - {gar}",
-        "{far}": "{false accepts} / impostor attempts (FA / TI)",
+        "{frr}": "false rejects / genuine attempts (FR / TG) = 1 - {gar}",
+        "{far}": "false accepts / impostor attempts (FA / TI)",
         "{grr}": "genuine rejects / impostor attempts (GR / TI) = 1 - {far}",
     }
     templates: tuple[Templates, ...] = card_field(

@@ -27,12 +27,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The abbreviations that a document shows, in full; a writer finds them.
-
-    `in_both` vocabularies: with the other vocabulary's terms for the rates.
-    """
-
-    in_both: bool
+    """The abbreviations that a document shows, in full, with ISO's terms; a writer finds them."""
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
             f"chooses one{for_task}."
         )
     notes += notes_of([row for task in tasks for row in task.rows], sections)
-    blocks = [*messages.alarms, header_of(nodes, verbose=detail != "brief")]
+    blocks = [*messages.alarms, header_of(nodes)]
     for answer in messages.answers:
         of_some = say("{about:names}: {answer}", about=answer.about, answer=answer)
         blocks.append(Paragraph(of_some if answer.about else answer, "answer"))

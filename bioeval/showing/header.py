@@ -48,11 +48,8 @@ _LISTED_FOLDS = {
 }
 
 
-def header_of(nodes: Sequence[Node], *, verbose: bool) -> Facts:
-    """Return the facts that the attributes of results state of their data, scores and options.
-
-    A `verbose` header has the terms of both vocabularies.
-    """
+def header_of(nodes: Sequence[Node]) -> Facts:
+    """Return the facts that the attributes of results state of their data, scores and options."""
     by_system: dict[str, xr.Dataset] = {}
     for node in nodes:
         by_system.setdefault(node.name_of_system(), node.dataset)
@@ -62,7 +59,7 @@ def header_of(nodes: Sequence[Node], *, verbose: bool) -> Facts:
     for name, attribute, wording in _FACTS:
         texts = {k: [_in_words(attribute, wording, x.attrs)] for k, x in by_system.items()}
         facts += (Fact(name, text) for text in joined_texts(texts))
-    terms = Fact("Terms", Vocabulary(in_both=verbose))
+    terms = Fact("Terms", Vocabulary())
     return Facts((*facts, terms, Fact("Left out", tasks_left_out(nodes))))
 
 
@@ -257,7 +254,7 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
     (
         "Costs",
         "cost_miss",
-        "a miss costs {cost_miss:digits 6} and a {false accept} {cost_false_accept:digits 6}",
+        "a miss costs {cost_miss:digits 6} and a false accept {cost_false_accept:digits 6}",
     ),
     (
         "Cameras",

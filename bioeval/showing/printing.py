@@ -63,7 +63,7 @@ class Shown:
     def _table(self) -> TerminalDocument:
         from bioeval.showing.writers.terminal import TerminalDocument
 
-        return TerminalDocument(self._section(), "lecture")
+        return TerminalDocument(self._section())
 
     def __str__(self) -> str:
         return self._table().text(WIDTH)

@@ -110,7 +110,7 @@ def ranks_section(ds: xr.Dataset, _: Detail) -> Section:
     rows = [*zip(*cells, strict=True)]
     more = [f"... and {order.size - _LISTED:,} more"] if order.size > _LISTED else []
     table = Table("ranks", columns, rows, title="Probes, the worst rank first", notes=more)
-    header = header_of([Node("", "", "", ds)], verbose=False)
+    header = header_of([Node("", "", "", ds)])
     blocks = (header, table, Messages(messages_of(ds.attrs)))
     return Section("ranks", "Ranks of the best mates", blocks, task="identification")
 

@@ -42,7 +42,7 @@ install-threshold: Install {threshold:threshold}. With {confidence:rate} confide
     {people} is at most {target:rate}; on these data it is {far_here:rate}.[ Compared with the
     threshold by the rule, the {frr} on these data rises from {frr_without:rate} to
     {frr_here:rate}.] The upper limit is an estimate, which counts the two people with the most
-    {false accepts} twice.
+    false accepts twice.
 no-threshold-promised: No threshold can be guaranteed to meet the target: {why}.[ About
     {people:count people} would suffice, but only for a much stricter threshold, whose {far} on
     these data is {people_far:rate}.]
@@ -79,7 +79,7 @@ people-for-interval: A {confidence:rate} confidence interval of the {frr} at mos
     templates}][{attempts_of_subject:count attempts}] each[, or {fewest_people:count} with
     {most_of_each:count}].
 people-needed: Showing a {far} of at most {target:rate} requires {rule_of_3:count people} if no
-    {false accept} occurs (rule of 3), and {rule_of_30:count} for 30 expected {false accepts} (rule
+    false accept occurs (rule of 3), and {rule_of_30:count} for 30 expected false accepts (rule
     of 30)[; guaranteeing it with {confidence:rate} confidence requires about {promise:count}, and
     then only at a much stricter threshold].
 errors-of-groups: At the threshold {threshold:threshold}, the same for all groups, {frr} is from
@@ -92,9 +92,9 @@ groups-tested: A permutation test over people finds {finding} between the groups
     groups by up to {far_points:decimals 2}.]
 most-errors: At the threshold {threshold:threshold}, the highest {frr} of a subject is {rate:rate}:
     {subjects:names}, with {errors:count} of {attempts:count genuine attempts} rejected
-    ({share:rate} of all {false rejects}).[ The highest {far} of a subject's probes is
+    ({share:rate} of all false rejects).[ The highest {far} of a subject's probes is
     {far_rate:rate}: {far_subjects:names}, with {far_errors:count} of {far_attempts:count impostor
-    attempts} accepted ({far_share:rate} of all {false accepts}).] Look at their templates first;
+    attempts} accepted ({far_share:rate} of all false accepts).] Look at their templates first;
     results without these people would only look better.
 animals-tested: Found beyond chance: {animals:names}.[ Undecided: {others:names}, which may exist
     all the same.] Goats are hard to recognize, wolves are easily accepted as others, and others are
@@ -209,7 +209,7 @@ target-not-supported: {rate:term} at {chosen:term} <= {targets:rates} cannot be 
     {have:amounts}: at least {needed:range} are needed (rule of 3[: 3 / {chosen:term}
     {trials:nouns}])
 target-uncertain: {rate:term} at {chosen:term} <= {targets:rates} is uncertain: with {have:amounts},
-    fewer than 30 independent {errors:term} are expected; at least {needed:range} {unit} are needed
+    fewer than 30 independent {errors} are expected; at least {needed:range} {unit} are needed
     (rule of 30[: 30 / {chosen:term} {trials:nouns}])
 near-chance!: the scores, of kind {kind}, hardly separate subjects (AUC {auc:decimals 2} of a sample
     of attempts, 0.5 by chance): check the labels, and whether `kind` is {other}
@@ -285,7 +285,7 @@ groups-of-attempts: only {several:count} of {of:count subjects} have templates i
     (such as {subject:name} in {groups:names}), so attempts are grouped by the value of the probe;
     to group people, give all templates of a subject the same value
 few-expected-errors-in-groups: at the overall {rate:term} of {overall:rate}, fewer than
-    {needed:count} {errors:term} are expected (rule of {needed:count}, which assumes independent
+    {needed:count} {errors} are expected (rule of {needed:count}, which assumes independent
     errors[; {once}]): {groups:names}
 groups-not-compared: no conclusion on whether {what:template}: {why}
 # A zoo
@@ -324,9 +324,9 @@ pairs-divided: pairs are divided, not subjects, so a subject in several pairs ma
     training and the test part; give the subjects of the pairs, so that folds divide people
 no-interval-by-subject: the subjects of the pairs are not given, so there is no interval by subject;
     if template names contain the subjects, give `subject_from`, such as '{pattern:name}'
-target-not-shown: the data cannot show {rate:term} {target:rate}: even without a {error:term},
+target-not-shown: the data cannot show {rate:term} {target:rate}: even without a {error},
     {needed:amounts} would be needed (rule of 3)
-threshold-uncertain: the threshold {which}is uncertain: to expect 30 independent {errors:term} at
+threshold-uncertain: the threshold {which}is uncertain: to expect 30 independent {errors} at
     {rate:term} {target:rate}, {needed:amounts} are needed (rule of 30){beside:template}
 wilson-without-subjects!: the subjects of the test set are not known, so the intervals are Wilson's
     and assume independent attempts: they are too narrow, since the attempts of one subject are

@@ -15,7 +15,6 @@ from bioeval.showing.document import section_of, table_of_measures
 from bioeval.showing.nodes import Node, nodes_of
 from bioeval.showing.printing import WIDTH, Shown, print_table
 from bioeval.showing.record_documents import OF_RECORDS
-from bioeval.showing.terms import words_of
 from bioeval.showing.text import Text, say
 from bioeval.showing.writers.terminal import Form, TerminalDocument
 
@@ -146,12 +145,11 @@ def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
         raise DataError("`measures` chooses numbers; this result has none: leave it out")
     nodes = nodes_of(results)
     section = table_of_measures(nodes, names)
-    return TerminalDocument(section, words_of(nodes[0].dataset)).marked_up(form)
+    return TerminalDocument(section).marked_up(form)
 
 
 def document_of(
     results: Any,
-    vocabulary: str = "",
     words: Callable[[str], str] = str,
     lines: Sequence[Text] = (),
     *,
@@ -159,19 +157,17 @@ def document_of(
 ) -> TerminalDocument:
     """Return any result, or several results by name, as a document that rich can print.
 
-    The terms are those of the results unless a `vocabulary` is given; `words` returns a text with
-    arguments as a surface has them; `lines` stand below. Raise :class:`DataError` for anything
-    else.
+    `words` returns a text with arguments as a surface has them; `lines` stand below. Raise
+    :class:`DataError` for anything else.
     """
     if isinstance(results, Shown):
-        sections, own_vocabulary = [results._section()], "lecture"
+        sections = [results._section()]
     else:
-        nodes = nodes_of(results)
-        sections, own_vocabulary = sections_of(nodes, detail), words_of(nodes[0].dataset)
+        sections = sections_of(nodes_of(results), detail)
     section = sections[0]
     if len(sections) + len(lines) > 1:
         section = Section("results", "", [*sections, *map(Paragraph, lines)])
-    return TerminalDocument(section, vocabulary or own_vocabulary, words)
+    return TerminalDocument(section, words)
 
 
 def sections_of(nodes: Sequence[Node], detail: Detail) -> list[Section]:

@@ -1,4 +1,4 @@
-"""The terms for rates: the lecture's, and those of ISO/IEC 19795-1 in their place.
+"""The terms for rates: the lecture's, and beside them, once, those of ISO/IEC 19795-1.
 
 Results name their rates as the lecture does, and each name has its ISO term in
 :mod:`bioeval.results.variables`.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from bioeval.results.trees import THRESHOLD_STUDY
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, VERIFICATION, Variable
@@ -25,9 +25,6 @@ ISO_NAMES = {
     "TPIR": "true-positive identification rate",
 }
 
-#: Vocabularies of tables and plots.
-VOCABULARIES = ("lecture", "iso")
-
 #: The task of verification rates if an attempt may have several tries.
 TRANSACTIONS = "transactions"
 
@@ -41,41 +38,9 @@ RATES: dict[str, Mapping[str, Variable]] = {
 }
 
 
-#: Abbreviations of rates.
-_RATE_OF = {name: name for rates in RATES.values() for name in rates}
-
-
-def _capital(name: str) -> str:
-    return f"{name[0].upper()}{name[1:]}"
-
-
-def _words_of(task: str) -> dict[str, tuple[str, str]]:
-    words = {}
-    for name, rate in RATES[task].items():
-        symbol = rate.iso.partition("(")[0]  # TPIR of TPIR(N, R, T)
-        ours, theirs = rate.long_name.partition(":")[0], ISO_NAMES.get(symbol, "")
-        words[name] = name.upper(), symbol
-        words[ours] = ours, theirs or symbol  # "1 - FNMR" has no name
-        in_full = f"{theirs}, {symbol}" if theirs else symbol
-        words[f"{ours}, {name}"] = f"{ours}, {name.upper()}", in_full
-        if theirs and ours.startswith("false"):
-            our_noun, their_noun = ours.removesuffix(" rate"), theirs.removesuffix(" rate")
-            words[our_noun] = our_noun, their_noun
-            plural = f"{their_noun}es" if their_noun.endswith("ch") else f"{their_noun}s"
-            words[f"{our_noun}s"] = f"{our_noun}s", plural
-    # A name with a capital letter is a term with one.
-    capitals = {_capital(x): (_capital(a), _capital(b)) for x, (a, b) in words.items()}
-    return capitals | words
-
-
-_WORDS = {task: _words_of(task) for task in RATES}
-# FAR and FRR of transactions, of several tries each, have these names in the standard too.
-_WORDS[TRANSACTIONS] = {x: (ours, ours) for x, (ours, _) in _WORDS["verification"].items()}
-_ALL = _WORDS["identification"] | _WORDS["verification"]
-
-#: The terms in the lecture's words, with their names; a name such as FAR-net is none.
-_NAMES = {ours: name for name, (ours, _) in _ALL.items() if "," not in name and name[0].islower()}
-_IN_PROSE = re.compile(rf"(?<![\w-])({'|'.join(sorted(_NAMES, key=len, reverse=True))})(?![\w-])")
+#: The names of these rates in results; in capital letters, their abbreviations.
+_ABBREVIATED = {name for rates in RATES.values() for name in rates}
+_IN_PROSE = re.compile(rf"(?<![\w-])({'|'.join(map(str.upper, sorted(_ABBREVIATED)))})(?![\w-])")
 
 
 def rates_are_of(attrs: Mapping[Any, Any], *, searches: bool = False) -> str:
@@ -86,70 +51,36 @@ def rates_are_of(attrs: Mapping[Any, Any], *, searches: bool = False) -> str:
 
 
 def template_of(sentence: str) -> str:
-    """Return a sentence in the lecture's words as a template with its terms."""
+    """Return a sentence as a template with the rates that it names."""
     literal = sentence.replace("{", "{{").replace("}", "}}")
-    return _IN_PROSE.sub(lambda found: f"{{{_NAMES[found[0]]}}}", literal)
+    return _IN_PROSE.sub(lambda found: f"{{{found[0].lower()}}}", literal)
 
 
 def in_lecture_words(template: str, **places: Any) -> str:
     """Return a template in the lecture's words, with its places."""
-    terms = {name: name.upper() for rates in RATES.values() for name in rates}
-    return template.format(**terms, **places)
+    return template.format(**{name: name.upper() for name in _ABBREVIATED}, **places)
 
 
 def is_term(name: str) -> bool:
-    """Whether a name in a template is a term, perhaps with a capital letter."""
-    return name in _ALL
+    """Whether a name in a template is a rate with a term in the standard."""
+    return name in _ABBREVIATED
 
 
-def rate_of_term(name: str) -> str:
-    """Return the rate that an abbreviation stands for; empty of a term in words alone."""
-    return _RATE_OF.get(name.lower().rpartition(", ")[2], "")
+def names_in_full(shown: Mapping[str, set[str]]) -> dict[str, str]:
+    """Return the name in full of each rate that is shown, by its abbreviation, with ISO's term.
 
-
-def word_for(name: str, task: str, vocabulary: str) -> str:
-    """Return a term in a vocabulary; the other task gives a term that the task lacks."""
-    pair = _WORDS[task or "verification"].get(name) or _ALL[name]
-    return pair[vocabulary == "iso"]
-
-
-def names_in_full(
-    shown: Mapping[str, set[str]], vocabulary: str, *, in_both: bool
-) -> dict[str, str]:
-    """Return the name in full of each rate that is shown, by its abbreviation.
-
-    The terms of the other vocabulary follow `in_both` vocabularies.
+    `shown` are the rates of each task. Rates of transactions have the same names in the standard.
     """
     names: dict[str, str] = {}
-    others: dict[str, list[str]] = {}
-    is_lecture = vocabulary == "lecture"
+    iso: dict[str, list[str]] = {}
     for task, rates in RATES.items():
-        are_shown = shown.get(task, set()) | shown.get(TRANSACTIONS, set())
-        for name in filter(are_shown.__contains__, rates):
-            symbol = word_for(name, task, vocabulary)
-            names[symbol] = ISO_NAMES.get(symbol, rates[name].long_name.partition(":")[0])
-            others.setdefault(symbol, []).append(word_for(name, task, VOCABULARIES[is_lecture]))
-    if in_both:
-        where = "ISO" if is_lecture else "lecture"
-        names |= {x: f"{names[x]} ({where}: {' or '.join(others[x])})" for x in names}
-    return names
-
-
-Results = TypeVar("Results", "xr.Dataset", "xr.DataTree")
-
-
-def in_terms(results: Results, words: str) -> Results:
-    """Return results whose tables and plots use a vocabulary of `VOCABULARIES`, e.g. ``"iso"``."""
-    if words == "lecture":
-        return results
-    if hasattr(results, "map_over_datasets"):
-        return results.map_over_datasets(lambda dataset: dataset.assign_attrs(terms=words))
-    return results.assign_attrs(terms=words)
-
-
-def words_of(dataset: xr.Dataset) -> str:
-    """Return the name of the terms that the views of a dataset use."""
-    return str(dataset.attrs.get("terms", "lecture"))
+        for name, rate in rates.items():
+            if name in shown.get(task, ()):
+                iso.setdefault(name.upper(), []).append(rate.iso.partition("(")[0])
+            elif task != "verification" or name not in shown.get(TRANSACTIONS, ()):
+                continue
+            names.setdefault(name.upper(), rate.long_name.partition(":")[0])
+    return {x: f"{names[x]} (ISO: {' or '.join(iso[x])})" if x in iso else names[x] for x in names}
 
 
 def task_of(dataset: xr.Dataset) -> str:

@@ -1,8 +1,7 @@
 """Text as templates with typed parts; a writer makes words of them.
 
-A template has names in braces. One that is not an argument is a term of the field: ``{far}`` is
-FAR, or FMR or FPIR in a view of ISO/IEC 19795-1, ``{false accepts}`` the errors that it counts, and
-``{False accept rate, far}`` its name with its abbreviation. A format says what a plain value is::
+A template has names in braces. One that is not an argument is a rate: ``{far}`` is FAR, which the
+header explains. A format says what a plain value is::
 
     say("{frr} at {far} at most {target:rate} over {people:count subjects}", target=0.01, people=60)
 
@@ -17,8 +16,7 @@ messages one after the other. ``{at:threshold}`` is a threshold, with the score 
 argument ``at_next``, and ``{measures:measures}`` are measures with their labels, targets and ranks.
 
 An argument of a public function is in backquotes, as in :mod:`bioeval.base.errors`, and a command
-writes its option. No term is translated afterwards, so that a system that is called FAR-net keeps
-its name.
+writes its option.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ _NAMED, _LONG = 6, 120
 
 @dataclass(frozen=True)
 class Term:
-    """A rate, or what it counts, by the lecture's name: a writer puts it into its vocabulary.
+    """A rate by its name in results, such as ``far``: a writer notes it for the header.
 
     `task` is ``"verification"``, ``"transactions"`` or ``"identification"``, or empty for that of
     the section.

@@ -139,7 +139,7 @@ def test_example_runs(line: str, in_copy_of_folder: None) -> None:
 WITHOUT_RESULT = ("demo", "report", "example", "info", "protocols", "convert", "simulate")
 
 #: What every command that has results prints and writes.
-OUTPUTS = {"--report", "--json", "--latex", "--markdown", "--terms", "--out"}
+OUTPUTS = {"--report", "--json", "--latex", "--markdown", "--out"}
 
 WRITES = re.compile("--(out|save)|course-kfold")
 
@@ -173,7 +173,7 @@ def test_each_command_has_the_same_content_in_each_form(
     if out:
         assert [*Path("made").glob("*.csv")]
     for form in ("--latex", "--markdown"):
-        assert run(*words, form, "--terms", "iso")
+        assert run(*words, form)
 
 
 def numbers_of(text: str) -> set[str]:

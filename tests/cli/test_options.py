@@ -27,14 +27,14 @@ OF_COMMANDS = {"none", "sequence-jackknife", "unseen", "seen", "all"}
 #: Options with a text of their own, where the command takes less than the call, or something else.
 OWN_TEXT = """
     far folds frames fusion images n_templates name names per_query probe protocol
-    rank_unit rates repeats system target task templates terms threshold title train unenrolled
+    rank_unit rates repeats system target task templates threshold title train unenrolled
     verbose weights worst
 """
 
 #: Where a command prints and writes, and on what it runs: options that no call has.
 OF_EVERY_COMMAND = """
     as_json fail_if force images images_root latex markdown memory_limit name no_auc out
-    plot_formats plots report terms worst
+    plot_formats plots report worst
 """
 
 #: What one command does besides its call.

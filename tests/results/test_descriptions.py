@@ -64,9 +64,8 @@ def test_each_variable_says_how_it_is_shown(name):
             assert about.get("detail", "") in (("", "verbose", "data") if label else ("data",)), key
             fields = {x for _, x, _, _ in string.Formatter().parse(label) if x}
             assert all(x in PLACES or is_term(x) for x in fields), label
-            for vocabulary in ("lecture", "iso"):
-                text = Lines(vocabulary, "identification").write(say(label, **places))
-                assert "{" not in text and bool(text) == bool(label), key
+            text = Lines("identification").write(say(label, **places))
+            assert "{" not in text and bool(text) == bool(label), key
 
 
 @each

@@ -33,11 +33,6 @@ from bioeval.showing.writers.numbers import printed_column
 from bioeval.showing.writers.pieces import grid_of
 from bioeval.showing.writers.terminal import TerminalDocument
 
-VOCABULARIES = ("lecture", "iso")
-
-#: The lecture's terms that have another one in the standard.
-OF_LECTURE = re.compile(r"\b(FAR|FRR|GAR|GRR|DIR|CMS)\b|false (accept|reject)")
-
 #: Results beside those of every kind that are shown in another way.
 OTHERS = ("check_data", "explain", "two systems", "six systems")
 
@@ -83,14 +78,14 @@ def of_latex(text: str) -> str:
     return re.sub(r" & | \\\\$", " ", text, flags=re.MULTILINE)
 
 
-def forms_of(section: Section, vocabulary: str = "lecture") -> dict[str, str]:
+def forms_of(section: Section) -> dict[str, str]:
     """The text of a document in each form, without the marks of the form."""
     forms = {
-        "text": TerminalDocument(section, vocabulary).text(10_000),
-        "html": of_html(as_html(section, vocabulary)),
-        "markdown": of_markdown(as_markdown(section, vocabulary)),
-        "latex": of_latex(as_latex(section, vocabulary)),
-        "latex document": of_latex(as_latex_document(section, vocabulary)),
+        "text": TerminalDocument(section).text(10_000),
+        "html": of_html(as_html(section)),
+        "markdown": of_markdown(as_markdown(section)),
+        "latex": of_latex(as_latex(section)),
+        "latex document": of_latex(as_latex_document(section)),
     }
     return {name: squeezed(text) for name, text in forms.items()}
 
@@ -164,29 +159,18 @@ def test_each_message_is_in_each_form(name):
                 assert squeezed(of_markdown(sentence)) in of_markdown(text), form
 
 
-@pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
-@pytest.mark.parametrize("name", SMALL_RESULTS)
-@pytest.mark.cases(16)
-def test_no_term_of_the_lecture_is_left_in_the_words_of_the_standard(name):
-    for section in sections(name):
-        text = TerminalDocument(section, "iso").text(10_000)
-        lines = [line for line in text.splitlines() if not line.startswith("Terms ")]
-        assert not OF_LECTURE.search("\n".join(lines)), text
-
-
 NAMES = (
     "FAR-net", "EER", "<b>bold</b>", "%s", "{far}", "$x$", "\\alpha", "a|b", "false accepts",
     "n" * 300, "\u05d0\u05d1", "100 %",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("vocabulary", VOCABULARIES)
 @pytest.mark.parametrize("name", NAMES)
-def test_names_of_users_come_out_unchanged(name, vocabulary):
+def test_names_of_users_come_out_unchanged(name):
     rows = [[Label(name), Rate(0.5), say("{x:name} and {y:names}", x=name, y=[name])]]
     columns = [Column("system"), Column("value", Label(name)), Column("more", "more")]
     blocks = [Facts([Fact("Data", Label(name))]), Table("t", columns, rows)]
-    forms = forms_of(Section("s", Label(name), blocks), vocabulary)
+    forms = forms_of(Section("s", Label(name), blocks))
     for form, text in forms.items():
         plain = of_markdown(text)
         assert plain.count(of_markdown(name)) >= 6, form

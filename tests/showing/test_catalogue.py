@@ -45,7 +45,7 @@ def test_threshold_of_a_sentence_decides_as_the_exact_one(monkeypatch):
 
 def test_names_of_users_are_not_translated():
     message = Message("one-gallery", column="FAR-net")
-    assert "FAR-net" in Lines("iso").message(message)
+    assert "FAR-net" in Lines().message(message)
 
 
 def test_messages_are_kept_with_what_they_are_about():

@@ -5,7 +5,6 @@ import itertools
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-import xarray as xr
 from drawn_plots import INSIDE, MANY, ONE, drawn, holds, made_for, overlap, texts
 from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.colors import to_rgb
@@ -18,7 +17,6 @@ from matplotlib.transforms import Bbox
 import bioeval as be
 from bioeval.plot import plot_style as style
 from bioeval.plot.registry import PLOTS
-from bioeval.showing.terms import in_terms
 
 
 @pytest.fixture(autouse=True)
@@ -162,14 +160,13 @@ def test_the_zoo_writes_its_names_inside_the_axes_and_apart():
 @pytest.mark.slow
 @pytest.mark.parametrize("look", ["slide", "paper"])
 @pytest.mark.parametrize("number", [2, 4, 8, 14])
-@pytest.mark.parametrize("terms", ["lecture", "iso"])
 @pytest.mark.cases(4)
-def test_groups_with_long_names_fit(look, number, terms):
+def test_groups_with_long_names_fit(look, number):
     names = [f"people of the cohort of {1950 + i}" for i in range(number)]
     scores = be.simulate(60, 3, random_state=1)
     data = be.by_group(scores, [names[subject % number] for subject in scores.probe_labels])
     with be.plot.style(look):
-        display = be.plot.groups(in_terms(data, terms))
+        display = be.plot.groups(data)
     figure = display.figure_
     figure.canvas.draw()
     holds(figure, "groups")
@@ -203,11 +200,9 @@ NAME = "FAR-net DIR"
 
 @pytest.mark.parametrize("name", sorted({*PLOTS} - {"ranked_lists"}))
 @pytest.mark.slow
-def test_a_system_keeps_its_name_in_the_words_of_iso(name):
-    """A rate of the same name is in these words."""
+def test_a_system_keeps_its_name(name):
+    """Which looks like rates."""
     data = made_for(name)
-    if isinstance(data, xr.Dataset | xr.DataTree):
-        data = in_terms(data, "iso")
     draw = getattr(be.plot, name)
     display = draw(data, name=NAME) if name in ONE else draw({NAME: data})
     texts = [" ".join(text.get_text().split()) for text in display.figure_.findobj(Text)]

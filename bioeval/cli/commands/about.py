@@ -102,7 +102,7 @@ def protocols_command(run: Run, toml: bool, card: str | None = None) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml).
 
     bioeval protocols
-    bioeval protocols course-all-vs-all --terms iso
+    bioeval protocols course-all-vs-all
     """
     from bioeval.protocol.loading import available, load
 
@@ -114,27 +114,16 @@ def protocols_command(run: Run, toml: bool, card: str | None = None) -> None:
     if card is None:
         run.keep(_listed(cards), [one.as_tables() for one in cards])
     else:
-        text = cards[0].to_toml() if toml else _explained(cards[0], run.terms)
+        text = cards[0].to_toml() if toml else _explained(cards[0])
         run.keep(text, cards[0].as_tables())
 
 
-def _explained(card: Protocol, terms: Any) -> str:
+def _explained(card: Protocol) -> str:
     from bioeval.protocol.explanation import explain
-    from bioeval.showing.text import say
-    from bioeval.showing.writers.lines import Lines
 
     # Lines longer than usual would be hard to read, however wide the terminal.
     width = min(terminal_width(), 92)
-
-    def in_terms(template: str, task: str) -> str:
-        if terms == "iso":  # has no other name for 1 - FNMR
-            template = re.sub(r" = 1 - \{[a-z]+\}$", "", template)
-        task_of_rates = "verification"
-        if task.endswith("_set") or re.search(r"\{(dir|cms)\}", template):
-            task_of_rates = "identification"
-        return Lines(terms, task_of_rates).write(say(template))
-
-    return explain(card, max(width, _LEAST_WIDTH), say=in_terms).rstrip("\n") + "\n"
+    return explain(card, max(width, _LEAST_WIDTH)).rstrip("\n") + "\n"
 
 
 def _listed(cards: list[Any]) -> Any:

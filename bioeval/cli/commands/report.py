@@ -19,7 +19,6 @@ from bioeval.cli.commands.threshold import fail_if_refuted
 from bioeval.cli.shared import (
     ASSURE,
     EVALUATED,
-    TERMS,
     rates,
     shared,
 )
@@ -84,7 +83,6 @@ def _use(text: str) -> dict[str, float]:
 @option_group(
     option("--force", "Replace HTML if it exists.", bool),
     option("--title TEXT", "Title of the page.  [names of the systems]", str, ""),
-    TERMS,
     option(
         "--images NAME",
         "Metadata column of the image files; the page shows pictures of the worst pairs and of "

@@ -54,9 +54,9 @@ class HtmlLines(Lines):
         return f'<span title="{_safe(about)}">{text}</span>' if about else text
 
 
-def as_html(section: Section, vocabulary: str = "lecture") -> str:
+def as_html(section: Section) -> str:
     """Return a document as one element with its style."""
-    written = body(section, HtmlLines(vocabulary, section.task))
+    written = body(section, HtmlLines(section.task))
     css = CSS.replace("\n", "")
     return f'<div class="bioeval"><style>{css}</style>{written}</div>'
 

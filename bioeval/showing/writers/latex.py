@@ -53,9 +53,9 @@ class _Words(Lines):
     line_break = "; "
 
 
-def as_latex(section: Section, vocabulary: str = "lecture") -> str:
+def as_latex(section: Section) -> str:
     """Return the tables of a document as LaTeX, and its other parts as comments."""
-    cells, words = (kind(vocabulary, section.task) for kind in (LatexLines, _Words))
+    cells, words = (kind(section.task) for kind in (LatexLines, _Words))
     written = [r"% needs \usepackage{booktabs}"]
     for piece in pieces_of(section, cells, words):
         if isinstance(piece, Grid):
@@ -72,12 +72,12 @@ def as_latex(section: Section, vocabulary: str = "lecture") -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(written)).rstrip("\n") + "\n"
 
 
-def as_latex_document(section: Section, vocabulary: str = "lecture") -> str:
+def as_latex_document(section: Section) -> str:
     """Return a document as LaTeX that compiles on its own.
 
     Names with letters that the font of pdfLaTeX lacks need LuaLaTeX or XeLaTeX.
     """
-    lines = LatexLines(vocabulary, section.task)
+    lines = LatexLines(section.task)
     written = [_HEAD]
     for piece in pieces_of(section, lines, lines):
         match piece:

@@ -1,4 +1,4 @@
-"""Lines of text as a writer writes them: terms in its vocabulary, names and numbers escaped."""
+"""Lines of text as a writer writes them: names and numbers escaped, the rates noted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bioeval.base.messages import Message
 from bioeval.showing.blocks import Section
 from bioeval.showing.cells import Label, Picture, Quantity, Rate, Score
 from bioeval.showing.sentences import sentence_of
-from bioeval.showing.terms import ISO_NAMES, rate_of_term, word_for
+from bioeval.showing.terms import ISO_NAMES
 from bioeval.showing.text import Enumeration, Explained, Phrase, Term, Text, parts
 from bioeval.showing.writers.numbers import printed_column, printed_in_sentence
 
@@ -22,17 +22,16 @@ _NAMES = {**ISO_NAMES, "EER": "equal error rate"}
 class Lines:
     """Writes lines of text; this one as plain text.
 
-    `vocabulary` is ``"lecture"`` or ``"iso"``; `task` is the task of rates that name none. Another
-    form overrides :meth:`literal`, :meth:`code`, :meth:`number`, :meth:`explained`, :meth:`picture`
-    and `line_break`.
+    `task` is the task of rates that name none. Another form overrides :meth:`literal`,
+    :meth:`code`, :meth:`number`, :meth:`explained`, :meth:`picture` and `line_break`.
     """
 
     line_break = "\n"  # separator of lines in one text
     has_legends = False  # whether a legend explains labels, where no pointer can
 
-    def __init__(self, vocabulary: str = "lecture", task: str = ""):
-        self.vocabulary, self.task = vocabulary, task
-        self.rates: dict[str, set[str]] = {}  # rates whose terms were written, by task
+    def __init__(self, task: str = ""):
+        self.task = task
+        self.rates: dict[str, set[str]] = {}  # rates that were written, by task
         self.names: dict[str, str] = {}  # other abbreviations of measures that were written
 
     def section_lines(self, section: Section) -> Lines:
@@ -42,7 +41,7 @@ class Lines:
     def _of_task(self, task: str) -> Lines:
         if task == self.task:
             return self
-        lines = copy(self)  # `rates` is shared: terms of all tasks are collected in one place
+        lines = copy(self)  # `rates` is shared: rates of all tasks are collected in one place
         lines.task = task
         return lines
 
@@ -75,8 +74,8 @@ class Lines:
                 return self._prose(text)
             case Term():
                 task = text.task or self.task
-                self.rates.setdefault(task or "verification", set()).add(rate_of_term(text.name))
-                return self.literal(word_for(text.name, task, self.vocabulary))
+                self.rates.setdefault(task or "verification", set()).add(text.name)
+                return self.literal(text.name.upper())
             case Phrase():
                 return self._phrase(text)
             case Message():
@@ -86,7 +85,7 @@ class Lines:
             case Label():
                 return self.literal(escaped(text.text))
             case Explained():
-                about = Lines(self.vocabulary, self.task).write(text.about)
+                about = Lines(self.task).write(text.about)
                 label = self.write(text.text, rates)
                 self._note_abbreviation(label, about)
                 return self.explained(label, about)
@@ -147,5 +146,5 @@ class Lines:
 
 
 def written(text: Text, task: str = "") -> str:
-    """Return a text as plain text, in the lecture's words."""
-    return Lines(task=task).write(text)
+    """Return a text as plain text."""
+    return Lines(task).write(text)

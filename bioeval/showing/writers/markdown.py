@@ -41,9 +41,9 @@ class MarkdownLines(Lines):
         return self.literal(" ".join(text.split()))
 
 
-def as_markdown(section: Section, vocabulary: str = "lecture") -> str:
+def as_markdown(section: Section) -> str:
     """Return a document as Markdown."""
-    lines = MarkdownLines(vocabulary, section.task)
+    lines = MarkdownLines(section.task)
     written = []
     for piece in pieces_of(section, lines, lines):
         match piece:

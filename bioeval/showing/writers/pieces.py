@@ -81,16 +81,16 @@ def pieces_of(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
     terms = ""
     for fact in facts:
         if isinstance(fact.text, Vocabulary):
-            terms = _terms(section, words, in_both=fact.text.in_both)
+            terms = _terms(section, words)
     yield from _pieces(section, cells, words, terms, 0)
 
 
-def _terms(section: Section, words: Lines, *, in_both: bool) -> str:
+def _terms(section: Section, words: Lines) -> str:
     # The lines know the terms of a section only after they have written it: it is written once
     # here, and the pieces are not used.
-    lines = Lines(words.vocabulary, words.task)
+    lines = Lines(words.task)
     list(_pieces(section, lines, lines, "", 0))
-    names = names_in_full(lines.rates, words.vocabulary, in_both=in_both)
+    names = names_in_full(lines.rates)
     return "; ".join(
         f"{short}: {name}" for short, name in ({**names, **lines.names, **names}).items()
     )

@@ -48,8 +48,8 @@ class _TerminalLines(Lines):
 
     has_legends = True
 
-    def __init__(self, vocabulary: str, task: str, words: Callable[[str], str]):
-        super().__init__(vocabulary, task)
+    def __init__(self, task: str, words: Callable[[str], str]):
+        super().__init__(task)
         self._words = words
 
     def literal(self, text: str) -> str:
@@ -66,15 +66,13 @@ Form = Literal["latex", "latex document", "markdown"]
 
 
 class TerminalDocument:
-    """A section that rich can print, with the terms of a vocabulary.
+    """A section that rich can print.
 
     `words` returns a text with arguments as a surface has them, such as the options of a command.
     """
 
-    def __init__(
-        self, section: Section, vocabulary: str = "lecture", words: Callable[[str], str] = str
-    ):
-        self.section, self._vocabulary, self._words = section, vocabulary, words
+    def __init__(self, section: Section, words: Callable[[str], str] = str):
+        self.section, self._words = section, words
 
     def text(self, width: int) -> str:
         """Return the document as plain text of a width."""
@@ -89,25 +87,25 @@ class TerminalDocument:
         """Return the document as HTML."""
         from bioeval.showing.writers.html import as_html
 
-        return as_html(self.section, self._vocabulary)
+        return as_html(self.section)
 
     def marked_up(self, form: Form) -> str:
         """Return the document as LaTeX or as Markdown."""
         if form == "latex":
             from bioeval.showing.writers.latex import as_latex
 
-            return as_latex(self.section, self._vocabulary)
+            return as_latex(self.section)
         if form == "latex document":
             from bioeval.showing.writers.latex import as_latex_document
 
-            return as_latex_document(self.section, self._vocabulary)
+            return as_latex_document(self.section)
         from bioeval.showing.writers.markdown import as_markdown
 
-        return as_markdown(self.section, self._vocabulary)
+        return as_markdown(self.section)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the renderables of all pieces, with blank lines between pieces that stand apart."""
-        lines = _TerminalLines(self._vocabulary, self.section.task, self._words)
+        lines = _TerminalLines(self.section.task, self._words)
         above: Piece | None = None
         for piece in pieces_of(self.section, lines, lines):
             if above is not None and _stands_apart(piece, above):

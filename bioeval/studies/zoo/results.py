@@ -73,10 +73,10 @@ ZOO = {
         label="error",
         title="Concentration of errors",
         labels={
-            "fr": "{false rejects}",
-            "fa_as_probe": "{false accepts} by probe",
-            "fa_as_claimed": "{false accepts} by claim",
-            "fa_as_probe_fa_as_claimed": "{false accepts} by probe or claim",
+            "fr": "false rejects",
+            "fa_as_probe": "false accepts by probe",
+            "fa_as_claimed": "false accepts by claim",
+            "fa_as_probe_fa_as_claimed": "false accepts by probe or claim",
         },
     ),
     "test": Variable(

@@ -174,11 +174,11 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "100")
     be.save(searched(), "a.npz")
     study = ["threshold", "a.npz", "--task", "open_set", "--target", "far=40%", "--repeats", "1"]
-    assert main([*study, "--assure", "0.9", "--folds", "3", "--terms", "iso", "--verbose"]) == 0
+    assert main([*study, "--assure", "0.9", "--folds", "3", "--verbose"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "With 90 % confidence, the FPIR" in printed
+    assert "With 90 % confidence, the FAR" in printed
     assert "against this gallery" in printed
-    assert "FPIR: false-positive identification rate (lecture: FAR)" in printed
+    assert "FAR: false accept rate (ISO: FPIR)" in printed
     assert "FMR," not in printed
     claim = [*study[:2], "--task", "open_set", "--promise", "far=1%", "--threshold", "3"]
     assert main(claim) == 2
