@@ -16,15 +16,6 @@ from bioeval.results.variables import CLOSED_SET, OPEN_SET, VERIFICATION, Variab
 if TYPE_CHECKING:
     import xarray as xr
 
-#: The abbreviations of ISO/IEC 19795-1 in full.
-ISO_NAMES = {
-    "FMR": "false match rate",
-    "FNMR": "false non-match rate",
-    "FPIR": "false-positive identification rate",
-    "FNIR": "false-negative identification rate",
-    "TPIR": "true-positive identification rate",
-}
-
 #: The task of verification rates if an attempt may have several tries.
 TRANSACTIONS = "transactions"
 

@@ -11,12 +11,8 @@ from bioeval.base.messages import Message
 from bioeval.showing.blocks import Section
 from bioeval.showing.cells import Label, Picture, Quantity, Rate, Score
 from bioeval.showing.sentences import sentence_of
-from bioeval.showing.terms import ISO_NAMES
 from bioeval.showing.text import Enumeration, Explained, Phrase, Term, Text, parts
 from bioeval.showing.writers.numbers import printed_column, printed_in_sentence
-
-#: Names in full of abbreviations that are parts of labels, such as "EER of the test set".
-_NAMES = {**ISO_NAMES, "EER": "equal error rate"}
 
 
 class Lines:
@@ -98,9 +94,8 @@ class Lines:
 
     def _note_abbreviation(self, label: str, about: str) -> None:
         """Note the name in full of an abbreviation with which a label begins."""
-        first_word = re.split("[, ]", label, maxsplit=1)[0]
-        if first_word in _NAMES:
-            self.names[first_word] = _NAMES[first_word]
+        if re.split("[, ]", label, maxsplit=1)[0] == "EER":
+            self.names["EER"] = "equal error rate"
         abbreviation = re.split(r",| \(", label)[0]
         name = re.split("[:,;]", about)[0].removesuffix(f" ({abbreviation})")
         if abbreviation.isalnum() and abbreviation.isupper() and abbreviation not in name:
