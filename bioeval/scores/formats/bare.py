@@ -24,7 +24,7 @@ from bioeval.scores.embedding_arrays import (
 )
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.formats.array_file import KIND_ASSUMED
-from bioeval.scores.formats.comparisons import read_comparisons
+from bioeval.scores.formats.comparisons import in_listed_order, look_up, read_comparisons
 from bioeval.scores.formats.containers import open_npy
 from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import FileKind, existing_file, kind_of_file
@@ -35,7 +35,6 @@ from bioeval.scores.formats.scores_alone import scores_of_two_files
 from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.formats.tables import Head, read_columns
 from bioeval.scores.formats.template_tables import TemplateTable, read_templates
-from bioeval.scores.formats.trial_scores import in_listed_order, look_up
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import describe_metric
 from bioeval.scores.missing import ids_of_no_person

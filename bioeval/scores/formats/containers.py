@@ -1,8 +1,7 @@
 """Arrays of files, read when they are needed and never unpickled; .npy and .npz files.
 
 A reader of files of named arrays returns a dictionary of :class:`Lazy` arrays by name; the readers
-of HDF5 and of MATLAB's files are :mod:`bioeval.scores.formats.hdf5` and
-:mod:`bioeval.scores.formats.matlab`.
+of HDF5 and of MATLAB's files are in :mod:`bioeval.scores.formats.hdf5`.
 """
 
 from __future__ import annotations

@@ -2,34 +2,459 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bioeval.base.errors import DataError, backquoted
+from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
+from bioeval.scores import names as template_names
 from bioeval.scores.coded_sides import CodedSides
-from bioeval.scores.formats.comparisons import read_comparisons, truth_of
+from bioeval.scores.formats.comparisons import ScoredPairs, join, read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.layouts import Layout, layout_of, misspelt, no_scores
-from bioeval.scores.formats.listed_matrix import ListedSide, matrix_of_pairs
 from bioeval.scores.formats.options import Arguments
-from bioeval.scores.formats.pair_subjects import described_pairs
-from bioeval.scores.formats.pair_table import PairTable, both_sides, have_equal_words
 from bioeval.scores.formats.scores_alone import read_scores_alone
-from bioeval.scores.formats.tables import Columns, Head, read_columns, whole_floats
-from bioeval.scores.formats.trial_scores import ScoredPairs, join
+from bioeval.scores.formats.tables import Columns, Head, Words, read_columns, whole_floats
+from bioeval.scores.formats.template_tables import read_templates
 from bioeval.scores.labels import as_objects, with_whole_numbers
-from bioeval.scores.listed_templates import ListRules, places_in_words
+from bioeval.scores.listed_templates import MOSTLY, ListRules, places_in_words
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import are_of_no_person, ids_of_no_person
 from bioeval.scores.names import subject_pattern
+from bioeval.scores.orders import natural_places
 from bioeval.scores.pairs import PairList
+
+
+def matrix_of_pairs(
+    path: Path,
+    values: np.ndarray,
+    genuine: np.ndarray,
+    probe: ListedSide,
+    gallery: ListedSide,
+    unordered: bool,
+    options: dict[str, Any],
+) -> Scores:
+    """Return the scores of listed pairs as a matrix, in which pairs that are not listed are masked.
+
+    - `values` and `genuine` are (pairs,).
+    - If probes and gallery share a name, all templates are one set.
+    - Subjects decide the classes, or without subjects `genuine`.
+    - With `unordered`, a comparison that is not listed has the score of the other order.
+    """
+    shared_names = len({*probe.names}.intersection(gallery.names))
+    if shared_names:
+        gallery, probe = _one_set(path, gallery, probe)
+    gallery = gallery.in_order()
+    probe = probe.in_order()
+    labels: dict[str, Any] = {}
+    if probe.subjects is not None and gallery.subjects is not None:
+        claimed = gallery.subjects[gallery.template_of_pair]
+        genuine = probe.subjects[probe.template_of_pair] == claimed
+        labels["labels"] = probe.subjects
+        if not shared_names:
+            labels["gallery_labels"] = gallery.subjects
+    cells = _cells_of_pairs(path, values, genuine, probe, gallery)
+    notes = []
+    if cells.repeated:
+        notes.append(Message("repeated-pairs", pairs=cells.repeated, how="", option=""))
+    if shared_names and unordered:
+        cells.copy_to_other_order()
+    elif 2 * shared_names >= len(probe.names):
+        notes += _note_on_orders(cells)
+    unlisted = int((cells.mask == Mask.IGNORE).sum()) - (len(probe.names) if shared_names else 0)
+    if unlisted:
+        notes.append(Message("not-listed", missing=unlisted, comparisons=cells.values.size))
+    scores = Scores(
+        cells.values,
+        **labels,
+        mask=cells.mask if unlisted or not labels else None,
+        probe_meta=probe.meta_with_names(),
+        gallery_meta=None if shared_names else gallery.meta_with_names(),
+        **options,
+    )
+    return scores._with(remarks=tuple(notes))
+
+
+@dataclass(frozen=True)
+class ListedSide:
+    """The templates of one side of a list."""
+
+    template_of_pair: np.ndarray  # int64 (pairs,)
+    names: list[str]  # names of the templates
+    subjects: np.ndarray | None  # (templates,)
+    meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # each (templates,)
+
+    def in_order(self) -> ListedSide:
+        """Return the templates in the natural order of their names."""
+        order = np.argsort(natural_places(as_objects(self.names)), kind="stable")
+        new_number = np.argsort(order)
+        return ListedSide(
+            new_number[self.template_of_pair],
+            [self.names[i] for i in order.tolist()],
+            None if self.subjects is None else self.subjects[order],
+            {name: values[order] for name, values in self.meta.items()},
+        )
+
+    def meta_with_names(self) -> dict[str, np.ndarray]:
+        return {"template": np.array(self.names, dtype=object), **self.meta}
+
+
+class _Cells(NamedTuple):
+    """The listed pairs as a matrix of m probes and n enrolled templates."""
+
+    values: np.ndarray  # float64 (m, n)
+    mask: np.ndarray  # uint8 (m, n), codes of `Mask`; a pair that is not listed is ignored
+    row: np.ndarray  # int64 (pairs,)
+    column: np.ndarray  # int64 (pairs,)
+    repeated: int  # number of pairs that are listed before
+
+    def lack_other_order(self) -> np.ndarray:
+        """Return which pairs are not listed in the other order, bool (pairs,), of a square."""
+        return self.mask[self.column, self.row] == Mask.IGNORE
+
+    def copy_to_other_order(self) -> None:
+        lacks_other = self.lack_other_order()
+        row = self.row[lacks_other]
+        column = self.column[lacks_other]
+        self.values[column, row] = self.values[row, column]
+        self.mask[column, row] = self.mask[row, column]
+
+
+def _cells_of_pairs(
+    path: Path, values: np.ndarray, genuine: np.ndarray, probe: ListedSide, gallery: ListedSide
+) -> _Cells:
+    """Write each pair into its cell; raise where a pair has several scores."""
+    shape = (len(probe.names), len(gallery.names))
+    require_memory(
+        9 * shape[0] * shape[1],
+        f"{path}: a matrix of {shape[0]:,} x {shape[1]:,}",
+        "evaluate it as a list of pairs",
+    )
+    matrix = np.zeros(shape)
+    mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
+    row = probe.template_of_pair
+    column = gallery.template_of_pair
+    matrix[row, column] = values
+    mask[row, column] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
+    repeated = len(values) - int((mask != Mask.IGNORE).sum())
+    differs = ~np.isclose(matrix[row, column], values, rtol=0, atol=0, equal_nan=True)
+    if differs.any():
+        first = int(np.argmax(differs))
+        raise DataError(
+            f"{path}: {repeated:,} pairs are listed more than once, {int(differs.sum()):,} of them "
+            f"with another score; the first: {probe.names[row[first]]!r} against "
+            f"{gallery.names[column[first]]!r}; templates with one name each are needed for a "
+            "matrix"
+        )
+    return _Cells(matrix, mask, row, column, repeated)
+
+
+def _note_on_orders(cells: _Cells) -> list[Message]:
+    pairs = len(cells.row)
+    in_one_order = int(cells.lack_other_order().sum())
+    if in_one_order < MOSTLY * pairs:
+        return []
+    return [
+        Message(
+            "pairs-in-one-order",
+            one_order=in_one_order,
+            pairs=pairs,
+            consequence=", so that searches and multi-template attempts lack the other one",
+            option="`unordered=True`",
+        )
+    ]
+
+
+def _one_set(path: Path, first: ListedSide, second: ListedSide) -> tuple[ListedSide, ListedSide]:
+    """Return the two sides with the templates of both sides; equal names are one template."""
+    names, number_of_second = template_names.united(first.names, second.names)
+    subjects = None
+    if first.subjects is not None and second.subjects is not None:
+        subjects = np.empty(len(names), dtype=object)
+        subjects[number_of_second] = second.subjects
+        for i in np.intersect1d(np.arange(len(first.names)), number_of_second).tolist():
+            require_one_owner(path, first.names[i], first.subjects[i], subjects[i])
+        subjects[: len(first.names)] = first.subjects
+    meta = {}
+    for name, values in first.meta.items():
+        meta[name] = np.empty(len(names), dtype=object)
+        meta[name][number_of_second] = second.meta[name]
+        meta[name][: len(first.names)] = values
+    return (
+        ListedSide(first.template_of_pair, names, subjects, meta),
+        ListedSide(number_of_second[second.template_of_pair], names, subjects, meta),
+    )
+
+
+def require_one_owner(path: Path, name: str, subject: str, other_subject: str) -> None:
+    """Raise where a template has different subjects on the two sides."""
+    if subject != other_subject:
+        raise fault(
+            path,
+            f"the template {name!r} is of {subject!r} on one side and of {other_subject!r} on the "
+            "other",
+            "give each template its own name, such as the subject with a number",
+        )
+
+
+# Names whose subjects are shown.
+_EXAMPLES = 3
+
+
+class Described(NamedTuple):
+    """What a list, and the arguments, say of the templates of all its rows."""
+
+    subjects: TwoColumns | None
+    meta: dict[str, TwoColumns]
+    columns_left_out: dict[str, str]  # columns of a table of templates, and why
+    reading: tuple[str, ...]  # phrases on the source of the subjects
+
+
+def described_pairs(pairs: PairTable, arguments: Arguments, *, has_classes: bool) -> Described:
+    """Return the subjects and the metadata of both sides.
+
+    `has_classes` is whether genuine pairs are known, so that subjects are not needed.
+    """
+    meta = _listed_metadata(pairs, arguments)
+    listed: TwoColumns | None = None
+    if pairs.layout.subjects:
+        enrolled, probe = pairs.layout.subjects
+        listed = pairs.table.words[enrolled], pairs.table.words[probe]
+    by_name: TwoColumns | None = None
+    columns_left_out = dict[str, str]()
+    reading: tuple[str, ...] = ()
+    for option in (x for x in ("labels", "subject_from") if x in arguments):
+        names = pairs.names(f"`{option}`")
+        if option == "labels":
+            needs_subjects = listed is None and "subject_from" not in arguments
+            found = _by_table(pairs, arguments, needs_subjects, has_classes)
+        else:
+            found = _by_pattern(pairs, arguments)
+        meta |= {name: renamed(names, value_of) for name, value_of in found.meta.items()}
+        columns_left_out |= found.columns_left_out
+        reading += found.reading
+        if found.subject is not None:
+            by_name = renamed(names, found.subject)
+            if listed is not None:
+                _require_agreement(pairs, listed, by_name, option)
+    if listed is not None and reading:
+        reading = ("subjects as listed, equal to those from names",)
+    return Described(listed or by_name, meta, columns_left_out, reading)
+
+
+def _listed_metadata(pairs: PairTable, arguments: Arguments) -> dict[str, TwoColumns]:
+    """Return the columns of the list that are metadata; a side without a column is unknown."""
+    layout = pairs.layout
+    if "labels" not in arguments and not layout.may_have_metadata and arguments.meta:
+        name = next(iter(arguments.meta))
+        raise fault(
+            pairs.table.path,
+            f'`columns={{"{name}": ...}}` names metadata, and a list of pairs without names of '
+            "columns has none",
+            "give the numbers of all columns, or the table of its templates as `labels`",
+        )
+    row_count = len(pairs.table.numbers[layout.score])
+    unknown = Words.from_codes(np.zeros(row_count, dtype=np.int8), [""])
+    meta = {}
+    for name, columns in layout.meta.items():
+        enrolled, probe = (unknown if i is None else pairs.table.words[i] for i in columns)
+        meta[name] = enrolled, probe
+    return meta
+
+
+class _ByName(NamedTuple):
+    """What a table, or a pattern, says of the names of templates."""
+
+    subject: Mapping[str, str] | None  # by name; None: a table without subjects
+    meta: Mapping[str, Mapping[str, str]]  # by column, and by name
+    columns_left_out: Mapping[str, str] = MappingProxyType({})
+    reading: tuple[str, ...] = ()
+
+
+def _by_table(
+    pairs: PairTable, arguments: Arguments, needs_subjects: bool, has_classes: bool
+) -> _ByName:
+    """Read the table `labels`; raise where it lacks a template, or subjects that are needed.
+
+    Where genuine pairs are known, a table of metadata alone does.
+    """
+    templates = read_templates(arguments)
+    meta_names = {
+        name: column
+        for name, column in arguments.all_meta().items()
+        if name not in pairs.layout.named
+    }
+    meta, columns_left_out = templates.metadata(meta_names)
+    if not needs_subjects or has_classes and templates.metadata_columns:
+        subject = templates.subjects_if_stated()
+    else:
+        subject = templates.subjects()
+    templates.require(pairs.every_name(), pairs.table.path)
+    return _ByName(subject, meta, columns_left_out)
+
+
+def _by_pattern(pairs: PairTable, arguments: Arguments) -> _ByName:
+    parts = arguments.take("subject_from").parts(pairs.every_name(), pairs.place_of_name)
+    subject = parts.pop("subject")
+    enrolled, _ = pairs.names("`subject_from`")
+    first_names = [enrolled.values[code] for code in enrolled.codes[:_EXAMPLES]]
+    examples = [f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)]
+    return _ByName(subject, parts, reading=(f"subjects from names: {', '.join(examples)}",))
+
+
+def _require_agreement(
+    pairs: PairTable, listed: TwoColumns, by_name: TwoColumns, option: str
+) -> None:
+    """Raise where a row lists another subject than the option gives its name."""
+    for stated, by_option in zip(listed, by_name, strict=True):
+        differs = ~have_equal_words(by_option, stated)
+        for row in np.flatnonzero(differs)[:1].tolist():
+            raise fault(
+                pairs.table.place_of(row),
+                f"the subject is {stated.values[stated.codes[row]]!r}, and by "
+                f"`{option}` it is {by_option.values[by_option.codes[row]]!r}",
+                "correct one of the two",
+            )
+
+
+#: A column of words for each side of the pairs: of the enrolled templates, and of the probes.
+TwoColumns = tuple[Words, Words]
+
+
+def both_sides(enrolled: Words, probes: Words) -> CodedSides:
+    """Return two columns as coded sides, which number the values of both together."""
+    values, number_of_probe = template_names.united(enrolled.values, probes.values)
+    return CodedSides(
+        values,
+        enrolled.codes.astype(np.int32, copy=False),
+        number_of_probe.astype(np.int32)[probes.codes],
+    )
+
+
+def have_equal_words(enrolled: Words, probes: Words) -> np.ndarray:
+    """Return in which rows two columns have the same word, bool (rows,)."""
+    code_among_enrolled = template_names.places(
+        template_names.as_names(probes.values), template_names.as_names(enrolled.values)
+    )
+    return code_among_enrolled[probes.codes] == enrolled.codes
+
+
+def renamed(names: TwoColumns, value_of: Mapping[str, str]) -> TwoColumns:
+    """Return a value of each template in place of its name."""
+    enrolled, probes = (column.renamed([value_of[x] for x in column.values]) for column in names)
+    return enrolled, probes
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """The columns of a list of pairs that were read, and their roles."""
+
+    table: Columns
+    layout: Layout
+
+    def names(self, option: str) -> TwoColumns:
+        """Return the names of both templates; without them raise that the `option` needs them."""
+        if len(self.layout.templates) != 2:
+            raise fault(
+                self.table.path,
+                f"has no names of templates for {option}",
+                "expected two columns such as template_a and template_b"
+                f"{misspelt(self.layout.names, self.layout.with_roles)}",
+            )
+        enrolled, probe = self.layout.templates
+        return self.table.words[enrolled], self.table.words[probe]
+
+    def every_name(self) -> list[str]:
+        """Return each name of a template once."""
+        columns = [self.table.words[i] for i in self.layout.templates if i in self.table.words]
+        return [*dict.fromkeys(name for column in columns for name in column.values)]
+
+    def place_of_name(self, name: str) -> str:
+        """Return the file and the first line of a name, for messages."""
+        columns = [self.table.words[i] for i in self.layout.templates]
+        column = next(x for x in columns if name in x.values)
+        return self.table.place_of(int(np.argmax(column.codes == column.values.index(name))))
+
+    def coded_names(self) -> CodedSides | None:
+        """Return the templates of each row; None where the list does not name both templates.
+
+        Equal names are one template, whatever the columns are called.
+        """
+        layout = self.layout
+        if not layout.names_templates:
+            return None
+        sides = [self.table.words[i] for i in layout.templates]
+        if layout.subjects:
+            owners = [self.table.words[i] for i in layout.subjects]
+            # A single name of several people does not name templates.
+            for side, owner in zip(sides, owners, strict=True):
+                if len(side.values) == 1 < len(owner.values):
+                    return None
+            owner_of_enrolled, owner_of_probe = (
+                dict(zip(side.values, self.value_by_template(side, owner), strict=True))
+                for side, owner in zip(sides, owners, strict=True)
+            )
+            for name in owner_of_enrolled.keys() & owner_of_probe.keys():
+                require_one_owner(
+                    self.table.path, name, owner_of_enrolled[name], owner_of_probe[name]
+                )
+        return both_sides(*sides)
+
+    def value_by_template(
+        self, names: Words, values: Words, attribute: str = "subject"
+    ) -> np.ndarray:
+        """Return the subject, or another attribute, of each template of a side, object (names,).
+
+        `names` and `values` are of all rows. Raise where a template has two values.
+        """
+        code_of_value = _first_codes(names, values)
+        for row in np.flatnonzero(code_of_value[names.codes] != values.codes)[:1].tolist():
+            raise self._two_values(names, values, attribute, row)
+        return np.array(values.values, dtype=object)[code_of_value]
+
+    def _two_values(self, names: Words, values: Words, attribute: str, row: int) -> DataError:
+        first_row = int(np.argmax(names.codes == names.codes[row]))
+        name = names.values[names.codes[row]]
+        stated, stated_before = (values.values[values.codes[i]] for i in (row, first_row))
+        before = f"and on {places_in_words(self.table.noun, self.table.lines([first_row]))}"
+        if attribute != "subject":
+            return fault(
+                self.table.place_of(row),
+                f"the {attribute} of the template {name!r} is {stated!r}, {before} "
+                f"{stated_before!r}",
+                f'name a column of one side, as in `columns={{"probe_{attribute}": '
+                f'"{attribute}"}}`',
+            )
+        problem = (
+            f"the template {name!r} is of the subject {stated!r}, {before} of {stated_before!r}"
+        )
+        advice = "give each template its own name, such as the subject with a number"
+        if _seem_exchanged(values, names):
+            problem += ", and each subject has one template"
+            advice = "the columns of the subjects and of the templates may be exchanged"
+        return fault(self.table.place_of(row), problem, advice)
+
+
+def _first_codes(names: Words, values: Words) -> np.ndarray:
+    """Return the code of the value in the first row of each name, int64 (names,)."""
+    code_of_value = np.empty(len(names.values), dtype=np.int64)
+    code_of_value[names.codes[::-1]] = values.codes[::-1]  # of equal indices, the last one stays
+    return code_of_value
+
+
+def _seem_exchanged(subjects: Words, templates: Words) -> bool:
+    """Whether each subject has one template, and some template several subjects."""
+    has_one_template = _first_codes(subjects, templates)[subjects.codes] == templates.codes
+    return len(subjects.values) > len(templates.values) and bool(has_one_template.all())
 
 
 def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores:

@@ -12,10 +12,9 @@ from bioeval.scores.formats.bare import read_npy, read_numbers
 from bioeval.scores.formats.containers import open_npz
 from bioeval.scores.formats.faults import fault, guarded, naming_file
 from bioeval.scores.formats.files import COMPRESSED, FileKind, existing_file, kind_of_file
-from bioeval.scores.formats.hdf5 import open_hdf5
+from bioeval.scores.formats.hdf5 import open_hdf5, open_mat
 from bioeval.scores.formats.layouts import PRESETS, names_columns
 from bioeval.scores.formats.lists import read_list
-from bioeval.scores.formats.matlab import open_mat
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import counts_columns, like_number
 from bioeval.scores.formats.tables import head_of

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.scores.formats.comparisons import in_listed_order
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.layouts import Layout, layout_of
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.formats.tables import Head, head_of, read_columns
-from bioeval.scores.formats.trial_scores import in_listed_order
 from bioeval.scores.matrix import Scores
 
 

@@ -21,12 +21,31 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.memory import physical_memory
 from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import cells_of, decode, delimiter_of, open_text, rows_of
-from bioeval.scores.formats.growing_column import PIECE, GrowingColumn
 from bioeval.scores.formats.spellings import HEADER_NAMES, folded, is_number, require_few
 from bioeval.scores.labels import LEAST_INEXACT
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+#: Values of a column that are worked on together: few, so that temporary arrays stay small.
+PIECE = 1 << 17
+
+
+class GrowingColumn:
+    """Numbers appended piece by piece, of the first type that can hold all."""
+
+    def __init__(self, dtype: Any):
+        self._pieces = [np.empty(0, dtype)]
+
+    def append(self, values: np.ndarray) -> None:
+        self._pieces.append(values.copy())
+
+    def array(self) -> np.ndarray:
+        if len(self._pieces) > 1:
+            self._pieces = [np.concatenate(self._pieces)]
+        return self._pieces[0]
+
 
 # The most bytes, and the most lines, of a text by which its columns are known.
 _FIRST_BYTES = 1 << 16

@@ -14,7 +14,6 @@ import numpy as np
 from bioeval.base.progress import report
 from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import optional
-from bioeval.scores.formats.growing_column import GrowingColumn
 from bioeval.scores.formats.layouts import no_scores, with_header
 from bioeval.scores.formats.lists import Listed, columns_of_words, score_options
 from bioeval.scores.formats.options import Arguments
@@ -26,7 +25,14 @@ from bioeval.scores.formats.spellings import (
     is_number,
     like_number,
 )
-from bioeval.scores.formats.tables import Columns, Head, Words, as_integers, read_columns
+from bioeval.scores.formats.tables import (
+    Columns,
+    GrowingColumn,
+    Head,
+    Words,
+    as_integers,
+    read_columns,
+)
 from bioeval.scores.formats.template_tables import read_templates
 from bioeval.scores.labels import as_objects, missing_values, with_whole_numbers
 from bioeval.scores.matrix import Scores
