@@ -15,8 +15,8 @@ Results
     show plot report summary to_frame to_latex to_markdown messages aggregate
 Uncertainty and new people
     stats partition cross_evaluate judge_threshold
-Thresholds and planning
-    study_threshold check_promise with_failures workload sample_size
+Thresholds
+    study_threshold check_promise with_failures
 Systems
     compare fuse
 People and causes

@@ -38,8 +38,6 @@ from .studies.fuse import fuse as fuse
 from .studies.galleries.gallery_size import gallery_size as gallery_size
 from .studies.groups.groups import by_group as by_group
 from .studies.partitions.repeat import repeat as repeat, summary as summary
-from .studies.planning.sample_size import sample_size as sample_size
-from .studies.planning.workload import workload as workload
 from .studies.thresholds.judged_threshold import judge_threshold as judge_threshold
 from .studies.thresholds.threshold_study import study_threshold as study_threshold
 from .studies.tracking.tracking import tracking as tracking

@@ -123,7 +123,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
     roc, tracked = be.plot.roc(result), be.tracking("t.csv", "t.csv")
     any_scores = [square, two, pairs, lists]
     found: dict[str, list[Any]] = {
-        **dict.fromkeys(("scores", "a", "b", "test", "pilot", "train"), any_scores),
+        **dict.fromkeys(("scores", "a", "b", "test", "train"), any_scores),
         **dict.fromkeys(("result", "results", "rates", "ds", "tree"), [evaluated, result]),
         **dict.fromkeys(("thresholds", "extra_thresholds"), [[0.5, 1.0], 1.0]),
         "genuine": [[0.1, 0.2, 0.3], [0.2, 0.9]],
@@ -138,7 +138,7 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
         "exclude": ["session", ("camera",)], "path": ["s.npz", "s.csv"], "estimator": [len],
         "names": [["0002_c1s1_000451_03.jpg"]], "pattern": ["market1501"], "subjects": [5, who],
         "method": ["mean", "z"], "values": [np.asarray(square.values)],
-        "indices": [[[0, 1], [1, 0]]], "people_per_day": [100], "impostor_share": [0.1],
+        "indices": [[[0, 1], [1, 0]]],
         "probe": [0, 3], "truth": ["t.csv"], "max_rank": [3], "random_state": [0, 7],
         "rate": [0.01],
         "test_size": [1, 0.5], "train_size": [3, 0.5], "templates": ["single", "multi", 2],
@@ -152,7 +152,6 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
     }  # fmt: skip
     found |= {
         "aggregate.results": [be.repeat(square, repeats())], "compare.a": [both],
-        "workload.rates": [result],
         "tracking.result": ["t.csv", {"a": "t.csv", "b": "t.csv"}],
         "tracking.interval": ["sequence-jackknife"], "tracking.measures": [["mota"]],
         "report.path": ["page.html"], "zoo.scores": [square],
@@ -242,8 +241,8 @@ ALWAYS: dict[str, dict[str, Any]] = {
     "study_threshold": {"folds": 2, "repeats": 2},
     "partition.ProbeGallerySplit": {"n_gallery": 1},
     "zoo": {"permutations": 100},
-    "sample_size": {"frr": 0.05, "icc": 0.1}, "gallery_size": {"max_rank": 2},
-    "load": {"kind": "distance"}, "workload": {"rates": {"far": 0.001, "frr": 0.02}},
+    "gallery_size": {"max_rank": 2},
+    "load": {"kind": "distance"},
     "Scores": {"labels": list("aaabbbcccddd")},
 }  # fmt: skip
 

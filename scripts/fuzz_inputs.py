@@ -474,8 +474,6 @@ WORKING = {
     "zoo": ["s.npz", "--permutations", "9"],
     "groups": ["s.npz", "--by", "g", "--columns", "g=labels"],
     "fuse": ["s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean"],
-    "workload": ["s.npz", "--people", "100", "--impostors", "0.1", "--far", "0.1"],
-    "sample-size": ["--frr", "0.1", "--icc", "0.2", "--width", "0.1"],
     "tracking": ["gt.txt", "r.txt"],
     "protocols": ["card.toml"],
     "info": [],

@@ -105,10 +105,6 @@ CALLS = {
     "zoo": lambda: be.zoo(square("similarity"), threshold="far=0.01", permutations=200),
     "groups": lambda: be.by_group(square(), group_of(square()), interval="people"),
     "gallery size": lambda: be.gallery_size(searches(), [5, 20]),
-    "sample size": lambda: be.sample_size(square(within=1.3), far=0.01, frr_width=0.05),
-    "workload": lambda: be.workload(
-        be.verification(square()), people_per_day=500, impostor_share=0.01, threshold="far=0.01"
-    ),
     "tracking": lambda: be.tracking(*tracks()),
     "claims": lambda: be.verification(be.claim_scores(square(), enrol="first:2")),
     "fused": lambda: be.verification(be.fuse({"a": square(), "b": square(within=1.1)})),

@@ -64,11 +64,6 @@ SMALL_RESULTS = {
     "conventions": (lambda: be.conventions(street()), "Conventions"),
     "gallery_size": (lambda: be.gallery_size(square(), max_rank=2), "against gallery size"),
     "worst_pairs": (lambda: be.worst_pairs(square(), 2), "Nearest impostor pairs"),
-    "sample_size": (lambda: be.sample_size(frr=0.05, icc=0.1), "design effect"),
-    "workload": (
-        lambda: be.workload({"far": 1e-3, "frr": 0.02}, people_per_day=9, impostor_share=0.1),
-        "impostors accepted",
-    ),
     "tracking": (lambda: be.tracking(np.array(GROUND), np.array(GROUND)), "MOTA"),
     "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
     "explain": (lambda: be.explain(square(), 0), "What this row adds"),

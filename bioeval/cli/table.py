@@ -18,10 +18,6 @@ HEADINGS = {
         "convert": "Convert a file to another format.",
         "info": "Print versions, for a report of a fault.",
     },
-    "Thresholds and planning": {
-        "workload": "Estimate false alarms and rejected people per day.",
-        "sample-size": "Find how many subjects and templates a test needs.",
-    },
     "Systems": {
         "fuse": "Fuse systems, and evaluate them with the fused system.",
     },
@@ -45,7 +41,6 @@ COMMANDS = {name: does for commands in HEADINGS.values() for name, does in comma
 FILES = {
     "about": ("demo", "protocols", "info"),
     "data": ("example", "simulate", "check", "convert"),
-    "planning": ("workload", "sample-size"),
     "studies": (
         *("explain", "zoo", "groups", "gallery-size", "conventions"),
         *("gom", "tracking"),

@@ -306,8 +306,6 @@ def _thresholds_of(dataset: xr.Dataset) -> list[float]:
         values = requested or dataset["threshold"].values.tolist()
         return values if requested or len(values) == 1 else []
     threshold = value_of(dataset, "threshold")
-    if threshold is None:
-        threshold = dataset.attrs.get("threshold")  # attribute of a workload
     return [float(threshold)] if isinstance(threshold, float) and np.isfinite(threshold) else []
 
 

@@ -70,18 +70,6 @@ systems-better: The best system is one of {best:names} in {measures:measures}; {
     fewer than 30 independent errors are expected: {uncertain:measures}.]
 systems-not-different: No significant difference between {systems:names} in {measures:measures}.
 systems-not-concluded: No conclusion on {measures:measures}: {why}.
-errors-a-day: Expected errors per day among {people:count people}: {accepted:digits 3} impostors
-    accepted[, {rejected:digits 3} genuine people rejected].
-alarms-a-day: Expected errors per day among {people:count people}: {false_alarms:digits 3} false
-    alarms[, {missed:digits 3} listed people missed].
-people-for-interval: A {confidence:rate} confidence interval of the {frr} at most {width:digits 4}
-    pp wide requires {people:count people} with [{templates:count
-    templates}][{attempts_of_subject:count attempts}] each[, or {fewest_people:count} with
-    {most_of_each:count}].
-people-needed: Showing a {far} of at most {target:rate} requires {rule_of_3:count people} if no
-    false accept occurs (rule of 3), and {rule_of_30:count} for 30 expected false accepts (rule
-    of 30)[; guaranteeing it with {confidence:rate} confidence requires about {promise:count}, and
-    then only at a much stricter threshold].
 errors-of-groups: At the threshold {threshold:threshold}, the same for all groups, {frr} is from
     {least:rate} ({groups_with_least:names}) to {most:rate} ({groups_with_most:names})[, and {far}
     {within} from {far_least:rate} ({far_groups_with_least:names}) to {far_most:rate}
@@ -259,7 +247,6 @@ names-repeated: {values:count values} of {column:name} {how}; leave the repetiti
     these are several templates of one file
 notes-of-list: {notes:messages}
 people-few: {size:amounts}: intervals over so few people are rough; collect data of more people
-    (`bioeval sample-size` plans their number)
 comparisons-failed: {comparisons:count comparisons} failed (NaN){treatment:template}
 values-of-failures: {comparisons:counts} of {compared:amounts} have the score {values:scores},
     {how}; if comparisons failed there, make these scores NaN and give `nan="exclude"` (no attempt)
@@ -353,7 +340,6 @@ assurance-of-derived-scores: the scores were derived from others ({origin:name})
 one-subject-left-out!: {far} at {subjects:count subjects} is undefined: an enrolled probe has
     {others:count other subjects}
 # Plans
-plan-uncertain: the plan is rough: {why:template}
 # Tracking
 results-without-truth!: skipped, as there is no ground truth: {number:count results}, such as
     {names:names}; compare the names of both sides

@@ -20,8 +20,6 @@ from bioeval.studies.compare.results import COMPARISON
 from bioeval.studies.folds.results import OF_FOLDS
 from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
 from bioeval.studies.groups.group_rates import GROUPS
-from bioeval.studies.planning.sample_size import SAMPLE_SIZE
-from bioeval.studies.planning.workload import WORKLOAD
 from bioeval.studies.thresholds.judged_threshold import JUDGED
 from bioeval.studies.thresholds.threshold_study import STUDY
 from bioeval.studies.tracking import tracking
@@ -45,8 +43,6 @@ SECTIONS: dict[str, Mapping[str, Variable]] = {
     "`be.study_threshold`": STUDY | ASSURED,
     "`be.check_promise`": PROMISE,
     "`be.compare`": COMPARISON,
-    "`be.sample_size`": SAMPLE_SIZE,
-    "`be.workload`": WORKLOAD,
     "`be.zoo`": ZOO,
     "`be.by_group`": GROUPS,
     "`be.worst_pairs`": WORST_PAIRS,

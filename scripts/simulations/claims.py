@@ -13,7 +13,7 @@ import numpy as np
 #: Modules with a tuple `CLAIMS`, in the order in which their tables are printed.
 TOPICS = (
     *("rates", "searches", "folds", "groups", "comparison", "ranking"),
-    *("promises", "planning", "zoo", "others", "tracking"),
+    *("promises", "zoo", "others", "tracking"),
 )
 
 

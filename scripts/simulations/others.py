@@ -12,7 +12,7 @@ import numpy as np
 
 import bioeval as be
 from simulations.claims import Cell, Claim, Interval, cells, limits
-from simulations.populations import POPULATIONS, Drawn, far_at, frr_at, threshold_of
+from simulations.populations import POPULATIONS, Drawn
 
 #: Data sets by whose mean the means of searches are known.
 KNOWN = 100
@@ -107,45 +107,6 @@ def for_new_people(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
 
 
 #: A system in use: who comes a day, how many of them are impostors, and the days that are counted.
-PEOPLE_PER_DAY, IMPOSTORS, DAYS = 1000, 0.1, (1, 30, 365)
-EVENTS = {"false-alarm": "false alarms", "rejected": "people rejected"}
-
-
-def events(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
-    """Return the range of events that a test predicts, and the events of a system in use.
-
-    Each who comes is another person, and each impostor claims to be another one.
-    """
-    at = {x: threshold_of(cell.population, far=x) for x in (0.01, 0.001)}
-    scores = POPULATIONS[cell.population].draw(rng, cell.people, cell.templates).scores(rng)
-    result = be.verification(
-        scores,
-        thresholds=sorted(at.values()),
-        far_targets=[],
-        auc=False,
-        interval=be.stats.IntervalMethod(
-            "subject-bootstrap", replicates=500, random_state=int(rng.integers(1 << 30))
-        ),
-    )
-    measured = {}
-    for far, threshold in at.items():
-        load = be.workload(
-            result, people_per_day=PEOPLE_PER_DAY, impostor_share=IMPOSTORS,
-            threshold=threshold, days=DAYS,
-        )  # fmt: skip
-        rates = {
-            "false-alarm": far_at(cell.population, threshold),
-            "rejected": frr_at(cell.population, threshold),
-        }
-        for event, rate in rates.items():
-            people = load.people_per_day.sel(event=event).item()
-            for days in DAYS:
-                seen = rng.binomial(round(people * days), rate)
-                words = f"{EVENTS[event]} in {days} days, FAR {100 * far:g} %"
-                measured[words] = limits(load, "predicted", seen, event=event, days=days)
-    return measured
-
-
 LEAST = {"E": 0.85, "N": 0.85, "G": 0.85}
 
 CLAIMS = (
@@ -173,13 +134,5 @@ CLAIMS = (
         for_new_people,
         cells(people=(20, 50), templates=(4,)),
         {"E": 0.85, "N": 0.85},
-    ),
-    Claim(
-        "events of a system in use",
-        "95 % ranges of the events, the rate uncertain as well, hold the events in 85 %",
-        "be.workload (predicted_low, predicted_high)",
-        events,
-        cells(people=(50,), templates=(4,)),
-        LEAST,
     ),
 )

@@ -120,7 +120,6 @@ def test_bytes_are_no_number(scores, value):
         lambda: be.stats.IntervalMethod("wilson", value),
         lambda: be.verification(scores, thresholds=[value]),
         lambda: be.simulate(5, 2, within=value),
-        lambda: be.sample_size(value),
     ):
         with pytest.raises(be.DataError):
             call()

@@ -44,11 +44,10 @@ OF_THE_COMMAND = {
     "fuse": {"save_to"},
     "gom": {"as_given"},  # not scaled
     "protocols": {"toml"},
-    "report": {"check", "folds", "names", "workload", "zoo"},  # of several calls
+    "report": {"check", "folds", "names", "zoo"},  # of several calls
     # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.
     "run": {"client", "fta", "fte", "min_dcf", "single_gallery"},
     "threshold": {"on"},  # another call
-    "workload": {"task"},
 }
 
 RULE = """

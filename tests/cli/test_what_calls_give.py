@@ -18,7 +18,6 @@ from bioeval.cli import main
 WHO = np.repeat(np.arange(12), 3)
 COLUMNS = {name: np.tile(column, 2) for name, column in META.items()}
 HALF = np.arange(36) % 3 == 0
-USE = {"people_per_day": 9, "impostor_share": 0.1}
 GOM = "gom-market1501"
 PEOPLE = be.stats.IntervalMethod("people", replicates=200)
 
@@ -43,7 +42,7 @@ def claimed(scores: be.Scores) -> be.Scores:
 
 
 #: Words of lines without a plot, or with an empty one.
-WITHOUT_PLOT = {"conventions", "sample-size", "workload", "--on", "--promise", "--as-given"}
+WITHOUT_PLOT = {"conventions", "--on", "--promise", "--as-given"}
 
 #: Lines of commands, and the calls of them.
 LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
@@ -70,12 +69,6 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
     "groups a.npz --by sex --threshold far=0.2 --interval people": lambda a, b, c: be.by_group(
         a, "sex", threshold="far=0.2", interval="people"
     ),
-    "sample-size --frr 2% --icc 0.2 --far 0.1% --templates 3,6": lambda a, b, c: be.sample_size(
-        frr=0.02, icc=0.2, far=0.001, n_templates=[3, 6]
-    ),
-    "sample-size a.npz --far 0.1 --width 0.2": lambda a, b, c: be.sample_size(
-        a, far=0.1, frr_width=0.2
-    ),
     "threshold a.npz --target far=0.1 --folds 3 --repeats 2": lambda a, b, c: be.study_threshold(
         a, "far=0.1", folds=3, repeats=2
     ),
@@ -87,9 +80,6 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
     ),
     "threshold a.npz --promise far=1% --promise frr=2% --threshold 4": lambda a, b, c: (
         be.check_promise(a, 4.0, ["far=0.01", "frr=0.02"])
-    ),
-    "workload --rates far=0.01,frr=0.02 --people 9 --impostors 0.1": lambda a, b, c: be.workload(
-        {"far": 0.01, "frr": 0.02}, **USE
     ),
     "zoo a.npz --threshold far=0.1 --permutations 20 --quantile 0.3": lambda a, b, c: be.zoo(
         a, threshold="far=0.1", permutations=20, quantile=0.3
@@ -172,14 +162,9 @@ def test_its_plots_are_beside_its_results(line, folder, tmp_path, monkeypatch):
         ("gallery-size a.npz --sizes a", "expected comma-separated whole numbers"),
         ("groups a.npz --by sx", "--by is 'sx'"),
         ("groups a.npz --by sex --threshold err", "--threshold is 'err'"),
-        ("sample-size", "--frr is missing"),
-        ("sample-size --frr 2% --icc 0.2 --enrol first:1", "is of a pilot: give PILOT"),
         ("threshold a.npz --folds 13", "only 12 subjects"),
         ("threshold a.npz --on b.npz --folds 3", "--folds"),
         ("threshold a.npz --on b.npz --target min-dcf", "min-dcf"),
-        ("workload --people 9 --impostors 0.1", "give DATA or --rates"),
-        ("workload --rates far --people 9 --impostors 0.1", "expected rates by name"),
-        ("workload --rates far=0.1,frr=0.1 --people 0 --impostors 0", "--people is 0"),
     ],
 )
 def test_wrong_usage_is_one_line(line, says, folder, capsys, monkeypatch):

@@ -79,7 +79,7 @@ def test_the_commands_of_an_example_give_its_figures(tmp_path, monkeypatch, caps
     for _, command, *options in map(shlex.split, lines):
         assert main([command, *options]) == 0, capsys.readouterr().err
         printed.setdefault(command, []).append(capsys.readouterr().out)
-    assert [*printed] == ["normalise", "threshold", "run"]
+    assert [*printed] == ["threshold", "run"]
     (output,) = printed["threshold"]
     label = "DCF (actual)"
     assert row_starting_with(label, output) == row_starting_with(label, process.stdout)

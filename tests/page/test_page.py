@@ -170,9 +170,6 @@ def test_a_page_is_at_the_only_threshold_of_a_result(kind, similarity, tmp_path)
     scores, threshold = whole_scores(kind, similarity)
     rates_at_threshold = be.verification(scores, thresholds=threshold)
     assert_is_at(written(rates_at_threshold, tmp_path), scores, threshold)
-    workload = be.workload(rates_at_threshold, people_per_day=100, impostor_share=0.1)
-    results = be.evaluate(scores, extra_thresholds=[threshold])
-    assert_is_at(written([results, workload], tmp_path), scores, threshold)
 
 
 @each_kind
@@ -246,7 +243,7 @@ PROMISES = ("--promise", "far=0.6", "--promise", "frr=1e-9")
 
 def test_the_command_writes_a_page_at_its_threshold(folder_with_scores):
     command = ["report", "a.npz", "--threshold", "4", "--out", "p.html", "--interval", "none"]
-    assert main([*command, *PROMISES, "--zoo", "--workload", "people=9,impostors=0.1"]) == 1
+    assert main([*command, *PROMISES, "--zoo"]) == 1
     text = (folder_with_scores / "p.html").read_text(encoding="utf-8")
     assert_is_at(text, be.load("a.npz"), 4.0)
     assert [x.split(":")[0] for x in answer(text)[:2]] == ["Shown", "Refuted"]
@@ -313,8 +310,8 @@ def test_rates_that_were_not_counted_at_the_threshold_of_the_answer_are_not_show
 
 @pytest.mark.slow
 def test_every_part_of_a_page_is_at_the_promised_threshold(folder_with_scores):
-    """The rates, the zoo, and the errors of a day."""
-    contents = ["--zoo", "--workload", "people=2000,impostors=0.01", "--explain", "2"]
+    """The rates and the zoo."""
+    contents = ["--zoo", "--explain", "2"]
     quick = ["--interval", "none", "--folds", "3", "--assure", "0.9", "--far", "0.1"]
     assert main(["report", "a.npz", "--out", "p.html", *contents, *quick]) == 0
     text = (folder_with_scores / "p.html").read_text(encoding="utf-8")

@@ -161,7 +161,7 @@ def test_other_studies_of_searches_say_so():
 
 
 def test_studies_of_results_say_so():
-    """The studies are all cards, the row of a probe, and the expected numbers of a day."""
+    """The studies are all cards, and the row of a probe."""
     cameras = {"probe_meta": {"camera": [1, 1, 1]}, "gallery_meta": {"camera": [2, 2, 2, 2]}}
     cards = ["frte-1n", "vehicleid"]
     assert said(be.conventions(door(mask=COMPARED, **cameras), cards=cards)) == [NUMBERS]
@@ -171,12 +171,6 @@ def test_studies_of_results_say_so():
     (row,) = be.explain(door(mask=COMPARED), 1, threshold=4).remarks
     assert "compared with 3 of 4 gallery templates" in row
     assert not be.explain(door(mask=COMPARED), 0, threshold=4).remarks
-    searches = be.open_set(door(mask=COMPARED), thresholds=[4.5])
-    day = be.workload(searches, people_per_day=100, impostor_share=0.1)
-    assert said(day) == [NUMBERS]
-    claims = be.verification(be.claim_scores(visits(), attempts="visit"), thresholds=[0.5])
-    day = be.workload(claims, people_per_day=100, impostor_share=0.1)
-    assert said(day, "transactions-incomplete") == [{"genuine": 0, "impostor": 1}]
 
 
 @pytest.mark.parametrize("draw", [be.plot.cmc, be.plot.dir_far], ids=["cmc", "dir_far"])

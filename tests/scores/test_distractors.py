@@ -75,9 +75,6 @@ CALLS = {
     ),
     "compare": lambda s: be.compare(two_systems(s)),
     "judge_threshold": lambda s: be.judge_threshold(s, changed(s), "far=0.05", **LIMITS),
-    "workload": lambda s: be.workload(
-        be.verification(s), threshold="far=0.01", people_per_day=100, impostor_share=0.1
-    ),
     "fuse": lambda s: be.verification(be.fuse(two_systems(s))),
     "check_data": lambda s: [x.check for x in be.check_data(s).findings],
     **study_cases("CALLS"),

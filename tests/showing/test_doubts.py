@@ -376,9 +376,6 @@ JUDGED: dict[str, Any] = {
     "cross_evaluate": lambda s: be.cross_evaluate(s, FOLDS, threshold=AT),
     "study_threshold": lambda s: be.study_threshold(s, AT, folds=3, repeats=1),
     "judge_threshold": lambda s: be.judge_threshold(drawn(30, "distance", 2), s, "eer"),
-    "workload": lambda s: be.workload(
-        be.verification(s, thresholds=[AT]), people_per_day=100, impostor_share=0.1
-    ),
 }
 
 

@@ -283,4 +283,3 @@ def test_commands(command, seed, tmp_path, capsys, monkeypatch):
     assert main(words) in (0, 1)
     printed = threshold_in(capsys.readouterr().out)
     assert small_world.decided(printed) == small_world.decided(threshold)
-    assert main(["workload", "s.npz", "--people", "9", "--impostors", "0.1", "--far", "5%"]) == 0

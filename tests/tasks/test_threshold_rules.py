@@ -43,7 +43,6 @@ FUNCTIONS = {
     "by_group": lambda s, t: be.by_group(s, "sex", threshold=t).threshold,
     "cross_evaluate": lambda s, t: be.cross_evaluate(s, OneFold(), threshold=t).threshold.item(),
     "explain": lambda s, t: be.explain(s, 0, threshold=t).threshold,
-    "sample_size": lambda s, t: be.sample_size(s, far=0.05, threshold=t, n_templates=4).threshold,
     "zoo": lambda s, t: be.zoo(s, threshold=t, permutations=9).threshold,
 }
 
@@ -81,8 +80,7 @@ def test_every_function_takes_every_rule(name, kind):
     number = FIXED[kind]
     for threshold in (number, np.float64(number), str(number)):
         assert float(use(scores, threshold)) == number, threshold
-    # Nothing is planned from a pilot without an error, or with nothing else.
-    for target in (1 / 81, 1 / 108, 0.5, 107 / 108, *[0, 1] * (name != "sample_size")):
+    for target in (1 / 81, 1 / 108, 0.5, 107 / 108, 0, 1):
         assert float(use(scores, f"frr={target}")) == expected(f"frr={target}", kind, part), target
 
 
@@ -109,16 +107,3 @@ def test_a_rate_is_read_to_the_last_bit(text, accepted, attempts):
 def test_what_is_no_rule_is_refused(text, says):
     with pytest.raises(be.DataError, match=says):
         be.zoo(SCORES["distance"], threshold=text)
-
-
-def test_a_workload_is_at_a_point_of_its_result():
-    ds = be.verification(SCORES["distance"], far_targets=[0.01])
-    options = {"people_per_day": 100, "impostor_share": 0.1}
-    at_far = be.workload(ds, threshold="far=0.01", **options)
-    assert be.workload(ds, threshold="far=1%", **options).identical(at_far)
-    at_eer = be.workload(ds, threshold=float(ds.eer_threshold), **options)
-    assert be.workload(ds, threshold="EER", **options).identical(at_eer)
-    with pytest.raises(
-        be.DataError, match=r"frr=0\.1.` is not an operating point of these results"
-    ):
-        be.workload(ds, threshold="frr=10%", **options)

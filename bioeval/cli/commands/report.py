@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import BioevalError, DataError
-from bioeval.cli.arguments import PROPORTION, Value, at_least
+from bioeval.cli.arguments import at_least
 from bioeval.cli.command import in_options, option, option_group
-from bioeval.cli.commands.planning import TASKS
 from bioeval.cli.commands.threshold import fail_if_refuted
 from bioeval.cli.shared import (
     ASSURE,
@@ -35,18 +34,9 @@ if TYPE_CHECKING:
 _RESULTS = "results of a command of bioeval"
 
 #: Options of what a page has besides the evaluation; some need scores, some show images.
-_FURTHER = ("check", "probe", "workload", "folds", "assure", "worst", "zoo", "promise")
+_FURTHER = ("check", "probe", "folds", "assure", "worst", "zoo", "promise")
 _OF_SCORES = ("check", "probe", "zoo", "promise")
 _WITH_IMAGES = ("worst", "probe")
-
-
-def _use(text: str) -> dict[str, float]:
-    """Read the use of a system: ``people=2000,impostors=0.01``."""
-    use = dict(part.partition("=")[::2] for part in text.replace(" ", "").split(","))
-    if use.keys() != {"people", "impostors"}:
-        raise ValueError
-    share = PROPORTION.read(use["impostors"])
-    return {"people_per_day": int(use["people"]), "impostor_share": share}
 
 
 @click.argument("data", nargs=-1, required=True)
@@ -62,11 +52,6 @@ def _use(text: str) -> dict[str, float]:
     "Add this row (position or name), explained; repeatable.",
     multiple=True,
     name="probe",
-)
-@option(
-    "--workload USE",
-    "Add errors per day: people=2000,impostors=0.01.",
-    Value("people=N,impostors=P", _use, "people=2000,impostors=0.01"),
 )
 @option("--folds N", "Folds for the rates of new subjects; 0: none.", at_least(0), 10)
 @ASSURE
@@ -117,7 +102,6 @@ def report_command(
     tables of all results, plots, and the origin of the page.
     """
     from bioeval.page.results import NOT_SHARED, PageResults, doubts_of_systems
-    from bioeval.page.threshold import PageThreshold
     from bioeval.results.saved import read_results
     from bioeval.scores.alignment import differences
     from bioeval.showing.writers.lines import written
@@ -136,8 +120,6 @@ def report_command(
         if _is_saved(file):
             run.files.append(file)
             tree = read_results(file, _RESULTS)
-            opens = PageThreshold.from_results(tree, threshold)
-            tree = _with(tree, _workload(tree, opens, requested["workload"]))
             # Without a name of the user, the results themselves name their system.
             saved_results.append({name: tree} if i < len(names) else tree)
         else:
@@ -234,7 +216,6 @@ class _SystemOfPage:
                 opens = PageThreshold(exact, written(exact))
         rule = None if opens is None else opens.rule
         further |= self._worst_pairs_and_zoo(rule)
-        further |= _workload(tree, opens, self.requested["workload"])
         return _with(tree, further), list(self._check_and_explanations(rule))
 
     def _evaluated(self, extra_thresholds: list[float]) -> xr.DataTree:
@@ -319,22 +300,6 @@ class _SystemOfPage:
             self.run.stages(f"explaining {probe}")
             row = explain(self.in_use, probe, threshold=rule, protocol=protocol)
             yield {f"{self.in_use.name}, probe {probe}": row}
-
-
-def _workload(results: xr.DataTree, opens: PageThreshold | None, use: Any) -> dict[str, xr.Dataset]:
-    """Return the errors of a day at the threshold; empty if `use` is None."""
-    if use is None:
-        return {}
-    from bioeval.studies.planning.workload import workload
-
-    task = next((name for name in TASKS if f"/{name}" in results.groups), None)
-    if task is None or opens is None:
-        raise DataError(
-            "--workload needs FAR and FRR at a threshold: verification or open-set identification"
-        )
-    return {
-        "workload": workload(results[task].to_dataset(), **use, threshold=opens.threshold.value)
-    }
 
 
 def _comparison(
