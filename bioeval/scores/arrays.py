@@ -19,8 +19,9 @@ LIBRARIES = ("zarr", "h5py")
 # The first rows and columns of a square matrix, by which it is judged.
 _JUDGED_ROWS = 1000
 
-# The largest share of templates that are nearest to themselves by chance.
-_NEAREST_BY_CHANCE = 0.25
+# The share of templates that are nearest to themselves in a matrix of all against all; and how near
+# of distances, relative to the usual distance.
+_NEARLY_ALL, _NEAR = 0.9, 0.05
 
 
 def as_array(values: Any, input_name: str) -> np.ndarray:
@@ -96,9 +97,10 @@ def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
     """Return the code of the message on a matrix that seems not to be of all against all.
 
     ``"half-matrix"``: one triangle holds a single value, such as 0, and the other triangle scores.
-    ``"not-all-against-all"``: the matrix is not symmetric, and at most a quarter of the templates
-    are nearest to themselves. The diagonal is not judged if it has a single value, which may have
-    been filled in, nor where it is not finite. Empty without a doubt.
+    ``"not-all-against-all"``: the matrix is not symmetric, and less than nine tenths of the
+    templates are nearest to themselves, in their row and in their column, or, of distances, nearer
+    to themselves than a twentieth of the usual distance. The diagonal is not judged if it has a
+    single value, which may have been filled in, nor where it is not finite. Empty without a doubt.
     """
     values = values[:_JUDGED_ROWS, :_JUDGED_ROWS]
     if len(values) < 3:
@@ -107,15 +109,15 @@ def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
         return "half-matrix"
     diagonal = values.diagonal()
     is_finite = np.isfinite(diagonal)
-    if not is_finite.any() or len(np.unique(diagonal[is_finite])) == 1:
+    own = diagonal[is_finite].astype(np.float64)
+    if not len(own) or len(np.unique(own)) == 1 or _is_symmetric(values):
         return ""
-    if similarity:
-        nearest = diagonal >= np.fmax.reduce(values, axis=1)
-    else:
-        nearest = diagonal <= np.fmin.reduce(values, axis=1)
-    if nearest[is_finite].mean() > _NEAREST_BY_CHANCE or _is_symmetric(values):
-        return ""
-    return "not-all-against-all"
+    nearest = np.fmax.reduce if similarity else np.fmin.reduce
+    shares = [(diagonal == nearest(values, axis=axis))[is_finite].mean() for axis in (0, 1)]
+    if not similarity and own.min() >= 0:
+        usual = np.nanmedian(values)
+        shares.append((own <= _NEAR * usual).mean())
+    return "not-all-against-all" if min(shares) < _NEARLY_ALL else ""
 
 
 def _is_half(values: np.ndarray) -> bool:

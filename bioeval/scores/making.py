@@ -33,6 +33,7 @@ from bioeval.scores.names import (
     names_of_given,
     require_each_once,
 )
+from bioeval.scores.same import Scored, confirm_names
 from bioeval.scores.top_k import OwnEntries, TopKLists
 
 if TYPE_CHECKING:
@@ -395,12 +396,16 @@ def searched_lists(
     entry_by_name = None
     if named.probe is not None and named.gallery is not None:
         entry_by_name = np.where(named.probe_ids < len(enrolled), named.probe_ids, -1)
+        if leave_out_query is None and query_positions is None and (entry_by_name >= 0).any():
+            scored = Scored.of_lists(lists, kind, subjects.codes)
+            confirm_names(scored, entry_by_name, named.probe, shared=None)
     own = OwnEntries(lists, subjects.codes, kind, leave_out_query, query_positions, entry_by_name)
-    entry, remarks = own.find()
+    entry = own.find()
     if entry is not None:
         named = named._replace(probe_ids=np.where(entry >= 0, entry, subjects.probe_ids))
         lists = lists.leave_out(entry)
     return _attributes(subjects, subjects.codes, named, *metas) | {
         "_source": lists,
-        "remarks": tuple(dict.fromkeys(remarks) | queries.order.remarks | entries.order.remarks),
+        "_own_entries_are_stated": query_positions is not None or leave_out_query is not None,
+        "remarks": tuple(queries.order.remarks | entries.order.remarks),
     }

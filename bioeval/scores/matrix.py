@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.arguments import require_choice
+import numpy as np
+
+from bioeval.base.arguments import require_choice, require_flag
 from bioeval.base.kinds import KINDS, Kind, NanPolicy
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_values
@@ -30,7 +32,8 @@ from bioeval.scores.making import (
 )
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.pairs import PairList
-from bioeval.scores.people import marking
+from bioeval.scores.people import columns_of_probes, marking
+from bioeval.scores.same import Scored, confirm_names
 from bioeval.scores.score_views import ScoreViews
 from bioeval.scores.selecting import pairs_at
 
@@ -92,7 +95,8 @@ class Scores(ScoreViews):
         ``n/a``, ``?`` and ``unknown``; with an empty sequence, each label is a subject. A missing
         label (None, NaN, empty) is always of no person. See Notes.
     names : {"auto", None}, str, sequence, or tuple of two sequences
-        The names of the templates: equal names on both sides are one template.
+        The names of the templates: equal names on both sides are one template, if the scores
+        confirm it (``shared``).
 
         - ``"auto"``: the index of `values`, else a column of metadata such as ``name``,
           ``template`` or ``file``
@@ -100,6 +104,11 @@ class Scores(ScoreViews):
         - another string: the column of metadata that has names
         - a sequence: names of both sides of all-against-all
         - a tuple of two sequences: names of the probes, and of the gallery
+    shared : bool, optional
+        Whether equal names on both sides are one template, which is not compared with itself. By
+        default the scores decide: embeddings are equal, the scores are symmetric under the names,
+        or comparisons of equal names have one value, such as 0. Scores that deny the names are
+        refused with the evidence.
 
     Attributes
     ----------
@@ -158,6 +167,7 @@ class Scores(ScoreViews):
         exclude: Sequence[str] = (),
         distractor_ids: Sequence[int | str] | None = None,
         names: Any = "auto",
+        shared: bool | None = None,
     ):
         """Check the arguments, and mark the comparisons that are left out."""
         matrix = as_values(values)
@@ -166,7 +176,27 @@ class Scores(ScoreViews):
         given = SideArguments((labels, gallery_labels), (probe_meta, gallery_meta), names)
         sides = sides_of_matrix(values, matrix.shape, mask, given, ids_of_no_person(distractors))
         self._set(_source=Cells(matrix, sides.mask), distractor_ids=distractors, **sides.attributes)
+        self._leave_out_shared_templates(shared)
         self._set(exclude=as_exclusions(self, exclude))
+
+    def _leave_out_shared_templates(self, shared: bool | None) -> None:
+        """Keep the identities that equal names give, if the scores or the user confirm them."""
+        if shared is not None:
+            require_flag("shared", shared)
+        if self.probe_ids is self.gallery_ids or self._probe_names is None:
+            return
+        partner = columns_of_probes(self)
+        if (partner < 0).all():
+            return
+        scored = Scored.from_scores(self)
+        are_shared, remarks = confirm_names(scored, partner, self._probe_names, shared=shared)
+        self._set(remarks=(*self.remarks, *remarks))
+        if not are_shared:
+            probe_ids = np.arange(self.shape[1], sum(self.shape), dtype=np.int64)
+            self._set(probe_ids=probe_ids)
+            if self._labelled:
+                codes = self._codes.apart(self.no_person_ids, probe_ids, self.gallery_ids)
+                self._set(_codes=codes)
 
     @classmethod
     def from_embeddings(
@@ -188,6 +218,7 @@ class Scores(ScoreViews):
         average: Sequence[str] = (),
         distractor_ids: Sequence[int | str] | None = None,
         names: Any = "auto",
+        shared: bool | None = None,
     ) -> Scores:
         """Compare embeddings by a metric.
 
@@ -216,7 +247,7 @@ class Scores(ScoreViews):
             larger ones are closer. The named metrics give distances.
         dtype : {"float64", "float32"}
             Type in which distances are computed; float32 is about twice as fast.
-        nan, mask, probe_meta, gallery_meta, name, exclude, distractor_ids, names
+        nan, mask, probe_meta, gallery_meta, name, exclude, distractor_ids, names, shared
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
         average : sequence of str
             Metadata columns by which several embeddings become one template, outermost first:
@@ -254,6 +285,7 @@ class Scores(ScoreViews):
             average=average,
             distractor_ids=distractor_ids,
             names=names,
+            shared=shared,
         )
 
     @classmethod
@@ -440,12 +472,6 @@ class Scores(ScoreViews):
             If indices are outside of the gallery or repeated, or distances are not in the order of
             the list; if `leave_out_query` is True and the queries are not the gallery's first
             entries.
-
-        Warns
-        -----
-        BioevalWarning
-            If nearly every list begins with the entry at the place of its query, and
-            `leave_out_query` is not given.
 
         Examples
         --------

@@ -38,6 +38,7 @@ from bioeval.scores.listed_templates import (
 )
 from bioeval.scores.missing import NO_PERSON, are_of_no_person
 from bioeval.scores.names import EXAMPLE_PATTERN, subject_pattern
+from bioeval.scores.same import Scored, confirm_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,6 +268,13 @@ class PairList:
             return of_somebody, notes
         if subjects is not None:
             require_one_subject(self.templates, *subjects, describe_rows)
+        itself = self.templates.a[self.templates.a == self.templates.b]
+        if len(itself) and "self" not in rules.keep:
+            partner = np.full(len(self.templates.values), -1)
+            partner[itself] = itself
+            codes = None if self.people is None else self.codes
+            scored = Scored.of_pairs(self, kind, codes)
+            confirm_names(scored, partner, self.templates.values, shared=None)
         listed = ListedTemplates(self.templates, self.values, self.genuine, rules, describe_rows)
         is_attempt, further_notes = listed.attempts()
         if of_somebody is not None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bioeval.scores.fusion_rules import FewTemplates
+    from bioeval.scores.same import Copies
 
 # Arrays that are read-only in all scores, also in copies and after unpickling.
 _FIXED = ("probe_labels", "gallery_labels", "probe_ids", "gallery_ids")
@@ -81,6 +82,8 @@ class ScoreData:
     _columns_left_out: Mapping[str, str] = {}
     #: Phrases on how a file was read, for the description of the data.
     reading: tuple[str, ...] = ()
+    #: Whether the user says which entry of the gallery each query is, or that it is none.
+    _own_entries_are_stated = False
     #: Labels of no person, as given, or by the names of images; None: the labels of `NO_PERSON`.
     distractor_ids: tuple[int | str, ...] | None = None
     junk_ids: tuple[int, ...] = ()
@@ -202,6 +205,13 @@ class ScoreData:
         if not isinstance(values, np.ndarray) or values.shape[0] != values.shape[1]:
             return ""
         return doubt_of_square(values, self.kind in LARGER_IS_CLOSER)
+
+    @cached_property
+    def copies(self) -> Copies | None:
+        """How many probes seem to be gallery templates that are not known by name."""
+        from bioeval.scores.same import find_copies
+
+        return find_copies(self)  # type: ignore[arg-type]
 
     @cached_property
     def codes(self) -> Codes:

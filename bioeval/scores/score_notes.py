@@ -10,7 +10,6 @@ from bioeval.base.errors import counted
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.codes import Codes, column_codes, present
-from bioeval.scores.diagonal import counts_diagonal
 from bioeval.scores.excluded import excludes_same, left_out_rows
 from bioeval.scores.exclusions import NO_PERSON_TWICE, Exclusion, ExclusionRule
 from bioeval.scores.kind_check import kind_notes
@@ -25,6 +24,8 @@ _EXAMPLES = 3
 
 def notes_on_scores(scores: Scores) -> list[Message]:
     notes = [*kind_notes(scores), *scores.remarks, *_notes_on_attempts(scores)]
+    if scores.copies is not None and scores.copies.are_many:
+        notes.append(scores.copies.message(scores))
     if scores.layout != "pairs" and not scores._labelled:
         return notes
     if scores.layout == "probe-against-gallery":
@@ -59,7 +60,7 @@ def _notes_on_sides(scores: Scores) -> list[Message]:
         probes = str(scores.probe_labels.dtype)
         templates = str(scores.gallery_labels.dtype)
         return [Message("no-mate-in-gallery", probe_dtype=probes, gallery_dtype=templates)]
-    return [Message("diagonal-counted")] if counts_diagonal(scores) else []
+    return []
 
 
 def no_person_notes(scores: Scores) -> list[Message]:

@@ -6,7 +6,6 @@ below have no scores, and measures that need their scores are refused.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -16,7 +15,6 @@ from bioeval.base.arguments import require_array, require_choice, require_flag
 from bioeval.base.array_libraries import joined
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
-from bioeval.base.messages import Message, MessageWarning
 from bioeval.scores.arrays import as_array
 from bioeval.scores.codes import Codes
 from bioeval.scores.fingerprints import digest_of_values
@@ -153,17 +151,12 @@ class OwnEntries:
     positions: Any  # its argument `query_positions`
     named: np.ndarray | None  # int64 (q,): the entry with the name of each query, -1 for none
 
-    def find(self) -> tuple[np.ndarray | None, tuple[Message, ...]]:
-        """Return the entry of each query, -1 for none, and remarks.
-
-        The entries are None if no query is known to be an entry.
-        """
+    def find(self) -> np.ndarray | None:
+        """Return the entry of each query, -1 for none; None if no query is known to be an entry."""
         entry = self._stated_entries()
         if self.named is not None:
-            return self._with_named(entry, self.named), ()
-        if self.positions is None and self.leave_out is None:
-            return None, self._doubts()
-        return entry, ()
+            return self._with_named(entry, self.named)
+        return entry
 
     def _stated_entries(self) -> np.ndarray | None:
         """Return the entry of each query by the two arguments; None if they state none."""
@@ -226,34 +219,6 @@ class OwnEntries:
     @property
     def _begins_gallery(self) -> bool:
         return np.array_equal(self.codes.probe, self.codes.gallery[: len(self.lists.indices)])
-
-    def _doubts(self) -> tuple[Message, ...]:
-        """Warn if nearly all lists seem to begin with their own query, and return the remark.
-
-        The first entry then has the number of the query, or has the label of the query and a
-        distance of about 0.
-        """
-        lists, codes = self.lists, self.codes
-        query_count = len(lists.indices)
-        nearest = lists.indices[:, 0]
-        begin_with_query = 0
-        if self._begins_gallery:
-            begin_with_query = int((nearest == np.arange(query_count)).sum())
-        if lists.distances is not None and self.kind not in LARGER_IS_CLOSER:
-            usual = np.median(np.abs(lists.distances[lists.indices >= 0]))
-            same = (codes.gallery[nearest] == codes.probe) & (nearest >= 0)
-            is_near = np.abs(lists.distances[:, 0]) <= _NEAR_ZERO * usual
-            begin_with_query = max(begin_with_query, int((is_near & same).sum()))
-        mates = np.bincount(codes.gallery, minlength=len(codes.values)) - 1
-        are_few = query_count < _FEW or begin_with_query < _NEARLY_ALL * query_count
-        if are_few or not mates[codes.probe].any():
-            return ()
-        doubt = (
-            f"{begin_with_query:,} of {query_count:,} lists may begin with their own query; state "
-            "by leave_out_query whether they do"
-        )
-        warnings.warn(doubt, MessageWarning, stacklevel=5)
-        return (Message("lists-begin-with-query", lists=begin_with_query, queries=query_count),)
 
 
 def _as_lists(indices: Any, entry_count: int) -> np.ndarray:

@@ -100,9 +100,11 @@ no-mate-in-gallery!: no subject of a probe is in the gallery (probe labels are {
     gallery labels {gallery_dtype}): check that both sides use the same labels
 same-labels-twice: probe and gallery labels are the same list; if these are the same templates,
     leave `gallery_labels` out, so that no template is compared with itself
-diagonal-counted!: each template seems to be compared with itself: probe and gallery labels are the
-    same list, and the scores on the diagonal are the nearest; leave `gallery_labels` out, so that
-    no template is compared with itself
+copies-in-gallery!: about {copies:count} of {probes:count probes}[ (judged by {judged:count} of
+    them)] seem to be gallery templates themselves, compared with a copy under their own label:
+    {remedy:template}
+templates-on-both-sides: {templates:count comparisons} of a template with itself left out: equal
+    names on both sides[, {how}]
 failures: {genuine:count} genuine and {impostor:count impostor comparisons} failed: they are
     {meaning}
 visits-joined!: {visits:count visits} {why}, the first of {person:name} with {column:name}
@@ -113,9 +115,10 @@ failures-of-visits: {genuine:count} genuine and {impostor:count impostor attempt
     {tries_impostor:count impostor comparisons} failed
 same-value-counted!: pairs of the same {column} make rates optimistic; {advice:template} leaves
     {which} out
-not-all-against-all!: the matrix does not look like one of all templates against all: most templates
-    are not nearest to themselves (the diagonal), and it is not symmetric; if its columns are other
-    templates than its rows, `gallery_labels` is missing, and each row lacks a comparison
+not-all-against-all!: the matrix does not look like one of all templates against all: many templates
+    are not nearest, or not near, to themselves (the diagonal), and it is not symmetric; if its
+    columns are other templates than its rows, `gallery_labels` is missing, and each row lacks a
+    comparison
 half-matrix!: all values on one side of the diagonal are the same, so half of the comparisons are
     not scores: give the whole matrix (D + D.T if this half is 0), or exclude this half with a mask
 exclusion-without-effect!: the exclusion {exclusion:name} leaves out no comparison: check whether
@@ -171,9 +174,6 @@ taken-in-order: {named} have names, and {unnamed} have none: both are assumed to
     order
 in-order-of-trials: the scores are assumed to be in the order of the trials in {file:name}; check
     this, because a shifted list gives error rates near chance
-lists-begin-with-query: {lists:count} of {queries:count lists} seem to begin with their own query;
-    if the gallery was searched with its own templates, leave these entries out: `query_positions`
-    gives their positions, and `lists={{"leave_out_query": ...}}` states that query i is entry i
 no-attempt!: no {what}: {rates:terms} are not defined (NaN); check the labels of both sides
 probes-without-mate: {probes:count probes} without a usable mate in the gallery left out{where}
 fewer-templates-than-enrolled: {subjects:count subjects} with fewer than {templates:count

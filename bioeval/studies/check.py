@@ -30,7 +30,6 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
 from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.compared_people import ComparedPeople
-from bioeval.scores.diagonal import counts_diagonal, same_labels
 from bioeval.scores.distances import as_distances, lattice_step
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.kind_check import KindVerdict
@@ -43,6 +42,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.row_memory import rows_per_block
 from bioeval.scores.rows import attempted, threads_for
+from bioeval.scores.same import Copies
 from bioeval.scores.score_notes import (
     counts_same,
     exclusion_notes,
@@ -195,8 +195,8 @@ def check_data(
         kind, impostors = None, None
         if read_scores and scores.kind != "order":
             kind, impostors = _kind(scores)
-        self_compared = None if scanned is None else counts_diagonal(scores)
-        findings += _label_checks(scores, targets, impostors, convention, self_compared)
+        copies = scores.copies if read_scores else None
+        findings += _label_checks(scores, targets, impostors, convention, copies)
         if scanned is not None:
             repeated = _duplicates(scores, scanned)
             findings.append(_failed(scores, scanned))
@@ -429,15 +429,14 @@ def _label_checks(
     far_targets: Sequence[float],
     impostors: int | None,
     convention: bool,
-    self_compared: bool | None,
+    copies: Copies | None,
 ) -> Iterator[Finding]:
     """Yield the findings that need no score.
 
     - `impostors`: number of impostor comparisons, if they were counted; in a symmetric matrix, each
       pair of templates once
     - `convention`: whether a card of re-identification has left out junk and cameras already
-    - `self_compared`: whether the diagonal has scores of templates with themselves; None if scores
-      were not read
+    - `copies`: probes that seem to be gallery templates; None if scores were not read
     """
     is_list, has_people = scores.layout == "pairs", knows_people(scores)
     if is_list:
@@ -450,7 +449,7 @@ def _label_checks(
             yield Finding("samples", "error", message, scores.shape[0])
     elif has_people:
         yield _samples(scores)
-        yield _layout(scores, self_compared)
+        yield _layout(scores, copies)
     if has_people and (is_list or not convention):
         yield _doubtful_labels(scores)
     if has_people and not is_list:
@@ -512,15 +511,19 @@ def _templates_of_subjects(sizes: np.ndarray) -> Text:
     return say(text, subjects=len(sizes), templates=spread)
 
 
-def _layout(scores: Scores, self_compared: bool | None) -> Finding:
+def _layout(scores: Scores, copies: Copies | None) -> Finding:
     templates = scores.shape[0]
     if doubt := scores.doubt_of_square:
         severity: Severity = "error" if doubt == "half-matrix" else "warning"
         return Finding("layout", severity, Message(doubt), count=templates)
     _, sizes = np.unique(scores.codes.gallery, return_counts=True)
-    if self_compared:
-        return Finding("layout", "warning", Message("diagonal-counted"), count=templates)
-    if self_compared is None and sizes.max() > 1 and same_labels(scores):
+    if copies is not None and copies.found:
+        return Finding("layout", "warning", copies.message(scores), count=copies.found)
+    labels = scores.codes.labelled
+    are_equal = scores.layout == "probe-against-gallery" and np.array_equal(
+        labels.probe, labels.gallery
+    )
+    if copies is None and are_equal and sizes.max() > 1:
         return Finding("layout", "note", Message("same-labels-twice"), count=templates)
     return _passed("layout")
 

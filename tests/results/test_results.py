@@ -309,9 +309,9 @@ def test_messages_have_codes():
     closed = be.closed_set(be.Scores(scores().values, lonely))
     assert arguments(closed, "probes-without-mate")["probes"] == 1
     twice = be.closed_set(be.Scores(scores().values, labels, labels.copy()))
-    assert "diagonal-counted" in codes(twice)
+    assert "copies-in-gallery" in codes(twice)
     one_each = be.closed_set(be.Scores(scores().values, np.arange(20), np.arange(20)))
-    assert codes(one_each) == ["diagonal-counted"]
+    assert codes(one_each) == ["copies-in-gallery"]
     unenrolled_probes = be.open_set(
         be.Scores(scores().values, labels, [f"x{i}" for i in range(20)])
     )

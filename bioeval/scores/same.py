@@ -1,0 +1,553 @@
+"""Is a probe a gallery template? One test, for equal names and for copies without names.
+
+A pairing says of each probe which gallery template it is: by equal names, or as a guess, the best
+comparison of the probe with its own person. The scores confirm a pairing if
+
+- the vectors of both are equal,
+- the scores are symmetric under the pairing: probe i against the partner of j is as close as probe
+  j against the partner of i, and would not be against another template of the same person, or
+- comparisons of a template with its partner have one value, which other mates rarely have.
+
+Each is unlikely by chance. Equal names that the scores deny are a question (:func:`partners`); a
+guess that they confirm is a doubt that every call reports (:func:`find_copies`). A comparison that
+does not exist is NaN. All values here are closeness: larger is closer, for every kind of scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.base.messages import Message
+from bioeval.scores.distances import as_distances
+from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.labels import plain
+
+if TYPE_CHECKING:
+    from bioeval.base.kinds import Kind
+    from bioeval.scores.cells import Cells
+    from bioeval.scores.codes import Codes
+    from bioeval.scores.matrix import Scores
+    from bioeval.scores.pairs import PairList
+    from bioeval.scores.top_k import TopKLists
+
+# The most probes that are judged. Of a matrix it is one probe in twelve, if these are enough: the
+# test takes less than a tenth of the time of counting.
+_MOST = 300
+_ENOUGH = 60
+_ONE_OF = 12
+# The most cells that are read, if rows are long; but some rows are needed.
+_CELLS = 1 << 21
+_LEAST_ROWS = 20
+
+# The share of comparisons that must agree if names are right: one name in hundreds may be wrong.
+_NEARLY_ALL = 0.99
+# Differences, relative to the distance from the usual comparison: equal to rounding (distances in
+# float32 are roots of differences), and no near neighbour of the value of copies.
+_EXACT, _ROUNDING, _GAP = 1e-6, 1e-3, 2e-2
+# The largest difference of a comparison and its mirror image, relative to the spread.
+_SYMMETRIC = 1e-4
+# The share of comparisons that a usual value has, and of mirror images that are equal by chance.
+_USUAL, _BY_CHANCE = 0.05, 0.05
+# The share of probes with a copy that is worth a warning in every call.
+_COPIES = 0.05
+# Lists without scores are judged if the second place misses the own person so often.
+_MISSES = 8
+# Scores with fewer steps from the closest to the usual one are coarse.
+_STEPS = 50
+# Vectors that differ less, relative to their length, are of one template.
+_EQUAL_VECTORS = 1e-2
+
+
+class Copies(NamedTuple):
+    """Probes that seem to be gallery templates themselves, or templates that stand twice."""
+
+    found: int
+    judged: int  # the number of probes that were judged
+    probes: int  # the number of all probes
+
+    @property
+    def are_many(self) -> bool:
+        return self.found >= max(2, _COPIES * self.judged)
+
+    def message(self, scores: Scores) -> Message:
+        whole = self.judged == self.probes
+        number = self.found if whole else round(self.found * self.probes / self.judged)
+        about: dict[str, Any] = {"copies": number, "probes": self.probes}
+        if not whole:
+            about["judged"] = self.judged
+        about["remedy"] = "give the names of the templates, so that these comparisons are left out"
+        if scores.layout == "top-k":
+            about["remedy"] = (
+                "`query_positions` gives the entry that each query is, and "
+                '`lists={{"leave_out_query": ...}}` states that query i is entry i, or is no entry'
+            )
+        elif scores.layout == "all-against-all":
+            about["remedy"] = "leave one of each two equal templates out"
+        return Message("copies-in-gallery", **about)
+
+
+# ------------------------------------------------------------------------- reading any layout
+
+
+class Scored(NamedTuple):
+    """Scores of any layout, as this test reads them.
+
+    - `shape`: the numbers of probes and of gallery templates; of a list, of named templates
+    - `codes`: the subjects of both sides, int64 (m,) and (n,), -1 for no person
+    - `partner` (m,): the gallery template that each probe is known to be, -1 for none
+    - `read`: returns the closeness of rows and columns (None: all), float64 (r, c); with a flag,
+      comparisons that a mask or exclusions leave out, or of a template with itself, are NaN
+    """
+
+    shape: tuple[int, int]
+    codes: tuple[np.ndarray, np.ndarray]
+    partner: np.ndarray
+    read: Callable[[np.ndarray, np.ndarray | None, bool], np.ndarray]
+    is_similarity: bool
+    most: int = _MOST  # probes that are judged
+    first: int | None = None  # only the first rows are judged, since rows are read by chunks
+    is_order: bool = False  # whether a row has only the order of its comparisons
+    vectors: tuple[np.ndarray, np.ndarray] | None = None  # of both sides, (m, f) and (n, f)
+
+    @classmethod
+    def from_scores(cls, scores: Scores) -> Self:
+        if scores.layout == "pairs":
+            return cls.of_pairs(scores.pairs, scores.kind, scores.codes)
+        if scores.layout == "top-k":
+            return cls.of_lists(scores.lists, scores.kind, scores.codes, _columns_of(scores))
+        cells, codes = scores.cells, scores.codes
+
+        def read(rows: np.ndarray, columns: np.ndarray | None, without: bool) -> np.ndarray:
+            part = scores.select(probes=rows, gallery=columns)
+            raw = part.cells.read(0, len(rows))
+            values = -np.array(as_distances(raw, scores.kind, lambda: np.zeros(raw.shape, bool)))
+            values = values.astype(np.float64, copy=False)
+            if without:
+                values[part.probe_ids[:, None] == part.gallery_ids] = np.nan
+                if (is_left_out := left_out_rows(part, 0, len(rows))) is not None:
+                    values[is_left_out] = np.nan
+            return values
+
+        most = min(_MOST, max(_ENOUGH, scores.shape[0] // _ONE_OF))
+        if cells.streams:
+            most = min(most, max(_LEAST_ROWS, scores.shape[0] // _ONE_OF // 2))
+        return cls(
+            (len(codes.probe), len(codes.gallery)),
+            _people(codes),
+            _columns_of(scores),
+            read,
+            scores.kind in LARGER_IS_CLOSER,
+            most,
+            max(cells.row_chunk, most) if cells.is_stored and cells.row_chunk > 1 else None,
+            scores.kind == "order",
+            _vectors(cells),
+        )
+
+    @classmethod
+    def of_lists(
+        cls, lists: TopKLists, kind: Kind, codes: Codes, partner: np.ndarray | None = None
+    ) -> Self:
+        shape = (len(codes.probe), len(codes.gallery))
+
+        def read(rows: np.ndarray, columns: np.ndarray | None, _: bool) -> np.ndarray:
+            entries = lists.indices[rows]
+            close = -np.arange(entries.shape[1], dtype=float)[None].repeat(len(rows), 0)
+            if lists.distances is not None:
+                close = -as_distances(np.asarray(lists.distances)[rows], kind).astype(float)
+            whole = np.full((len(rows), shape[1] + 1), np.nan)
+            np.put_along_axis(whole, entries, close, axis=1)  # -1 is the column that is left out
+            return whole[:, :-1] if columns is None else whole[:, columns]
+
+        return cls(
+            shape,
+            _people(codes),
+            np.full(shape[0], -1) if partner is None else partner,
+            read,
+            kind in LARGER_IS_CLOSER,
+            is_order=lists.distances is None,
+        )
+
+    @classmethod
+    def of_pairs(cls, pairs: PairList, kind: Kind, codes: Codes | None) -> Self:
+        """Read a list whose templates have names; without `codes`, the people are not known."""
+        templates = pairs.templates
+        assert templates is not None
+        number = len(templates.values)
+        person = np.full(number, -1, dtype=np.int64)
+        if codes is not None:
+            probe, gallery = _people(codes)
+            person[templates.a], person[templates.b] = gallery, probe
+
+        def read(rows: np.ndarray, columns: np.ndarray | None, _: bool) -> np.ndarray:
+            place = np.full(number, -1)
+            place[rows] = np.arange(len(rows))
+            is_listed = place[templates.b] >= 0
+            whole = np.full((len(rows), number), np.nan)
+            cells = place[templates.b[is_listed]], templates.a[is_listed]
+            whole[cells] = -as_distances(pairs.values[is_listed][None], kind)[0]
+            return whole if columns is None else whole[:, columns]
+
+        is_similarity = kind in LARGER_IS_CLOSER
+        return cls((number, number), (person, person), np.arange(number), read, is_similarity)
+
+    def sample(self, rows: np.ndarray) -> np.ndarray:
+        """Return some of the rows, evenly spread; of stored scores, of the first chunks."""
+        most = min(self.most, max(_LEAST_ROWS, _CELLS // max(1, self.shape[1])))
+        rows = rows[: self.first]
+        if len(rows) <= most:
+            return rows
+        return rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+
+
+def _people(codes: Codes) -> tuple[np.ndarray, np.ndarray]:
+    probe, gallery = (np.where(codes.no_person[x], -1, x) for x in (codes.probe, codes.gallery))
+    return probe, gallery
+
+
+def _columns_of(scores: Scores) -> np.ndarray:
+    """Return the column of the template that each probe is known to be, -1 for none."""
+    entries = {x: i for i, x in enumerate(scores.gallery_ids.tolist())}
+    return np.array([entries.get(x, -1) for x in scores.probe_ids.tolist()], dtype=np.int64)
+
+
+# ------------------------------------------------------------------------------- equal names
+
+
+class _Evidence(NamedTuple):
+    """What the scores say of a pairing of rows (r,)."""
+
+    rows: np.ndarray
+    own: np.ndarray  # (r,): the closeness of each row to its partner
+    equal_vectors: float  # the share of rows whose vector is that of the partner; NaN: unknown
+    is_symmetric: bool
+    is_told: bool  # whether scores of two templates of one person would not be symmetric
+    has_one_value: bool
+    is_order: bool = False  # places in lists differ, even of the same template
+
+    @property
+    def verdict(self) -> str:
+        """Return "one" template, "two", or "open": what coarse and saturated scores do not deny."""
+        if not np.isnan(self.equal_vectors):
+            return "one" if self.equal_vectors >= _NEARLY_ALL else "two"
+        if (self.is_symmetric and self.is_told) or self.has_one_value:
+            return "one"
+        if not np.isfinite(self.own).any():
+            return "one"
+        return "open" if self.is_symmetric or self.is_order else "two"
+
+
+def _evidence(scored: Scored, partner: np.ndarray) -> _Evidence:
+    """Return the evidence on a pairing; `partner` (m,) is the column that each probe is, or -1."""
+    rows = scored.sample(np.flatnonzero(partner >= 0))
+    columns = partner[rows]
+    if scored.vectors is not None:
+        probe = scored.vectors[0][rows].astype(np.float64)
+        gallery = scored.vectors[1][columns].astype(np.float64)
+        apart = np.linalg.norm(probe - gallery, axis=1)
+        is_equal = apart <= _EQUAL_VECTORS * np.linalg.norm(probe, axis=1)
+        own = -apart
+        return _Evidence(rows, own, float(is_equal.mean()), False, False, False)
+    closeness = scored.read(rows, columns, False)
+    own, others = closeness.diagonal().copy(), closeness.copy()
+    np.fill_diagonal(others, np.nan)
+    mirror = _mirror(others)
+    is_symmetric = mirror.there.any() and mirror.equal.sum() >= _NEARLY_ALL * mirror.there.sum()
+    mates = scored.codes[0][rows][:, None] == scored.codes[1][columns]
+    near = _SYMMETRIC * _spread(others)
+    is_told = bool(is_symmetric) and _is_told(others, _of_others(scored, rows, columns), near)
+    has_one_value = _has_one_value(scored, own, others, mates)
+    is_symmetric = bool(is_symmetric)
+    return _Evidence(rows, own, np.nan, is_symmetric, is_told, has_one_value, scored.is_order)
+
+
+def confirm_names(
+    scored: Scored, partner: np.ndarray, names: Sequence[Any], *, shared: bool | None
+) -> tuple[bool, list[Message]]:
+    """Return whether equal names of two sides are one template, and what to say.
+
+    `partner` (m,) is the gallery template with the name of each probe, -1 for none; `names` are
+    those of the probes. `shared` is what the user says; None if nothing.
+
+    Raises
+    ------
+    DataError
+        If the scores deny what the names say, and `shared` does not say which is right.
+    """
+    number = int((partner >= 0).sum())
+    if shared is False or not number:
+        return False, []
+    if shared:
+        return True, [Message("templates-on-both-sides", templates=number)]
+    found = _evidence(scored, partner)
+    if found.verdict == "two":
+        is_finite = np.flatnonzero(np.isfinite(found.own))
+        row = int(found.rows[is_finite[0]])
+        raise DataError(
+            f"{number:,} templates have one name on both sides, such as {plain(names[row])!r}, but "
+            f"by the scores they are not the same templates: {_denial(found)}. Three answers: "
+            "names with their folders; `names=None`, if equal names are two templates; "
+            "`shared=True`, if they are one"
+        )
+    about: dict[str, Any] = {"templates": number}
+    if found.verdict == "open":
+        about["how"] = "the scores are too coarse to confirm that these are the same templates"
+    return True, [Message("templates-on-both-sides", **about)]
+
+
+def _denial(found: _Evidence) -> str:
+    if not np.isnan(found.equal_vectors):
+        return f"{found.equal_vectors:.0%} of them have equal embeddings"
+    own = np.abs(found.own[np.isfinite(found.own)])
+    return (
+        f"their {len(own):,} comparisons have {len(np.unique(own)):,} values, from {own.min():.6g} "
+        f"to {own.max():.6g}, and the scores are not symmetric"
+    )
+
+
+def _vectors(cells: Cells) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the embeddings of both sides of a matrix; None if the scores come from elsewhere."""
+    if cells.embeddings is None:
+        return None
+    probe, gallery = cells.embeddings.embeddings
+    rows = slice(None) if cells.rows is None else cells.rows
+    columns = slice(None) if cells.columns is None else cells.columns
+    return probe[rows], gallery[columns]
+
+
+def _has_one_value(scored: Scored, own: np.ndarray, others: np.ndarray, mates: np.ndarray) -> bool:
+    """Whether comparisons with the partner have one value, and fewer than half of other mates it.
+
+    Without other mates it must be the value of a copy: a distance of 0, a similarity of 1.
+    """
+    finite = own[np.isfinite(own)]
+    if len(finite) < max(2, 0.9 * len(own)):
+        return False
+    value = np.median(finite)
+    usual = np.nanmedian(np.abs(others - value)) if np.isfinite(others).any() else 0.0
+    near = _ROUNDING * usual
+    if np.abs(finite - value).max() > near:
+        return False
+    of_mates = others[mates & np.isfinite(others)]
+    if len(of_mates):
+        return bool((np.abs(of_mates - value) <= near).mean() < 0.5)
+    return bool(abs(value - (1.0 if scored.is_similarity else 0.0)) <= near)
+
+
+# ------------------------------------------------------------------------------------- copies
+
+
+def find_copies(scores: Scores) -> Copies | None:
+    """Return how many probes seem to be gallery templates that are not known by name.
+
+    None if the scores cannot tell. Comparisons that are left out do not count.
+    """
+    if scores.layout == "pairs":
+        if scores.pairs.templates is None or scores.pairs.people is None:
+            return None
+    elif not scores._labelled or scores.claims or scores._own_entries_are_stated:
+        return None
+    scored = Scored.from_scores(scores)
+    rows = scored.sample(np.flatnonzero(scored.codes[0] >= 0))
+    block = scored.read(rows, None, True)
+    has_partner = np.flatnonzero(scored.partner[rows] >= 0)
+    block[has_partner, scored.partner[rows[has_partner]]] = np.nan
+    mates = (scored.codes[0][rows][:, None] == scored.codes[1]) & np.isfinite(block)
+    has_mate = mates.any(axis=1)
+    rows, block, mates = rows[has_mate], block[has_mate], mates[has_mate]
+    if len(rows) < 4:
+        return None
+    if scored.is_order:
+        found = _lists_that_begin_with_query(block, mates)
+    else:
+        guess = np.where(mates, block, -np.inf).argmax(axis=1)
+        if scored.vectors is not None:
+            probe, gallery = scored.vectors
+            is_copy = (probe[rows] == gallery[guess]).all(axis=1)
+        else:
+            is_copy = _at_value_of_copy(scored, block, mates, guess)
+            is_copy |= _in_mirror_group(scored, rows, block, guess)
+        found = int(is_copy.sum())
+    return Copies(found, len(rows), int(scored.shape[0]))
+
+
+def _in_mirror_group(
+    scored: Scored, rows: np.ndarray, block: np.ndarray, guess: np.ndarray
+) -> np.ndarray:
+    """Return the probes (r,) that the gallery seems to hold, by symmetry under the guess.
+
+    If the guesses of i and j are right, i against the guess of j equals j against the guess of i.
+    Such probes are a group in which nearly all pairs agree; the others agree with nobody.
+    """
+    none = np.zeros(len(rows), dtype=bool)
+    m = block[:, guess]
+    m[guess[:, None] == guess] = np.nan  # two probes of one template, and the diagonal
+    # Of one set, a guess may be a row itself.
+    own = scored.partner[rows]
+    m[(own[:, None] == guess) | (guess[:, None] == own)] = np.nan
+    mirror = _mirror(m)
+    if mirror.equal.sum(axis=1).max(initial=0) < 2:
+        return none  # nearly always: no need to look whether the equal values are rare
+    is_rare = _rare(m)
+    mirror = mirror.where(is_rare | is_rare.T)
+    degree = mirror.equal.sum(axis=1)
+    chosen = degree >= max(2, degree.max(initial=0) / 2)
+    both = chosen[:, None] & chosen
+    inside, outside = mirror.there & both, mirror.there & ~both
+    if not inside.any() or mirror.equal[inside].mean() < 0.9:
+        return none
+    if outside.any() and mirror.equal[outside].mean() > _BY_CHANCE:
+        return none
+    other = _of_others(scored, rows[chosen], guess[chosen], block[chosen])
+    group = m[np.ix_(chosen, chosen)]
+    return chosen if _is_told(group, other, _SYMMETRIC * _spread(m)) else none
+
+
+def _at_value_of_copy(
+    scored: Scored, block: np.ndarray, mates: np.ndarray, guess: np.ndarray
+) -> np.ndarray:
+    """Return the probes (r,) whose best mate is at the value of a copy, apart from all others.
+
+    The value is 0 of distances, and the largest of similarities. It must not be usual among other
+    mates: many matchers saturate. A value that is a copy's only to the rounding of float16 needs
+    scores that are symmetric to the same rounding.
+    """
+    none = np.zeros(len(guess), dtype=bool)
+    row = np.arange(len(guess))
+    largest = np.nanmax(block)
+    value = largest if scored.is_similarity else 0.0
+    if largest > value:
+        return none  # negative distances
+    best = value - block[row, guess]
+    is_finite = np.isfinite(block)
+    usual = value - np.median(block[is_finite])
+    if usual <= 0 or best.min() > _ROUNDING * usual or _is_coarse(block):
+        return none
+    from_value = value - block
+    is_near = is_finite & (from_value <= _ROUNDING * usual)
+    rest = from_value[is_finite & ~is_near]
+    others = mates.copy()
+    others[row, guess] = False
+    if not len(rest) or rest.min() < _GAP * usual:
+        return none
+    if not others.any() or is_near[others].mean() > 0.1:
+        return none
+    is_copy = (best <= _ROUNDING * usual) & (is_near.sum(axis=1) <= 2)
+    if scored.is_similarity and is_copy.sum() < max(4, 0.2 * len(best)):
+        return none  # the largest similarity is that of some comparison in any case
+    if best[is_copy].max(initial=0.0) <= _EXACT * usual:
+        return is_copy
+    m = block[np.ix_(is_copy, guess[is_copy])]
+    gap = np.abs(m - m.T)[np.triu_indices(len(m), 1)]
+    gap = gap[np.isfinite(gap)]
+    is_mirrored = len(gap) > 0 and (gap <= 1e-2 * _spread(m)).mean() >= 0.9
+    return is_copy if is_mirrored else none
+
+
+def _lists_that_begin_with_query(block: np.ndarray, mates: np.ndarray) -> int:
+    """Return how many lists seem to begin with their own query, judged by their order alone.
+
+    The first place then never misses the own person, and the second often does. Of an honest
+    search both miss, the second up to a few times as often.
+    """
+    order = np.argsort(np.where(np.isfinite(block), -block, np.inf), axis=1)[:, :2]
+    hits = np.take_along_axis(mates, order, axis=1)[mates.sum(axis=1) > 1]
+    if len(hits) < 10 or hits.shape[1] < 2:
+        return 0
+    first_misses, second_misses = (~hits).sum(axis=0)
+    if second_misses < _MISSES or first_misses > second_misses / 20:
+        return 0
+    return int(len(hits) - first_misses)
+
+
+# ----------------------------------------------------------------------- symmetry and rarity
+
+
+class _Mirror(NamedTuple):
+    """Which cells of a square matrix (r, r) have a mirror image, and which equal it."""
+
+    there: np.ndarray
+    equal: np.ndarray
+
+    def where(self, cells: np.ndarray) -> _Mirror:
+        return _Mirror(self.there & cells, self.equal & cells)
+
+
+def _mirror(m: np.ndarray) -> _Mirror:
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(m - m.T)
+    return _Mirror(np.isfinite(gap), gap <= _SYMMETRIC * _spread(m))
+
+
+def _spread(values: np.ndarray) -> float:
+    """Return the usual distance from the usual value; 1 where there is none."""
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return 1.0
+    return float(np.median(np.abs(finite - np.median(finite)))) or float(np.ptp(finite)) or 1.0
+
+
+def _rare(m: np.ndarray) -> np.ndarray:
+    """Return which cells have a value that few others have, so that two are seldom equal by chance.
+
+    In coarse or saturated scores, most values are usual.
+    """
+    values = np.sort(m[np.isfinite(m)])
+    near = _SYMMETRIC * _spread(m)
+    number = np.searchsorted(values, m + near, "right") - np.searchsorted(values, m - near)
+    return np.isfinite(m) & (number <= max(4, _USUAL * len(values)))
+
+
+def _is_told(m: np.ndarray, other: np.ndarray, near: float) -> bool:
+    """Whether symmetry would tell the partners of m (r, r) from other templates of their people.
+
+    `other` has the scores of such other templates, NaN without one. Scores in coarse steps, or at
+    their limit, are equal for any template of a person. Without other templates, steps tell
+    nothing. `near` is the largest difference of equal scores.
+    """
+    rare = _rare(m)
+    compared = rare & np.isfinite(other)
+    if compared.sum() >= 10:
+        return bool((np.abs(m - other)[compared] <= near).mean() < 0.5)
+    return bool(rare.any()) and not _is_coarse(m)
+
+
+def _of_others(
+    scored: Scored, rows: np.ndarray, columns: np.ndarray, block: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the closeness (r, r) to another template of the person of each column, NaN for none.
+
+    It is neither the column nor the template that a row is known to be. `block` has all columns of
+    the rows, if they have been read.
+    """
+    order = np.argsort(scored.codes[1], kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    person = scored.codes[1]
+    found = np.full((len(rows), len(columns)), np.nan)
+    for step in (1, -1, 2, -2):
+        other = order[np.clip(place[columns] + step, 0, len(order) - 1)]
+        has_other = (person[other] == person[columns]) & (other != columns)
+        has_other &= np.isnan(found).all(axis=0) & (other != scored.partner[rows])
+        if has_other.any():
+            if block is None:
+                found[:, has_other] = scored.read(rows, other[has_other], False)
+            else:
+                found[:, has_other] = block[:, other[has_other]]
+    return found
+
+
+def _is_coarse(values: np.ndarray) -> bool:
+    """Whether scores are steps, fewer than `_STEPS` from the closest to the usual one."""
+    finite = values[np.isfinite(values)]
+    distinct = np.unique(np.round(finite, 9))
+    if len(distinct) < 2:
+        return True
+    gaps = np.diff(distinct)
+    step = gaps.min()
+    are_multiples = np.abs(gaps / step - np.round(gaps / step)).max() < 1e-3
+    return bool((distinct[-1] - np.median(finite)) / step < _STEPS and are_multiples)
