@@ -44,6 +44,8 @@ _ONE_OF = 12
 _CELLS = 1 << 21
 _LEAST_ROWS = 20
 
+# Of fewer templates of two sides, the scores deny nothing.
+_FEW = 3
 # The share of comparisons that must agree if names are right: one name in hundreds may be wrong.
 _NEARLY_ALL = 0.99
 # Differences, relative to the distance from the usual comparison: equal to rounding (distances in
@@ -236,9 +238,11 @@ class _Evidence(NamedTuple):
             return "one" if self.equal_vectors >= _NEARLY_ALL else "two"
         if (self.is_symmetric and self.is_told) or self.has_one_value:
             return "one"
-        if not np.isfinite(self.own).any():
+        compared = int(np.isfinite(self.own).sum())
+        if not compared:
             return "one"
-        return "open" if self.is_symmetric or self.is_order else "two"
+        is_open = self.is_symmetric or self.is_order or compared < _FEW
+        return "open" if is_open else "two"
 
 
 def _evidence(scored: Scored, partner: np.ndarray) -> _Evidence:
@@ -325,7 +329,7 @@ def _has_one_value(scored: Scored, own: np.ndarray, others: np.ndarray, mates: n
     Without other mates it must be the value of a copy: a distance of 0, a similarity of 1.
     """
     finite = own[np.isfinite(own)]
-    if len(finite) < max(2, 0.9 * len(own)):
+    if len(finite) < 2:
         return False
     value = np.median(finite)
     usual = np.nanmedian(np.abs(others - value)) if np.isfinite(others).any() else 0.0
@@ -353,7 +357,10 @@ def find_copies(scores: Scores) -> Copies | None:
         return None
     scored = Scored.from_scores(scores)
     rows = scored.sample(np.flatnonzero(scored.codes[0] >= 0))
-    block = scored.read(rows, None, True)
+    try:
+        block = scored.read(rows, None, True)
+    except DataError:  # raised again where all scores are counted
+        return None
     has_partner = np.flatnonzero(scored.partner[rows] >= 0)
     block[has_partner, scored.partner[rows[has_partner]]] = np.nan
     mates = (scored.codes[0][rows][:, None] == scored.codes[1]) & np.isfinite(block)

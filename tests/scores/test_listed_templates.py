@@ -20,6 +20,7 @@ def drawn(seed):
     scores = np.where(people[first_template] == people[second_template], 0.25, 0.5) + (
         first_template + second_template if seed % 3 else 0
     )
+    scores = np.where(first_template == second_template, 0.0, scores)
     if seed % 5 == 0:
         scores[rng.random(n) < 0.3] = math.nan
     if seed % 4 == 0:
