@@ -193,6 +193,15 @@ def test_an_id_twice_in_a_frame():
         be.tracking(twice, TRUTH)
 
 
+@pytest.mark.parametrize(("rule", "mostly"), [("at-least", 1), ("more-than", 0)])
+def test_a_target_that_is_tracked_in_80_per_cent_of_its_frames_is_mostly_tracked_by_one_rule(
+    rule, mostly
+):
+    truth = [(frame, 1, *BOX) for frame in range(1, 6)]
+    ds = be.tracking(truth, truth[:4], mostly_tracked=rule)
+    assert (int(ds.mt), int(ds.pt), int(ds.ml)) == (mostly, 1 - mostly, 0)
+
+
 def test_frames_with_and_without_rows():
     truth, result = [(2, 1, *BOX), (9, 1, *BOX)], [(2, 1, *BOX), (4, 2, *BOX)]
     ds = be.tracking(truth, result)
