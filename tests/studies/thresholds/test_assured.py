@@ -167,7 +167,13 @@ def test_each_of_several_promises_is_tested():
     assert three_promises.frr_high == single_checks[1].frr_high
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        *(pytest.param(x, marks=pytest.mark.slow) for x in LAYOUTS if x != "some on one side"),
+        "some on one side",  # the fewest thresholds
+    ],
+)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_threshold_is_the_loosest_at_which_the_promise_is_shown(layout):
     """Every attainable threshold is looked at in turn."""
