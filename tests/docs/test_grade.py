@@ -162,7 +162,14 @@ def test_of_twenty_homeworks_ten_are_wrong_each_in_one_way(
     assert "20 students" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", [x for x in grade.ARRAYS if x != "seed"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(x, marks=[pytest.mark.slow] if x == "partition_eer" else [])
+        for x in grade.ARRAYS
+        if x != "seed"
+    ],
+)
 @pytest.mark.cases(4)
 def test_each_mistake_is_another_value_than_the_right_one(name: str) -> None:
     right = solution.solution(3)
@@ -353,7 +360,7 @@ def test_a_careless_form_costs_no_more_than_the_array(case: str, tmp_path: Path)
     assert any(x.startswith(remark) for x in ada.remarks) if remark else not ada.remarks
 
 
-@pytest.mark.parametrize("every", [1, 4])
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_rates_at_other_thresholds_are_right_there(every: int, tmp_path: Path) -> None:
     distances, _ = solution.homework_data(7)
     thresholds = np.unique(distances)[::every]
