@@ -21,11 +21,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 
 # What a kernel may know: arrays in, arrays out.
 KERNEL_LIBRARIES = {"__future__", "collections", "math", "numba", "numpy", "typing"}
-SHARED_BY_KERNELS = (  # nothing that is compiled into a kernel: decorators alone
-    "bioeval.kernels.compiling",
-    "bioeval.kernels.compiled",  # as studies name these
-    "bioeval.kernels.parallel_rows",
-)
+SHARED_BY_KERNELS = "bioeval.kernels.compiling"  # decorators, which nothing compiles
 STEPS_OF_KERNELS = {"bioeval.kernels.cells.find_cells", "bioeval.kernels.layers.threshold_of"}
 
 
@@ -119,8 +115,8 @@ def test_plots_compute_nothing(path):
 
 @pytest.mark.parametrize(
     "path",
-    sorted([*(PACKAGE / "kernels").glob("[!_]*.py"), *PACKAGE.glob("studies/*/kernel.py")]),
-    ids=lambda path: f"{path.parent.name}-{path.stem}",
+    sorted((PACKAGE / "kernels").glob("[!_]*.py")),
+    ids=lambda path: path.stem,
 )
 def test_a_kernel_file_stands_alone(path):
     """A kernel calls no kernel of another file; the kernels of the package share two steps.
@@ -129,9 +125,7 @@ def test_a_kernel_file_stands_alone(path):
     name after an edit of any of them.
     """
     names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
-    names = {name for name in names if not name.startswith(SHARED_BY_KERNELS)}
-    if path.parent.name == "kernels":
-        names -= STEPS_OF_KERNELS
+    names = {name for name in names if not name.startswith(SHARED_BY_KERNELS)} - STEPS_OF_KERNELS
     allowed = KERNEL_LIBRARIES
     if path.stem in ("cache", "compiling"):
         allowed = KERNEL_LIBRARIES | {"atexit", "bioeval", "contextlib"}

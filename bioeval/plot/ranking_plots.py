@@ -16,7 +16,7 @@ from bioeval.plot.display import Display
 from bioeval.plot.plot_style import CURVE, RGB, Style, styled
 from bioeval.plot.systems import as_plot_text, labels_of, pick
 from bioeval.showing.text import Text, say
-from bioeval.studies.compare.outcomes import MeasureOfSystems, measures_of
+from bioeval.studies.compare import MeasureOfSystems, measures_of
 
 WIDTH, HEIGHT_WITHOUT_ROWS, HEIGHT_OF_ROW = 9.6, 1.9, 0.36  # of the figure, in inches
 LEAST_HEIGHT, MOST_HEIGHT = 3.0, 14.0

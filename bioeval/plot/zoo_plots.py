@@ -17,7 +17,7 @@ from bioeval.plot.display import Display
 from bioeval.plot.plot_axes import note
 from bioeval.plot.plot_style import THIN, Style, styled
 from bioeval.plot.systems import as_plot_text, pick
-from bioeval.studies.zoo.results import ANIMALS, NAMED, NO_ANIMAL, highest_rates, number_of_best
+from bioeval.studies.zoo import ANIMALS, NAMED, NO_ANIMAL, highest_rates, number_of_best
 
 # With more subjects, points are smaller.
 _MANY = 300

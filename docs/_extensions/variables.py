@@ -16,15 +16,15 @@ from bioeval.results.variables import (
 )
 from bioeval.studies.assurance.assured import ASSURED
 from bioeval.studies.assurance.promise import PROMISE
-from bioeval.studies.compare.results import COMPARISON
+from bioeval.studies.compare import COMPARISON
 from bioeval.studies.folds.results import OF_FOLDS
 from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
-from bioeval.studies.groups.group_rates import GROUPS
+from bioeval.studies.groups import GROUPS
 from bioeval.studies.thresholds.judged_threshold import JUDGED
 from bioeval.studies.thresholds.threshold_study import STUDY
 from bioeval.studies.tracking import tracking
 from bioeval.studies.worst_pairs.worst_pairs import WORST_PAIRS
-from bioeval.studies.zoo.results import ZOO
+from bioeval.studies.zoo import ZOO
 from bioeval.tasks.identification import RANKS
 from bioeval.tasks.reid.lists import TOP_K
 from bioeval.tasks.reid.ranked_lists import RANKED

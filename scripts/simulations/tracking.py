@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.studies.compare.results import ComparedMeasure
+from bioeval.studies.compare import ComparedMeasure
 from bioeval.studies.tracking.counting import TrackingOptions
 from bioeval.studies.tracking.inputs import sources_of
 from bioeval.studies.tracking.measures import MEASURES, SequenceSums

@@ -69,7 +69,7 @@ def _show_and_run(*words: str) -> None:
 
 def _findings(files: Sequence[Path]) -> list[str]:
     from bioeval.scores.formats import load
-    from bioeval.studies.compare.compare import compare
+    from bioeval.studies.compare import compare
     from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
 
     systems = {file.stem: load(file) for file in files}

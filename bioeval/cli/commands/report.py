@@ -277,7 +277,7 @@ class _SystemOfPage:
             self.run.stages("listing the worst pairs")
             results["worst_pairs"] = worst_pairs(self.under_card, self.requested["worst"])
         if self.requested["zoo"]:
-            from bioeval.studies.zoo.zoo import zoo
+            from bioeval.studies.zoo import zoo
 
             self.run.stages("evaluating each subject")
             seed = self.run.settings["random_state"]
@@ -310,7 +310,7 @@ def _comparison(
     Empty if the systems cannot be compared, for example because their attempts differ; the page
     says then how they differ.
     """
-    from bioeval.studies.compare.compare import compare
+    from bioeval.studies.compare import compare
     from bioeval.tasks.card_scores import resolve_card
 
     targets = {x: options[x] for x in ("far_targets", "frr_targets") if x in options}

@@ -80,7 +80,7 @@ def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) 
     wolves and lambs, also those of `bioeval simulate`: subjects near the common centre are near to
     all others.
     """
-    from bioeval.studies.zoo.zoo import zoo
+    from bioeval.studies.zoo import zoo
 
     run.finish(zoo(run.read(data, second), **options))
 
@@ -121,7 +121,7 @@ def groups_command(
     --interval, it says which groups differ. Groups with fewer than 30 subjects or expected errors
     are flagged.
     """
-    from bioeval.studies.groups.groups import by_group
+    from bioeval.studies.groups import by_group
 
     limits = run.interval(interval)
     run.finish(by_group(run.read(data, second), group, interval=limits, **options))

@@ -56,7 +56,7 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     from bioeval.cli.running import Extras
     from bioeval.evaluation import evaluate
     from bioeval.scores.formats.comparisons import lists_trials
-    from bioeval.studies.compare.compare import compare
+    from bioeval.studies.compare import compare
 
     files, trials = list(data), None
     if len(files) > 1 and lists_trials(files[-1]):

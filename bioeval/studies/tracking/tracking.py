@@ -19,8 +19,7 @@ from bioeval.results.variables import Variable
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.stats.simultaneous import least_discordant
-from bioeval.studies.compare.outcomes import with_answers
-from bioeval.studies.compare.results import ComparedMeasure, SystemMeasure, comparison_dataset
+from bioeval.studies.compare import ComparedMeasure, SystemMeasure, comparison_dataset, with_answers
 from bioeval.studies.tracking.counting import (
     THRESHOLDS,
     Evaluated,

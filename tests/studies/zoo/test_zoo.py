@@ -15,14 +15,14 @@ from scipy import stats
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.scores.codes import Codes
-from bioeval.studies.zoo.existence import (
+from bioeval.studies.zoo import (
     GROUPS,
     _deviations,
+    attempts_by_subject,
     draw_halves,
     goat_test,
     opponents_test,
 )
-from bioeval.studies.zoo.zoo import attempts_by_subject
 
 NAMES = ("genuine_mean", "impostor_mean", "impostor_mean_as_probe", "impostor_mean_as_claimed")
 

@@ -1,0 +1,1479 @@
+"""Comparison of systems over the same data: differences, ranks, and letters of the systems.
+
+The definition::
+
+    for system in systems:  # one after another, on the templates that all have in common
+        for measure in measures:
+            columns[measure, system] = value, *(value without each person for person in people)
+    for measure in measures:
+        for i, j in pairs of systems:
+            difference[i, j] = columns[i, 0] - columns[j, 0]
+            # Student's test of the jackknife of columns[i] - columns[j], adjusted for the pairs
+
+``columns`` are ``(1 + people,)`` of a system, or ``(1 + groups,)`` where groups of people are left
+out; statistics of a measure are ``(systems,)`` or ``(systems, systems)``. For measures at
+thresholds that are chosen on the data, the value in each replicate is kept as well; replicates draw
+people anew, the same people for all systems. A pair that decides differently on fewer than six
+people (`discordant`) has no test.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_choice, require_text
+from bioeval.base.errors import (
+    BioevalError,
+    DataError,
+    ProtocolError,
+    backquoted,
+    enumerated,
+    received,
+)
+from bioeval.base.messages import Message, message_attrs, messages_of
+from bioeval.base.progress import reporter, rows_reported, rows_reported_to
+from bioeval.counting.identification import Searches, Searching
+from bioeval.counting.left_out import LeftOut
+from bioeval.counting.targets import FAR_TARGETS, check_targets
+from bioeval.counting.thresholds import to_internal
+from bioeval.counting.verification import Verified, count
+from bioeval.counting.wanted_points import PointsWanted
+from bioeval.protocol.choices import ImpostorProbes, RankUnit, Ties
+from bioeval.protocol.pairs import with_exclusions
+from bioeval.protocol.tasks import OpenSet
+from bioeval.results.dataset import assembled
+from bioeval.results.measure import Measure
+from bioeval.results.query_means import QueryMean, QueryMeasures
+from bioeval.results.support import RuleOf, independent_trials, searching_people, support_messages
+from bioeval.results.variables import (
+    COORDINATES,
+    QUERY_MEANS,
+    TARGETS,
+    VARIABLES,
+    Variable,
+    best_values,
+    figure,
+)
+from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal
+from bioeval.scores.fusion_rules import FusionRule, order_of
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import people_of_probes, require_people
+from bioeval.scores.provenance import left_out
+from bioeval.scores.requirements import require_all_scores
+from bioeval.scores.rows import threads_for
+from bioeval.scores.scale import require_one_scale
+from bioeval.scores.score_notes import notes_on_scores, too_few_notes
+from bioeval.scores.symmetry import is_symmetric
+from bioeval.showing.messages import warns_of_doubts
+from bioeval.showing.terms import in_lecture_words
+from bioeval.showing.text import Text, labelled
+from bioeval.stats.error_curves import curve_measures
+from bioeval.stats.limits import student
+from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
+from bioeval.stats.search_attempts import FEWEST
+from bioeval.stats.search_columns import SearchColumns
+from bioeval.stats.simultaneous import Differences, discordant, least_discordant
+from bioeval.stats.verification import VerificationColumns
+from bioeval.stats.weighted_sums import ratio
+from bioeval.studies.tracking.measures import FEWEST as FEWEST_SEQUENCES
+from bioeval.tasks.reid.candidates import Candidates
+from bioeval.tasks.reid.convention import (
+    Convention,
+    Named,
+    cameras_of,
+    column_warnings,
+    convention_of,
+)
+from bioeval.tasks.reid.intervals import QueryReplicates
+from bioeval.tasks.reid.reid import plan_reid, require_matches
+from bioeval.tasks.reid.without_groups import means_without_groups
+
+#: How conclusions are adjusted for the number of measures.
+Adjustment = Literal["none", "holm"]
+ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
+
+#: Scores, or a function that reads them, so that one system at a time is in memory.
+System: TypeAlias = Scores | Callable[[], Scores]
+
+#: The rates at a threshold that is given.
+AT_THRESHOLD = {
+    f"{name}_at_threshold": replace(
+        VARIABLES[name],
+        name=f"{name}_at_threshold",
+        label=f"{{{name}}} at threshold {{threshold}}",
+    )
+    for name in ("frr", "far")
+}
+
+#: CMS at a rank.
+CMS_AT_RANK = replace(VARIABLES["cms"], label="{cms}({rank})")
+
+#: The measures of identification.
+IDENTIFICATION = ("recognition_rate", "cms", "dir_at_far")
+
+#: For each measure with a number behind ``=``: a word for the number; and an example if a number
+#: must be given, None if the targets of the call are the default.
+_NUMBERS: dict[str, tuple[str, float | None]] = {
+    "frr_at_far": ("a FAR target", None),
+    "dir_at_far": ("a FAR target", None),
+    "far_at_frr": ("an FRR target", None),
+    "min_dcf": ("a prior", 0.01),
+    **dict.fromkeys(("cms", "cmc"), ("a rank", 5)),
+    **dict.fromkeys(AT_THRESHOLD, ("a threshold", 0.5)),
+}
+
+# Number of groups of people: a function of the scores is computed anew without each group.
+_GROUPS_OF_FUNCTIONS = 20
+
+# The same of re-identification.
+_GROUPS_OF_QUERIES = 100
+
+# The ranks of the CMC that are compared by default.
+_RANKS = (1, 5)
+
+# The attributes of a result of re-identification that say how it was evaluated.
+_DETAILS = ("convention", "removes", "junk", "cmc_counts", "ties", "ap", "unmatched_queries")
+
+#: The name of the placeholder in the label of a measure, by the dimension of the number.
+PLACES = {
+    **dict.fromkeys(TARGETS, "target"),
+    "cost": "prior",
+    "threshold": "threshold",
+    "rank": "rank",
+}
+
+#: The statistics of each measure, by the ends of the names: ``eer_difference`` belongs to ``eer``.
+STATISTICS = {
+    "low": Variable("lower end of the interval of the value, by itself"),
+    "high": Variable("upper end of the interval of the value, by itself"),
+    "supported": Variable(
+        "of a measure at targets, costs, thresholds or ranks: 1, or 0 where people or attempts are "
+        "too few for the target: no conclusion then; NaN where the measure was not asked for",
+        "1",
+    ),
+    "rank": Variable("place of the value, 1 is the best; equal values have the same one", "1"),
+    "rank_low": Variable("smallest rank that the system may have, for all systems together", "1"),
+    "rank_high": Variable("largest rank that the system may have, for all systems together", "1"),
+    "letters": Variable("systems that share a letter do not differ significantly"),
+    "difference": Variable("value of the system minus that of the other system"),
+    "difference_low": Variable(
+        "lower limit of the difference; the limits hold for all pairs together"
+    ),
+    "difference_high": Variable(
+        "upper limit of the difference; the limits hold for all pairs together"
+    ),
+    "p_value": Variable(
+        "two-sided p-value of the difference, adjusted for the number of pairs", "p"
+    ),
+    "p_adjusted": Variable(
+        "p-value adjusted for the number of measures as well, by Holm's method",
+        "p",
+        detail="verbose",
+    ),
+    "separated": Variable(
+        "1 where the system is shown to be better than the other one, -1 where it is shown to be "
+        "worse, else 0",
+        "1",
+    ),
+    "discordant": Variable(
+        "people (of trackers: sequences) on whom the systems decide differently, at least",
+        "subjects",
+    ),
+}
+
+#: The statistics in the unit of the measure.
+_IN_UNIT_OF_MEASURE = ("low", "high", "difference", "difference_low", "difference_high")
+
+#: The statistics that tables of two systems show, and tables of more; others are in data alone.
+_SHOWN_OF_TWO = ("difference", "separated", "p_value", "p_adjusted")
+_SHOWN_OF_MORE = (*_SHOWN_OF_TWO, "rank", "letters")
+
+#: The dimensions that all measures have.
+SYSTEMS = {
+    "system": Variable("system", label="system"),
+    "other_system": Variable("system that is subtracted", label="other system"),
+}
+
+#: The variables of a comparison; ``MEASURE`` stands for the name of a measure.
+COMPARISON = {
+    **SYSTEMS,
+    "MEASURE": Variable("value of the system, in the unit of the measure"),
+    **{f"MEASURE_{name}": about for name, about in STATISTICS.items()},
+}
+
+
+#: The population that limits hold for, if people are left out as probes and in the gallery.
+NEW_PEOPLE = "new people"
+
+#: The population that limits hold for, if people are left out as probes alone.
+THIS_GALLERY = "this gallery"
+
+NONE = np.empty(0)
+
+
+@warns_of_doubts
+def compare(
+    a: Scores | Mapping[str, System],
+    b: Scores | None = None,
+    *,
+    measures: Sequence[Any] | str | None = None,
+    fusion: FusionRule = "best",
+    far_targets: Sequence[float] = FAR_TARGETS,
+    frr_targets: Sequence[float] = (),
+    rank_unit: RankUnit = "template",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
+    interval: str | IntervalMethod = PEOPLE,
+    adjust: Adjustment = "none",
+    protocol: Named | None = None,
+) -> xr.Dataset:
+    """Compare two systems or more that scored the same templates of the same people.
+
+    The people are the same for every system, so that the difficulty of the data that all have in
+    common cancels in the differences.
+
+    Parameters
+    ----------
+    a, b : Scores
+        Two systems of the same layout, shape and labels, in the same order. One may hold distances
+        and the other similarities. Pairs need their subjects.
+
+        - Where both name their templates (the names of a list; metadata ``template``, ``name`` or
+          names of files, of both sides of a matrix), or no two pairs have the same subjects, they
+          may be in any order. Templates that one of them lacks are left out, with a warning.
+        - `a` alone may be a mapping of the name of each system to its scores, or to a function
+          without arguments that reads them: then one system at a time is in memory.
+    measures : sequence, optional
+        Measures to compare, such as eer, frr_at_far=0.001, auc, cms=5, mean_ap. Others are:
+
+        - ``"far_at_frr=0.01"``, ``"eer_hull"``, ``"min_dcf=0.01"`` (at a prior),
+          ``"frr_at_threshold=0.4"``, ``"far_at_threshold=0.4"``, and the best values of
+          :func:`bioeval.scalar`
+        - ``"recognition_rate"``, ``"dir_at_far=0.01"``
+        - with a protocol: ``"cmc=10"`` and the means over queries
+        - a :class:`bioeval.Measure`, or a function of scores that returns a number of which less is
+          better
+
+        By default EER, FRR at each FAR target, FAR at each FRR target, AUC, recognition rate and
+        DIR, as far as the scores support them; with a protocol CMC(1), CMC(5) and the means over
+        queries.
+    far_targets, frr_targets
+        As for :func:`verification`.
+    rank_unit, fusion, ties, impostors
+        As for :func:`open_set`.
+    interval : "people" or :class:`bioeval.stats.IntervalMethod`
+        Intervals of each value by itself, and of all differences of a measure together; the method
+        has the number and the seed of the replicates, where people are drawn again.
+    adjust : {"none", "holm"}
+        Adjust the tests for the number of measures, by Holm's method. The adjustment also changes
+        ``_separated``, ranks and letters.
+    protocol : str, path or Protocol, optional
+        Card of re-identification by which to compare. It has a ``[reid]`` section, in place of
+        verification and identification. Top-K lists are accepted as :func:`reid` does.
+
+    Returns
+    -------
+    xarray.Dataset
+        Each measure under its name in a single evaluation over ``system``, such as ``eer``,
+        ``frr_at_far``, ``dir_at_far``, ``cms`` or ``frr_at_threshold``; also over ``far_target``,
+        ``frr_target``, ``cost``, ``threshold`` or ``rank`` where the measure is at one of them.
+        With these endings of the name, over ``system``:
+
+        - ``_low``, ``_high``: the interval of the value by itself
+        - ``_rank``: 1 is the best
+        - ``_rank_low``, ``_rank_high``: the ranks that the system may have, at one confidence for
+          all systems together
+        - ``_letters``: systems that share a letter do not differ significantly
+
+        Over ``system`` and ``other_system``:
+
+        - ``_difference``: system - other system
+        - ``_difference_low``, ``_difference_high``: limits for all pairs together
+        - ``_p_value``: adjusted for the number of pairs
+        - ``_p_adjusted``: adjusted for the number of measures, too
+        - ``_separated``: 1 where the system is better, -1 where it is worse, else 0
+        - ``_discordant``: people on whom the systems decide differently, each at its own threshold.
+          With fewer than six such people there are no limits, and ``_separated`` is 0.
+
+        ``_supported``, over the targets alone, is 0 where the pairs of people, or the impostor
+        attempts, are too few for the FAR target, or the people for the FRR target (rule of 3); then
+        there are no limits. Where a measure was not asked for, as at the rank or target of another
+        measure, all these variables are NaN.
+
+    Raises
+    ------
+    DataError
+        If systems are not over the same data.
+    ProtocolError
+        If the subjects are not known, or an option has no effect under the protocol.
+    CardError
+        If the protocol has no ``[reid]`` section.
+
+    Notes
+    -----
+    The jackknife leaves out each person in turn, as a probe and from the gallery (for top-K lists,
+    only as a probe: ``interval_for``), and chooses the operating points of each system anew.
+
+    - Standard errors of differences come from this jackknife. EER, FRR at a FAR and FAR at a FRR
+      are quantiles: their standard errors come from people drawn again, the same for all systems.
+    - Re-identification and functions of scores are computed anew without each person, or group of
+      people (``jackknifed``): 100 groups of more than 200 people, and of more than 40 people 20 for
+      functions.
+    - Each pair has Student's test, with degrees of freedom after Satterthwaite, adjusted for the
+      number of pairs: Holm (1979). The limits of all pairs hold together (Bonferroni), so that a
+      pair that differs by its p-value may have limits that still include 0.
+    - Sets of ranks: Mogstad, Romano, Shaikh and Wilhelm (2024). Letters: Piepho (2004).
+
+    With several measures, one in twenty differs at 95 % by chance alone, unless ``adjust="holm"``.
+    A system that was chosen because its figure is the best on these data seems better than it is:
+    report its figure on other people. See ``docs/uncertainty.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> crowd = be.simulate_embeddings(60, 4, within=0.8, random_state=1)
+    >>> comparison = be.compare(crowd.scores("l2"), crowd.scores("linf"), measures="eer")
+    >>> comparison["eer_separated"].isel(system=0, other_system=1).item()
+    1
+
+    Which of three metrics is the best?
+
+    >>> systems = {metric: crowd.scores(metric) for metric in ("l2", "l1", "cosine")}
+    >>> comparison = be.compare(systems, measures=["frr_at_far=0.01"])
+    >>> comparison["frr_at_far_letters"].sel(far_target=0.01).values.tolist()
+    ['b', 'b', 'a']
+    """
+    method = required_interval(interval, (PEOPLE,))
+    require_choice("adjust", adjust, ADJUSTMENTS)
+    search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
+    far_numbers = check_targets(far_targets)
+    frr_numbers = check_targets(frr_targets, "frr_targets")
+    rules = convention_of(protocol, argument="protocol") if protocol is not None else None
+    if rules is not None and measures is None:
+        _refuse_options_unused_by_reid(search, far_numbers, frr_numbers, rules.name)
+    wanted = WantedMeasures.parse(measures, far_numbers, frr_numbers, retrieval=rules is not None)
+
+    def measure(scores: Scores) -> MeasuredSystem:
+        if rules is not None:
+            return by_queries(scores, rules, wanted, method)
+        return by_attempts(scores, wanted, search, method)
+
+    with rows_reported():
+        at_one_threshold = any(wanted.numbers(name) for name in AT_THRESHOLD)
+        systems = _measure_all(_by_name(a, b), measure, rules, protocol, at_one_threshold)
+
+    # The measures that are defined for all systems, and their differences.
+    by_key = [{x.key: x for x in system.measures} for system in systems.measured.values()]
+    compared = []
+    for key in by_key[0]:
+        if not all(key in measures_of_system for measures_of_system in by_key):
+            continue
+        of_systems = [measures_of_system[key] for measures_of_system in by_key]
+        discordant_people = discordant([x.own for x in of_systems], [x.shared for x in of_systems])
+        compared.append(
+            ComparedMeasure.from_systems(of_systems, discordant_people, method.confidence, PEOPLE)
+        )
+    if not compared:
+        raise DataError(
+            "none of the measures is defined for all systems: lists that end before the last "
+            "match have no mAP, and pairs no identification"
+        )
+
+    scores = systems.reference
+    codes = scores.codes
+    first = next(iter(systems.measured.values()))
+    attrs: dict[str, Any] = {"layout": scores.layout, "exclude": ", ".join(left_out(scores))}
+    if scores.claims:
+        attrs["use"] = scores.claims
+    attrs["probes"] = scores.shape[0]
+    attrs["probe_subjects"] = len(codes.people(codes.probe))
+    attrs["gallery_subjects"] = len(codes.people(codes.gallery))
+    if scores.layout != "pairs":
+        attrs["gallery_templates"] = scores.shape[1]
+    attrs |= {"subjects": first.people, **first.details}
+    attrs |= {"fingerprint": "; ".join(systems.fingerprints), **method.attrs()}
+    if any(x.method == BOOTSTRAP for x in compared):
+        attrs |= {"replicates": method.replicates, "seed": str(method.seed.entropy)}
+    attrs |= {
+        "adjust": adjust,
+        "systems_compared": len(systems.measured),
+        "least_discordant": least_discordant(method.confidence),
+    }
+    messages = _messages(systems, wanted, {x.name for x in compared}, method)
+    return with_answers(comparison_dataset(list(systems.measured), compared, attrs, messages))
+
+
+def _refuse_options_unused_by_reid(
+    search: OpenSet, far_targets: np.ndarray, frr_targets: np.ndarray, convention: str
+) -> None:
+    names = ("fusion", "rank_unit", "ties", "impostors")
+    unused = [name for name in names if search[name] != OpenSet()[name]]
+    if not np.array_equal(far_targets, FAR_TARGETS):
+        unused.append("far_targets")
+    if len(frr_targets):
+        unused.append("frr_targets")
+    if unused:
+        verb, out = ("has", "it") if len(unused) == 1 else ("have", "them")
+        raise ProtocolError(
+            f"{enumerated(map(backquoted, unused))} {verb} no effect in a comparison of "
+            f"re-identification ({convention}); leave {out} out, or change the card"
+        )
+
+
+def _by_name(a: Any, b: Any) -> Mapping[str, System]:
+    """Return systems by their names; two systems without distinct names are called a and b."""
+    if isinstance(a, Mapping):
+        if b is not None:
+            raise DataError(
+                "systems are given by name and as `b`; give either a mapping, or `a` and `b`"
+            )
+        if len(a) < 2:
+            raise DataError(f"a comparison needs two systems or more, and {len(a)} is given")
+        return a
+    names = [getattr(system, "name", "") or letter for system, letter in ((a, "a"), (b, "b"))]
+    if names[0] == names[1]:
+        names = [f"{names[0]} (a)", f"{names[1]} (b)"]
+    return dict(zip(names, (a, b), strict=True))
+
+
+@dataclass(frozen=True)
+class MeasuredSystem:
+    """All measures of a system, and messages on it."""
+
+    measures: list[SystemMeasure]
+    people: int  # number of people who are left out in turn
+    attempts: tuple[int, ...]  # number of attempts of each class
+    details: dict[str, str]  # attributes that say how attempts are evaluated
+    messages: list[Message]
+
+
+class _MeasuredSystems(NamedTuple):
+    """All systems, measured on the templates that they have in common."""
+
+    reference: Scores  # scores on these templates
+    measured: dict[str, MeasuredSystem]  # by the name of the system
+    fingerprints: list[str]
+    messages: dict[Message, list[str]]  # with the names of the systems that they concern
+    left_out: dict[str, dict[str, int]]  # by what is left out, its number by system
+
+
+def _measure_all(
+    systems: Mapping[str, System],
+    measure: Callable[[Scores], MeasuredSystem],
+    rules: Convention | None,
+    protocol: Any,
+    at_one_threshold: bool,
+) -> _MeasuredSystems:
+    """Read and measure the systems one after another.
+
+    `rules` are of re-identification, or None; `at_one_threshold` tells whether rates at one
+    threshold of all systems are compared.
+
+    Each pass leaves fewer templates in common: if a system lacks some of those that earlier systems
+    were measured on, all are read again.
+    """
+    first = next(iter(systems))
+    reference: Scores | None = None
+    is_complete = False
+    while not is_complete:
+        is_complete = True
+        measured: dict[str, MeasuredSystem] = {}
+        fingerprints: list[str] = []
+        names_of: dict[Message, list[str]] = {}
+        numbers_left_out: dict[str, dict[str, int]] = {}
+        for name, system in systems.items():
+            try:
+                scores = _read(system)
+                fingerprints.append(scores.fingerprint)
+                if rules is not None:
+                    scores = with_exclusions(scores, protocol)
+                require_people(scores, "comparing systems")
+                common = scores
+                if reference is not None:
+                    if at_one_threshold:
+                        require_one_scale(reference, scores, "a threshold", (first, name))
+                    common, scores, messages = _aligned(reference, first, name, scores, rules)
+                    is_complete &= common is reference
+                    for message in messages:
+                        if message.code != "not-in-common":
+                            names_of.setdefault(message, []).append(name)
+                        elif number := message.arguments["left_out"][name]:
+                            what = message.arguments["what"]
+                            numbers_left_out.setdefault(what, {})[name] = number
+                reference = common
+                if not is_complete:
+                    continue
+                with rows_reported_to(reporter()):
+                    measured[name] = measure(scores)
+                messages = [*notes_on_scores(scores), *measured[name].messages]
+                if rules is not None:
+                    about = Candidates(scores, rules).about()
+                    messages += about.lists.messages() if about.searched is not None else []
+                else:
+                    if any(x.scalar.name in IDENTIFICATION for x in measured[name].measures):
+                        messages += scores.completeness.messages()
+                    messages += column_warnings(scores)
+                for message in dict.fromkeys(messages):
+                    names_of.setdefault(message, []).append(name)
+            except BioevalError as error:
+                if str(error).startswith(f"{name}:"):  # the name of a file
+                    raise
+                raise error.preceded_by(f"{name}: ") from error
+    assert reference is not None
+    return _MeasuredSystems(reference, measured, fingerprints, names_of, numbers_left_out)
+
+
+def _read(system: System) -> Scores:
+    scores = system() if callable(system) and not isinstance(system, Scores) else system
+    if not isinstance(scores, Scores):
+        raise DataError(
+            f"the system is {received(scores)}; expected bioeval.Scores, or a function that "
+            "reads them"
+        )
+    return scores
+
+
+def _aligned(
+    reference: Scores, first: str, name: str, scores: Scores, rules: Convention | None
+) -> tuple[Scores, Scores, Sequence[Message]]:
+    """Return the reference and the scores on the templates in common, and messages.
+
+    The reference is the very same object if nothing of it is left out.
+    """
+    try:
+        common, scores, messages = aligned(reference, scores, (first, name))
+        if rules is not None and rules.needs_cameras and common.layout != "pairs":
+            cameras = zip(cameras_of(common), cameras_of(scores), SIDES, strict=True)
+            for mine, theirs, side in cameras:
+                require_equal(mine, theirs, "cameras", side)
+    except DataError as error:
+        raise DataError(f"the system is not like {first}: {error}") from None
+    return common, numbered_as(common, scores), messages
+
+
+def _messages(
+    systems: _MeasuredSystems, wanted: WantedMeasures, compared: set[str], interval: IntervalMethod
+) -> list[Message]:
+    """Return the messages on attempts, templates and measures that not all systems have."""
+    first, system = next(iter(systems.measured.items()))
+    differing: dict[tuple[int, ...], list[str]] = {}
+    for name, measured in systems.measured.items():
+        if measured.attempts != system.attempts:
+            differing.setdefault(measured.attempts, []).append(name)
+    messages = []
+    for attempts, names in differing.items():
+        about = {"attempts": list(attempts), "attempts_of_first": list(system.attempts)}
+        messages.append(Message("attempts-of-systems", systems=names, first=first, **about))
+    for what, numbers in systems.left_out.items():
+        messages.append(Message("not-in-common", what=what, left_out=numbers))
+    messages += interval.few_people(system.people)
+    undefined = dict.fromkeys(x.name for x in wanted.chosen or () if x.name not in compared)
+    if undefined:
+        messages.append(Message("measures-not-defined", measures=list(undefined)))
+    for message, names in systems.messages.items():
+        if len(names) == len(systems.measured):
+            messages.append(message)
+        else:
+            messages += [message.concerning(name) for name in names]
+    return messages
+
+
+# The measures that are asked for, such as ``measures=["eer", "min_dcf=0.01"]``.
+
+
+class Wanted(NamedTuple):
+    """One measure that is asked for."""
+
+    name: str
+    at: float | None = None  # its target, prior, threshold or rank
+    function: Measure | None = None  # a measure of scores, None of all other measures
+
+
+def _wanted(measure: Any, known: Sequence[str]) -> Wanted:
+    """Read ``"frr_at_far=0.01"``, or take a :class:`Measure`, or a function.
+
+    `known` are the names of all measures.
+    """
+    if isinstance(measure, Measure):
+        if measure.name in known:
+            raise DataError(
+                f"`measures` has a Measure called {measure.name}, and there is one "
+                "of this name already"
+            )
+        return Wanted(measure.name, function=measure)
+    if callable(measure):
+        name = getattr(measure, "__name__", "")
+        name = name if name.isidentifier() else "measure"  # a lambda has no name
+        return Wanted(name, function=Measure(name, measure))
+
+    text = _as_named(require_text("measures", measure), known)
+    name, equals, number = text.partition("=")
+    if name in QUERY_MEANS and name not in known:
+        raise DataError(
+            f"`measures` has {name}, a measure of re-identification; give "
+            '`protocol="market1501"` or another card of it'
+        )
+    if "cmc" in known and (rank := re.fullmatch(r"(?:rank|top|cmc)[-_@]?(\d+)", name)):
+        raise DataError(f"`measures` has {name}; expected cmc={rank[1]}")
+    require_choice("a measure of `measures`", name, known)
+    noun, example = _NUMBERS.get(name, ("", None))
+    if not equals:
+        if example is not None:
+            raise DataError(
+                f"`measures` has {name}, which needs {noun}; expected as in {name}={example}"
+            )
+        return Wanted(name)
+    is_percentage = number.endswith("%")
+    try:
+        value = float(number.removesuffix("%")) / (100 if is_percentage else 1)
+    except ValueError:
+        value = np.nan
+    is_valid = 0 <= value <= 1  # a target
+    if noun == "":
+        is_valid = False
+    elif noun == "a rank":
+        is_valid = value >= 1 and value == np.floor(value) < np.inf
+    elif noun == "a threshold":
+        is_valid = bool(np.isfinite(value)) and not is_percentage
+    elif noun == "a prior":
+        is_valid = 0 < value < 1
+    if not is_valid:
+        expected = f"{noun} behind =" if noun else f"{name} alone"
+        expected = expected.replace("a rank", "a whole number from 1")
+        raise DataError(f"`measures` has {received(text)}; expected {expected}")
+    return Wanted(name, value)
+
+
+def _as_named(text: str, known: Iterable[str]) -> str:
+    """Return a measure as ``name=number``; it may be written as in tables: ``FRR at FAR 1 %``."""
+    # Tables may have an older name behind the label, such as (FMR100).
+    folded = re.sub(r" \(\w+\)$", "", " ".join(text.casefold().split()))
+    for name in known:
+        scalar = {**AT_THRESHOLD, "cms": CMS_AT_RANK}.get(name) or figure(name)
+        if scalar is not None:
+            places = dict.fromkeys(("target", "prior", "threshold", "rank"), "NUMBER")
+            label = re.escape(in_lecture_words(scalar.label, **places).casefold())
+            if match := re.fullmatch(label.replace("number", r"([\d.e-]+(?: ?%)?)"), folded):
+                return "=".join((name, *(number.replace(" ", "") for number in match.groups())))
+    name, equals, number = folded.partition("=")
+    by_folded = {x.casefold().replace("_", "-"): x for x in known}
+    return by_folded.get(name.replace("_", "-"), name) + equals + number
+
+
+@dataclass(frozen=True)
+class WantedMeasures:
+    """All measures that a comparison is asked for."""
+
+    chosen: tuple[Wanted, ...] | None  # None for the usual measures
+    far_targets: np.ndarray
+    frr_targets: np.ndarray
+
+    @classmethod
+    def parse(
+        cls,
+        measures: Sequence[Any] | str | None,
+        far_targets: np.ndarray,
+        frr_targets: np.ndarray,
+        *,
+        retrieval: bool,
+    ) -> WantedMeasures:
+        """Read measures of re-identification (`retrieval`), or of the other tasks."""
+        if measures is None:
+            return cls(None, far_targets, frr_targets)
+        if isinstance(measures, str) or callable(measures) or isinstance(measures, Measure):
+            measures = [measures]
+        names = ["cmc", *QUERY_MEANS]
+        if not retrieval:
+            names = [*(x.name for x in curve_measures()), *AT_THRESHOLD, *IDENTIFICATION]
+        chosen = [_wanted(measure, names) for measure in measures]
+        if not chosen:
+            raise DataError("`measures` is empty; expected names such as eer")
+        used = {*COORDINATES, *COMPARISON, "cost_prior"}
+        for wanted in chosen:
+            used |= {f"{wanted.name}_{statistic}" for statistic in STATISTICS}
+        for wanted in chosen:
+            if wanted.name in used:
+                raise DataError(
+                    f"`measures` has a function called {wanted.name}, and results have this name "
+                    'already; give be.Measure("other_name", function)'
+                )
+        for wanted in chosen:
+            if "/" in wanted.name:
+                raise DataError(
+                    f"`measures` has a function called {wanted.name}; expected a name without a "
+                    "slash, which no variable of a netCDF file can have"
+                )
+
+        def targets(default: np.ndarray, *names: str) -> np.ndarray:
+            """Return the targets of these measures; a bare name has the default targets."""
+            requested = [x.at for x in chosen if x.name in names]
+            stated = np.unique([x for x in requested if x is not None]).astype(np.float64)
+            return np.union1d(default, stated) if None in requested else stated
+
+        return cls(
+            tuple(chosen),
+            targets(far_targets, "frr_at_far", "dir_at_far"),
+            targets(frr_targets, "far_at_frr"),
+        )
+
+    def asks(self, *names: str) -> bool:
+        """Whether any of these measures is compared, by default or by name."""
+        return self.chosen is None or any(x.name in names for x in self.chosen)
+
+    def numbers(self, name: str) -> list[float]:
+        """Return the targets, thresholds or ranks at which a measure is asked for, in order."""
+        return [x.at for x in self.chosen or () if x.name == name and x.at is not None]
+
+    def in_order(self, measures: Sequence[SystemMeasure]) -> list[SystemMeasure]:
+        """Return the requested measures, in the order of the request."""
+        if self.chosen is None:
+            return list(measures)
+        in_order: dict[int, SystemMeasure] = {}  # each measure once
+        for wanted in self.chosen:
+            for measure in measures:
+                is_at_number = wanted.at in (None, measure.label) or np.isnan(measure.label)
+                if wanted.name == measure.scalar.name and is_at_number:
+                    in_order[id(measure)] = measure
+        return list(in_order.values())
+
+
+# The measures of one system: verification, identification and functions of scores.
+
+
+def by_attempts(
+    scores: Scores, wanted: WantedMeasures, search: OpenSet, interval: IntervalMethod
+) -> MeasuredSystem:
+    """Measure verification, identification and functions of scores, as far as they are defined."""
+    require_all_scores(scores)
+    verifying = searching = None
+    names = (*(x.name for x in curve_measures()), *AT_THRESHOLD)
+    if scores.kind != "order" and wanted.asks(*names):
+        priors = sorted(set(wanted.numbers("min_dcf")))
+        points = PointsWanted(
+            wanted.far_targets,
+            np.array([(prior, 1, 1) for prior in priors]).reshape(-1, 3),
+            True,
+            frr_targets=wanted.frr_targets,
+            optima=best_values(),
+        )
+        thresholds = np.unique([x for name in AT_THRESHOLD for x in wanted.numbers(name)])
+        verifying = Verified(
+            scores, wanted=points, thresholds=thresholds if len(thresholds) else None
+        )
+    if not (scores.layout == "pairs" or scores.claims) and wanted.asks(*IDENTIFICATION):
+        searching = Searching(scores, search)
+    functions = [x.function for x in wanted.chosen or () if x.function is not None]
+    if not (verifying or searching or functions):
+        raise ProtocolError(
+            "there is nothing to compare: pairs and claims have no identification, and scores "
+            "that hold only an order no verification"
+        )
+
+    # One pass over the scores counts both tasks.
+    reducers = searching.reducers if searching else ()
+    facts = count(scores, [verifying] if verifying else [], *reducers)
+    codes = scores.codes
+    people = len(codes.people(codes.probe))
+    measures: list[SystemMeasure] = []
+    attempts: list[int] = []
+    details: dict[str, str] = {}
+    messages: list[Message] = []
+    with threads_for(scores):
+        if verifying:
+            of_task, messages_of_task = _measured_verification(verifying, wanted, interval)
+            measures += of_task
+            messages += messages_of_task
+            attempts += [verifying.attempts.genuine_attempts, verifying.attempts.impostor_attempts]
+            people = int((~verifying.people.no_person).sum())
+            if not scores.claims:
+                details["templates"] = "single"
+        if searching:
+            searches = searching.result(*facts)
+            of_task, messages_of_task = _measured_searches(
+                searches, scores, wanted, search, interval
+            )
+            measures += of_task
+            messages += messages_of_task
+            attempts.append(int((searches.mates > 0).sum()))
+            details |= {name: search[name] for name in ("rank_unit", "ties", "impostors")}
+    if functions:
+        everyone = codes.people(codes.probe, codes.gallery)
+        groups = number_of_groups(len(everyone), _GROUPS_OF_FUNCTIONS)
+        details["jackknifed"] = left_out_in_words(len(everyone), groups)
+        for function in functions:
+            measures.append(_measured_function(function, scores, everyone, groups, interval))
+    return MeasuredSystem(wanted.in_order(measures), people, tuple(attempts), details, messages)
+
+
+def _measured_verification(
+    verified: Verified, wanted: WantedMeasures, interval: IntervalMethod
+) -> tuple[list[SystemMeasure], list[Message]]:
+    """Return the measures of verification, and messages on them.
+
+    A target that independent trials do not support has no limits, as in
+    :func:`bioeval.verification`.
+    """
+    verified.find_points(symmetric=False, with_thresholds=verified.requested_thresholds is None)
+    # In a symmetric matrix, each pair of templates is one attempt.
+    symmetric = is_symmetric(verified.scores)
+    genuine = verified.attempts.genuine_attempts / (1 + symmetric)
+    impostor = verified.attempts.impostor_attempts / (1 + symmetric)
+    compared = verified.compared
+    people = None if compared is None else compared.number
+    messages: list[Message] = []
+    if impostor and wanted.asks("frr_at_far"):
+        messages += support_messages(
+            wanted.far_targets, impostor, symmetric, "frr at far", compared
+        )
+    if impostor:
+        messages += support_messages(wanted.frr_targets, genuine, symmetric, "far at frr", people)
+    trials = {
+        "frr": independent_trials(genuine, people),
+        "far": independent_trials(impostor, compared),
+    }
+    requested = []
+    for measure in curve_measures():
+        is_requested = wanted.chosen is not None or measure.usual
+        if is_requested and wanted.asks(measure.name) and measure.is_defined(verified.points):
+            requested.append(measure)
+    has_quantiles = any(x.scalar.quantile for x in requested)
+    counted = VerificationColumns.count(verified, interval, requested, drawn=has_quantiles)
+
+    # Measures at thresholds that are chosen anew without each person, or at none.
+    measures: list[SystemMeasure] = []
+    points = counted.verified.points
+    limits, _ = counted.limits()
+    for measure in requested:
+        columns = np.atleast_2d(counted.without.values[measure.name])
+        drawn = None
+        if measure.scalar.quantile:
+            drawn = np.atleast_2d(counted.replicates.values[measure.name])
+        low, high = map(np.atleast_1d, limits[measure.name])
+        dim = {"far": "far_target", "frr": "frr_target", "prior": "cost"}.get(measure.of_target)
+        for i, target in enumerate(measure.numbers(points)):
+            # By person, the false rejects and false accepts at the threshold of this target; a
+            # measure without a threshold has placements of genuine attempts.
+            if measure.threshold:
+                thresholds = measure.own_thresholds(points)
+                rejects, accepts = counted.errors_of_each(float(thresholds[i]))
+                own = rejects if "genuine" in measure.rate_of or not measure.rate_of else NONE
+                shared = accepts if "impostor" in measure.rate_of or not measure.rate_of else NONE
+            else:
+                own, shared = counted.placements_of_each(), NONE
+            measures.append(
+                SystemMeasure(
+                    scalar=measure.scalar,
+                    columns=columns[i],
+                    limits=(float(low[i]), float(high[i])),
+                    places={dim: target} if dim else {},
+                    supported=RuleOf(3).supports(target, trials.get(measure.of_target, np.inf)),
+                    drawn=NONE if drawn is None else drawn[i, 1:],
+                    own=own,
+                    shared=shared,
+                )
+            )
+
+    # Rates at thresholds that are given.
+    for name, scalar in AT_THRESHOLD.items():
+        is_frr = name.startswith("frr")
+        for threshold in wanted.numbers(name):
+            distance = float(to_internal(np.array([threshold]), verified.scores.kind)[0])
+            far, frr = counted.at_threshold(distance)
+            rejects, accepts = counted.errors_of_each(distance)
+            columns = frr if is_frr else far
+            curve = counted.curve.frr if is_frr else counted.curve.far
+            low, high = curve.limits_at(columns[0])
+            measures.append(
+                SystemMeasure(
+                    scalar=scalar,
+                    columns=columns,
+                    limits=(float(low), float(high)),
+                    places={"threshold": threshold},
+                    own=rejects if is_frr else NONE,
+                    shared=NONE if is_frr else accepts,
+                )
+            )
+    return measures, messages
+
+
+def _measured_searches(
+    searches: Searches,
+    scores: Scores,
+    wanted: WantedMeasures,
+    search: OpenSet,
+    interval: IntervalMethod,
+) -> tuple[list[SystemMeasure], list[Message]]:
+    """Return the measures of identification, and messages on them."""
+    order = order_of(search.of_kind(scores.kind).fusion)
+    messages = [*too_few_notes(*searches.about.too_few, order)]
+    mated = int((searches.mates > 0).sum())
+    # The searches without a mate, from which a FAR is computed, and who make them.
+    role = searches.impostor_role(search.impostors)
+    non_mated = len(searches.impostor_probes(role)) if scores.kind != "order" and mated else 0
+    people = searching_people(searches.about, role)
+    if non_mated and wanted.asks("dir_at_far"):
+        messages += support_messages(wanted.far_targets, non_mated, False, "dir at far", people)
+
+    # Each person is left out as probe and in the gallery; of few people, as probe alone.
+    cms_ranks = {int(x) for x in wanted.numbers("cms")}
+    ranks = sorted({1, *cms_ranks})
+    is_person = ~scores.codes.no_person[LeftOut.subjects_of(scores)]
+    arguments = searches, search.ties, interval, search.impostors
+    is_used: slice | np.ndarray = slice(None)
+    if int(is_person.sum()) < FEWEST:
+        population = THIS_GALLERY
+        person = np.where(people_of_probes(scores) < 0, -1, scores.codes.probe)
+        counted = SearchColumns.for_probes(*arguments, subjects=person)
+    else:
+        population = NEW_PEOPLE
+        is_used = np.append(True, is_person)  # columns without a distractor are not used
+        with rows_reported_to(None):
+            without_each = LeftOut.from_searches(searches, scores, search.ties, ranks=ranks[-1])
+        counted = SearchColumns.for_new_people(*arguments, left_out=without_each)
+
+    measures = []
+    for rank in ranks:
+        cms = counted.cms(np.array([rank]))[0]
+        low, high = counted.limits_at_ranks(np.array(rank), cms[0])
+        recognised = SystemMeasure(
+            scalar=VARIABLES["recognition_rate"],
+            columns=cms[is_used],
+            limits=(float(low), float(high)),
+            own=as_whole_numbers(counted.hits_of_each(rank)),
+            population=population,
+        )
+        if rank == 1:
+            measures.append(recognised)
+        if rank in cms_ranks:
+            measures.append(replace(recognised, scalar=CMS_AT_RANK, places={"rank": rank}))
+    if scores.kind == "order" or not len(wanted.far_targets):
+        return measures, messages
+
+    # DIR at rank 1 at each FAR target.
+    trials = independent_trials(non_mated or np.inf, people)
+    hits = np.array([counted.hits_of_each(1, target) for target in wanted.far_targets])
+    value = ratio(hits.sum(axis=1), np.array(mated if non_mated else 0))
+    at_far, (at_low, at_high) = counted.at_targets(counted.curve(), wanted.far_targets, value)
+    for i, target in enumerate(wanted.far_targets.tolist()):
+        supported = RuleOf(3).supports(target, trials)
+        lowest = float(at_low[i])
+        if not (supported and target > 0 and non_mated) and not np.isnan(lowest):
+            lowest = 0.0
+        measures.append(
+            SystemMeasure(
+                scalar=VARIABLES["dir_at_far"],
+                columns=at_far[i, is_used],
+                limits=(lowest, float(at_high[i])),
+                places={"far_target": target, "rank": 1},
+                # Limits of 0 and 1: with so few searches, the threshold may be anywhere.
+                supported=supported and not (lowest == 0 and at_high[i] == 1),
+                own=as_whole_numbers(hits[i]),
+                population=population,
+            )
+        )
+    return measures, messages
+
+
+def _measured_function(
+    measure: Measure, scores: Scores, people: np.ndarray, groups: int, interval: IntervalMethod
+) -> SystemMeasure:
+    """Return a function of the scores, and its values without each of the groups of people."""
+    codes = scores.codes
+    value = measure.value_of(scores)
+    without = np.empty(groups)
+    for g in range(groups):
+        group = people[g::groups]
+        probe_stays = ~np.isin(codes.probe, group)
+        gallery_stays = ~np.isin(codes.gallery, group)
+        if scores.layout == "pairs":
+            remaining = scores.select(np.flatnonzero(probe_stays & gallery_stays))
+        else:
+            remaining = scores.select(np.flatnonzero(probe_stays), np.flatnonzero(gallery_stays))
+        without[g] = measure.value_of(remaining)
+    return SystemMeasure(
+        scalar=measure.scalar,
+        columns=np.append(value, without),
+        limits=limits_without(measure.scalar, value, without, groups, interval),
+        own=without - value,
+    )
+
+
+def as_whole_numbers(hits: np.ndarray) -> np.ndarray:
+    """Return fractions of hits in units of 2^-20, so that equal fractions are exactly equal."""
+    return np.rint(hits * 2.0**20)
+
+
+def number_of_groups(people: int, most: int) -> int:
+    """Return the number of groups of people that are left out in turn: `most`, or one per person.
+
+    Up to twice as many people, each person is a group: groups of one person and of two would not
+    weigh the same. In the order of their names, people are assigned to the groups in turn.
+    """
+    return people if people <= 2 * most else most
+
+
+def left_out_in_words(people: int, groups: int) -> str:
+    """Return who is left out in turn, for the attribute ``jackknifed``."""
+    return "each person" if groups >= people else f"each of {groups} groups of people"
+
+
+def limits_without(
+    scalar: Variable, value: float, without: np.ndarray, trials: int, interval: IntervalMethod
+) -> tuple[float, float]:
+    """Return the limits of a value by the jackknife over groups of people.
+
+    `without` are the values without each group. The limits are Student's; if the value has finite
+    bounds, they are computed on the logit scale.
+    """
+    if np.isnan(value) or len(without) < 2 or np.isnan(without).any():
+        return np.nan, np.nan
+    columns = np.append(value, without)
+    low, high = student(columns, interval.confidence, max(trials, 1), scalar.bounds)
+    return float(low), float(high)
+
+
+# The measures of re-identification of one system, which are means over its queries.
+
+
+def by_queries(
+    scores: Scores, rules: Convention, wanted: WantedMeasures, interval: IntervalMethod
+) -> MeasuredSystem:
+    """Measure the means over the queries under a convention, and without each person."""
+    counts = plan_reid(scores, rules)()
+    dataset, measures = counts.dataset(), counts.measures(curves=False)
+    if rules.unmatched == "skip":
+        require_matches(dataset)
+    ranks = sorted({int(x) for x in wanted.numbers("cmc")}) or _RANKS
+    rank_k = rules.rank_k or int(dataset.get("rank_k", 0))  # where lists are cut, or 0
+
+    def means_of(measures: QueryMeasures) -> dict[tuple[str, int], QueryMean]:
+        """Return the means that are defined, by name and rank: 0 for means over the whole list."""
+        means: dict[tuple[str, int], QueryMean] = {}
+        for name in QUERY_MEANS:
+            if (mean := measures.means.get(name)) is not None:
+                means[name, rank_k if name == "rank_k_mean_ap" else 0] = mean
+        for rank in ranks:
+            if rank <= dataset.sizes["rank"]:
+                means["cmc", rank] = measures.cmc.up_to_rank(rank)
+        return means
+
+    means = means_of(measures)
+    details = {name: dataset.attrs[name] for name in _DETAILS}
+    codes = scores.codes
+    no_person = codes.of_no_person((*scores.no_person_ids, *rules.junk_ids, *rules.distractor_ids))
+
+    # The means without each group of people, as probes and in the gallery; not of few people, and
+    # not of top-K lists, whose gallery is fixed: entries after the last of a list are not known.
+    searching = int((~no_person[np.unique(codes.probe)]).sum())
+    means_without: dict[tuple[str, int], np.ndarray] | None = None
+    if searching >= FEWEST and scores.layout != "top-k":
+        groups = number_of_groups(searching, _GROUPS_OF_QUERIES)
+        details["jackknifed"] = left_out_in_words(searching, groups)
+        # People who search, and people who are only enrolled, are spread evenly over the groups.
+        group_of_code = np.full(len(codes.values), -1)  # -1 for no person
+        is_searching = np.isin(np.arange(len(group_of_code)), codes.probe)
+        for is_in_role in (is_searching, ~is_searching):
+            people = np.flatnonzero(is_in_role & ~no_person)
+            group_of_code[people] = np.arange(len(people)) % groups
+        short_rules = replace(rules, max_rank=min(rules.max_rank, max(ranks)))
+        with rows_reported_to(None):
+            values = means_without_groups(
+                scores, short_rules, group_of_code, means_of, [*means.values()]
+            )
+        means_without = dict(zip(means, values, strict=True))
+
+    # The measures, with limits by these groups, or else by people who search this gallery.
+    is_person = ~no_person[codes.probe]
+    queries = QueryReplicates(np.where(is_person, codes.probe, -1), measures.counted, interval)
+    system_measures = []
+    for (name, rank), mean in means.items():
+        columns = queries.replicate_mean(mean)[0]
+        low, high = map(float, queries.limits(columns, mean.counted))
+        if means_without is not None:
+            without = means_without[name, rank]
+            trials = round(queries.independent_people(mean.counted))
+            low, high = limits_without(VARIABLES[name], columns[0], without, trials, interval)
+            columns = np.append(columns[0], without)
+        # A counted query adds 1 to its person, so that systems with other queries differ.
+        decided = np.nan_to_num(mean.by_query) + mean.counted
+        system_measures.append(
+            SystemMeasure(
+                scalar=VARIABLES[name],
+                columns=columns,
+                limits=(low, high),
+                places={"rank": rank} if rank else {},
+                own=as_whole_numbers(np.bincount(codes.probe[is_person], decided[is_person])),
+                population=THIS_GALLERY if means_without is None else NEW_PEOPLE,
+            )
+        )
+    return MeasuredSystem(
+        wanted.in_order(system_measures),
+        len(np.unique(codes.probe[measures.counted])),
+        (int(dataset["queries"]),),
+        details,
+        messages_of(dataset.attrs),
+    )
+
+
+# The result: values, ranks, letters, and differences of pairs. Trackers are compared by it, too.
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemMeasure:
+    """One measure of one system."""
+
+    scalar: Variable
+    #: float64 (1 + people or groups,): the value, and the value without each person or group.
+    columns: np.ndarray
+    limits: tuple[float, float]  # the limits of the value by itself
+    #: The target, prior, threshold or rank of the measure, by its dimension (see PLACES).
+    places: Mapping[str, float] = field(default_factory=dict)
+    supported: bool = True  # whether there are enough attempts for the target
+    #: float64 (replicates,): the value with people drawn anew; empty unless it is a quantile.
+    drawn: np.ndarray = field(default_factory=lambda: NONE)
+    #: A number for each person: if two systems have the same, they decide the person's own
+    #: attempts alike.
+    own: np.ndarray = field(default_factory=lambda: NONE)
+    #: The same for attempts of two people, which are in the numbers of both people.
+    shared: np.ndarray = field(default_factory=lambda: NONE)
+    population: str = NEW_PEOPLE  # the population that the limits hold for
+
+    @property
+    def value(self) -> float:
+        """The value of the system."""
+        return float(self.columns[0])
+
+    @property
+    def label(self) -> float:
+        """The target, prior, threshold or rank of the measure; NaN without a label."""
+        return next(iter(self.places.values()), np.nan)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The name and the label of the measure, unique within a system."""
+        return self.scalar.name, f"{self.label:g}"
+
+
+@dataclass(frozen=True)
+class ComparedMeasure:
+    """One measure of all systems, and the differences between them."""
+
+    systems: Sequence[SystemMeasure]
+    differences: Differences
+    discordant: np.ndarray  # int64 (systems, systems): people on whom two systems differ
+    method: str  # the method of the limits of differences
+    #: P-values that are adjusted for the number of measures as well.
+    p_adjusted: np.ndarray = field(default_factory=lambda: NONE)
+
+    @classmethod
+    def from_systems(
+        cls,
+        systems: Sequence[SystemMeasure],
+        discordant: np.ndarray,
+        confidence: float,
+        method: str,
+    ) -> ComparedMeasure:
+        """Compare a measure of systems; `discordant` counts the people on whom two systems differ.
+
+        `method` is the method of the limits, unless people are drawn again.
+        """
+        bounds, drawn = systems[0].scalar.bounds, None
+        if len(systems[0].drawn):
+            drawn = np.stack([x.drawn for x in systems])
+            method = BOOTSTRAP
+        supported = all(x.supported for x in systems)
+        differences = Differences.from_columns(
+            np.stack([x.columns for x in systems]),
+            (discordant >= least_discordant(confidence)) & supported,
+            confidence,
+            drawn=drawn,
+            widest=bounds[1] - bounds[0],
+        )
+        return cls(systems, differences, discordant, method)
+
+    @property
+    def name(self) -> str:
+        """The name of the variable with its values."""
+        return self.systems[0].scalar.name
+
+    @property
+    def places(self) -> Mapping[str, float]:
+        """The target, prior, threshold or rank of the measure, by dimension."""
+        return self.systems[0].places
+
+    @cached_property
+    def statistics(self) -> dict[str, np.ndarray]:
+        """The values and their statistics, by the ends of the names of variables."""
+        between = self.differences
+        better = self.systems[0].scalar.larger_is_better
+        values = np.array([x.value for x in self.systems])
+        low, high = np.array([x.limits for x in self.systems]).T
+        rank, rank_low, rank_high = between.ranks(better)
+        defined = np.flatnonzero(~np.isnan(values))
+        order = sorted(defined.tolist(), key=lambda i: (rank[i], i))
+        return {
+            "": values,
+            "low": low,
+            "high": high,
+            "supported": np.array(int(all(x.supported for x in self.systems))),
+            "rank": rank,
+            "rank_low": rank_low,
+            "rank_high": rank_high,
+            "letters": np.array(between.letters(order), dtype=object),
+            "difference": between.difference,
+            "difference_low": between.low,
+            "difference_high": between.high,
+            "p_value": between.p,
+            "p_adjusted": self.p_adjusted,
+            "separated": between.larger if better else -between.larger,
+            "discordant": self.discordant,
+        }
+
+
+def comparison_dataset(
+    systems: Sequence[str],
+    measures: Sequence[ComparedMeasure],
+    attrs: Mapping[str, str | int | float],
+    messages: Sequence[Message],
+) -> xr.Dataset:
+    """Return measures as a dataset over systems and over targets, priors, thresholds and ranks.
+
+    `attrs` describe the data and the options, such as ``confidence`` and ``adjust``.
+    """
+    # The measures by name, with adjusted p-values and conclusions; the labels by dimension.
+    by_name: dict[str, list[ComparedMeasure]] = {}
+    labels: dict[str, list[float]] = {}
+    p_adjusted = adjusted_for_measures([x.differences.p for x in measures])
+    for measure, p_values in zip(measures, p_adjusted, strict=True):
+        differences = measure.differences
+        if attrs["adjust"] == "holm":
+            is_shown = np.nan_to_num(p_values, nan=1.0) <= 1 - float(attrs["confidence"])
+            differences = replace(differences, larger=np.where(is_shown, differences.larger, 0))
+        concluded = replace(measure, differences=differences, p_adjusted=p_values)
+        by_name.setdefault(measure.name, []).append(concluded)
+        for dim, label in measure.places.items():
+            labels_of_dim = labels.setdefault(dim, [])
+            if label not in labels_of_dim:
+                labels_of_dim.append(label)
+
+    # The variables: first the values of all measures, then each statistic.
+    variables: dict[str, xr.Variable] = {}
+    for statistic in ("", *STATISTICS):
+        for name, measures_of_name in by_name.items():
+            # Only a target may have too few people or attempts.
+            if statistic == "supported" and not measures_of_name[0].places:
+                continue
+            variable = f"{name}_{statistic}" if statistic else name
+            variables[variable] = _variable(measures_of_name, statistic, labels)
+            # Tables show the p-values that the conclusions are based on.
+            if attrs["adjust"] == "holm" and statistic == "p_value":
+                variables[variable].attrs["detail"] = "verbose"
+            if attrs["adjust"] == "holm" and statistic == "p_adjusted":
+                del variables[variable].attrs["detail"]
+
+    coordinates = {name: np.array(systems, dtype=object) for name in SYSTEMS}
+    coordinates |= {dim: np.array(labels_of_dim) for dim, labels_of_dim in labels.items()}
+    if "cost" in labels:
+        about_prior = VARIABLES["cost_prior"].attrs
+        variables["cost_prior"] = xr.Variable(("cost",), coordinates["cost"], about_prior)
+    result = {"result_type": "comparison", "task": "comparison of systems"}
+    about = {**result, **attrs, **message_attrs(messages)}
+    return assembled(variables, SYSTEMS, coordinates, about)
+
+
+def _variable(
+    measures: Sequence[ComparedMeasure], statistic: str, labels: Mapping[str, Sequence[float]]
+) -> xr.Variable:
+    """Return a statistic of a measure over systems, and over the labels of its dimensions.
+
+    It is NaN, or an empty text, at labels at which the measure was not requested.
+    """
+    dims = tuple(measures[0].places)
+    statistics = [x.statistics[statistic] for x in measures]
+    systems_shape = statistics[0].shape
+    labels_shape = tuple(len(labels[dim]) for dim in dims)
+    dtype = statistics[0].dtype
+    is_complete = len(statistics) == np.prod(labels_shape)
+    if dtype.kind == "i" and not is_complete:
+        dtype = np.dtype(np.float64)
+    values = np.empty((*systems_shape, *labels_shape), dtype=dtype)
+    if not is_complete:
+        values[:] = "" if dtype.kind == "O" else np.nan
+    for at_labels, measure in zip(statistics, measures, strict=True):
+        index: list[Any] = [labels[dim].index(label) for dim, label in measure.places.items()]
+        values[(..., *index)] = at_labels
+
+    scalar = measures[0].systems[0].scalar
+    limits_for = {"interval_for": measures[0].systems[0].population}
+    if statistic:
+        about = STATISTICS[statistic]
+        if statistic in _IN_UNIT_OF_MEASURE:
+            about = replace(about, units=scalar.units, decimals=scalar.decimals)
+        shown = _SHOWN_OF_TWO if len(measures[0].systems) == 2 else _SHOWN_OF_MORE
+        label = scalar.label if statistic in shown else ""
+        about = replace(about, label=label, measure=measures[0].name, statistic=statistic)
+        attrs = about.attrs
+        if statistic == "difference":
+            attrs = {**attrs, "interval_method": measures[0].method, **limits_for}
+    else:
+        about = replace(scalar, dims=(), threshold="", shown="", detail="")
+        attrs = {**about.attrs_among(()), **limits_for}
+    all_dims = (*[*SYSTEMS][: len(systems_shape)], *dims)
+    return xr.Variable(all_dims, values, attrs)
+
+
+def adjusted_for_measures(p_by_measure: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the p-values of several measures, adjusted by Holm's step-down method; NaN stays.
+
+    The p-values of a measure are already adjusted for its pairs of systems. In a step, p-values are
+    multiplied by the number of measures that remain; a measure is done with when all its pairs
+    differ significantly, at its largest p-value. Valid under any dependence: Holm (1979), A simple
+    sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 65-70.
+    """
+    largest = np.sort(
+        [np.nanmax(p_values) for p_values in p_by_measure if not np.isnan(p_values).all()]
+    )
+    remaining = len(largest) - np.arange(len(largest))
+    # The smallest level at which a step is reached: the steps before it are done at this level.
+    level = np.append(0.0, np.maximum.accumulate(remaining * largest))[: len(largest)]
+    all_adjusted = []
+    for p_values in p_by_measure:
+        steps = np.maximum(p_values[..., None] * remaining, level)
+        adjusted = np.minimum(steps, 1.0).min(axis=-1, initial=1.0, where=~np.isnan(steps))
+        all_adjusted.append(np.where(np.isnan(p_values), np.nan, adjusted))
+    return all_adjusted
+
+
+# The conclusion from each measure of a comparison: the best systems, or why there is none.
+
+
+class MeasureOfSystems:
+    """One measure of a comparison, at one label of each of its dimensions."""
+
+    def __init__(self, ds: xr.Dataset, name: str, at: Mapping[str, Any]):
+        self.dataset = ds.sel(at) if at else ds
+        self._name = name
+        self.coordinates = dict(at)
+        about = ds[name].attrs
+        self.scalar = Variable(
+            about["long_name"],
+            about["units"],
+            name=name,
+            label=about["label"],
+            decimals=about.get("decimals"),
+            direction=about["direction"],
+        )
+        self.places = {
+            PLACES[dim]: label for dim, label in at.items() if PLACES[dim] in self.scalar.places
+        }
+        self.systems = ds["system"].values.tolist()
+        self.task = "identification" if name == "dir_at_far" else "verification"
+        # A comparison over few sequences has no intervals and limits.
+        self.limited = "interval_method" in ds.attrs
+        rank = self.dataset[f"{name}_rank"].values
+        #: Indices of the systems, from the best to the worst; systems without a value come last.
+        self.order = sorted(range(len(rank)), key=lambda i: (np.isnan(rank[i]), rank[i], i))
+
+    @property
+    def key(self) -> str:
+        """The name of the measure in data, as it is asked for: ``frr_at_far=0.01``."""
+        places = (f"{x:.12g}" for x in self.places.values())
+        return "=".join((self.scalar.name, *places))
+
+    @property
+    def name(self) -> Text:
+        """The name of the measure in tables."""
+        return labelled(self.scalar.label, self.places, self.task)
+
+    @property
+    def argument(self) -> dict[str, Any]:
+        """The measure as an argument of a message."""
+        task = {} if self.task == "verification" else {"task": self.task}
+        rank = {"rank": self.coordinates["rank"]} if "rank" in self.coordinates else {}
+        about = {"measure": self.scalar.name, "label": self.scalar.label, **task}
+        return {**about, **self.places, **rank}
+
+    def variable(self, statistic: str) -> str:
+        """Return the name of the variable with a statistic; the empty statistic is the value."""
+        return f"{self._name}_{statistic}" if statistic else self._name
+
+    def number(self, statistic: str, *systems: int) -> float:
+        """Return a statistic of a system, or of a pair of systems."""
+        return float(self.dataset[self.variable(statistic)].values[systems])
+
+    def letters(self, i: int) -> str:
+        return str(self.dataset[self.variable("letters")].values[i])
+
+    @property
+    def outcome(self) -> Message:
+        """The conclusion from this measure alone."""
+        order = [i for i in self.order if not np.isnan(self.number("", i))]
+        if not order:
+            return Message("systems-not-concluded", why="the values are not defined")
+        if not self.limited:
+            why = f"there are fewer than {FEWEST_SEQUENCES} sequences"
+            return Message("systems-not-concluded", why=why)
+        support = f"{self._name}_supported"
+        if support in self.dataset and not bool(self.dataset[support]):
+            why = "these targets need more people or attempts"
+            return Message("systems-not-concluded", why=why)
+        # The systems that no other system is shown to be better than.
+        is_best = [i for i in self.order if self.number("rank_low", i) == 1]
+        if len(is_best) < len(order):
+            best = [self.systems[i] for i in sorted(is_best)]
+            worse = [self.systems[i] for i in sorted({*order} - {*is_best})]
+            if len(best) == 1:
+                return Message("system-better", best=best[0], worse=worse)
+            return Message("systems-better", best=best, worse=worse, number=len(worse))
+        # Two systems that differ, but on too few people to tell which is better.
+        least = int(self.dataset.attrs["least_discordant"])
+        too_few = []
+        for i, j in itertools.combinations(order, 2):
+            number = self.number("discordant", i, j)
+            is_equal = not number and self.number("difference", i, j) == 0
+            too_few.append(number < least and not is_equal)
+        if len(order) > 1 and all(too_few):
+            noun = "sequences" if "sequences" in self.dataset.attrs else "people"
+            why = f"the systems differ on fewer than {least} {noun}, too few for a test"
+            return Message("systems-not-concluded", why=why)
+        return Message("systems-not-different", systems=self.systems)
+
+
+def measures_of(ds: xr.Dataset) -> list[MeasureOfSystems]:
+    """Return the measures of a comparison, at each target, prior, threshold or rank requested."""
+    measures = []
+    for name in (str(x) for x in ds.data_vars if f"{x}_difference" in ds):
+        dims = [str(dim) for dim in ds[name].dims if dim != "system"]
+        combinations = itertools.product(*(ds[dim].values.tolist() for dim in dims))
+        for places in (dict(zip(dims, labels, strict=True)) for labels in combinations):
+            if not places or bool(ds[f"{name}_supported"].sel(places).notnull()):
+                measures.append(MeasureOfSystems(ds, name, places))
+    return measures
+
+
+def with_answers(ds: xr.Dataset) -> xr.Dataset:
+    """Return a comparison with the messages that say which systems are better."""
+    uncertain = set()
+    for message in messages_of(ds.attrs):
+        if message.code == "target-uncertain":
+            name = f"{message.arguments['rate']}_at_{message.arguments['chosen']}"
+            uncertain |= {(name, target) for target in message.arguments["targets"]}
+    by_outcome: dict[Message, list[dict[str, Any]]] = {}
+    for measure in measures_of(ds):
+        by_outcome.setdefault(measure.outcome, []).append(measure.argument)
+    answers = []
+    for outcome, measures in by_outcome.items():
+        about = {**outcome.arguments, "measures": measures}
+        doubted = [x for x in measures if (x["measure"], x.get("target")) in uncertain]
+        if doubted and "best" in about:
+            about["uncertain"] = doubted
+        answers.append(Message(outcome.code, **about))
+    return ds.assign_attrs(message_attrs(answers, ds.attrs))

@@ -1,0 +1,1062 @@
+"""Verification by group: of people, or of attempts by a condition.
+
+The definition, at one threshold for all groups::
+
+    for probe, template in attempts:
+        g, h = group_of[probe], group_of[template]
+        if same person:
+            genuine_attempts[g] += 1
+            fr[g] += probe is not accepted
+        else:
+            impostor_attempts[g, h] += 1  # groups of attempts: [g], the group of the probe alone
+            fa[g, h] += probe is accepted
+    frr, far = fr / genuine_attempts, fa / impostor_attempts
+
+In results and in the arrays of :func:`_rates`, a last row and a last column are all groups
+together, ``(groups + 1,)`` and ``(groups + 1, groups + 1)``: the group of the probe, then the group
+of the claimed subject. In intervals, groups are ``g`` and ``h`` from 0, without this last one.
+
+Rates have limits by leaving out each person, who takes part in an attempt as probe or as claimed
+subject. Groups of people have no person in common: their rates are independent, and whether they
+differ is tested by permuting people among groups. Groups of attempts share people: their
+differences are paired. Nothing is concluded about groups of fewer than 30 subjects.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import DataError, counted
+from bioeval.base.kinds import Layout
+from bioeval.base.messages import Message, message_attrs
+from bioeval.base.progress import report_rows, rows_reported, stage
+from bioeval.base.random import Stream
+from bioeval.counting.fold_scores import Subset
+from bioeval.counting.folds import FoldAttempts, FoldCounts
+from bioeval.counting.reduce import reduce
+from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
+from bioeval.counting.thresholds import require_values, to_user
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import dataset, threshold_with_next
+from bioeval.results.support import RuleOf, beyond_scores
+from bioeval.results.variables import VERIFICATION, Variable, entries
+from bioeval.scores.codes import Codes, spellings
+from bioeval.scores.disjoint import mates_among
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores
+from bioeval.scores.missing import no_value
+from bioeval.scores.people import require_people
+from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_scores
+from bioeval.scores.rows import threads_for
+from bioeval.scores.score_notes import look_alike
+from bioeval.scores.symmetry import is_symmetric
+from bioeval.scores.template_values import Sides, is_pair, with_known_values
+from bioeval.showing.messages import warns_of_doubts
+from bioeval.stats.limits import Limits, limits_of_rate, limits_of_sum
+from bioeval.stats.options import IntervalMethod, interval_of, trials_of
+from bioeval.stats.people import PeopleCounts, people_counts
+from bioeval.stats.simultaneous import Differences, discordant, least_discordant, letters_of
+from bioeval.stats.weighted_sums import ratio
+from bioeval.stats.weights import without_each
+
+#: The last label of the dimension `group`: all groups together.
+ALL = "all"
+
+#: Groups with fewer subjects are flagged, and are not compared.
+FEW_SUBJECTS = 30
+
+# More groups are refused: counts of all pairs of groups would take too much memory.
+MOST_GROUPS = 256
+
+#: Number of permutations of the test.
+PERMUTATIONS = 2000
+
+#: With more people FAR is not tested: a permutation needs the counts of all their pairs.
+MOST_TESTED = 3000
+
+# Number of values in memory that are permuted at once.
+_MOST_VALUES = 1 << 22
+
+# Rates that differ by less are equal but for rounding errors.
+_EQUAL = 1e-12
+
+
+_FEW_ERRORS = "1 where there are fewer than 30 subjects, or than 30 expected {}, else 0"
+
+
+def _compared(rate: str, words: str, label: str, attempts: str) -> dict[str, Variable]:
+    """Describe the comparison of groups by one rate, which `words` name in texts."""
+    statistic = partial(Variable, measure=rate)
+    return {
+        f"{rate}_groups_p": Variable(
+            f"p-value by permutation: people of all groups have the same distribution ({words})",
+            "p",
+            label=f"{label}, p of a permutation test of equal groups",
+            detail="verbose",  # the answer has it
+        ),
+        f"{rate}_simultaneous": statistic(
+            f"{words}, with limits that hold for all groups together",
+            "proportion",
+            label=f"{label}, limits for all groups together",
+            detail="verbose",
+            statistic="simultaneous",
+            out_of=attempts,
+        ),
+        f"{rate}_simultaneous_low": Variable(
+            f"lower limit of {words}; the limits hold for all groups together", "proportion"
+        ),
+        f"{rate}_simultaneous_high": Variable(
+            f"upper limit of {words}; the limits hold for all groups together", "proportion"
+        ),
+        f"{rate}_letters": Variable(
+            f"groups that share a letter are not significantly different in {words}; empty: not "
+            "compared",
+            label=f"{label}, letters",
+            detail="data",  # the differences have limits
+        ),
+        f"{rate}_difference": statistic(
+            f"{words}: the group minus the other group",
+            "proportion",
+            label=f"{label}, difference",
+            statistic="difference",
+        ),
+        f"{rate}_difference_low": statistic(
+            f"lower limit of {rate}_difference; the limits hold for all pairs of groups together",
+            "proportion",
+            statistic="difference_low",
+        ),
+        f"{rate}_difference_high": statistic(
+            f"upper limit of {rate}_difference; the limits hold for all pairs of groups together",
+            "proportion",
+            statistic="difference_high",
+        ),
+        f"{rate}_p_value": statistic(
+            f"two-sided p-value of {rate}_difference, paired over people and adjusted for the "
+            "number of pairs of groups",
+            "p",
+            label=f"p value of {label}",
+            statistic="p_value",
+        ),
+        f"{rate}_discordant": statistic(
+            f"people, at least, whose {rate.upper()} is another one in the other group",
+            "subjects",
+            statistic="discordant",
+            detail="data",
+        ),
+        f"{rate}_separated": statistic(
+            f"1 where {words} is shown to be larger in the group than in the other group, -1 "
+            "where it is shown to be smaller, else 0",
+            "1",
+            statistic="separated",
+            detail="data",
+        ),
+    }
+
+
+GROUPS: dict[str, Variable] = {
+    "claimed_group": Variable(
+        "group of the claimed subject; all: any subject",
+        title="{far} by groups of probe and claimed subject",
+    ),
+    "other_group": Variable(
+        "group whose rate is subtracted", title="Differences: the group minus the other group"
+    ),
+    "group": Variable("group of the probe; all: all groups together"),
+    "threshold": Variable("threshold of all groups", "score", label="threshold", shown="threshold"),
+    "subjects": Variable(
+        "subjects of the group: of groups of people on either side, else with a probe of it",
+        "subjects",
+        label="subjects",
+    ),
+    "genuine_attempts": Variable("genuine attempts", "attempts", label="genuine attempts"),
+    **entries(VERIFICATION, "frr", "fr"),
+    "impostor_attempts": Variable("impostor attempts", "attempts", label="impostor attempts"),
+    **entries(VERIFICATION, "far", "fa"),
+    "expected_fr": Variable(
+        "false rejects expected at the FRR of all groups", "attempts", detail="data"
+    ),
+    "expected_fa": Variable(
+        "false accepts expected at the FAR of all groups", "attempts", detail="data"
+    ),
+    "few_subjects": Variable(
+        "1 where the group has fewer than 30 subjects, else 0", "1", detail="data"
+    ),
+    "frr_flagged": Variable(_FEW_ERRORS.format("false rejects"), "1"),
+    "far_flagged": Variable(_FEW_ERRORS.format("false accepts"), "1"),
+    **_compared("frr", "FRR", "{frr}", "genuine_attempts"),
+    **_compared("far", "FAR within groups", "{far} within", "impostor_attempts"),
+}
+
+
+@warns_of_doubts
+def by_group(
+    scores: Scores,
+    group: Any,
+    *,
+    threshold: Any = "eer",
+    interval: Literal["people"] | IntervalMethod | None = None,
+) -> xr.Dataset:
+    """Evaluate verification by group at one threshold: groups of people, or of attempts.
+
+    Groups of people (women and men) have an FRR each, and each pair of groups has a FAR. Groups of
+    attempts (by day and by night) have an FRR and a FAR each: the probe decides the group of an
+    attempt, and differences are paired over people.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix with labels, or a list of pairs with the subjects of both sides.
+    group : str, array_like, or pair of array_like
+        Metadata column of the groups, or the groups themselves.
+
+        - a column, ``"sex"``: groups are of attempts if only probes have it, or if templates of a
+          subject differ in it
+        - one value a template of all-against-all scores
+        - a pair, the values of the probes and of the gallery (of listed pairs, of the second and of
+          the first names): all templates of a subject must be of one group
+        - ``("light", None)``, a column of the probes, or their values, and None: groups of attempts
+    threshold : float or str
+        Threshold: a number, or a rule applied to all groups together. A rule is ``"eer"``,
+        ``"far=0.001"`` (the loosest threshold), ``"hter"``, ``"cost=prior,c_miss,c_fa"``.
+    interval : {None, "people"}
+        Add confidence intervals by the jackknife over the people of each group. The threshold of
+        all groups stays.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``group``, sorted, and ``"all"``, all groups together:
+
+        - ``subjects``, ``genuine_attempts``, ``frr``, ``fr``
+        - ``expected_fr``: false rejects expected at the rate of all groups
+        - ``few_subjects``: 1 where there are fewer than 30 subjects
+        - ``frr_flagged``: 1 where there are fewer than 30 subjects, or fewer than 30 false rejects
+          are expected: too little to rank groups by
+
+        Over ``group`` (of the probe) and ``claimed_group``:
+
+        - ``impostor_attempts``, ``far``, ``fa``: FAR within a group is where both are the group;
+          ``"all"`` as ``claimed_group`` is any subject, and FAR of all attempts is where both are
+          ``"all"``
+        - ``expected_fa`` and ``far_flagged``, in the same way
+
+        The scalar ``threshold``, of all groups.
+
+        Labels are texts, and ``.drop_sel(group="all")`` leaves the totals out.
+
+        With an interval, each has ``_low`` and ``_high``: NaN for all groups together, whose limits
+        :func:`verification` has. Also the following, in which groups of fewer than 30 subjects
+        have no part:
+
+        - ``frr_simultaneous_low`` ... ``far_simultaneous_high``: limits that hold for all groups
+          together
+        - ``frr_groups_p``, ``far_groups_p``: p-values by permutation, that people of all groups
+          have one distribution
+        - ``frr_difference`` over ``group, other_group``: the group minus the other group, with
+          limits that hold for all pairs together; likewise ``far_`` for FAR within groups
+        - ``frr_separated`` over ``group, other_group``, and ``frr_letters`` over ``group``;
+          likewise ``far_``
+
+        Groups of attempts have no ``claimed_group``: ``impostor_attempts``, ``far`` and ``fa`` are
+        over ``group``, and ``subjects`` are the
+        subjects with a probe of the group. With an interval, the differences compare each person's
+        attempts in two groups, as :func:`bioeval.compare` compares systems: ``frr_p_value`` and
+        ``far_p_value`` are adjusted for the number of pairs (Holm 1979), and ``separated`` follows
+        from them.
+
+    Raises
+    ------
+    DataError
+        If a column is unknown, a subject is in two groups of people, a group is called ``"all"``,
+        or an option is wrong; NaN under ``nan="raise"``.
+    ProtocolError
+        If subjects are unknown, or scores hold only an order.
+
+    Notes
+    -----
+    Terms: ISO/IEC 19795-10, differential performance of demographic groups. ``docs/groups.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(80, 4, random_state=1)
+    >>> group = ["f" if subject % 2 else "m" for subject in scores.probe_labels]
+    >>> ds = be.by_group(scores, group, threshold="far=0.01")
+    >>> ds.frr.to_series().round(3).to_dict()
+    {'f': 0.121, 'm': 0.146, 'all': 0.133}
+    >>> ds.far.drop_sel(group="all", claimed_group="all").values.round(3)
+    array([[0.009, 0.011],
+           [0.011, 0.009]])
+
+    Each person's first two images are taken by day, and the others by night:
+
+    >>> import numpy as np
+    >>> light = np.where(np.arange(320) % 4 < 2, "day", "night")
+    >>> ds = be.by_group(scores, light, threshold="far=0.01", interval="people")
+    >>> ds.frr_p_value.sel(group="night", other_group="day").round(2).item()
+    0.22
+    """
+    options = interval_of(interval, ["people"])
+    rule = Rule.parse(threshold)
+    require_scores(scores)
+    require_values(scores, "verification by group")
+    require_people(scores, "verification by group")
+    groups = _read_groups(scores, group)
+    labels = groups.labels
+    scores = groups.scores
+    messages = [
+        *groups.messages,
+        *look_alike(spellings(labels), groups.name or "group", len(labels)),
+    ]
+
+    # One threshold for all groups, and the attempts of each two groups, (groups, groups).
+    distance_rule = rule.as_distance(scores.kind)
+    counting = FoldAttempts(None, [groups.sides], [[(Subset(),)]], distance_rule, Rule("eer"))
+    with rows_reported(passes=2):
+        ((((attempts,),),),) = reduce(scores, counting)
+        report_rows(scores.shape[0], scores.shape[0])  # the second pass may not be needed
+    chosen = choose(distance_rule, attempts)
+    ds = _rates(groups, counting.by_fold(chosen.threshold), chosen)
+    if attempts.defined and not chosen.defined:
+        messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
+    if rule.name == "fixed":
+        used = to_user(chosen.threshold, scores.kind)
+        messages += beyond_scores(used, float(ds["far"].values.flat[-1]), float(ds["frr"][-1]))
+    ds.attrs.update(
+        by=groups.name or "given values",
+        **rule.attrs(),
+        **message_attrs([*_answer_on_rates(ds), *messages], ds.attrs),
+    )
+
+    # Intervals, and the answer of the test.
+    if options is not None:
+        with threads_for(scores):
+            if groups.of_person is not None:
+                codes = scores.codes
+                group_of_person = groups.of_person[np.union1d(codes.probe, codes.gallery)]
+                ds = _with_intervals_of_people(
+                    ds, scores, group_of_person, options, defined=chosen.defined
+                )
+            elif chosen.defined:
+                ds = _with_intervals_of_attempts(ds, scores, groups.sides.probe, options)
+    return ds.assign_attrs(message_attrs(_answer_of_test(ds), ds.attrs))
+
+
+class Groups(NamedTuple):
+    """The groups of people or of attempts, as the argument `group` gives them."""
+
+    labels: np.ndarray  # text (groups,), sorted
+    #: The group of each probe and of each gallery template, as an index of `labels`. In groups of
+    #: attempts, the group of the probe alone decides.
+    sides: Sides
+    of_person: np.ndarray | None  # group of each subject by its code; None of groups of attempts
+    name: str  # name of the column; empty if values were given
+    scores: Scores  # the scores of templates with a known group
+    messages: list[Message]
+
+
+def _read_groups(scores: Scores, group: Any) -> Groups:
+    """Read the argument `group`.
+
+    The groups are of people if each person's templates are all in one group, else of attempts.
+    """
+    of_probes = isinstance(group, (tuple, list)) and len(group) == 2 and group[1] is None
+    values = group[0] if of_probes else group
+    name = values if isinstance(values, str) else ""
+    if name in scores.probe_meta:
+        gallery = scores.gallery_meta.get(name)
+        of_probes |= gallery is None or bool(no_value(gallery, "group").all())
+    messages = list[Message]()
+    if not of_probes:
+        known_scores, columns = with_known_values(scores, values, "group")
+        codes = known_scores.codes
+        labels, sides = _labels_of(*columns)
+        # A subject has the group of its last template; a template in another group tells that the
+        # subject is in several.
+        group_of_person = np.full(len(codes.values), -1, dtype=np.int64)
+        group_of_person[codes.probe] = sides.probe
+        group_of_person[codes.gallery] = sides.gallery
+        person = np.append(codes.probe, codes.gallery)
+        group_of_template = np.append(sides.probe, sides.gallery)
+        in_several = person[group_of_person[person] != group_of_template]
+        if not len(in_several):
+            return Groups(labels, sides, group_of_person, name, known_scores, [])
+
+        first = in_several[0]
+        groups_of_first = labels[np.unique(group_of_template[person == first])].tolist()
+        first_name = plain(codes.values[first])
+        several = len(np.unique(in_several))
+        people = len(np.unique(person))
+        if is_pair(values):
+            raise _in_several_groups(first_name, groups_of_first, several, scores.layout)
+        if 2 * several < people:  # it may be a mistake
+            about = {"subject": first_name, "groups": groups_of_first}
+            messages.append(Message("groups-of-attempts", several=several, of=people, **about))
+
+    # Groups of attempts.
+    scores, (probe, _) = with_known_values(scores, values, "group", of_probes=True)
+    labels, (group_of_probe, _) = _labels_of(probe, probe)
+    # A tile of all-against-all embeddings is counted in both directions.
+    is_square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
+    group_of_column = group_of_probe if is_square else np.zeros(scores.shape[-1], dtype=np.int64)
+    return Groups(labels, Sides(group_of_probe, group_of_column), None, name, scores, messages)
+
+
+def _in_several_groups(
+    first: Any, groups_of_first: list[str], several: int, layout: Layout
+) -> DataError:
+    """Return the error that subjects are in several groups, which are given of both sides."""
+    further = f" ({counted(several, 'subjects')} have several)" if several > 1 else ""
+    advice = ""
+    if layout == "pairs":
+        advice = "; the first array is of the probes, which are the second names of the pairs"
+    return DataError(
+        f"`group`: subject {first!r} is in the groups {', '.join(map(repr, groups_of_first))}"
+        f"{further}; expected one group for all templates of a subject, or of groups of attempts "
+        f"the values of the probes and None{advice}"
+    )
+
+
+def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Sides]:
+    """Return the labels of the groups in order, and the group of each template.
+
+    A group is an index of the labels, int64 (m,) of the probes and (n,) of the gallery. Numbers are
+    in order of their size, though labels are texts.
+    """
+    codes = Codes(probe, gallery, "`group`")
+    used_codes = np.union1d(codes.probe, codes.gallery)
+    values = [plain(value) for value in codes.values[used_codes].tolist()]
+    texts = np.array([str(value) for value in values], dtype=str)
+    order = np.argsort(texts, kind="stable")
+    if all(isinstance(value, (int, float)) and abs(value) < 2**63 for value in values):
+        order = np.argsort(np.array(values), kind="stable")
+    labels = texts[order]
+    group_of_code = np.full(len(codes.values), -1, dtype=np.int64)
+    group_of_code[used_codes[order]] = np.arange(len(order))
+    if len(labels) > MOST_GROUPS:
+        raise DataError(
+            f"`group` has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
+            "group is of many subjects"
+        )
+    if ALL in labels:
+        raise DataError(
+            f"there is a group {ALL!r}, and results call all groups together {ALL!r}; write the "
+            "group in another way"
+        )
+    return labels, Sides(group_of_code[codes.probe], group_of_code[codes.gallery])
+
+
+def _rates(groups: Groups, counts: FoldCounts, chosen: ChosenThreshold) -> xr.Dataset:
+    """Return the rates by group and of all groups together, and flags.
+
+    `counts` (groups, groups) are by the groups of probe and gallery template.
+    """
+    labels, scores = groups.labels, groups.scores
+    of_people = groups.of_person is not None
+    symmetric = is_symmetric(scores)
+
+    # The number of subjects, (groups + 1,). In groups of people, templates of either side count; in
+    # groups of attempts, only probes.
+    codes = scores.codes
+    person = codes.probe.astype(np.int64)
+    group_of_person = groups.sides.probe
+    if groups.of_person is not None:
+        person = np.union1d(codes.probe, codes.gallery)
+        group_of_person = groups.of_person[person]
+    is_person = ~codes.no_person[person]
+    distinct = np.unique(person[is_person] * len(labels) + group_of_person[is_person])
+    subjects = np.bincount(distinct % len(labels), minlength=len(labels))
+    subjects = np.append(subjects, len(np.unique(person[is_person])))
+
+    # The group of the probe alone decides a genuine attempt, and all groups of attempts.
+    genuine_attempts = _with_totals(counts.genuine_attempts)[:, -1]
+    genuine_once = _with_totals(counts.genuine_attempts, once=symmetric)[:, -1]
+    fr = _with_totals(counts.genuine_attempts - counts.genuine_accepted)[:, -1]
+    impostor_attempts = _with_totals(counts.impostor_attempts)
+    impostor_once = _with_totals(counts.impostor_attempts, once=symmetric)
+    fa = _with_totals(counts.impostor_accepted)
+    if not of_people:
+        impostor_attempts, impostor_once, fa = (
+            x[:, -1] for x in (impostor_attempts, impostor_once, fa)
+        )
+    frr = ratio(fr, genuine_attempts * chosen.defined)
+    far = ratio(fa, impostor_attempts * chosen.defined)
+    far_within = (far.diagonal() if of_people else far)[:-1]
+
+    # Too little to rank groups by: few subjects, or few errors expected at the rate of all groups.
+    is_small = subjects < FEW_SUBJECTS
+    involves_small = is_small[:, None] | is_small if of_people else is_small
+    expected_fr = genuine_once * float(frr[-1])
+    expected_fa = impostor_once * float(far.flat[-1])
+    lacks_rejects = ~(expected_fr >= RuleOf(30))  # also where the rate is NaN
+    lacks_accepts = ~(expected_fa >= RuleOf(30))
+
+    by_group = ("group",)
+    by_pair = ("group", "claimed_group") if of_people else by_group
+    variables: dict[str, Any] = {
+        "subjects": (by_group, subjects),
+        "genuine_attempts": (by_group, genuine_attempts),
+        "frr": (by_group, frr),
+        "fr": (by_group, fr),
+        "impostor_attempts": (by_pair, impostor_attempts),
+        "far": (by_pair, far),
+        "fa": (by_pair, fa),
+        "expected_fr": (by_group, expected_fr),
+        "expected_fa": (by_pair, expected_fa),
+        "few_subjects": (by_group, is_small.astype(np.int64)),
+        "frr_flagged": (by_group, (is_small | lacks_rejects).astype(np.int64)),
+        "far_flagged": (by_pair, (involves_small | lacks_accepts).astype(np.int64)),
+        **chosen.in_units(scores.kind),
+    }
+
+    # Remarks leave out all groups together.
+    remarks = list[Message]()
+    if not chosen.defined:
+        about: dict[str, Any] = {
+            "what": "rates are",
+            "why": "there is no genuine or no impostor attempt to choose a threshold on",
+            "advice": "; give a number as `threshold`",
+        }
+        remarks.append(Message("rates-of-groups-undefined", **about, groups=labels.tolist()))
+    else:
+        by_rate = (("{frr}", frr[:-1], "genuine"), ("{far}", far_within, "impostor"))
+        for rate, rates, attempts in by_rate:
+            if np.isnan(rates).any():
+                about = {"what": f"{rate} is", "why": f"groups without {attempts} attempts"}
+                listed = labels[np.isnan(rates)].tolist()
+                remarks.append(
+                    Message("rates-of-groups-undefined", **about, groups=listed, advice="")
+                )
+    if is_small[:-1].any():
+        listed = labels[is_small[:-1]].tolist()
+        remarks.append(Message("groups-of-few-subjects", needed=FEW_SUBJECTS, groups=listed))
+    for rate, errors, overall, is_listed in (
+        ("frr", "false rejects", float(frr[-1]), lacks_rejects & ~is_small),
+        ("far", "false accepts", float(far.flat[-1]), lacks_accepts & ~involves_small),
+    ):
+        is_listed = is_listed[(slice(-1),) * is_listed.ndim]
+        if not is_listed.any() or math.isnan(overall):
+            continue
+        if is_listed.ndim == 1:
+            listed = labels[is_listed].tolist()
+        else:
+            listed = [f"{labels[g]} against {labels[h]}" for g, h in np.argwhere(is_listed)]
+        about = {"needed": int(RuleOf(30)), "errors": errors, "rate": rate, "overall": overall}
+        if symmetric:
+            about["once"] = "each pair of templates counts once"
+        remarks.append(Message("few-expected-errors-in-groups", **about, groups=listed))
+
+    provenance = Provenance.from_scores(scores)
+    attrs = about_attrs(provenance, "groups", "verification by group", remarks)
+    attrs["groups_of"] = "people" if of_people else "attempts"
+    coordinates = dict.fromkeys(by_pair, np.append(labels, ALL))
+    return dataset(variables, GROUPS, coordinates, attrs)
+
+
+def _with_totals(counts: np.ndarray, *, once: bool = False) -> np.ndarray:
+    """Return counts (groups, groups) with a last row and a last column of sums.
+
+    If `once`, the data are symmetric, and each pair of templates is counted once: pairs within a
+    group are twice on the diagonal, and pairs of two groups once on each side of it.
+    """
+    pairs = counts - np.diag(counts.diagonal() // 2) if once else counts
+    rows = np.column_stack([pairs, pairs.sum(axis=1)])
+    totals = np.vstack([rows, rows.sum(axis=0)])
+    if once:
+        totals[-1, -1] = counts.sum() // 2
+    return totals
+
+
+def _answer_on_rates(ds: xr.Dataset) -> list[Message]:
+    """Return which groups have the smallest and the largest rates, of those with enough people."""
+    is_compared = ds["few_subjects"].values[:-1] == 0
+    is_within = "claimed_group" in ds["far"].dims
+    labels = ds["group"].values
+    about: dict[str, Any] = {}
+    for rate, prefix in (("frr", ""), ("far", "far_")):
+        rates = ds[rate].values
+        if rates.ndim == 2:
+            rates = rates.diagonal()
+        compared = [g for g in np.flatnonzero(is_compared) if not np.isnan(rates[g])]
+        if len(compared) < 2:
+            if rate == "frr":
+                return []
+            continue
+        least, most = rates[compared].min(), rates[compared].max()
+        groups_with_least = [str(labels[g]) for g in compared if rates[g] == least]
+        groups_with_most = [str(labels[g]) for g in compared if rates[g] == most]
+        about[f"{prefix}least"] = float(least)
+        about[f"{prefix}groups_with_least"] = groups_with_least
+        about[f"{prefix}most"] = float(most)
+        about[f"{prefix}groups_with_most"] = groups_with_most
+        if rate == "frr":
+            about["group_with_least"] = groups_with_least[0]
+            about["group_with_most"] = groups_with_most[0]
+        else:
+            about["within"] = "within groups" if is_within else "of groups"
+    return [Message("errors-of-groups", **threshold_with_next(ds), **about)]
+
+
+def _answer_of_test(ds: xr.Dataset) -> list[Message]:
+    """Return whether groups of people differ; if not, the largest difference within limits."""
+    p_values = {f"{rate}_p": float(ds.get(f"{rate}_groups_p", math.nan)) for rate in ("frr", "far")}
+    if any(map(math.isnan, p_values.values())):
+        return []
+    if min(p_values.values()) <= 1 - float(ds.attrs["confidence"]):
+        return [Message("groups-tested", finding="a significant difference", **p_values)]
+    about: dict[str, Any] = {}
+    for rate in ("frr", "far"):
+        limits = np.array([ds.get(f"{rate}_difference_{x}", math.nan) for x in ("low", "high")])
+        if not np.isnan(limits).all():
+            about[f"{rate}_points"] = 100 * float(np.nanmax(np.abs(limits)))
+    return [Message("groups-tested", finding="no significant difference", **p_values, **about)]
+
+
+# The attempts of each person, and the limits of one rate.
+
+
+class PeopleOfRate(NamedTuple):
+    """Errors and attempts of one group, or between two groups, in total and by person."""
+
+    errors: int
+    attempts: int
+    errors_of: np.ndarray  # int64 (n,): errors that are left out with each person
+    attempts_of: np.ndarray  # int64 (n,): attempts that are left out with each person
+    trials: int  # number of independent trials: people, or disjoint pairs of people
+    person: np.ndarray  # int64 (n,): index of each person among all people
+
+    @property
+    def rate(self) -> float:
+        """The rate; NaN without attempts."""
+        return self.errors / self.attempts if self.attempts else np.nan
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Return the limits of the rate; NaN without a trial."""
+        if not self.attempts:
+            return np.nan, np.nan
+        # (1 + n,): the rate, and the rate without each person.
+        errors = without_each(self.errors_of, np.array(self.errors))
+        attempts = without_each(self.attempts_of, np.array(self.attempts))
+        # The number of people with whom an attempt is left out: 1 or 2.
+        sides = max(round(float(self.attempts_of.sum() / self.attempts)), 1)
+        low, high = limits_of_rate(
+            ratio(errors, attempts), self.attempts, self.trials, level, sides
+        )
+        return float(low), float(high)
+
+
+def people_with_mates(counts: PeopleCounts, is_in_group: np.ndarray, trials: int) -> PeopleOfRate:
+    """Return the genuine attempts of the people in a group, bool (people,)."""
+    person = np.flatnonzero(is_in_group & (counts.genuine_attempts > 0))
+    attempts = counts.genuine_attempts[person]
+    errors = attempts - counts.genuine_accepted[0, person]
+    return PeopleOfRate(
+        int(errors.sum()), int(attempts.sum()), errors, attempts, trials_of(trials), person
+    )
+
+
+class PairsOfGroups:
+    """Impostor attempts by person and group.
+
+    - `probing` (int64 (2, people, groups)): attempts of each person as probe against the people of
+      each group, the accepted ones and all
+    - `claimed`: the same of attempts that claim each person
+    """
+
+    def __init__(self, counts: PeopleCounts, group: np.ndarray):
+        self.group = group
+        self.no_person = counts.no_person
+        everyone = np.arange(len(group))
+        (accepted,), attempts = counts.of_groups(everyone, group)
+        self.probing = np.stack([accepted, attempts])
+        (accepted,), attempts = counts.of_groups(group, everyone)
+        self.claimed = np.stack([accepted.T, attempts.T])
+
+    def people_of(self, g: int, h: int, trials: int) -> PeopleOfRate:
+        """Return the attempts of probes of group `g` against group `h`, which may be the same."""
+        probes = np.flatnonzero(self.group == g)
+        enrolled = np.flatnonzero(self.group == h)
+        probing = self.probing[:, probes, h]
+        claimed = self.claimed[:, enrolled, g]
+        if g == h:  # a person is left out on both sides
+            left_out, person = probing + claimed, probes
+        else:
+            left_out = np.concatenate([probing, claimed], axis=1)
+            person = np.append(probes, enrolled)
+        has_attempt = (left_out[1] > 0) & ~self.no_person[person]
+        errors, attempts = probing.sum(axis=1).tolist()
+        errors_of, attempts_of = left_out[:, has_attempt]
+        return PeopleOfRate(errors, attempts, errors_of, attempts_of, trials, person[has_attempt])
+
+
+def independent_trials(
+    counts: PeopleCounts, group: np.ndarray, groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of independent trials of FRR and of FAR.
+
+    FRR of a group has a trial for each subject with a genuine attempt, int64 (groups,); FAR of two
+    groups has a trial for each disjoint pair of people, int64 (groups, groups). Disjoint pairs have
+    no person in common.
+    """
+    subjects = np.bincount(group[counts.genuine_attempts > 0], minlength=groups)
+    if counts.listed:
+        pairs = np.zeros((groups, groups), dtype=np.int64)
+        # Not everyone is compared: disjoint pairs are looked for among the pairs compared.
+        are_people = ~(counts.no_person[counts.probe] | counts.no_person[counts.claimed])
+        probe, claimed = counts.probe[are_people], counts.claimed[are_people]
+        code = group[probe] * groups + group[claimed]
+        for k in np.unique(code):
+            partner = mates_among(probe[code == k], claimed[code == k], len(counts.people))
+            pairs.flat[k] = (partner >= 0).sum() // 2
+        return subjects, pairs
+    # If everyone is compared, the numbers of people on both sides decide.
+    probes, enrolled = (np.flatnonzero(size * ~counts.no_person) for size in counts.sizes)
+    probes_of = np.bincount(group[probes], minlength=groups)
+    enrolled_of = np.bincount(group[enrolled], minlength=groups)
+    everyone_of = np.bincount(group[np.union1d(probes, enrolled)], minlength=groups)
+    pairs = np.minimum.outer(probes_of, enrolled_of)
+    np.fill_diagonal(pairs, np.minimum(pairs.diagonal(), everyone_of // 2))
+    return subjects, pairs
+
+
+# Intervals and comparisons.
+
+
+@stage("leaving people out")
+def _with_intervals_of_people(
+    ds: xr.Dataset,
+    scores: Scores,
+    group: np.ndarray,
+    options: IntervalMethod,
+    *,
+    defined: bool,
+) -> xr.Dataset:
+    """Return a result by group of people with confidence intervals, if rates are `defined`.
+
+    `group` (int64 (people,)) has the group of each person, in the order of the people's codes.
+
+    FRR and FAR at the threshold of all groups have limits by leaving out each person. Nothing is
+    concluded about groups of fewer than 30 subjects: their rates may be anything, and tests and
+    differences leave them out.
+    """
+    confidence = options.confidence
+    is_compared = ds["few_subjects"].values[:-1] == 0
+    groups = len(is_compared)
+    counts = people_counts(scores, ds["threshold"].values[None])
+    pairs = PairsOfGroups(counts, group)
+    subjects, disjoint_pairs = independent_trials(counts, group, groups)
+
+    # Lower and upper limits of FRR by group, and of FAR by groups of probe and claimed person. The
+    # rates that are compared are FRR and FAR within a group; None for a group that is too small.
+    frr_limits = np.full((2, groups), np.nan)
+    far_limits = np.full((2, groups, groups), np.nan)
+    compared: dict[str, list[PeopleOfRate | None]] = {"far": [], "frr": []}
+    for g in range(groups):
+        genuine = people_with_mates(counts, group == g, int(subjects[g]))
+        compared["frr"].append(genuine if is_compared[g] else None)
+        if defined:
+            frr_limits[:, g] = genuine.limits(confidence)
+        for h in range(groups):
+            impostor = pairs.people_of(g, h, int(disjoint_pairs[g, h]))
+            if g == h:
+                compared["far"].append(impostor if is_compared[g] else None)
+            if defined:
+                far_limits[:, g, h] = impostor.limits(confidence)
+
+    limits: dict[str, Limits] = {
+        "frr": (frr_limits[0], frr_limits[1]),
+        "far": (far_limits[0], far_limits[1]),
+    }
+    variables: dict[str, Any] = {}
+    notes: list[Message] = []
+    if defined:
+        p_values = {"far": math.nan, "frr": math.nan}
+        if is_compared.sum() > 1:
+            p_values, notes = _p_values(counts, pairs, is_compared, options)
+        number = int(is_compared.sum())
+        for rate, people in compared.items():
+            # Groups have no person in common, so that their rates are independent, and limits of
+            # each at this level hold together (Sidak). A group that is not compared has NaN.
+            level = confidence ** (1 / max(number, 1))
+            ends = [(np.nan, np.nan) if x is None else x.limits(level) for x in people]
+            low, high = np.array(ends).T
+            variables[f"{rate}_simultaneous"] = np.array(
+                [np.nan if x is None else x.rate for x in people]
+            )
+            variables[f"{rate}_simultaneous_low"] = low
+            variables[f"{rate}_simultaneous_high"] = high
+            variables[f"{rate}_groups_p"] = np.array(p_values[rate])
+            for statistic, values in differences_of_groups(people, confidence).items():
+                variables[f"{rate}_{statistic}"] = values
+    people_in_data = int((~counts.no_person).sum())
+    return _with_limits(ds, options, is_compared, people_in_data, limits, variables, notes)
+
+
+def differences_of_groups(
+    groups: Sequence[PeopleOfRate | None], confidence: float
+) -> dict[str, np.ndarray]:
+    """Return differences of one rate between each two groups, with limits for all pairs together.
+
+    Groups have no person in common, so that their errors are independent; a group that is too small
+    to be compared is None. The results, by the ends of the names of variables, are:
+
+    - ``difference`` (row minus column) with ``_low`` and ``_high``: NaN if a group is not compared
+    - ``separated``: 1 if the rate of the row's group is shown to be larger, -1 if smaller, else 0
+    - ``letters``: two groups that share a letter do not differ significantly; the group with the
+      smallest rate has an ``a``, and a group that is not compared has no letter
+
+    The limits hold together (Bonferroni). Pairs are compared in steps (Holm 1979): by limits that
+    hold together for the pairs without a significant difference yet, until no further pair has one.
+    """
+    rates = np.array([np.nan if people is None else people.rate for people in groups])
+    difference = rates[:, None] - rates
+    low, high = np.full((2, len(groups), len(groups)), np.nan)
+    separated = np.zeros((len(groups), len(groups)), dtype=np.int64)
+    index = np.flatnonzero(~np.isnan(rates))
+    compared = [people for people in groups if people is not None and not np.isnan(people.rate)]
+    g, h = np.triu_indices(len(compared), 1)
+    first, second = index[g], index[h]  # the two groups of each pair
+    larger = np.zeros(len(first), dtype=np.int64)
+    pending = len(first)
+    while pending:
+        # Rates of few errors are skewed: their limits are not symmetric, and neither are these.
+        level = 1 - (1 - confidence) / pending
+        lowest, highest = np.array([people.limits(level) for people in compared]).T
+        lower, upper = limits_of_sum(
+            (rates[first], lowest[g], highest[g]), (-rates[second], -highest[h], -lowest[h])
+        )
+        if pending == len(first):  # the first step: limits for all pairs together
+            low[first, second], high[first, second] = lower, upper
+            low[second, first], high[second, first] = -upper, -lower
+        found = np.where(larger, larger, (lower > 0).astype(np.int64) - (upper < 0))
+        if (found == larger).all():
+            break
+        larger = found
+        pending = int(np.count_nonzero(larger == 0))
+    separated[first, second], separated[second, first] = larger, -larger
+    smaller_groups = (difference > 0).sum(axis=1)
+    order = sorted(index.tolist(), key=lambda group: (smaller_groups[group], group))
+    return {
+        "difference": difference,
+        "difference_low": low,
+        "difference_high": high,
+        "separated": separated,
+        "letters": np.array(letters_of(separated != 0, order), dtype=object),
+    }
+
+
+@stage("leaving people out")
+def _with_intervals_of_attempts(
+    ds: xr.Dataset, scores: Scores, group: np.ndarray, options: IntervalMethod
+) -> xr.Dataset:
+    """Return a result by group of attempts with limits and differences.
+
+    `group` (probes,) has the group of each probe. Groups of fewer than 30 subjects are left out of
+    comparisons.
+    """
+    confidence = options.confidence
+    is_compared = ds["few_subjects"].values[:-1] == 0
+    groups = len(is_compared)
+    codes = scores.codes
+    persons = np.union1d(codes.probe, codes.gallery)
+    index_of_person = {name: i for i, name in enumerate(codes.values[persons].tolist())}
+
+    # The genuine and the impostor attempts of each group, counted as if its probes were alone.
+    limits_of = {rate: np.full((2, groups), np.nan) for rate in ("frr", "far")}
+    # Errors and attempts of each group, and of each person in each group: the same people in all
+    # groups, for a jackknife of the differences.
+    totals_of = {rate: np.zeros((2, groups)) for rate in ("frr", "far")}
+    by_person_of = {rate: np.zeros((2, groups, len(persons))) for rate in ("frr", "far")}
+    for g in range(groups):
+        probes = scores.select(probes=np.flatnonzero(group == g))
+        counts = people_counts(probes, ds["threshold"].values[None])
+        index = np.array([index_of_person[name] for name in counts.people])
+        one_group = np.zeros(len(index), dtype=np.int64)
+        subjects, pairs = independent_trials(counts, one_group, 1)
+        genuine = people_with_mates(counts, one_group == 0, int(subjects[0]))
+        impostor = PairsOfGroups(counts, one_group).people_of(0, 0, int(pairs[0, 0]))
+        for rate, people in (("frr", genuine), ("far", impostor)):
+            limits_of[rate][:, g] = people.limits(confidence)
+            totals_of[rate][:, g] = people.errors, people.attempts
+            by_person_of[rate][:, g, index[people.person]] = people.errors_of, people.attempts_of
+
+    # The differences of each two groups, paired over people.
+    limits: dict[str, Limits] = {}
+    variables: dict[str, np.ndarray] = {}
+    for rate in ("frr", "far"):
+        limits[rate] = limits_of[rate][0], limits_of[rate][1]
+        errors, attempts = by_person_of[rate]  # (groups, people)
+        has_attempt = attempts.any(axis=0)
+        errors, attempts = errors[:, has_attempt], attempts[:, has_attempt]
+        all_errors, all_attempts = totals_of[rate]  # (groups,)
+        columns = ratio(without_each(errors, all_errors), without_each(attempts, all_attempts))
+        person_rates = np.nan_to_num(ratio(errors, attempts))  # without attempts, no error
+        none = [person_rates[0, :0]] * groups
+        # An impostor attempt is of two people, and a genuine attempt of one.
+        of_two, of_one = (none, person_rates) if rate == "far" else (person_rates, none)
+        discordant_people = discordant(of_two, of_one)
+        is_comparable = discordant_people >= least_discordant(confidence)
+        is_comparable &= is_compared[:, None] & is_compared
+        between = Differences.from_columns(columns, is_comparable, confidence, widest=1.0)
+        order = np.flatnonzero(is_compared & ~np.isnan(columns[:, 0]))
+        letters = between.letters(order[np.argsort(columns[order, 0], kind="stable")].tolist())
+        variables |= {
+            f"{rate}_difference": between.difference,
+            f"{rate}_difference_low": between.low,
+            f"{rate}_difference_high": between.high,
+            f"{rate}_discordant": discordant_people,
+            f"{rate}_p_value": between.p,
+            f"{rate}_separated": between.larger,
+            f"{rate}_letters": np.array(letters, dtype=object),
+        }
+    people_in_data = int((~codes.no_person[persons]).sum())
+    return _with_limits(ds, options, is_compared, people_in_data, limits, variables, [])
+
+
+def _with_limits(
+    ds: xr.Dataset,
+    options: IntervalMethod,
+    is_compared: np.ndarray,
+    people: int,
+    limits: dict[str, Limits],
+    variables: dict[str, np.ndarray],
+    notes: Sequence[Message],
+) -> xr.Dataset:
+    """Return a result with limits of its rates, and with variables by group or by pair of groups.
+
+    `people` is the number of all people. The label of all groups together has none of these values:
+    they are NaN, empty or 0 there.
+    """
+    remarks = options.few_people(people)
+    if len(is_compared) > 1 and is_compared.sum() < 2:
+        why = (
+            f"fewer than two groups have {FEW_SUBJECTS} subjects, so there are no limits and no "
+            "p-values"
+        )
+        remarks.append(Message("groups-not-compared", what="groups differ", why=why))
+    padded = {}
+    for name, ends in limits.items():
+        low, high = (np.pad(x, (0, 1), constant_values=np.nan) for x in ends)
+        padded[name] = low, high
+    result = options.added_to(ds, padded, GROUPS, [*remarks, *notes])
+    for name in GROUPS:  # in the order of the table
+        if name not in variables:
+            continue
+        values = variables[name]
+        dims = ("group", "other_group")[: values.ndim]
+        if dims:
+            missing = {"f": np.nan, "O": ""}.get(values.dtype.kind, 0)
+            last_row = np.full((1, *values.shape[1:]), missing, dtype=values.dtype)
+            values = np.concatenate([values, last_row])
+        result[name] = dims, values, GROUPS[name].attrs
+    if variables:
+        other_groups = "other_group", ds["group"].values[:-1], GROUPS["other_group"].attrs
+        result = result.assign_coords(other_group=other_groups).assign_attrs(
+            interval_of_differences="limits that hold for all pairs of groups together"
+        )
+    return result
+
+
+# The permutation test of groups of people.
+
+
+def _p_values(
+    counts: PeopleCounts, pairs: PairsOfGroups, is_compared: np.ndarray, options: IntervalMethod
+) -> tuple[dict[str, float], list[Message]]:
+    """Return the p-value of a permutation test of each rate; NaN if it is not tested."""
+    p_values = {"far": math.nan, "frr": math.nan}
+    is_candidate = is_compared[pairs.group] & ~pairs.no_person
+    person = np.flatnonzero(is_candidate & (counts.genuine_attempts > 0))
+    attempts = counts.genuine_attempts[person]
+    errors = attempts - counts.genuine_accepted[0, person]
+    group = np.unique(pairs.group[person], return_inverse=True)[1].reshape(-1)
+    if group.any():
+        p_values["frr"] = permutation_p_value(errors, attempts, group, Stream(options.seed, 1))
+
+    everyone = np.arange(len(pairs.group))
+    if len(everyone) > MOST_TESTED:
+        why = f"this is tested only with up to {MOST_TESTED:,} subjects"
+        what = "{far} within groups differs"
+        return p_values, [Message("groups-not-compared", what=what, why=why)]
+    # Accepted attempts and all attempts of each two people, summed over both directions.
+    (accepted,), attempts = counts.of_groups(everyone, everyone)
+    accepted, attempts = accepted + accepted.T, attempts + attempts.T
+    person = np.flatnonzero(is_candidate & (attempts.sum(axis=1) > 0))
+    group = np.unique(pairs.group[person], return_inverse=True)[1].reshape(-1)
+    if group.any():
+        errors = accepted[person[:, None], person].astype(np.float64)
+        attempts = attempts[person[:, None], person].astype(np.float64)
+        p_values["far"] = permutation_p_value(errors, attempts, group, Stream(options.seed, 2))
+    return p_values, []
+
+
+def permutation_p_value(
+    errors: np.ndarray, attempts: np.ndarray, group: np.ndarray, stream: Stream
+) -> float:
+    """Return the p-value that a rate differs between groups, permuted among people.
+
+    It is ``(1 + permutations with as large a deviation) / (1 + PERMUTATIONS)``; `errors` and
+    `attempts` are those of :func:`largest_deviation`, and `group` (people,) is from 0.
+    """
+    people = len(group)
+    values = people * (int(group.max()) + 1 if errors.ndim == 2 else 1)  # of a permutation
+    most_columns = max(1, _MOST_VALUES // values)
+    observed = largest_deviation(errors, attempts, group[:, None])[0]
+    as_large, remaining = 0, PERMUTATIONS
+    while remaining:
+        columns = min(most_columns, remaining)
+        groups = np.stack([group[stream.permutation(people)] for _ in range(columns)], axis=1)
+        # A permutation may add the same counts in another order, and differ in the last digit.
+        deviation = largest_deviation(errors, attempts, groups)
+        as_large += int((deviation >= observed * (1 - 1e-9)).sum())
+        remaining -= columns
+    return (1 + as_large) / (1 + PERMUTATIONS)
+
+
+def largest_deviation(errors: np.ndarray, attempts: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return ``max_g |rate_g - rate| / se_g`` for each column of `groups`, int64 (people, columns).
+
+    ``rate`` is the rate of all groups, and ``se_g^2`` is the sum of the squares of ``errors_a -
+    rate_g attempts_a`` over the people of the group, divided by the square of its attempts. If it
+    is 0 and ``rate_g`` is not ``rate``, the deviation is infinite.
+
+    `errors` and `attempts` are the own attempts of each person (FRR), (people,), or float64 the
+    attempts of each two people, (people, people), of which those within a group count (FAR).
+    """
+    group_count = int(groups.max()) + 1
+    if errors.ndim == 1:
+        counted_with = 1
+        errors, attempts = errors[:, None], attempts[:, None]
+    else:
+        # The sum of each person with the people of the same group, (people, columns). One product
+        # serves all columns: membership is (people, columns * groups).
+        counted_with = 2  # an attempt is counted with both of its people
+        is_member_of = groups[:, :, None] == np.arange(group_count)
+        membership = is_member_of.reshape(len(groups), -1).astype(np.float64)
+        own = groups[:, :, None]
+        of_errors = (errors @ membership).reshape(*groups.shape, group_count)
+        of_attempts = (attempts @ membership).reshape(*groups.shape, group_count)
+        errors = np.take_along_axis(of_errors, own, axis=2)[:, :, 0]
+        attempts = np.take_along_axis(of_attempts, own, axis=2)[:, :, 0]
+
+    # Both (groups, columns).
+    is_member = [groups == g for g in range(group_count)]
+    errors_of = np.stack([(is_in * errors).sum(axis=0) for is_in in is_member]) / counted_with
+    attempts_of = np.stack([(is_in * attempts).sum(axis=0) for is_in in is_member]) / counted_with
+    rates = ratio(errors_of, attempts_of)
+    overall = ratio(errors_of.sum(axis=0), attempts_of.sum(axis=0))
+    largest = np.zeros(groups.shape[1])
+    for is_in, rate, total in zip(is_member, rates, attempts_of, strict=True):
+        squares = (is_in * (errors - rate * attempts) ** 2).sum(axis=0)
+        distance = np.abs(rate - overall)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            deviation = np.where(distance > _EQUAL, distance * total / np.sqrt(squares), 0.0)
+        largest = np.fmax(largest, deviation)
+    return largest

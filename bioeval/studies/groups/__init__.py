@@ -1,1 +1,0 @@
-"""Rates by group of people, or by condition."""

@@ -1,0 +1,942 @@
+"""The zoo of a system: errors and mean scores of each subject, animals, and whether they exist.
+
+The definition, at one threshold::
+
+    for probe, template in attempts:
+        a, b = subject_of[probe], subject_of[template]
+        if a == b:
+            errors["fr", a] += probe is not accepted
+        else:
+            errors["fa_as_probe", a] += probe is accepted  # many: a is a wolf
+            errors["fa_as_claimed", b] += probe is accepted  # many: b is a lamb
+
+Errors and attempts are ``(errors, subjects)``, and mean scores ``(subjects,)``. Subjects are those
+with a template, by their codes; distractors and junk have the last codes: they are opponents, but
+no subjects of results.
+
+Scores that share a template are dependent, so that a test over scores finds differences between
+people who are alike. So a test compares the mean scores of two halves of each subject's templates,
+which share no template: they are correlated over subjects only if subjects differ. Means of halves
+are ``(subjects, 2)`` for goats and, by a random group of the opponent, ``(subjects, 2, GROUPS)``
+for wolves and lambs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+import xarray as xr
+
+from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.errors import DataError, counted
+from bioeval.base.kinds import Kind, Layout
+from bioeval.base.messages import Message, message_attrs
+from bioeval.base.progress import rows_reported, stage
+from bioeval.base.random import RandomState, Stream, seed_sequence
+from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.thresholds import is_accepted, require_values, to_user
+from bioeval.kernels.zoo import add_scores, permuted_products
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
+from bioeval.results.support import ALL_REJECTED, beyond_scores
+from bioeval.results.variables import COORDINATES, Variable
+from bioeval.scores.codes import Codes, column_codes
+from bioeval.scores.distances import farthest
+from bioeval.scores.excluded import excludes_same
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
+from bioeval.scores.requirements import require_all_scores, require_subjects
+from bioeval.scores.rows import among_distances, blocks_of, threads_for
+from bioeval.scores.score_notes import unknown_notes
+from bioeval.showing.messages import warns_of_doubts
+from bioeval.stats.weighted_sums import ratio
+from bioeval.tasks.threshold_choice import chosen_threshold
+
+#: The errors of a subject: false rejects, false accepts of its probes (a wolf has many), and false
+#: accepts of claims to be the subject (a lamb has many).
+ERRORS = ("fr", "fa_as_probe", "fa_as_claimed")
+
+#: The animals whose existence is tested, with their names in messages, and the templates that a
+#: subject needs for two halves, all-against-all, and with probes and gallery.
+TESTED = {
+    "goat": ("goats", "4 templates", "2 probes and 2 gallery templates"),
+    "wolf": ("wolves", "2 templates", "2 probes"),
+    "lamb": ("lambs", "2 templates", "2 gallery templates"),
+}
+
+#: Animals exist if their p-value, corrected for the number of tests, is at most this.
+LEVEL = 0.05
+
+#: With fewer subjects there is no test.
+LEAST_SUBJECTS = 8
+
+#: A stratum of permuted subjects has at least this number of subjects.
+LEAST_TOGETHER = 4
+
+#: Number of groups into which the opponents of wolves and lambs are divided at random.
+GROUPS = 16
+
+#: Each animal, and whether it is best or worst by its genuine and by its impostor mean.
+ANIMALS = {
+    "dove": ("best", "best"),
+    "worm": ("worst", "worst"),
+    "chameleon": ("best", "worst"),
+    "phantom": ("worst", "best"),
+}
+
+NO_ANIMAL = "none"
+
+#: Number of subjects that are named for each kind of error, and for each animal.
+NAMED = 3
+
+# About this number of columns is added up by one thread.
+PIECE = 1024
+
+#: Dimensions of a value of each subject, for each kind of error.
+_EACH = ("error", "subject")
+
+_BY_CHANCE = "if the two means were independent"
+
+_rate = partial(Variable, units="proportion", direction="smaller")
+
+ZOO = {
+    "animal": Variable(
+        "animal of the zoo of Yager and Dunstone (2010)",
+        label="animal",
+        title="Animals by mean scores, not errors (p: probability by chance of as many or more, as "
+        "many or fewer)",
+        labels={
+            "dove": "dove: best genuine and impostor mean",
+            "worm": "worm: worst genuine and impostor mean",
+            "chameleon": "chameleon: best genuine, worst impostor mean",
+            "phantom": "phantom: worst genuine, best impostor mean",
+        },
+    ),
+    "subject": replace(
+        COORDINATES["subject"],
+        title="Subjects with the highest rates",
+    ),
+    "error": Variable(
+        "kind of error: fr, false rejects of a subject; fa_as_probe, false accepts of its probes "
+        "(a wolf has many); fa_as_claimed, false accepts that claim it (a lamb has many)",
+        label="error",
+        title="Concentration of errors",
+        labels={
+            "fr": "false rejects",
+            "fa_as_probe": "false accepts by probe",
+            "fa_as_claimed": "false accepts by claim",
+            "fa_as_probe_fa_as_claimed": "false accepts by probe or claim",
+        },
+    ),
+    "test": Variable(
+        "animal whose existence is tested",
+        label="animal",
+        title="Do goats, wolves and lambs exist?",
+        labels={
+            "goat": "goats: do subjects differ in genuine scores?",
+            "wolf": "wolves: in scores of their probes against others?",
+            "lamb": "lambs: in scores of others' probes against them?",
+        },
+    ),
+    "threshold": Variable(
+        "threshold at which errors are counted",
+        "score",
+        "threshold T",
+        shown="threshold",
+        label="threshold",
+    ),
+    "genuine_mean": Variable(
+        "mean finite score of the genuine attempts of the subject",
+        "score",
+        detail="data",
+        label="genuine mean",
+    ),
+    "impostor_mean": Variable(
+        "mean finite score of all impostor attempts of the subject",
+        "score",
+        detail="data",
+        label="impostor mean",
+    ),
+    "impostor_mean_as_probe": Variable(
+        "mean finite score of impostor attempts with probes of the subject",
+        "score",
+        detail="data",
+        label="impostor mean as probe",
+    ),
+    "impostor_mean_as_claimed": Variable(
+        "mean finite score of impostor attempts that claim the subject",
+        "score",
+        detail="data",
+        label="impostor mean as claimed",
+    ),
+    "errors": Variable(
+        "errors of the subject", "attempts", dims=_EACH, threshold="threshold", label="errors"
+    ),
+    "attempts": Variable(
+        "attempts of the subject that may be such an error",
+        "attempts",
+        detail="verbose",
+        label="attempts",
+    ),
+    "rate": _rate(
+        "error rate of the subject",
+        iso="FNMR, FMR",
+        dims=_EACH,
+        out_of="attempts",
+        threshold="threshold",
+        label="rate",
+    ),
+    "share": Variable(
+        "proportion of all such errors that are the subject's",
+        "proportion",
+        label="share of all",
+        out_of="all_errors",
+    ),
+    "rate_without": _rate(
+        "error rate of all attempts without the subject, on either side",
+        iso="FNMR, FMR",
+        dims=_EACH,
+        threshold="threshold",
+        label="rate without the subject",
+        detail="verbose",
+    ),
+    "gini": Variable(
+        "Gini coefficient of the errors over subjects; 0: all have the same number",
+        "1",
+        label="Gini",
+        detail="verbose",
+    ),
+    "half_of_errors": Variable(
+        "fewest subjects that have half of the errors",
+        "subjects",
+        label="subjects with half of them",
+    ),
+    "all_errors": Variable(
+        "errors of all subjects", "attempts", threshold="threshold", label="errors"
+    ),
+    "all_attempts": Variable("attempts of all subjects", "attempts", label="attempts"),
+    "all_rate": _rate(
+        "error rate of all subjects together",
+        iso="FNMR, FMR",
+        out_of="all_attempts",
+        threshold="threshold",
+        label="rate",
+    ),
+    "non_finite": Variable(
+        "attempts with an infinite score, left out of means",
+        "attempts",
+        label="attempts with an infinite score, left out of means",
+        detail="verbose",
+    ),
+    "animal_of_subject": Variable("animal of the subject, or none", label="animal", detail="data"),
+    "animal_count": Variable("subjects that are of the kind", "subjects", label="subjects"),
+    "animal_expected": Variable(f"subjects expected {_BY_CHANCE}", "subjects", label="expected"),
+    "animal_p_more": Variable(
+        f"probability of as many or more, {_BY_CHANCE}", "p", label="p, more"
+    ),
+    "animal_p_fewer": Variable(
+        f"probability of as many or fewer, {_BY_CHANCE}", "p", label="p, fewer"
+    ),
+    "correlation": Variable(
+        "correlation over subjects of their mean scores in two halves that share no template; of "
+        "wolves and lambs, the halves share no opponent either; of goats, correlation of ranks",
+        "1",
+        label="correlation",
+        detail="verbose",
+    ),
+    "p": Variable(
+        "one-sided p-value by permutation: subjects differ, the animals exist",
+        "p",
+        label="p, uncorrected",
+        detail="verbose",  # the answer has the corrected conclusion
+    ),
+    "kruskal_p": Variable(
+        "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
+        "scores, and rejects far too often where scores share templates",
+        "p",
+        label="p of Kruskal and Wallis (assumes independent scores)",
+        detail="verbose",
+    ),
+}
+
+
+@warns_of_doubts
+def zoo(
+    scores: Scores,
+    *,
+    threshold: Any = "eer",
+    quantile: float = 0.25,
+    permutations: int = 2000,
+    random_state: RandomState = 0,
+) -> xr.Dataset:
+    """Evaluate verification by subject: scores, errors, animals, and whether subjects differ.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout, with the subjects of probes and gallery.
+    threshold : float or str
+        Threshold at which errors are counted: a number, or a rule applied to these data. A rule is
+        ``"eer"``, ``"far=0.001"``, ``"cost=prior,c_miss,c_fa"``, ``"hter"`` or ``"accuracy"``,
+        which reads the scores once more.
+    quantile : float
+        Proportion of subjects that count as best, and as worst. By each of two means, of which the
+        animals are made: above 0, at most 0.5.
+    permutations : int
+        Number of permutations of the tests.
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
+        Seed of the halves and permutations. The same integer gives the same on every platform.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``subject``:
+
+        - ``genuine_mean``, ``impostor_mean``, ``impostor_mean_as_probe``,
+          ``impostor_mean_as_claimed``: means of finite scores
+        - ``animal_of_subject``
+
+        Over ``error`` (``"fr"``, ``"fa_as_probe"``, ``"fa_as_claimed"``):
+
+        - ``errors``, ``attempts`` and their ``rate``, over ``subject``, too
+        - ``share``, over ``subject``, too: the subject's share of all such errors
+        - ``rate_without``, over ``subject``, too: the rate of all attempts without the subject
+        - ``all_errors``, ``all_attempts``, ``all_rate``: of all subjects together
+        - ``gini``: the Gini coefficient
+        - ``half_of_errors``: the fewest subjects with half of the errors
+
+        Over ``animal``: ``animal_count``, ``animal_expected``, ``animal_p_more``,
+        ``animal_p_fewer``.
+
+        Over ``test`` (``"goat"``, ``"wolf"``, ``"lamb"``): ``correlation`` between halves, and its
+        p-value ``p``.
+
+        Scalars: ``threshold``, ``non_finite``, and ``kruskal_p``, which assumes independent scores.
+
+    Raises
+    ------
+    DataError
+        Bad options; fewer than two subjects, or too few for the quantile; NaN under
+        ``nan="raise"``; scores too large to be averaged.
+    ProtocolError
+        If the scores have no subjects, only an order, or no attempts to choose a threshold on.
+
+    Notes
+    -----
+    - A genuine attempt counts for its subject. An impostor attempt counts for the subject of its
+      probe (the wolf's side) and for the subject that it claims (the lamb's side).
+    - Animals: Yager and Dunstone (2010), "The biometric menagerie", IEEE TPAMI 32(2). Doves are
+      best by genuine and impostor mean, worms worst by both, chameleons best by the genuine and
+      worst by the impostor mean, phantoms the reverse.
+    - Goats, lambs and wolves: Doddington and others (1998), "Sheep, goats, lambs and wolves",
+      ICSLP, whose test takes all scores as independent.
+    - The tests here compare means over two halves of each subject's templates (whole sessions, if
+      there is a metadata column ``session``), drawn at random. The halves have no template in
+      common: if subjects do not differ, the means are independent.
+    - Subjects are permuted among those whose second halves are of one size, which makes the test of
+      goats exact. ``docs/who-fails.md`` has the measured level and power.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.zoo(be.simulate(40, 6, random_state=1))
+    >>> rejects = ds.sel(error="fr")
+    >>> int(rejects.all_errors), float(rejects.gini.round(2))
+    (44, 0.68)
+    >>> rejects.share.to_series().nlargest(2).round(2).to_dict()
+    {12: 0.14, 14: 0.09}
+    """
+    require_number("quantile", quantile, above=0.0, high=0.5)
+    require_integer("permutations", permutations, low=1, of_draws=True)
+    seed = seed_sequence(random_state)
+    rule = Rule.parse(threshold)
+    require_all_scores(scores)
+    require_subjects(scores, "a zoo")
+    require_values(scores, "a zoo")
+    if len(scores.subjects) < 2:
+        raise DataError("there is only one subject; a zoo compares at least two")
+
+    # Attempts by subject, of the subjects with a template.
+    codes = scores.codes
+    present, code = np.unique(np.concatenate([codes.probe, codes.gallery]), return_inverse=True)
+    person = Codes.known(codes.values[present], *np.split(code, [len(codes.probe)]))
+    halves = draw_halves(scores, person, Stream(seed, 0))
+    with rows_reported():
+        chosen = chosen_threshold(scores, rule)
+        attempts = attempts_by_subject(scores, person, halves, chosen.threshold)
+    provenance = Provenance.from_scores(scores)
+    tests, messages = _tests(attempts, provenance.layout, permutations, seed)
+    if math.isnan(chosen.threshold):
+        messages.append(ALL_REJECTED)
+    elif rule.name == "fixed":
+        genuine, as_probe, _ = attempts
+        far = ratio(as_probe.accepted.sum(), as_probe.attempts.sum())
+        frr = np.mean(~genuine.accepted) if len(genuine.accepted) else np.nan
+        used = to_user(chosen.threshold, scores.kind)
+        messages += beyond_scores(used, float(far), float(frr))
+    if "session" in scores.probe_meta and not excludes_same(scores, "session"):
+        messages += unknown_notes(sessions_of(scores), "session")
+    means, animals = _means_and_animals(attempts, quantile, scores.kind)
+    if infinite := means["non_finite"]:
+        messages.append(Message("infinite-scores-left-out", attempts=infinite))
+
+    people = int(np.count_nonzero(~codes.no_person[present]))
+    names = [plain(name) for name in person.values.tolist()]
+    if all(type(name) is int and abs(name) < 2**63 for name in names):
+        labels = np.array(names, dtype=np.int64)
+    elif all(isinstance(name, str) for name in names):
+        labels = np.array(names, dtype=str)
+    else:
+        labels = np.array([repr(name) for name in names], dtype=str)
+    variables = {
+        **chosen.in_units(scores.kind),
+        **means,
+        **_errors(attempts, people),
+        **animals,
+        **tests,
+    }
+    coordinates = {
+        "subject": labels,
+        "error": np.array(ERRORS),
+        "animal": np.array([*ANIMALS]),
+        "test": np.array([*TESTED]),
+    }
+    attrs = about_attrs(provenance, "zoo", "zoo", messages)
+    ds = dataset(variables, ZOO, coordinates, attrs).isel(subject=slice(people))
+    settings = {
+        **rule.attrs(),
+        "quantile": float(quantile),
+        "permutations": int(permutations),
+        "halves": "whole sessions" if "session" in scores.probe_meta else "templates",
+    }
+    return ds.assign_attrs(settings | message_attrs([*_answers(ds)], ds.attrs))
+
+
+# Variables of a result.
+
+
+def _means_and_animals(
+    attempts: ZooAttempts, quantile: float, kind: Kind
+) -> tuple[Variables, Variables]:
+    """Return the mean finite scores of each subject, NaN without an attempt, and the animals."""
+    genuine, as_probe, as_claimed = attempts
+    subjects = len(as_probe.attempts)
+    is_finite = np.isfinite(genuine.distance)
+    person = genuine.person[is_finite]
+    with np.errstate(over="ignore", invalid="ignore"):
+        genuine_sum = np.bincount(person, genuine.distance[is_finite], subjects)
+        probe_sum = as_probe.sums.sum(axis=(1, 2))
+        claimed_sum = as_claimed.sums.sum(axis=(1, 2))
+        # An impostor attempt counts for the subject of its probe and for the claimed subject.
+        impostor_sum = probe_sum + claimed_sum
+    sums = np.stack([genuine_sum, probe_sum, claimed_sum, impostor_sum])
+    if not np.isfinite(sums).all():
+        raise DataError(
+            "the scores are too large to be averaged: their sum exceeds the largest float64; "
+            "divide all scores by a constant"
+        )
+    probe_count = as_probe.finite.sum(axis=(1, 2))
+    claimed_count = as_claimed.finite.sum(axis=(1, 2))
+    genuine_mean = ratio(genuine_sum, np.bincount(person, minlength=subjects))
+    impostor_mean = ratio(impostor_sum, probe_count + claimed_count)
+    infinite = int((~is_finite).sum() + (as_probe.attempts - probe_count).sum())
+
+    # The best and the worst subjects, by the genuine mean and by the impostor mean.
+    compared = np.flatnonzero(~np.isnan(genuine_mean) & ~np.isnan(impostor_mean))
+    best = number_of_best(quantile, len(compared))
+    by_genuine = compared[np.argsort(genuine_mean[compared], kind="stable")]
+    by_impostor = compared[np.argsort(-impostor_mean[compared], kind="stable")]
+    first_worst = len(compared) - best
+    of_genuine = {"best": by_genuine[:best], "worst": by_genuine[first_worst:]}
+    of_impostor = {"best": by_impostor[:best], "worst": by_impostor[first_worst:]}
+    animal_of_subject = np.full(subjects, NO_ANIMAL, dtype="<U9")
+    for animal, (genuine_part, impostor_part) in ANIMALS.items():
+        members = np.intersect1d(of_genuine[genuine_part], of_impostor[impostor_part])
+        animal_of_subject[members] = animal
+    count = np.array([(animal_of_subject == animal).sum() for animal in ANIMALS])
+    expected = p_more = p_fewer = np.full(len(ANIMALS), np.nan)
+    if len(compared):
+        chance = scipy.stats.hypergeom(len(compared), best, best)
+        expected = np.full(len(ANIMALS), best**2 / len(compared))
+        p_more, p_fewer = chance.sf(count - 1), chance.cdf(count)
+    means = {
+        "genuine_mean": genuine_mean,
+        "impostor_mean_as_probe": ratio(probe_sum, probe_count),
+        "impostor_mean_as_claimed": ratio(claimed_sum, claimed_count),
+        "impostor_mean": impostor_mean,
+    }
+    of_means: Variables = {name: (("subject",), to_user(x, kind)) for name, x in means.items()}
+    of_means["non_finite"] = infinite
+    of_animals: Variables = {
+        "animal_count": (("animal",), count),
+        "animal_expected": (("animal",), expected),
+        "animal_p_more": (("animal",), p_more),
+        "animal_p_fewer": (("animal",), p_fewer),
+        "animal_of_subject": (("subject",), animal_of_subject),
+    }
+    return of_means, of_animals
+
+
+def number_of_best(quantile: float, subjects: int) -> int:
+    """Return the number of best subjects, which is also the number of the worst.
+
+    It is the `quantile` of all subjects, rounded up.
+    """
+    number = math.ceil(Fraction(str(quantile)) * subjects)  # exact: 0.1 of 30 is 3
+    if 2 * number > subjects:
+        raise DataError(
+            f"`quantile` {quantile:g} of {counted(subjects, 'subjects')} with both "
+            f"genuine and impostor scores are {number} best and {number} worst, more than there "
+            f"are; expected at least {2 * number} subjects, or a smaller quantile"
+        )
+    return number
+
+
+def _errors(attempts: ZooAttempts, people: int) -> Variables:
+    """Return attempts, errors, rates and shares of each subject, and the inequality of errors.
+
+    Totals are over the first `people` subjects: the others are distractors and junk.
+    """
+    genuine, as_probe, as_claimed = attempts
+    subjects = len(as_probe.attempts)
+    # Both (errors, subjects), the kinds of errors in the order of `ERRORS`.
+    fr = np.bincount(genuine.person[~genuine.accepted], minlength=subjects)
+    genuine_attempts = np.bincount(genuine.person, minlength=subjects)
+    errors = np.stack([fr, as_probe.accepted, as_claimed.accepted])
+    number = np.stack([genuine_attempts, as_probe.attempts, as_claimed.attempts])
+    all_errors = errors[:, :people].sum(axis=1)
+    all_attempts = number[:, :people].sum(axis=1)
+
+    # Without a subject: an impostor attempt has two subjects, and is left out with either of them.
+    own_errors = np.stack([errors[0], errors[1] + errors[2], errors[1] + errors[2]])
+    own_attempts = np.stack([number[0], number[1] + number[2], number[1] + number[2]])
+    total_errors = errors.sum(axis=1)[:, None]
+    total_attempts = number.sum(axis=1)[:, None]
+    rate_without = ratio(total_errors - own_errors, total_attempts - own_attempts)
+
+    gini, half_of_errors = [], []
+    for errors_of, number_of in zip(errors[:, :people], number[:, :people], strict=True):
+        # Gini coefficient, sum_ij |x_i - x_j| / (2 n^2 mean), of the n subjects with an attempt: in
+        # increasing order, x_i is subtracted from n - i counts, and i - 1 counts from it.
+        increasing = np.sort(errors_of[number_of > 0])
+        n = len(increasing)
+        weights = 2 * np.arange(1, n + 1) - n - 1
+        gini.append(float(ratio(weights @ increasing, n * increasing.sum())))
+        # The fewest subjects with half of the errors: those with most; 0 without an error.
+        most_first = np.sort(errors_of)[::-1].cumsum()
+        fewest = np.searchsorted(2 * most_first, most_first[-1]) + 1 if most_first[-1] else 0
+        half_of_errors.append(int(fewest))
+    return {
+        **variables_over(
+            ("error",),
+            all_errors=all_errors,
+            all_attempts=all_attempts,
+            all_rate=ratio(all_errors, all_attempts),
+            gini=gini,
+            half_of_errors=half_of_errors,
+        ),
+        **variables_over(
+            ("error", "subject"),
+            errors=errors,
+            attempts=number,
+            rate=ratio(errors, number),
+            share=ratio(errors, total_errors),
+            rate_without=rate_without,
+        ),
+    }
+
+
+@stage("testing whether subjects differ")
+def _tests(
+    attempts: ZooAttempts, layout: Layout, permutations: int, seed: np.random.SeedSequence
+) -> tuple[Variables, list[Message]]:
+    """Return the tests of goats, wolves and lambs, and which of them there is no test of."""
+    genuine, as_probe, as_claimed = attempts
+    subjects = len(as_probe.attempts)
+    goats = (
+        genuine.means(subjects),
+        np.bincount(genuine.person[genuine.half == 1], minlength=subjects),
+    )
+    wolves = as_probe.means, as_probe.second_half_sizes
+    lambs = as_claimed.means, as_claimed.second_half_sizes
+    tests = {
+        "goat": goat_test(*goats, permutations, Stream(seed, 1)),
+        "wolf": opponents_test(*wolves, permutations, Stream(seed, 2)),
+        "lamb": opponents_test(*lambs, permutations, Stream(seed, 3)),
+    }
+    # The test of Kruskal and Wallis; NaN for one subject or one score.
+    kruskal_p = math.nan
+    sizes = np.bincount(genuine.person)
+    if (sizes > 0).sum() > 1 and genuine.distance.min() != genuine.distance.max():
+        by_person = genuine.distance[np.argsort(genuine.person, kind="stable")]
+        ends = np.cumsum(sizes[sizes > 0])
+        kruskal_p = float(scipy.stats.kruskal(*np.split(by_person, ends[:-1])).pvalue)
+    variables: Variables = {
+        "kruskal_p": kruskal_p,
+        "correlation": (("test",), [test.correlation for test in tests.values()]),
+        "p": (("test",), [test.p for test in tests.values()]),
+    }
+    messages = []
+    for animal, test in tests.items():
+        animals, *needed = TESTED[animal]
+        if test.subjects < LEAST_SUBJECTS:
+            templates = needed[layout != "all-against-all"]
+            why = (
+                f"{counted(test.subjects, 'subjects')} have two halves, each with a finite score, "
+                f"and {LEAST_SUBJECTS} are needed; halves take at least {templates} of a subject"
+            )
+            messages.append(Message("animals-not-tested", animals=animals, why=why))
+        elif math.isnan(test.correlation):
+            why = "all subjects are alike"
+            messages.append(Message("animals-not-tested", animals=animals, why=why))
+    return variables, messages
+
+
+def highest_rates(errors: np.ndarray, rates: np.ndarray, number: int) -> list[int]:
+    """Return the subjects with the highest error rates; among equal rates, most errors first.
+
+    Rates are compared, since a subject with more attempts has more errors. Subjects without an
+    error are left out.
+    """
+    order = np.lexsort((-errors, -np.where(errors > 0, rates, 0.0)))[:number]
+    return order[errors[order] > 0].tolist()
+
+
+def _answers(ds: xr.Dataset) -> Iterator[Message]:
+    """Yield which subjects have the highest FRR and FAR, and which animals exist."""
+    about: dict[str, Any] = {}
+    for error, prefix in (("fr", ""), ("fa_as_probe", "far_")):
+        of_error = ds.sel(error=error)
+        errors, rates = of_error["errors"].values, of_error["rate"].values
+        ranked = highest_rates(errors, rates, len(rates))
+        if not ranked:
+            continue
+        highest = [i for i in ranked if rates[i] == rates[ranked[0]]]
+        about |= {
+            f"{prefix}subjects": ds["subject"].values[highest].tolist(),
+            f"{prefix}number": len(highest),
+            f"{prefix}rate": float(rates[highest[0]]),
+            f"{prefix}errors": int(errors[highest].sum()),
+            f"{prefix}attempts": int(of_error["attempts"].values[highest].sum()),
+            f"{prefix}share": float(errors[highest].sum() / errors.sum()),
+        }
+    if "rate" in about:  # there is a false reject
+        yield Message("most-errors", **about, **threshold_with_next(ds))
+
+    # Holm's step-down method over the animals that were tested, in order of their p-values.
+    names = [animals for animals, *_ in TESTED.values()]
+    p_values = dict(zip(names, ds["p"].values.tolist(), strict=True))
+    tested = [animals for animals in names if not math.isnan(p_values[animals])]
+    tested.sort(key=p_values.__getitem__)
+    exist = 0
+    while exist < len(tested) and p_values[tested[exist]] * (len(tested) - exist) <= LEVEL:
+        exist += 1
+    if tested:
+        others = {"others": tested[exist:]} if tested[exist:] else {}
+        yield Message("animals-tested", animals=tested[:exist] or ["none"], **others)
+
+
+# The attempts by subject are counted in one pass. Memory is of the size of the subjects and of the
+# genuine and the accepted attempts.
+
+
+class Halves(NamedTuple):
+    """The half of each template among its subject's templates, and the group of each subject."""
+
+    probe: np.ndarray  # 0 or 1, (probes,)
+    gallery: np.ndarray  # 0 or 1, (gallery templates,)
+    group: np.ndarray  # from 0 to `GROUPS` - 1, (subjects,)
+
+
+def draw_halves(scores: Scores, person: Codes, stream: Stream) -> Halves:
+    """Divide the templates of each subject into two halves at random.
+
+    Whole sessions are drawn where the data have a metadata column ``session``. A template or
+    session on both sides is in the same half on both sides; otherwise the sides are drawn apart.
+    """
+    probes = len(person.probe)
+    subjects = len(person.values)
+    # The session of each template, probes first; without a known one, a session of its own.
+    sessions = sessions_of(scores)
+    ids = np.concatenate([scores.probe_ids, scores.gallery_ids]) + len(sessions.values)
+    session = np.concatenate([sessions.probe, sessions.gallery])
+    session = np.where(session < 0, ids, session)
+    # The sessions of a pool are drawn together. A subject with a session on both sides has one
+    # pool, another subject has one of each side.
+    owner = np.concatenate([person.probe, person.gallery])
+    span = 1 + int(session.max(initial=0))
+    session_of_owner = owner * span + session
+    on_both_sides = np.intersect1d(session_of_owner[:probes], session_of_owner[probes:]) // span
+    pool_of_template = 2 * owner
+    pool_of_template[:probes] += ~np.isin(owner[:probes], on_both_sides)
+    # A unit is a session of a pool. In random order, the units of a pool are of the halves in turn.
+    unit, unit_of_template = np.unique(pool_of_template * span + session, return_inverse=True)
+    pool = unit // span
+    order = np.lexsort((stream.uniforms(len(unit)), pool))
+    half = np.empty(len(unit), dtype=np.int64)
+    half[order] = (np.arange(len(unit)) - np.searchsorted(pool, pool)) % 2
+    group = np.empty(subjects, dtype=np.int64)
+    group[np.argsort(stream.uniforms(subjects), kind="stable")] = np.arange(subjects) % GROUPS
+    of_probe, of_gallery = np.split(half[unit_of_template.reshape(-1)], [probes])
+    return Halves(of_probe, of_gallery, group)
+
+
+def sessions_of(scores: Scores) -> Codes:
+    """Return the sessions of both sides as codes; -1 without a column, or without a value."""
+    probes, templates = scores.shape
+    probe = scores.probe_meta.get("session", np.full(probes, None))
+    gallery = scores.gallery_meta.get("session", np.full(templates, None))
+    return column_codes(probe, gallery, "session")
+
+
+class Genuine(NamedTuple):
+    """The genuine attempts, (attempts,), in increasing order of their distances."""
+
+    distance: np.ndarray  # float64
+    person: np.ndarray
+    half: np.ndarray  # 0 or 1 if both templates are in this half, else -1
+    accepted: np.ndarray
+
+    def means(self, subjects: int) -> np.ndarray:
+        """Return the mean distances of each subject over each half, shape (subjects, 2)."""
+        used = (self.half >= 0) & np.isfinite(self.distance)
+        index = 2 * self.person[used] + self.half[used]
+        sums = np.bincount(index, self.distance[used], 2 * subjects)
+        return ratio(sums, np.bincount(index, minlength=2 * subjects)).reshape(subjects, 2)
+
+
+class Impostors(NamedTuple):
+    """The impostor attempts of each subject in one role: as probe, or as the claimed subject."""
+
+    attempts: np.ndarray  # int64 (subjects,)
+    accepted: np.ndarray  # int64 (subjects,): false accepts
+    second_half_sizes: np.ndarray  # int64 (subjects,): number of templates in the second half
+    #: (subjects, 2, GROUPS): sums and numbers of finite distances, by the half of the subject's
+    #: template and the group of the opponent.
+    sums: np.ndarray
+    finite: np.ndarray
+
+    @property
+    def means(self) -> np.ndarray:
+        """The mean distances, shape (subjects, 2, GROUPS)."""
+        return ratio(self.sums, self.finite)
+
+
+class ZooAttempts(NamedTuple):
+    """The genuine attempts, and the impostor attempts of each subject in both roles."""
+
+    genuine: Genuine
+    as_probe: Impostors
+    as_claimed: Impostors
+
+
+def attempts_by_subject(
+    scores: Scores, person: Codes, halves: Halves, threshold: float
+) -> ZooAttempts:
+    """Return the attempts by subject, the codes of `person`.
+
+    `threshold` is a distance; NaN accepts nothing.
+    """
+    subjects = len(person.values)
+    probes, templates = scores.shape
+    # Blocks have the gallery in the order of its subjects.
+    order = scores.gallery_order.columns[0]
+    claimed = person.gallery[order]
+    half_of_claimed = halves.gallery[order]
+    group_of_probe = halves.group[person.probe]
+    group_of_claimed = halves.group[claimed]
+    threshold = float(among_distances(scores, threshold))
+
+    fa_as_probe = np.zeros(subjects, dtype=np.int64)
+    fa_as_claimed = np.zeros(subjects, dtype=np.int64)
+    # Sums of the finite scores of each template against each group of opponents. Of those that are
+    # lacking, the numbers by group of scores that are not finite, and last of infinite scores.
+    probe_sums = np.zeros((probes, GROUPS))
+    probe_lacking = np.zeros((probes, GROUPS + 1), dtype=np.int64)
+    claimed_sums = np.zeros((GROUPS, templates))
+    claimed_lacking = np.zeros((GROUPS + 1, templates), dtype=np.int64)
+    pieces = -(-templates // PIECE)
+    genuine_of_blocks = []
+    with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks_of(scores):
+            rows = block.probes
+            row, column, value = block.genuine()
+            half = halves.probe[row]
+            half[half != halves.gallery[column]] = -1
+            genuine_of_blocks.append((value, person.probe[row], half))
+
+            distances = block.impostors().values
+            row, column = np.divmod(np.flatnonzero(is_accepted(distances, threshold)), templates)
+            fa_as_probe += np.bincount(person.probe[rows][row], minlength=subjects)
+            fa_as_claimed += np.bincount(claimed[column], minlength=subjects)
+            if block.rejected:
+                distances = farthest(distances)
+            sums = np.zeros((pieces, len(distances), GROUPS))
+            lacking = np.zeros((pieces, len(distances), GROUPS + 1), dtype=np.int64)
+            groups = group_of_probe[rows], group_of_claimed
+            add_scores(distances, *groups, sums, lacking, claimed_sums, claimed_lacking)
+            probe_sums[rows] = sums.sum(axis=0)
+            probe_lacking[rows] = lacking.sum(axis=0)
+
+        as_probe = _impostors(
+            person.probe, halves.probe, group_of_claimed, fa_as_probe, probe_sums, probe_lacking
+        )
+        as_claimed = _impostors(
+            claimed,
+            half_of_claimed,
+            group_of_probe,
+            fa_as_claimed,
+            claimed_sums.T,
+            claimed_lacking.T,
+        )
+
+    # The genuine attempts in increasing order: sums do not depend on the order of the templates.
+    distance, owner, half = map(np.concatenate, zip(*genuine_of_blocks, strict=True))
+    by_distance = np.argsort(distance)
+    distance = distance[by_distance]
+    is_genuine_accepted = is_accepted(distance, threshold)
+    if scores.nan == "reject":
+        distance = farthest(distance)
+    distance = distance.astype(np.float64)
+    genuine = Genuine(distance, owner[by_distance], half[by_distance], is_genuine_accepted)
+    return ZooAttempts(genuine, as_probe, as_claimed)
+
+
+def _impostors(
+    person: np.ndarray,
+    half: np.ndarray,
+    group_of_opponent: np.ndarray,
+    accepted: np.ndarray,
+    template_sums: np.ndarray,
+    template_lacking: np.ndarray,
+) -> Impostors:
+    """Add up the attempts of the templates of one side, (templates, ...), by subject.
+
+    `person` and `half` (templates,) are of this side, `group_of_opponent` of the other side's
+    templates, and `accepted` (subjects,) is of the subjects.
+    """
+    subjects = len(accepted)
+    sums = np.zeros((subjects, 2, GROUPS))
+    finite = np.zeros((subjects, 2, GROUPS), dtype=np.int64)
+    infinite = np.zeros(subjects, dtype=np.int64)
+    group_sizes = np.bincount(group_of_opponent, minlength=GROUPS)
+    np.add.at(sums, (person, half), template_sums)
+    np.add.at(finite, (person, half), group_sizes - template_lacking[:, :GROUPS])
+    np.add.at(infinite, person, template_lacking[:, GROUPS])
+    attempts = finite.sum(axis=(1, 2)) + infinite
+    second_half_sizes = np.bincount(person[half == 1], minlength=subjects)
+    return Impostors(attempts, accepted, second_half_sizes, sums, finite)
+
+
+# The tests of two halves.
+
+
+class HalvesTest(NamedTuple):
+    """The correlation of two halves over subjects, and its one-sided p-value.
+
+    Both are NaN if fewer than `LEAST_SUBJECTS` subjects have both halves.
+    """
+
+    correlation: float
+    p: float
+    subjects: int  # number of subjects with both halves
+
+
+def goat_test(means: np.ndarray, size: np.ndarray, permutations: int, stream: Stream) -> HalvesTest:
+    """Test Spearman's correlation of the means of two halves, shape (subjects, 2).
+
+    The means of the second halves are permuted among subjects with second halves of one `size`: if
+    subjects do not differ, these means have one distribution, and the test is exact. Subjects with
+    a mean that is NaN are left out.
+    """
+    has_both_means = ~np.isnan(means).any(axis=1)
+    if has_both_means.sum() < LEAST_SUBJECTS:
+        return HalvesTest(math.nan, math.nan, int(has_both_means.sum()))
+    order, ends = _strata(size[has_both_means])
+    # Twice the ranks are whole numbers, and so are sums of their products: ties are exact.
+    ranks = scipy.stats.rankdata(means[has_both_means], axis=0)[order]
+    first, second = (2 * ranks.T).astype(np.int64) - 1
+    products = np.empty(permutations, dtype=np.int64)
+    permuted_products(
+        np.ascontiguousarray(first), np.ascontiguousarray(second), ends, stream.words(2), products
+    )
+    spread = math.sqrt(first.var() * second.var())
+    covariance = int(first @ second) / len(first) - float(first.mean() * second.mean())
+    p_value = (1 + int((products >= first @ second).sum())) / (1 + permutations)
+    return HalvesTest(covariance / spread if spread > 0 else math.nan, p_value, len(first))
+
+
+def opponents_test(
+    means: np.ndarray, size: np.ndarray, permutations: int, stream: Stream
+) -> HalvesTest:
+    """Test products of the means of two halves against groups, shape (subjects, 2, groups).
+
+    The statistic is a sum over subjects: products of the mean of the first half against one group
+    and the mean of the second half against a *different* group, which share no template and no
+    opponent. It varies for two reasons, and a replicate adds both:
+
+    - Some templates happen to be near to everyone: second halves are permuted among subjects with
+      second halves of one `size`.
+    - Some opponents happen to be near to some subjects: the signs of the groups change at random.
+    """
+    has_both_halves = ~np.isnan(means).all(axis=2).any(axis=1)
+    if has_both_halves.sum() < LEAST_SUBJECTS:
+        return HalvesTest(math.nan, math.nan, int(has_both_halves.sum()))
+    order, ends = _strata(size[has_both_halves])
+    means = means[has_both_halves][order]
+    means = means[:, :, ~np.isnan(means).all(axis=(0, 1))]
+    groups = means.shape[2]
+    first = _deviations(means[:, 0])
+    second = _deviations(means[:, 1])
+    products_of_groups = first.T @ second
+    np.fill_diagonal(products_of_groups, 0)
+    observed = int(products_of_groups.sum())
+    products = np.empty(permutations, dtype=np.int64)
+    first_sums = first.sum(axis=1)
+    second_sums = second.sum(axis=1)
+    permuted_products(first_sums, second_sums, ends, stream.words(2), products)
+    signs = np.where(stream.uniforms(permutations * groups) < 0.5, -1, 1).reshape(-1, groups)
+    products += ((signs @ products_of_groups) * signs).sum(axis=1)
+    p_value = (1 + int((products >= observed).sum())) / (1 + permutations)
+    spread = math.sqrt(float(first_sums @ first_sums) * float(second_sums @ second_sums))
+    correlation = math.nan
+    if spread > 0:
+        # Only pairs of different groups were summed: all pairs would give more, by this factor.
+        correlation = observed / spread * groups / (groups - 1)
+    return HalvesTest(float(np.clip(correlation, -1, 1)), p_value, len(means))
+
+
+def _strata(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the subjects in order of their sizes, and where each stratum of this order ends.
+
+    A stratum is one size. A stratum of fewer than `LEAST_TOGETHER` subjects is joined with the
+    next, and the last one with the stratum before it.
+    """
+    ends = [0]
+    for end in np.cumsum(np.unique(size, return_counts=True)[1]).tolist():
+        if end - ends[-1] >= LEAST_TOGETHER:
+            ends.append(end)
+    return np.argsort(size, kind="stable"), np.array([*ends[1:-1], len(size)], dtype=np.int64)
+
+
+def _deviations(means: np.ndarray) -> np.ndarray:
+    """Return the deviations of means (subjects, groups) from the mean over subjects, as integers.
+
+    The largest deviation becomes 2^18, and the deviation of an unknown mean is 0. Sums of integers
+    do not depend on their order.
+    """
+    is_known = ~np.isnan(means)
+    subjects = np.maximum(is_known.sum(axis=0), 1)
+    deviations = np.where(
+        is_known, means - np.where(is_known, means, 0.0).sum(axis=0) / subjects, 0.0
+    )
+    largest = np.abs(deviations).max()
+    return np.rint(deviations * (2**18 / largest if largest > 0 else 0.0)).astype(np.int64)

@@ -1,1 +1,0 @@
-"""Who fails: goats, lambs and wolves, and the animals of the menagerie."""
