@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _READ = (
     *("labels", "gallery", "trials", "columns", "lists", "format", "header", "kind", "nan"),
     *("failed", "metric", "average", "exclude", "subject_from", "names_of", "distractor_ids"),
+    "shared",
 )
 _USE = ("attempts", "enrol", "templates", "fusion")
 _INTERVAL = ("confidence", "replicates", "random_state")

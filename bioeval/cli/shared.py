@@ -136,6 +136,12 @@ _READING = option_group(
         "files with a name on each line, CSV files with a column name, or arrays of text.",
     ),
     option(
+        "--shared",
+        "Equal names on both sides are one template, whatever the scores say.",
+        bool,
+        callback=lambda ctx, param, is_set: True if is_set else None,
+    ),
+    option(
         "--distractor-ids LABEL",
         "Labels of no known person, in place of the words that Scores lists. An empty one says "
         "that all labels are names.",

@@ -57,9 +57,20 @@ class ListRules:
     #: ``"repeated"``, pairs that are listed again.
     keep: tuple[Kept, ...] = ()
     unordered: bool = False  # whether a-b and b-a are one attempt
+    shared: bool | None = None  # whether equal names are one template; None: the scores decide
 
     @classmethod
-    def parse(cls, keep: Kept | Sequence[Kept] | None, unordered: bool | None) -> ListRules:
+    def parse(
+        cls,
+        keep: Kept | Sequence[Kept] | None,
+        unordered: bool | None,
+        shared: bool | None = None,
+    ) -> ListRules:
+        if shared is not None and not require_flag("shared", shared):
+            raise DataError(
+                "`shared` is False, but equal names of a list are one template; give the templates "
+                'names of their own, or `keep="self"` to count these comparisons'
+            )
         unordered = require_flag("unordered", unordered)
         words = () if keep is None else keep
         keep_words = (words,) if isinstance(words, str) else tuple(require_list("keep", words))
@@ -71,7 +82,7 @@ class ListRules:
                 '`keep="repeated"` counts it as often as it is listed; leave one of '
                 "the two out"
             )
-        return cls(keep_words, unordered)
+        return cls(keep_words, unordered, shared)
 
 
 class _SameTemplates(NamedTuple):

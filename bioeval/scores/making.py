@@ -90,6 +90,7 @@ class SideArguments(NamedTuple):
     labels: tuple[Any, Any]
     metas: tuple[Any, Any]
     names: Any = "auto"  # the argument `names`, which is of both sides
+    shared: bool | None = None
 
 
 class _Subjects(NamedTuple):
@@ -398,7 +399,8 @@ def searched_lists(
         entry_by_name = np.where(named.probe_ids < len(enrolled), named.probe_ids, -1)
         if leave_out_query is None and query_positions is None and (entry_by_name >= 0).any():
             scored = Scored.of_lists(lists, kind, subjects.codes)
-            confirm_names(scored, entry_by_name, named.probe, shared=None)
+            are_shared, _ = confirm_names(scored, entry_by_name, named.probe, shared=given.shared)
+            entry_by_name = entry_by_name if are_shared else np.full(len(searched), -1)
     own = OwnEntries(lists, subjects.codes, kind, leave_out_query, query_positions, entry_by_name)
     entry = own.find()
     if entry is not None:

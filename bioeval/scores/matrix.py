@@ -326,6 +326,7 @@ class Scores(ScoreViews):
         unordered: bool = False,
         meta: Mapping[str, Any] | None = None,
         distractor_ids: Sequence[int | str] | None = None,
+        shared: bool | None = None,
     ) -> Scores:
         """Take fixed trials: one score per pair, and whether the pair is genuine.
 
@@ -354,8 +355,10 @@ class Scores(ScoreViews):
         meta : mapping of str to array_like, shape (p, 2), optional
             Metadata columns of both templates of each pair, as for :func:`by_group`.
         distractor_ids : sequence of int or str, optional
-            As for :class:`Scores`: templates of no known person are no subjects. Whether a pair is
-            genuine is still decided by `genuine`.
+            As for :class:`Scores`: templates of no known person are no subjects. Whether a pair
+            with a person is genuine is decided by `genuine`; a pair without one is left out.
+        shared : bool, optional
+            True: pairs of equal names compare a template with itself, whatever their scores say.
 
         Returns
         -------
@@ -376,7 +379,7 @@ class Scores(ScoreViews):
         >>> be.Scores.from_pairs([0.1, 0.8, 0.4], [True, False, True]).genuine.sum()
         np.int64(2)
         """
-        rules = ListRules.parse(keep, unordered)
+        rules = ListRules.parse(keep, unordered, shared)
         if pair_templates is None and isinstance(meta, Mapping):
             named = [meta[name] for name in ("template", "name") if name in meta]
             pair_templates = next(iter(named), None)
@@ -430,6 +433,7 @@ class Scores(ScoreViews):
         leave_out_query: bool | None = None,
         query_positions: Any = None,
         distractor_ids: Sequence[int | str] | None = None,
+        shared: bool | None = None,
     ) -> Scores:
         """Take for each query its K nearest gallery entries alone, as a search returns them.
 
@@ -449,7 +453,7 @@ class Scores(ScoreViews):
             The scores of the entries, in the order of the list.
         kind : {"distance", "similarity"}
             Kind of `distances`: ``"similarity"`` for inner products.
-        probe_meta, gallery_meta, name, distractor_ids
+        probe_meta, gallery_meta, name, distractor_ids, shared
             As for :class:`Scores`.
         leave_out_query : bool, optional
             Whether a query that is itself a gallery entry is left out of its list and of its
@@ -489,7 +493,8 @@ class Scores(ScoreViews):
         """
         searches = cls.__new__(cls)
         searches._set(**checked_words(kind, "raise", name), **memory_attributes())
-        given = SideArguments((labels, gallery_labels), (probe_meta, gallery_meta))
+        metas = (probe_meta, gallery_meta)
+        given = SideArguments((labels, gallery_labels), metas, shared=shared)
         searches._set(
             **searched_lists(indices, distances, kind, given, leave_out_query, query_positions)
         )

@@ -274,7 +274,7 @@ class PairList:
             partner[itself] = itself
             codes = None if self.people is None else self.codes
             scored = Scored.of_pairs(self, kind, codes)
-            confirm_names(scored, partner, self.templates.values, shared=None)
+            confirm_names(scored, partner, self.templates.values, shared=rules.shared)
         listed = ListedTemplates(self.templates, self.values, self.genuine, rules, describe_rows)
         is_attempt, further_notes = listed.attempts()
         if of_somebody is not None:

@@ -257,6 +257,7 @@ def _evidence(scored: Scored, partner: np.ndarray) -> _Evidence:
         own = -apart
         return _Evidence(rows, own, float(is_equal.mean()), False, False, False)
     closeness = scored.read(rows, columns, False)
+    closeness[np.isinf(closeness)] = np.nan
     own, others = closeness.diagonal().copy(), closeness.copy()
     np.fill_diagonal(others, np.nan)
     mirror = _mirror(others)
@@ -348,8 +349,14 @@ def _has_one_value(scored: Scored, own: np.ndarray, others: np.ndarray, mates: n
 def find_copies(scores: Scores) -> Copies | None:
     """Return how many probes seem to be gallery templates that are not known by name.
 
-    None if the scores cannot tell. Comparisons that are left out do not count.
+    None if the scores cannot tell. Comparisons that are left out do not count. The answer is kept
+    with the scores.
     """
+    return scores._copies  # a cached property: views judge anew
+
+
+def judged_copies(scores: Scores) -> Copies | None:
+    """Judge a sample of the probes for :func:`find_copies`."""
     if scores.layout == "pairs":
         if scores.pairs.templates is None or scores.pairs.people is None:
             return None
@@ -361,6 +368,7 @@ def find_copies(scores: Scores) -> Copies | None:
         block = scored.read(rows, None, True)
     except DataError:  # raised again where all scores are counted
         return None
+    block[np.isinf(block)] = np.nan  # such comparisons say nothing
     has_partner = np.flatnonzero(scored.partner[rows] >= 0)
     block[has_partner, scored.partner[rows[has_partner]]] = np.nan
     mates = (scored.codes[0][rows][:, None] == scored.codes[1]) & np.isfinite(block)

@@ -207,11 +207,10 @@ class ScoreData:
         return doubt_of_square(values, self.kind in LARGER_IS_CLOSER)
 
     @cached_property
-    def copies(self) -> Copies | None:
-        """How many probes seem to be gallery templates that are not known by name."""
-        from bioeval.scores.same import find_copies
+    def _copies(self) -> Copies | None:
+        from bioeval.scores.same import judged_copies
 
-        return find_copies(self)  # type: ignore[arg-type]
+        return judged_copies(self)  # type: ignore[arg-type]
 
     @cached_property
     def codes(self) -> Codes:

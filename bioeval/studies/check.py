@@ -42,7 +42,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.row_memory import rows_per_block
 from bioeval.scores.rows import attempted, threads_for
-from bioeval.scores.same import Copies
+from bioeval.scores.same import Copies, find_copies
 from bioeval.scores.score_notes import (
     counts_same,
     exclusion_notes,
@@ -195,7 +195,7 @@ def check_data(
         kind, impostors = None, None
         if read_scores and scores.kind != "order":
             kind, impostors = _kind(scores)
-        copies = scores.copies if read_scores else None
+        copies = find_copies(scores) if read_scores else None
         findings += _label_checks(scores, targets, impostors, convention, copies)
         if scanned is not None:
             repeated = _duplicates(scores, scanned)

@@ -36,6 +36,7 @@ def load(
     distractor_ids: Sequence[int | str] | None = None,
     columns: Mapping[str, str | int] | None = None,
     lists: Mapping[str, Any] | None = None,
+    shared: bool | None = None,
     header: bool | None = None,
     format: Format | None = None,
 ) -> Scores:
@@ -135,6 +136,8 @@ def load(
         - ``first_index``: 0 or 1, the number of the first gallery entry in top-K lists.
         - ``leave_out_query``: whether queries that are gallery entries themselves are left out of
           their own lists; see :meth:`Scores.from_top_k`.
+    shared : bool, optional
+        Whether equal names on both sides are one template, as for :class:`Scores`.
     header : bool, optional
         Whether the first line of a text is no data. Needed only if the first line is ``0,1,...``,
         as pandas writes above columns without names.

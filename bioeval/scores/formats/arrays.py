@@ -218,6 +218,7 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
         name=file.path.stem,
         exclude=file.exclude,
         names=arguments.names,
+        shared=True if "probe_ids" in file.arrays else arguments.take("shared"),
     )._with(reading=remarks)
     if not arguments.names_arrays and "probe_ids" in file.arrays:
         probe_ids = file.ids("probe_ids", shape[0])
@@ -301,6 +302,7 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         exclude=file.exclude,
         average=arguments.take("average", ()),
         names=arguments.names,
+        shared=arguments.take("shared"),
         as_read=as_read,
     )
 
@@ -386,6 +388,7 @@ def top_k_lists(file: ArrayFile) -> Scores:
         name=file.path.stem,
         leave_out_query=False if are_saved else leave_out,
         query_positions=None if are_saved else file.read_if_there("query_positions"),
+        shared=file.arguments.take("shared"),
     )
     if are_saved:
         scores = _with_saved_ids(file, scores)

@@ -136,6 +136,7 @@ def _read_matrix(
         nan=arguments.take("nan", "raise"),
         name=path.stem,
         names=arguments.names,
+        shared=arguments.take("shared"),
         **sides,
     )
     return scores._with(reading=() if kind else (KIND_ASSUMED,))
@@ -150,6 +151,7 @@ def _read_embeddings(
         "name": path.stem,
         "average": arguments.take("average", ()),
         "names": arguments.names,
+        "shared": arguments.take("shared"),
         "as_read": as_read,
         "named": named,
     }

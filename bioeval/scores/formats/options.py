@@ -143,6 +143,7 @@ class Arguments:
         return {
             "keep": self.take("lists.keep", ()),
             "unordered": self.take("lists.unordered", False),
+            "shared": self.take("shared"),
         }
 
     def with_failures(self, values: np.ndarray) -> np.ndarray:
@@ -290,7 +291,7 @@ def _flag(name: str, value: Any) -> bool:
 # The check and conversion of the value of an argument, by its name. Others need none.
 _CONVERSIONS: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(_CHOICES, _choice),
-    **dict.fromkeys(("header", "lists.unordered", "lists.leave_out_query"), _flag),
+    **dict.fromkeys(("header", "shared", "lists.unordered", "lists.leave_out_query"), _flag),
     **dict.fromkeys(("labels", "gallery", "trials"), require_path),
     **dict.fromkeys(("exclude", "average"), _texts),
     "metric": lambda name, value: known_metric(value),

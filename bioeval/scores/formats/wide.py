@@ -137,6 +137,7 @@ def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Score
         name=path.name.split(".")[0],
         probe_meta=described.metadata(row_names),
         gallery_meta=None if square else described.metadata(column_names),
+        shared=arguments.take("shared"),
     )
 
 
