@@ -340,13 +340,13 @@ def warns_of_training(scores: be.Scores) -> xr.Dataset:
         return be.verification(scores)
 
 
-def test_what_learnt_from_the_scores_that_it_is_applied_to_is_said(apply):
+def test_what_learnt_from_the_scores_that_it_is_applied_to_is_said():
     complete, first_half, second_half = complete_and_halves()
-    result = warns_of_training(apply(first_half, first_half))
+    result = warns_of_training(fusion_of_trained_scales(first_half, first_half))
     assert codes(result).count("trained-on-same-scores") == 1
     with pytest.warns(be.BioevalWarning, match="20 of 40 subjects of the test set are"):
-        be.verification(apply(first_half, complete))
-    unseen = codes(be.verification(apply(first_half, second_half)))
+        be.verification(fusion_of_trained_scales(first_half, complete))
+    unseen = codes(be.verification(fusion_of_trained_scales(first_half, second_half)))
     assert not {"people-of-both-sets", "trained-on-same-scores"} & {*unseen}
 
 
