@@ -122,15 +122,49 @@ def _evaluate_systems(
     check_systems(scores)
     options_of = dict.fromkeys(scores, options)
     if (extra := options.extra_thresholds) is not None and len(scores) > 1:
-        from bioeval.results.threshold_lookup import shared_points
-
         # The operating points of all systems are found first.
         plain = replace(options, extra_thresholds=None, interval=None)
         alone = {k: _evaluate_system(v, protocol, plain) for k, v in scores.items()}
-        for name, points in shared_points(alone).items():
+        for name, points in _shared_points(alone).items():
             options_of[name] = replace(options, extra_thresholds=np.union1d(extra, points))
     trees = {k: _evaluate_system(v, protocol, options_of[k]) for k, v in scores.items()}
     return tree_above(trees)
+
+
+# Operating points that have a threshold each.
+_POINTS = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold")
+_POINTS_AT_TARGETS = ("threshold_at_far", "threshold_at_frr")
+
+
+def _shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
+    """Return for each system the operating points of all systems in its units, at rank 1.
+
+    Thresholds are in the same units if kind, units and metric agree.
+    """
+    by_system: dict[str, list[tuple[str, np.ndarray]]] = {}
+    for name, tree in trees.items():
+        by_system[name] = []
+        for leaf in tree.leaves:
+            dataset = leaf.to_dataset()
+            if "threshold" not in dataset.dims:
+                continue
+            units = dataset.get("threshold", xr.DataArray()).attrs.get("units", "")
+            attrs = dataset.attrs
+            words = str(attrs.get("kind", "distance")), str(units), str(attrs.get("metric", ""))
+            points = [np.empty(0)]
+            for variable in (*_POINTS, *_POINTS_AT_TARGETS):
+                if variable in dataset:
+                    values = dataset[variable].isel({"rank": 0}, missing_dims="ignore")
+                    points.append(values.values.ravel())
+            by_system[name].append((" ".join(filter(None, words)), np.concatenate(points)))
+    shared = {}
+    for name, own in by_system.items():
+        own_units = {units for units, _ in own}
+        everywhere = [x for other in by_system.values() for x in other]
+        points = [np.empty(0), *(x for units, x in everywhere if units in own_units)]
+        thresholds = np.concatenate(points)
+        shared[name] = np.unique(thresholds[np.isfinite(thresholds)])
+    return shared
 
 
 def _evaluate_system(

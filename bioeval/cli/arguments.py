@@ -173,7 +173,6 @@ FARS = _error_rates("FAR")
 FRRS = _error_rates("FRR")
 RATE = Value("x", _error_rate, "a rate (0.01, 1% or 1/100)")
 FAILED = Value("x", _number, "a number such as -1; a word for a failure has to be a blank cell")
-PROPORTION = Value("p", _rate, "a proportion (0.01, 1% or 1/100)")
 CONFIDENCE = Value("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
 WHOLE_NUMBERS = Value(
     "n,n", lambda text: list(map(int, text.split(","))), "comma-separated whole numbers (10,100)"

@@ -227,7 +227,6 @@ def fusion(default: str | None = None) -> Callable[[F], F]:
     )
 
 
-FUSION_IN_USE = option_group(fusion(), heading="System in use")
 _USE = option_group(
     TRIES_AND_ENROLMENT,
     option_group(
@@ -238,7 +237,7 @@ _USE = option_group(
         ),
         heading="System in use",
     ),
-    FUSION_IN_USE,
+    option_group(fusion(), heading="System in use"),
 )
 
 _INTERVAL = option_group(

@@ -21,9 +21,6 @@ from bioeval.scores.people import columns_of_probes
 if TYPE_CHECKING:
     from bioeval.scores.score_data import ScoreData
 
-#: Codes of the messages that comparisons are missing: of candidates, and of tries.
-MISSING = ("candidates-missing", "transactions-incomplete")
-
 
 @dataclass(eq=False)
 class Completeness:

@@ -285,7 +285,7 @@ systems-of-other-scales!: the scores of {narrow:name} are from {narrow_low:digit
     4}, so fusion by {method} is dominated by one of them; give `normalise`, such as min-max, which
     puts the systems on one scale
 trained-on-same-scores!: the fusion was trained on the scores that it is applied to, so the results
-    are optimistic; train it on scores of other people, or evaluate in folds
+    are optimistic; train it on scores of other people
 # Folds and repeated partitions
 undefined-in-parts!: {what:template} not defined (NaN) in {missing:count} of {number:count} {unit}s,
     so means are over the others: {why}; divide by subject, into fewer parts

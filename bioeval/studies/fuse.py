@@ -152,7 +152,7 @@ def fuse(
             scales.append(_scale_of(training[name], normalise, name))
             for message in LearntFrom.from_scores(training[name]).people_in(scores):
                 if message.arguments["who"] == "all attempts":
-                    message = Message("trained-on-same-scores", model="fusion")
+                    message = Message("trained-on-same-scores")
                 remarks[message] = None
     elif method != "weighted":
         doubts = _other_scales(training, method)

@@ -1,4 +1,4 @@
-"""Means of re-identification and of GOM, and the events of a system in use.
+"""Means of re-identification and of GOM.
 
 `be.gallery_size` and galleries of `gallery="single"` have no intervals.
 """

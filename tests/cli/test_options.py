@@ -47,7 +47,7 @@ OF_THE_COMMAND = {
     "report": {"check", "folds", "names", "zoo"},  # of several calls
     # The option of be.set_options, failure rates, a column of the metadata, and priors of a card.
     "run": {"client", "fta", "fte", "min_dcf", "single_gallery"},
-    "threshold": {"on"},  # another call
+    "threshold": {"far", "on"},  # a rule in short, and another call
 }
 
 RULE = """

@@ -16,12 +16,10 @@ from study_cases import study_cases
 
 import bioeval as be
 from bioeval import protocol
-from bioeval.counting.threshold_rules import Rule
 from bioeval.results import variables
 from bioeval.results.dataset import Scalars, dataset
 from bioeval.results.histogram import edges_of
 from bioeval.results.stacking import Stack
-from bioeval.results.threshold_lookup import ResultThresholds
 from bioeval.results.trees import without_slashes
 from bioeval.results.variables import Variable
 
@@ -366,24 +364,6 @@ def test_a_coordinate_keeps_its_labels_and_is_an_index(labels):
     for place, label in enumerate(values.tolist()):
         if label == label:  # a NaN selects nothing
             assert ds["value"].sel(item=label) == place
-
-
-@pytest.mark.parametrize(
-    ("target", "nearest"),
-    [(0.05, "are far=0.01 and far=0.1"), (0.5, "is far=0.2"), (0.0005, "is far=0.001")],
-)
-def test_a_missing_target_names_the_nearest_ones(target, nearest):
-    ds = be.verification(be.simulate(8, 3), far_targets=[0.1, 0.001, 0.2, 0.01])
-    words = ResultThresholds(ds).other_targets(target)
-    assert words.startswith(f"the nearest {nearest}; evaluate with")
-
-
-def test_a_rule_that_a_result_does_not_have_is_no_threshold():
-    ds = be.verification(be.simulate(8, 3))
-    assert ResultThresholds(ds).of_rule(Rule.parse("eer")) == ds.eer_threshold
-    for rule in ("eer", "hter"):
-        with pytest.raises(be.DataError, match="is not an operating point of these results"):
-            ResultThresholds(ds.drop_vars("eer_threshold")).of_rule(Rule.parse(rule))
 
 
 @pytest.mark.parametrize(

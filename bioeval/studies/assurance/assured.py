@@ -189,7 +189,14 @@ def assured_threshold(curve: FarCurve, target: float) -> Assured:
     refusal = curve.refusal if curve.impostors else Message("no-impostor-attempts")
     if refusal is not None:
         return Assured(curve, refusal=refusal)
-    people_needed, far_of_strict = people_to_guarantee(curve, target)
+    # About how many people guarantee the target by a strict threshold, whose FAR is a tenth of it;
+    # NaN if no number is enough. At the least, their pairs show the target without a false accept.
+    people_needed, far_of_strict = math.nan, math.nan
+    strict = _strict_far(curve, target)
+    if strict < target:
+        least = people_with(shares_without_error(target, curve.judged.confidence))
+        people_needed = float(max(curve.judged.people_to_settle(strict, target), least))
+        far_of_strict = strict
     assured = Assured(
         curve,
         people_needed=people_needed,
@@ -210,21 +217,6 @@ def assured_threshold(curve: FarCurve, target: float) -> Assured:
         far_of_attempts=loosest.far_of_attempts,
         frr=loosest.frr,
     )
-
-
-def people_to_guarantee(curve: FarCurve, target: float) -> tuple[float, float]:
-    """Return about how many people guarantee a target by a strict threshold, and its FAR.
-
-    The FAR of this threshold is a tenth of the target. There must at least be enough pairs of
-    people to show the target without a false accept. NaN if no number of people is enough.
-    """
-    if curve.refusal is not None or not curve.impostors:
-        return math.nan, math.nan
-    far = _strict_far(curve, target)
-    if far >= target:
-        return math.nan, math.nan
-    least = people_with(shares_without_error(target, curve.judged.confidence))
-    return float(max(curve.judged.people_to_settle(far, target), least)), far
 
 
 def _strict_far(curve: FarCurve, target: float) -> float:
