@@ -15,13 +15,9 @@ from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.base.options import OPTIONS
-from bioeval.scores.embedding_arrays import (
-    as_embeddings,
-    average_embeddings,
-    names_features,
-    require_features,
-)
+from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings
 from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.features import FeatureSide, require_features, titles_of
 from bioeval.scores.joining import GivenSide
 from bioeval.scores.labels import as_subjects
 from bioeval.scores.making import ARGUMENTS, MEMORY_LIMIT, Attributes, length_of, order_of_side
@@ -87,20 +83,35 @@ def compared_embeddings(
     *,
     options: EmbeddingOptions,
     as_read: bool,
-    named: bool,
+    titles: Sequence[str] | None,
 ) -> ComparedEmbeddings:
     """Compare embeddings; with `as_read` distances are computed whenever they are read.
 
-    If the columns of the probes are `named`, the first column is a feature in any case.
+    `titles` are those of the columns of the probes, if a file has them.
     """
     if (gallery is None) != (gallery_labels is None):
         option = "gallery_labels" if gallery is None else "gallery"
         missing_argument = "gallery" if gallery is None else "gallery_labels"
         raise DataError(f"{option} is given without {missing_argument}; expected both or neither")
-    probe_side = _side(probe, labels, options.probe_meta, options.names, 0, named)
+    probe_side = _side(probe, labels, options.probe_meta, options.names, 0)
     gallery_side = probe_side
     if gallery is not None:
         gallery_side = _side(gallery, gallery_labels, options.gallery_meta, options.names, 1)
+    sides = [
+        FeatureSide(
+            probe_side.embeddings, probe_side.labels, "probe embeddings", titles or titles_of(probe)
+        )
+    ]
+    if gallery is not None:
+        sides.append(
+            FeatureSide(
+                gallery_side.embeddings,
+                gallery_side.labels,
+                "gallery embeddings",
+                titles_of(gallery),
+            )
+        )
+    require_features(*sides)
     average = options.average
     listed = [average] if isinstance(average, str) else require_list("average", average)
     columns = tuple(require_text("average", name) for name in listed)
@@ -136,9 +147,7 @@ def compared_embeddings(
     )
 
 
-def _side(
-    values: Any, labels: Any, meta: Any, names: Any, side: int, named: bool = False
-) -> _EmbeddedSide:
+def _side(values: Any, labels: Any, meta: Any, names: Any, side: int) -> _EmbeddedSide:
     noun = f"{('probe', 'gallery')[side]} embeddings"
     embeddings = as_embeddings(values, noun)
     argument = ARGUMENTS[side][0]
@@ -153,6 +162,4 @@ def _side(
     joined = GivenSide(labels, meta, order, ARGUMENTS[side])
     joined.join(names)
     subjects = as_subjects(joined.labels, argument, len(embeddings))
-    if not (named or names_features(getattr(values, "columns", ()))):
-        require_features(embeddings, subjects, noun)
     return _EmbeddedSide(embeddings, subjects, joined.meta, order.names, order.remarks, {})

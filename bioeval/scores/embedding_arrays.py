@@ -13,13 +13,7 @@ from bioeval.base.errors import DataError, counted
 from bioeval.scores.arrays import in_memory, is_stored, wrong_dtype
 from bioeval.scores.codes import Codes
 from bioeval.scores.labels import plain
-from bioeval.scores.metadata import LABEL_COLUMNS, known_column
-
-# In fewer rows, a feature may count the rows, or have one value for each person, by chance.
-_FEW_ROWS = 5
-
-# Names of a first column that is no feature.
-_NO_FEATURES = ("", "index", "unnamed: 0", "row", *LABEL_COLUMNS)
+from bioeval.scores.metadata import known_column
 
 
 def as_embeddings(values: Any, input_name: str) -> np.ndarray:
@@ -42,53 +36,6 @@ def as_embeddings(values: Any, input_name: str) -> np.ndarray:
             "them 0"
         )
     return array
-
-
-def names_features(columns: Any) -> bool:
-    """Whether the names of columns are texts, and the first is no name of an index or a label."""
-    names = [*columns]
-    named = bool(names) and all(isinstance(x, str) and not x.isdigit() for x in names)
-    return named and names[0].strip().casefold() not in _NO_FEATURES
-
-
-def require_features(values: np.ndarray, labels: np.ndarray, input_name: str) -> None:
-    """Raise where the first column of embeddings is an index of the rows, or their labels."""
-    rows, columns = values.shape
-    if rows < _FEW_ROWS or columns < 2:
-        return
-    first = values[:, 0]
-    about = ""
-    if first.min() in (0, 1) and np.array_equal(np.sort(first), first.min() + np.arange(rows)):
-        about = "counts the rows"
-    elif _identifies_people(values, labels):
-        about = "has one value for each person, which no other column has"
-    if about:
-        raise DataError(
-            f"{input_name}: the first of {columns} columns {about}, and would be taken for a "
-            "feature; leave it out (`x[:, 1:]`), or give a table whose columns have names if it "
-            "is one"
-        )
-
-
-def _identifies_people(values: np.ndarray, labels: np.ndarray) -> bool:
-    """Whether the first column has a value for each person, and no other column has."""
-    if len(np.unique(values[:, 0])) == len(values):
-        return False
-    _, person = np.unique([*map(str, labels.tolist())], return_inverse=True)
-    order = np.argsort(person, kind="stable")
-    starts = np.flatnonzero(np.diff(person[order], prepend=-1))
-    if not 2 < len(starts) < len(order):
-        return False
-
-    def is_constant(column: np.ndarray) -> bool:
-        sorted_by_person = column[order]
-        low = np.minimum.reduceat(sorted_by_person, starts)
-        return np.array_equal(low, np.maximum.reduceat(sorted_by_person, starts))
-
-    value_of_person = values[order[starts], 0]
-    if len(np.unique(value_of_person)) < len(starts) or not is_constant(values[:, 0]):
-        return False
-    return not any(is_constant(values[:, i]) for i in range(1, values.shape[1]))
 
 
 class AveragedEmbeddings(NamedTuple):

@@ -290,18 +290,18 @@ class Scores(ScoreViews):
 
     @classmethod
     def _from_embeddings(
-        cls, *sides: Any, as_read: bool = False, named: bool = False, **options: Any
+        cls, *sides: Any, as_read: bool = False, titles: Sequence[str] | None = None, **options: Any
     ) -> Scores:
         """Compare embeddings; with `as_read` no matrix is made, however small the matrix is.
 
-        Columns of the probes that are `named` are features, whatever they hold.
+        `titles` are those of the columns of the probes, if a file has them.
         """
         from bioeval.scores.compared_embeddings import EmbeddingOptions, compared_embeddings
 
         names = [name for name in EmbeddingOptions._fields if name in options]
         compared_by = EmbeddingOptions(**{name: options.pop(name) for name in names})
         exclude = options.pop("exclude", ())  # `exclude` may name a column that is left out
-        compared = compared_embeddings(*sides, options=compared_by, as_read=as_read, named=named)
+        compared = compared_embeddings(*sides, options=compared_by, as_read=as_read, titles=titles)
         options |= compared.arguments
         scores = cls(compared.values, compared.labels, compared.gallery_labels, **options)
         attributes = dict(compared.attributes)

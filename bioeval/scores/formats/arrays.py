@@ -32,8 +32,9 @@ from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import METRICS, VALUED, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.coded_sides import CodedSides
-from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings, require_features
+from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings
 from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.features import FeatureSide, require_features
 from bioeval.scores.formats.array_file import (
     DISTMAT,
     IMPOSTOR,
@@ -329,7 +330,7 @@ def _pairs_of_embeddings(
     subjects = as_subjects(side.labels, "labels", len(embeddings))
     names = side.order.names
     meta = as_meta(side.meta, len(embeddings), "probe_meta")
-    require_features(embeddings, subjects, f"{file.path}: {name}")
+    require_features(FeatureSide(embeddings, subjects, f"{file.path}: {name}"))
     if average := file.arguments.take("average", ()):
         columns = {"": subjects, **meta}
         averaged = average_embeddings(embeddings, columns, average, "probe")

@@ -16,13 +16,9 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
-from bioeval.scores.embedding_arrays import (
-    as_embeddings,
-    average_embeddings,
-    names_features,
-    require_features,
-)
+from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings
 from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.features import FeatureSide, require_features
 from bioeval.scores.formats.array_file import KIND_ASSUMED
 from bioeval.scores.formats.comparisons import in_listed_order, look_up, read_comparisons
 from bioeval.scores.formats.containers import open_npy
@@ -81,8 +77,8 @@ def read_numbers(head: Head, arguments: Arguments) -> Scores:
         if numbering_in_other_order(numbers):
             raise other_order(f"{head.path}: the first column, without a name,", numbers)
     values = np.column_stack([*table.numbers.values()])
-    named = has_names and names_features(head.cells[0][index_columns:])
-    scores = _read_matrix(head.path, values, arguments, False, named)
+    titles = head.cells[0][index_columns:] if has_names else None
+    scores = _read_matrix(head.path, values, arguments, False, titles)
     return scores._with(reading=(*head.reading, *scores.reading))
 
 
@@ -119,15 +115,19 @@ def is_matrix(path: Path | None) -> bool:
 
 
 def _read_matrix(
-    path: Path, values: Any, arguments: Arguments, as_read: bool, named: bool = False
+    path: Path,
+    values: Any,
+    arguments: Arguments,
+    as_read: bool,
+    titles: Sequence[str] | None = None,
 ) -> Scores:
     """Read an array whose labels are elsewhere: embeddings if arguments say so, else scores.
 
-    If the columns are `named`, the first column of embeddings is a feature in any case.
+    `titles` are those of the columns, if the file has them.
     """
     values = _require_matrix(path, values)
     if is_matrix(arguments.peek("gallery")) or "metric" in arguments or "average" in arguments:
-        return _read_embeddings(path, values, arguments, as_read, named)
+        return _read_embeddings(path, values, arguments, as_read, titles)
     sides = labels_of_matrix(path, arguments, *values.shape)
     kind = arguments.take("kind")
     scores = Scores(
@@ -143,7 +143,7 @@ def _read_matrix(
 
 
 def _read_embeddings(
-    path: Path, values: Any, arguments: Arguments, as_read: bool, named: bool
+    path: Path, values: Any, arguments: Arguments, as_read: bool, titles: Sequence[str] | None
 ) -> Scores:
     options: dict[str, Any] = {
         "metric": arguments.take("metric", "cosine"),
@@ -153,7 +153,7 @@ def _read_embeddings(
         "names": arguments.names,
         "shared": arguments.take("shared"),
         "as_read": as_read,
-        "named": named,
+        "titles": titles,
     }
     features = as_embeddings(values[:], str(path))
     label_file = arguments.take("labels")
@@ -192,7 +192,7 @@ def _features_of(
     features = as_embeddings(values, str(path))
     subjects = templates.columns.get("subject")
     if subjects is not None and len(subjects) == len(features):
-        require_features(features, subjects, str(path))
+        require_features(FeatureSide(features, subjects, str(path)))
     image_count = len(templates.columns["template"])
     template_count = len(templates.names)
     if len(features) != (image_count if average else template_count):

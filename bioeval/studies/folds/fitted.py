@@ -9,6 +9,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.partition.samples import LabelCodes
 from bioeval.scores.embedding_arrays import as_embeddings
+from bioeval.scores.features import FeatureSide, require_features, titles_of
 from bioeval.scores.joining import RowOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import kind_of_metric
@@ -52,6 +53,7 @@ class TrainedSystem(FoldedSystem):
             raise DataError(
                 f"y has {len(self.subjects)} subjects for {samples} samples; expected {samples}"
             )
+        require_features(FeatureSide(self.features, self.subjects, "data", titles_of(features)))
         for method in ("fit", "transform"):
             if isinstance(estimator, type) or not hasattr(estimator, method):
                 raise DataError(

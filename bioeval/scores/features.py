@@ -1,0 +1,190 @@
+"""Features are numbers about a template: no label, name, index or metadata among them.
+
+A column is doubted by its title, or by its numbers: it counts the rows; or it increases by whole
+numbers from row to row, among columns that are no whole numbers; or it has one value for each
+person, and another value for most other people, while most columns have not. Where the titles of
+all columns are a word and a number (``f0``, ``f1`` ...), they are features in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import lgamma, log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.scores.labels import plain
+from bioeval.scores.metadata import LABEL_COLUMNS, NAME_COLUMNS
+from bioeval.scores.missing import CAMERA_COLUMNS, NO_PERSON, are_of_no_person
+from bioeval.scores.names import index_of
+
+# Titles of no feature, in lower case.
+_TITLES = frozenset(
+    ("", "index", "unnamed: 0", "row", "level_0", *LABEL_COLUMNS, *CAMERA_COLUMNS, *NAME_COLUMNS)
+    + ("session", "day", "date", "visit", "age", "sex", "gender", "group", "clothes")
+    + ("impression", "finger", "medium", "media")
+)
+_NUMBER = re.compile(r"[0-9]+$")
+
+# In fewer rows, a feature may count the rows, or increase from row to row, by chance.
+_FEW_ROWS, _FEW_RISING_ROWS = 5, 8
+# In fewer people with several templates, a feature may be constant within people by chance.
+_FEW_PEOPLE = 3
+# Of so many rows a column is judged before all rows are read.
+_FIRST_ROWS = 64
+# The largest expected number of columns by which a doubt may be due to chance.
+_CHANCE = 0.01
+
+
+class FeatureSide(NamedTuple):
+    """The embeddings of one side, their labels, and the titles of their columns, if they have."""
+
+    values: np.ndarray  # (n, f)
+    labels: np.ndarray  # (n,)
+    noun: str  # for messages
+    titles: Sequence[str] | None = None  # (f,)
+
+
+class _Doubt(NamedTuple):
+    side: FeatureSide
+    column: int
+    why: str
+
+
+def titles_of(values: Any) -> list[str] | None:
+    """Return the titles of the columns of a table or of an xarray; None without texts as titles."""
+    columns = getattr(values, "columns", None)
+    if columns is None and not hasattr(values, "iloc"):
+        columns = index_of(values, 1)
+    if columns is None or not len(columns) or not any(isinstance(x, str | tuple) for x in columns):
+        return None
+    return [*map(str, columns)]
+
+
+def require_features(*sides: FeatureSide) -> None:
+    """Raise where a column of the embeddings of both sides does not seem to be a feature."""
+    for side in sides:
+        for title in _odd_titles(side.titles or ()):
+            column = [*(side.titles or ())].index(title)
+            raise _error(_Doubt(side, column, "has another title than features have"))
+    are_features = any(_are_numbered(x.titles) for x in sides)
+    judged = [] if are_features else [x for x in sides if x.values.shape[1] > 1]
+    doubts = [doubt for side in judged for doubt in _by_rows(side)]
+    if len({side.values.shape[1] for side in judged}) == 1:
+        doubts += [
+            _Doubt(judged[0], i, "has one value for each person") for i in _of_people(judged)
+        ]
+    for doubt in doubts[:1]:
+        raise _error(doubt)
+
+
+def _error(doubt: _Doubt) -> DataError:
+    side, column, why = doubt
+    width = side.values.shape[1]
+    evidence = ", ".join(f"{plain(x)!r}" for x in side.values[:3, column])
+    if side.titles is not None:
+        title = side.titles[column]
+        name = f"the column {title!r} of {width}"
+        drop = f'x.drop(columns="{title}")'
+        keep = 'x.set_axis([f"f{i}" for i in range(x.shape[1])], axis=1)'
+    else:
+        name = f"column {column} of {width} (counted from 0)"
+        drop = f"np.delete(x, {column}, axis=1)"
+        keep = 'pd.DataFrame(x).add_prefix("f")'
+    return DataError(
+        f"{side.noun}: {name} {why}, such as {evidence} in the first rows, and would be taken for "
+        f"a feature. Leave it out, as by `{drop}`; if it is a feature, say so by titles of all "
+        f"columns that are a word and a number: `{keep}`, or the first line f0,f1,f2 ... of a text"
+    )
+
+
+# ------------------------------------------------------------------------- by titles
+
+
+def _are_numbered(titles: Sequence[str] | None) -> bool:
+    """Whether each title is a word and a number."""
+    return bool(titles) and all(_NUMBER.sub("", x) not in ("", x) for x in titles or ())
+
+
+def _odd_titles(titles: Sequence[str]) -> list[str]:
+    """Return titles that no feature has: known words, and few others among words with numbers."""
+    known = [x for x in titles if x.strip().casefold() in _TITLES]
+    stems = [_NUMBER.sub("", x) for x in titles]
+    numbered = [x for x, stem in zip(titles, stems, strict=True) if x != stem]
+    if known or len(numbered) < 3:
+        return known
+    common = max({*stems}, key=stems.count)
+    others = [x for x, stem in zip(titles, stems, strict=True) if stem != common]
+    return others if len(others) <= max(1, len(titles) // 8) else []
+
+
+# ------------------------------------------------------------------------- by numbers
+
+
+def _by_rows(side: FeatureSide) -> list[_Doubt]:
+    """Return the columns of one side that count the rows, or increase from row to row."""
+    values = side.values
+    rows, width = values.shape
+    if rows < _FEW_ROWS or values.dtype.kind == "b":
+        return []
+    first_rows = values[:_FIRST_ROWS]
+    with np.errstate(invalid="ignore"):
+        is_whole = (first_rows == np.floor(first_rows)).all(axis=0)
+        may_rise = (np.diff(first_rows.astype(np.float64), axis=0) > 0).all(axis=0)
+    are_whole = 2 * is_whole.sum() > width
+    may_rise &= not are_whole and rows >= _FEW_RISING_ROWS
+    # Of n whole numbers below n, all differ with the probability n! / n^n.
+    by_chance = 2 * width * np.exp(lgamma(rows + 1) - rows * log(rows)) if are_whole else 0.0
+    counting, rising = [], []
+    for i in np.flatnonzero(is_whole):
+        column = values[:, i].astype(np.float64)
+        low = column.min()
+        may_count = by_chance < _CHANCE and low in (0, 1) and column.max() == low + rows - 1
+        if may_count and np.array_equal(np.sort(column), np.arange(low, low + rows)):
+            counting.append(int(i))
+        elif may_rise[i] and (np.diff(column) > 0).all() and (column == np.floor(column)).all():
+            rising.append(int(i))
+    found = ((counting, "counts the rows"), (rising, "increases from row to row"))
+    return [_Doubt(side, i, why) for x, why in found if 2 * len(x) <= width for i in x]
+
+
+def _of_people(sides: Sequence[FeatureSide]) -> list[int]:
+    """Return the columns that are constant within people, with another value for most people."""
+    labels = [str(x) for side in sides for x in side.labels.tolist()]
+    is_known = np.concatenate([~are_of_no_person(x.labels, NO_PERSON) for x in sides])
+    _, person = np.unique(labels, return_inverse=True)
+    known = np.flatnonzero(is_known)
+    order = known[np.argsort(person[known], kind="stable")]
+    starts = np.flatnonzero(np.diff(person[order], prepend=-1))
+    if len(starts) < _FEW_PEOPLE or len(order) - len(starts) < _FEW_PEOPLE:
+        return []
+    sizes = np.diff(np.append(starts, len(order)))
+    starts, sizes = starts[sizes > 1], sizes[sizes > 1]
+
+    def rows(numbers: np.ndarray) -> np.ndarray:
+        side = np.searchsorted(np.cumsum([len(x.values) for x in sides]), numbers, side="right")
+        first = np.cumsum([0, *(len(x.values) for x in sides)])
+        return np.stack([sides[k].values[i - first[k]] for k, i in zip(side, numbers, strict=True)])
+
+    # Most columns are dismissed by two templates of each of a few people.
+    few = starts[:_FIRST_ROWS]
+    is_constant = (rows(order[few]) == rows(order[few + 1])).all(axis=0)
+    width = sides[0].values.shape[1]
+    if not is_constant.any() or 2 * is_constant.sum() > width:
+        return []
+    found = []
+    for i in np.flatnonzero(is_constant):
+        column = np.concatenate([side.values[:, i] for side in sides])[order]
+        everyone = np.flatnonzero(np.diff(person[order], prepend=-1))
+        low, high = (f.reduceat(column, everyone) for f in (np.minimum, np.maximum))
+        if np.array_equal(low, high) and 2 * len(np.unique(low)) >= len(low):
+            found.append(int(i))
+    if not found or 2 * len(found) > width:
+        return []
+    # Features in coarse steps may be constant within all people by chance.
+    others = np.setdiff1d(np.arange(width), found)
+    usual = float((rows(order[few]) == rows(order[few + 1]))[:, others].mean())
+    return found if width * usual ** len(starts) < _CHANCE else []
