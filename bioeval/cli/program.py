@@ -139,6 +139,14 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     except BrokenOutputError as error:
         assert isinstance(error.__cause__, OSError)
         return _os_error(error.__cause__)
+    except OSError:
+        raise
+    except Exception as error:
+        import traceback
+
+        traceback.print_exc()
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        return _say(f"a fault of bioeval ({what}); please report it with the lines above", FAILED)
 
 
 def _os_error(error: OSError) -> int:

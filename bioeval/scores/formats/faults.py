@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -68,13 +69,24 @@ def refuse_rows(wrong: np.ndarray, table: Any, problem: str, expected: Any = "")
     )
 
 
+# Errors of these classes are a file's only if a reader raised them; others are faults of bioeval.
+_OF_PROGRAMS = (AssertionError, AttributeError, IndexError, KeyError, NameError, TypeError)
+# The modules that read files.
+_READERS = (
+    *("ast", "bz2", "csv", "gzip", "h5netcdf", "h5py", "lzma", "pyarrow", "scipy.io", "tokenize"),
+    *("xarray", "zipfile", "pandas.io", "pandas._libs.parsers"),
+    *("numpy.lib.format", "numpy.lib._format_impl", "numpy.lib.npyio", "numpy.lib._npyio_impl"),
+)
+
+
 @contextmanager
 def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
     """Turn any error of a reader into a :class:`DataError` that names the file.
 
     Libraries raise errors of any class on damaged bytes (``tokenize.TokenError``, ``SystemError``,
     ``OverflowError``, ``struct.error``), so no list of classes would be complete. Errors of
-    bioeval, missing libraries and warnings pass; the original error remains the cause.
+    bioeval, missing libraries and warnings pass, and so does an error that shows a mistake in a
+    program, such as a KeyError, if no reader raised it; the original error remains the cause.
 
     `part` is a noun for the part that is read, as ``"the array 'scores'"``, and `expected` a noun
     for the file, as ``"a .npz file"``.
@@ -90,8 +102,20 @@ def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
             f"{location}does not fit into memory; save a matrix as .npy (memory-mapped)"
         ) from error
     except Exception as error:
+        if isinstance(error, _OF_PROGRAMS) and not _is_of_reader(error):
+            raise
         reason = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
         raise DataError(f"{location}is truncated or damaged ({reason}); {advice}") from error
+
+
+def _is_of_reader(error: BaseException) -> bool:
+    """Whether a module that reads files raised an error, or a function that it called."""
+    modules = [x.f_globals.get("__name__", "") for x, _ in traceback.walk_tb(error.__traceback__)]
+    while modules and not modules[-1].startswith("bioeval"):
+        if any(modules[-1] == x or modules[-1].startswith(f"{x}.") for x in _READERS):
+            return True
+        modules.pop()
+    return False
 
 
 @contextmanager

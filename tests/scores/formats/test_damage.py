@@ -11,10 +11,12 @@ from itertools import combinations_with_replacement
 
 import h5py
 import numpy as np
+import pandas as pd
 import pytest
 from named_arguments import refused
 
 import bioeval as be
+from bioeval.cli import main
 
 
 def npy(header: str, values: bytes = b"") -> bytes:
@@ -129,17 +131,16 @@ ERRORS = [
     tokenize.TokenError("EOF"), OverflowError("too large"), SystemError("bad call"),
     struct.error("short"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), zlib.error("bad"),
     EOFError(), KeyError("scores"), RecursionError("deep"), OSError(22, "Invalid argument"),
-    ValueError("a\nb\x1b[31m" + "c" * 1000),
+    IndexError(0), TypeError("bad header"), ValueError("a\nb\x1b[31m" + "c" * 1000),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("error", [*ERRORS, KeyboardInterrupt(), ImportError("h5py")], ids=type)
 def test_every_error_of_a_reader_is_ours_but_those_that_are_no_damage(tmp_path, monkeypatch, error):
-    def fail(*args, **options):
-        raise error
-
+    names = {"__name__": "zipfile", "error": error}
+    exec("def fail(*args, **options):\n    raise error", names)
     (tmp_path / "x.npz").write_bytes(WHOLE)
-    monkeypatch.setattr(zipfile, "ZipFile", fail)
+    monkeypatch.setattr(zipfile, "ZipFile", names["fail"])
     with pytest.raises(be.DataError if error in ERRORS else type(error)) as caught:
         be.load(tmp_path / "x.npz")
     if error not in ERRORS:
@@ -151,6 +152,35 @@ def test_every_error_of_a_reader_is_ours_but_those_that_are_no_damage(tmp_path, 
         said.endswith("); expected a .npz file, write it again") and caught.value.__cause__ is error
     )
     assert said.isprintable() and len(said) < 300 + len(str(tmp_path))
+
+
+FAULTS = [KeyError(0), TypeError("None"), AttributeError("x"), IndexError(0), AssertionError()]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=type)
+@pytest.mark.parametrize("form", ["npz", "csv", "parquet", "h5"])
+def test_a_fault_of_bioeval_is_no_damage_of_a_file(tmp_path, monkeypatch, capsys, form, fault):
+    path = tmp_path / f"x.{form}"
+    if form == "npz":
+        path.write_bytes(WHOLE)
+    elif form == "h5":
+        with h5py.File(path, "w") as file:
+            file["scores"], file["labels"] = np.eye(4), np.arange(4) // 2
+    else:
+        table = pd.DataFrame({"distance": np.arange(8.0), "genuine": [0, 1] * 4})
+        table.to_csv(path) if form == "csv" else table.to_parquet(path)
+
+    def fail(*args, **options):
+        raise fault
+
+    monkeypatch.setattr(be.Scores, "__init__", fail)
+    monkeypatch.setattr(be.Scores, "_of_pairs", fail)
+    with pytest.raises(type(fault)) as caught:
+        be.load(path)
+    assert caught.value is fault
+    assert main(["run", str(path), "--protocol", "pairs"]) == 1
+    said = capsys.readouterr().err
+    assert "a fault of bioeval" in said and "truncated" not in said and "Traceback" in said
 
 
 # ------------------------------------------------------------------------ memory
