@@ -34,7 +34,7 @@ from bioeval.scores.names import (
     require_each_once,
 )
 from bioeval.scores.same import Scored, confirm_names
-from bioeval.scores.top_k import OwnEntries, TopKLists
+from bioeval.scores.top_k import OwnEntries, TopKLists, numbered_from_zero
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -364,6 +364,7 @@ def searched_lists(
     given: SideArguments,
     leave_out_query: bool | None,
     query_positions: Any,
+    first_index: int | None,
 ) -> Attributes:
     """Return the attributes of top-K lists, of their queries and of their entries."""
     (labels, gallery_labels), (probe_meta, gallery_meta) = given.labels, given.metas
@@ -380,8 +381,12 @@ def searched_lists(
         raise DataError("the gallery is empty: `gallery_labels` has no entries")
     distances = queries.order.bring(distances, "`distances`", may_be_plain=True)
     query_positions = queries.order.bring(query_positions, "`query_positions`", may_be_plain=True)
-    lists = TopKLists.from_arrays(indices, distances, len(enrolled), kind)
     searched = as_subjects(queries.labels, "`labels`")
+    indices, query_positions = (
+        numbered_from_zero(x, noun, first_index, (searched, enrolled))
+        for x, noun in ((indices, "indices"), (query_positions, "`query_positions`"))
+    )
+    lists = TopKLists.from_arrays(indices, distances, len(enrolled), kind)
     if len(searched) != len(lists.indices):
         raise DataError(
             f"`labels` has {len(searched)} labels for {len(lists.indices)} lists; expected one per "

@@ -432,6 +432,7 @@ class Scores(ScoreViews):
         name: str | None = None,
         leave_out_query: bool | None = None,
         query_positions: Any = None,
+        first_index: int | None = None,
         distractor_ids: Sequence[int | str] | None = None,
         shared: bool | None = None,
     ) -> Scores:
@@ -440,7 +441,7 @@ class Scores(ScoreViews):
         Parameters
         ----------
         indices : array_like of int, shape (q, k)
-            Columns of the gallery, from 0, nearest first, none of them twice in a row. FAISS and
+            Columns of the gallery, nearest first, none of them twice in a row. FAISS and
             ``torch.topk`` return them second, hnswlib and ScaNN first. -1, wherever in a row, is a
             place for which nothing was found.
         labels : sequence, shape (q,)
@@ -462,6 +463,9 @@ class Scores(ScoreViews):
         query_positions : array_like of int, shape (q,), optional
             The gallery entry that each query is itself, -1 for none, where the queries are other
             rows of the index than the first ones. They are left out of their lists.
+        first_index : {0, 1}, optional
+            The number of the first gallery entry, in `indices` and `query_positions`. By default
+            0, and lists that hold 1 and never 0, and seem to count from 1, are asked about.
 
         Returns
         -------
@@ -496,7 +500,9 @@ class Scores(ScoreViews):
         metas = (probe_meta, gallery_meta)
         given = SideArguments((labels, gallery_labels), metas, shared=shared)
         searches._set(
-            **searched_lists(indices, distances, kind, given, leave_out_query, query_positions)
+            **searched_lists(
+                indices, distances, kind, given, leave_out_query, query_positions, first_index
+            )
         )
         return marking(searches, as_ids(distractor_ids))
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from bioeval.base.arguments import require_array, require_choice, require_flag
+from bioeval.base.arguments import require_array, require_choice, require_flag, require_integer
 from bioeval.base.array_libraries import joined
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
@@ -19,6 +19,7 @@ from bioeval.scores.arrays import as_array
 from bioeval.scores.codes import Codes
 from bioeval.scores.fingerprints import digest_of_values
 from bioeval.scores.labels import read_only
+from bioeval.scores.missing import NO_PERSON, are_of_no_person
 
 # If an index was searched with its own vectors, at least this share of the lists begins with the
 # query itself: all but queries with equal vectors, and entries that an approximate index misses.
@@ -233,14 +234,9 @@ def _as_lists(indices: Any, entry_count: int) -> np.ndarray:
     if outside.any():
         row = int(np.argmax(outside.any(axis=1)))
         index = int(array[row][np.argmax(outside[row])])
-        hint = (
-            "; these begin with 1, as it seems: subtract 1"
-            if index == entry_count and (array != 0).all()
-            else ""
-        )
         raise DataError(
             f"{int(outside.sum())} indices are outside of 0..{entry_count - 1}, the first is "
-            f"{index} in list {row}{hint}"
+            f"{index} in list {row}"
         )
     ordered = np.sort(lists, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
@@ -252,3 +248,77 @@ def _as_lists(indices: Any, entry_count: int) -> np.ndarray:
             f"with {entry}"
         )
     return lists
+
+
+# ------------------------------------------------------------------------- the first number
+
+
+def numbered_from_zero(
+    numbers: Any, noun: str, first_index: int | None, subjects: tuple[np.ndarray, np.ndarray]
+) -> Any:
+    """Return numbers of gallery entries, such as lists, as they are from 0; negative ones stay.
+
+    `first_index` is the number of the first entry; None is 0, and lists that seem to count from 1
+    by the `subjects` of the queries (q,) and of the entries are asked about.
+    """
+    if first_index is not None:
+        require_integer("first_index", first_index, low=0, high=1)
+    if first_index == 0 or numbers is None:
+        return numbers
+    array = require_array(noun, joined(numbers, noun, 2 if noun == "indices" else 1))
+    if array.dtype.kind not in "iu":
+        return numbers  # refused where it is checked
+    lists = array.astype(np.int64)
+    if first_index is None:
+        if lists.ndim == 2:
+            _refuse_counting_from_one(lists, *subjects)
+        return numbers
+    if (lists == 0).any():
+        row = int(np.argwhere(lists == 0)[0, 0])
+        raise DataError(
+            f"{noun}: row {row} holds 0, and `first_index=1` says that the first gallery entry is "
+            "1; give `first_index=0` if it is 0, and -1 where there is no entry"
+        )
+    return np.where(lists > 0, lists - 1, lists)
+
+
+def _refuse_counting_from_one(
+    lists: np.ndarray, labels: np.ndarray, gallery_labels: np.ndarray
+) -> None:
+    """Raise where lists (q, k) never hold 0, and seem to count the entries from 1.
+
+    The number n of entries occurs, which is none from 0; or more of the listed entries are of the
+    query's own person if they count from 1. How often an entry is listed says little: many entries
+    stand in no list.
+    """
+    entry_count = len(gallery_labels)
+    is_listed = lists >= 0
+    listed = lists[is_listed]
+    if len(labels) != len(lists) or not listed.size or not 0 < listed.max() <= entry_count:
+        return  # refused where lists are checked, or of the entry 0 alone
+    low, high = int(listed.min()), int(listed.max())
+    rows, _ = np.nonzero(is_listed & (lists == (high if high == entry_count else low)))
+    row = int(rows[0])
+    if low and high == entry_count:
+        evidence = f"hold {entry_count:,}, of {entry_count:,} entries, in list {row}, and never 0"
+    elif low:
+        # Equal subjects have equal codes, and no person is nobody's own.
+        codes = Codes(labels, gallery_labels)
+        is_person = ~are_of_no_person(labels, NO_PERSON)[:, None]
+        own = [
+            int((is_listed & is_person & (codes.gallery[lists - x] == codes.probe[:, None])).sum())
+            for x in (0, 1)
+        ]
+        # Where neither 0 nor 1 is listed, the numbers themselves say nothing.
+        if own[1] <= own[0] + (0 if low == 1 else np.sqrt(sum(own))):
+            return
+        evidence = (
+            f"hold {low} in list {row}, and never 0, and {own[1]:,} entries of the query's own "
+            f"subject if they count from 1, {own[0]:,} if from 0"
+        )
+    else:
+        return
+    raise DataError(
+        f"the lists {evidence}: do they count the gallery entries from 1? Give `first_index=1` if "
+        "they do, or `first_index=0` if they do not"
+    )

@@ -133,7 +133,8 @@ def load(
           ``"self"``, a template compared with itself; ``"repeated"``, a pair listed again.
         - ``missing_pairs``: ``"skip"`` leaves out trials without a score or an image, and scores
           without a trial, and remarks on their number; by default they are an error.
-        - ``first_index``: 0 or 1, the number of the first gallery entry in top-K lists.
+        - ``first_index``: 0 or 1, the number of the first gallery entry in top-K lists; by default
+          1 in files of MATLAB, else 0, and lists that seem to count from 1 are asked about.
         - ``leave_out_query``: whether queries that are gallery entries themselves are left out of
           their own lists; see :meth:`Scores.from_top_k`.
     shared : bool, optional

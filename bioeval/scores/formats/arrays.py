@@ -379,7 +379,7 @@ def top_k_lists(file: ArrayFile) -> Scores:
     if leave_out is None and probe is gallery:
         leave_out = True  # a gallery searched with its own templates
     scores = Scores.from_top_k(
-        _indices_from_zero(file, name, lists),
+        lists,
         probe.columns()[0],
         gallery.columns()[0],
         distances=file.read_if_there(values),
@@ -389,11 +389,22 @@ def top_k_lists(file: ArrayFile) -> Scores:
         name=file.path.stem,
         leave_out_query=False if are_saved else leave_out,
         query_positions=None if are_saved else file.read_if_there("query_positions"),
+        first_index=_first_index(file),
         shared=file.arguments.take("shared"),
     )
     if are_saved:
         scores = _with_saved_ids(file, scores)
     return scores._with(reading=remarks)
+
+
+def _first_index(file: ArrayFile) -> int | None:
+    """Return the number of the first gallery entry, as stated, or as a program writes it."""
+    stated = file.arguments.take("lists.first_index")
+    if stated is not None:
+        return stated
+    if file.matlab:
+        return 1
+    return 0 if file.is_own_layout and "schema" in file.arrays else None
 
 
 def _array_of_values(file: ArrayFile, shape: tuple[int, ...]) -> str | None:
@@ -446,18 +457,6 @@ def _gallery_size(file: ArrayFile) -> int:
             f"{file.contents}"
         )
     return prod(file.shape(name))
-
-
-def _indices_from_zero(file: ArrayFile, name: str, lists: np.ndarray) -> np.ndarray:
-    """Return the gallery entries numbered from 0; negative numbers, which fill lists, stay."""
-    if not file.arguments.take("lists.first_index"):
-        return lists
-    if (lists == 0).any():
-        row = int(np.argmax((lists == 0).any(axis=1)))
-        raise DataError(
-            f"{file.path}: {name!r}: list {row} holds 0, and the first entry is said to be 1"
-        )
-    return np.where(lists >= 0, lists - 1, lists)
 
 
 # ------------------------------------------------------------------------- array metadata

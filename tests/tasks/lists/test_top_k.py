@@ -1,13 +1,16 @@
 """Top-K lists: what they cover is exact, and what they do not is refused."""
 
+import h5py
 import naive_reid
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from named_arguments import raises_about
 from reference import floats
+from scipy.io import savemat
 
 import bioeval as be
+from bioeval.cli import main
 
 
 def lists_of(distances, k) -> np.ndarray:
@@ -164,10 +167,10 @@ def test_a_part_of_the_queries():
 @pytest.mark.parametrize(
     ("indices", "options", "message"),
     [
-        ([[1, 3]], {}, "1 indices are outside of 0..2, the first is 3 in list 0; .* begin with 1"),
+        ([[1, 4]], {}, "1 indices are outside of 0..2, the first is 4 in list 0$"),
         ([[0, 3]], {}, "1 indices are outside of 0..2, the first is 3 in list 0$"),
         ([[0, -2]], {}, "the first is -2 in list 0$"),
-        ([[1, 1]], {}, "1 lists hold an entry twice, the first is list 0 with 1"),
+        ([[2, 2]], {}, "1 lists hold an entry twice, the first is list 0 with 2"),
         ([0, 1], {}, r"shape \(2,\) and dtype int64; expected integers \(queries, K\)"),
         ([[0.5, 1]], {}, "dtype float64; expected integers"),
         ([[0, 1]], {"distances": [[1.0]]}, r"shape \(1, 1\); expected \(1, 2\)"),
@@ -243,7 +246,7 @@ def test_lists_under_other_names(tmp_path):
     result = be.load(tmp_path / "x.npz", columns=columns, lists={"first_index": 1})
     same(result, be.Scores.from_top_k(LISTS.indices, ["ann", "bob"], ["ann", "bob", "ann"],
                               distances=[[0.1, 0.2], [0.3, 0.4]]))  # fmt: skip
-    with pytest.raises(be.DataError, match="outside of 0..2, the first is 3 .*begin with 1"):
+    with pytest.raises(be.DataError, match="hold 3, of 3 entries, in list 0"):
         be.load(tmp_path / "x.npz", columns=columns)
     with pytest.raises(be.DataError, match="no gallery_labels; top-K lists need .* every gallery"):
         be.load(tmp_path / "x.npz", columns={"indices": "top", "labels": "who"})
@@ -251,6 +254,101 @@ def test_lists_under_other_names(tmp_path):
         be.load(tmp_path / "x.npz", columns={"scores": "scores", **sides}, lists={"first_index": 1})
     with pytest.raises(be.DataError, match="'who'.*expected integers"):
         be.load(tmp_path / "x.npz", columns={"indices": "who", **sides})
+
+
+# ------------------------------------------------------------------------ lists from 1
+
+
+def search(seed, entry_count=100, depth=10):
+    """Return lists from 0 of 40 queries, and the labels of queries and entries."""
+    rng = np.random.default_rng(seed)
+    centre = rng.normal(size=(20, 6))
+    gallery, queries = np.repeat(np.arange(20), 5)[:entry_count], np.repeat(np.arange(20), 2)
+    entries = centre[gallery] + 0.5 * rng.normal(size=(entry_count, 6))
+    probes = centre[queries] + 0.5 * rng.normal(size=(40, 6))
+    entries[entry_count - 1] = 50  # the last entry stands in no list
+    if seed % 2:
+        entries[0] = 50  # nor does the first
+    distances = np.linalg.norm(probes[:, None] - entries, axis=-1)
+    return np.argsort(distances, axis=1)[:, :depth], queries, gallery
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_lists_from_zero_are_read(seed):
+    lists, queries, gallery = search(seed, depth=3 + seed % 5)
+    assert be.Scores.from_top_k(lists, queries, gallery).shape == (40, 100)
+    order = np.random.default_rng(seed).permutation(100)
+    shuffled = np.argsort(order)[lists]  # a gallery in an order of its own
+    assert be.Scores.from_top_k(shuffled, queries, gallery[order]).shape == (40, 100)
+
+
+def precision(lists, queries, gallery):
+    """The share of listed entries that are of the query's subject, by loops."""
+    own = [gallery[i] == q for row, q in zip(lists, queries, strict=True) for i in row]
+    return sum(map(bool, own)) / len(own)
+
+
+QUESTION = "from 1\\? Give `{}` if they do, or `{}`"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lists_that_count_from_one_are_asked_about(tmp_path, seed):
+    lists, queries, gallery = search(seed)
+    right = precision(lists, queries, gallery)
+    assert right > precision(lists + 1, queries, gallery)
+
+    def precision_of(scores):
+        return float(be.reid(scores, "top-k", rank_k=10).precision_at_k.values[9])
+
+    with pytest.raises(be.DataError, match=QUESTION.format("first_index=1", "first_index=0")):
+        be.Scores.from_top_k(lists + 1, queries, gallery)
+    read = be.Scores.from_top_k(lists + 1, queries, gallery, first_index=1)
+    assert np.isclose(precision_of(read), right)
+    assert np.isclose(precision_of(be.Scores.from_top_k(lists, queries, gallery)), right)
+    as_they_are = be.Scores.from_top_k(lists + 1, queries, gallery, first_index=0)
+    assert np.isclose(precision_of(as_they_are), precision(lists + 1, queries, gallery))
+
+    names = {"probe_labels": queries, "gallery_labels": gallery}
+    np.savez(tmp_path / "x.npz", indices=lists + 1, **names)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for name, values in {"indices": lists + 1, **names}.items():
+            file[name] = values
+    in_load = QUESTION.format('lists={"first_index": 1}', 'lists={"first_index": 0}')
+    for form in ("npz", "h5"):
+        with pytest.raises(be.DataError, match=rf"x.{form}: .*{in_load}"):
+            be.load(tmp_path / f"x.{form}")
+        loaded = be.load(tmp_path / f"x.{form}", lists={"first_index": 1})
+        assert np.isclose(precision_of(loaded), right)
+    savemat(tmp_path / "x.mat", {"indices": lists + 1, **names})
+    assert np.isclose(precision_of(be.load(tmp_path / "x.mat")), right)
+    be.save(read, tmp_path / "y.npz")
+    assert np.isclose(precision_of(be.load(tmp_path / "y.npz")), right)
+
+
+def test_the_command_asks_about_lists_from_one(tmp_path, capsys):
+    lists, queries, gallery = search(7)
+    np.savez(tmp_path / "x.npz", indices=lists + 1, probe_labels=queries, gallery_labels=gallery)
+    command = ["run", str(tmp_path / "x.npz"), "--protocol", "top-k"]
+    assert main(command) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "--lists first_index=1" in said and "--lists first_index=0" in said
+    assert main([*command, "--lists", "first_index=1"]) == 0
+
+
+def test_positions_of_queries_count_as_the_lists_do():
+    lists, _, gallery = search(3)
+    lists, rows = lists[:6], np.arange(10, 16)
+    lists[:, 0] = rows
+    lists = np.array([[*dict.fromkeys(x)][:5] for x in lists.tolist()])
+    options = {"query_positions": rows, "first_index": 0}
+    right = be.Scores.from_top_k(lists, gallery[rows], gallery, **options)
+    shifted = {"query_positions": rows + 1, "first_index": 1}
+    read = be.Scores.from_top_k(lists + 1, gallery[rows], gallery, **shifted)
+    assert np.array_equal(read.indices, right.indices)
+    with pytest.raises(be.DataError, match="row 0 holds 0.*`first_index=0` if it is 0"):
+        be.Scores.from_top_k([[0, 1]], ["a"], ["a", "b"], first_index=1)
+    with pytest.raises(be.DataError, match="first_index"):
+        be.Scores.from_top_k([[0, 1]], ["a"], ["a", "b"], first_index=2)
 
 
 # ------------------------------------------------------------------------ features in .npy
