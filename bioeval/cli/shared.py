@@ -89,9 +89,9 @@ _READING = option_group(
     ),
     option(
         "--format FORMAT",
-        "The columns of lists without a header (asvspoof, bob, ijb, kaldi, lfw, "
-        "pyeer, trec, voxceleb), or the format of the file, where its content does not show it "
-        "(npz, npy, mat, h5, parquet, matrix-text, text).",
+        "The columns of lists without a header, or the format of the file: asvspoof, bob, ijb, "
+        "kaldi, lfw, pyeer, trec, voxceleb; or, where its content does not show it, npz, npy, mat, "
+        "h5, parquet, matrix-text, text.",
     ),
     option("--header YES|NO", "Whether the first line of a text is no data.", click.BOOL),
     option(
@@ -137,7 +137,7 @@ _READING = option_group(
     ),
     option(
         "--shared",
-        "Equal names on both sides are one template, whatever the scores say.",
+        "Whether equal names on both sides are one template, which is not compared with itself.",
         bool,
         callback=lambda ctx, param, is_set: True if is_set else None,
     ),

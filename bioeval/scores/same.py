@@ -245,6 +245,7 @@ class _Evidence(NamedTuple):
         return "open" if is_open else "two"
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _evidence(scored: Scored, partner: np.ndarray) -> _Evidence:
     """Return the evidence on a pairing; `partner` (m,) is the column that each probe is, or -1."""
     rows = scored.sample(np.flatnonzero(partner >= 0))
@@ -355,6 +356,7 @@ def find_copies(scores: Scores) -> Copies | None:
     return scores._copies  # a cached property: views judge anew
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def judged_copies(scores: Scores) -> Copies | None:
     """Judge a sample of the probes for :func:`find_copies`."""
     if scores.layout == "pairs":

@@ -217,7 +217,7 @@ def test_a_link_to_nothing_is_not_its_own_remedy(capsys):
 # ------------------------------------------------------------------------- names
 
 
-FORMULAS = ["=1+1", "'=2", "''@x", "-5", "'-5", "+a", "@b", "-", "'tis", "-inf", "100%", "a\x1b[3"]
+FORMULAS = ["=1+1", "'=2", "''@x", "-5", "'-5", "+a", "@b", "-b", "'tis", "-inf", "100%", "a\x1b[3"]
 
 
 def test_formulas_are_escaped_in_files_and_read_back():

@@ -79,11 +79,11 @@ def test_lists_of_scores_of_the_same_trials_are_systems(said):
     for system, noise in (("a", 0.5), ("b", 1.5)):
         lines = [f"{a} {b} {(a[:2] == b[:2]) + noise * rng.normal():.6f}\n" for a, b in pairs]
         Path(f"{system}.scores").write_text("".join(rng.permutation(lines)))
-    files, kind = ("a.scores", "b.scores"), ("--kind", "similarity")
+    files, kind = ("a.scores", "b.scores"), ("--kind", "similarity", "--format", "voxceleb")
     code, out, _ = said("run", *files, "--trials", "trials.txt", *kind, "--json")
     assert code == 0
     for file in files:
-        scores = be.load(file, trials="trials.txt", kind="similarity")
+        scores = be.load(file, trials="trials.txt", kind="similarity", format="voxceleb")
         eer = value(json.loads(out), "eer", system=file[0])
         assert eer == be.verification(scores).eer.item()
     assert said("run", files[0], "trials.txt", *kind)[0] == 0  # the trials may be unnamed

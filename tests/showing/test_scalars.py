@@ -28,7 +28,12 @@ SHOWN = {
 }
 
 #: Those that a short view leaves out.
-VERBOSE = ("d'", "EER on the hull", "FAR at an observed FRR of 0 (ZeroFNMR)")
+VERBOSE = (
+    "d'",
+    "EER on the hull",
+    "FRR at an observed FAR of 0 (ZeroFMR)",
+    "FAR at an observed FRR of 0 (ZeroFNMR)",
+)
 
 
 def test_a_number_is_shown_as_what_it_is(tmp_path, capsys):

@@ -84,7 +84,7 @@ def test_a_rule_means_the_same_in_every_call(rule, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rule", ["best", "worst", "median", "kth:2", "min", "max"])
+@pytest.mark.parametrize("rule", ["min", "max"])
 def test_systems_are_fused_by_the_words_of_templates(rule, kind):
     systems = {name: world(kind, seed) for seed, name in enumerate("abc")}
     fused_scores = be.fuse(systems, rule)

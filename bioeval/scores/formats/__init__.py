@@ -143,7 +143,8 @@ def load(
         Whether the first line of a text is no data. Needed only if the first line is ``0,1,...``,
         as pandas writes above columns without names.
     format : str, optional
-        One of these; ``bioeval convert --list`` describes them:
+        The columns of lists without a header, or the format of the file. One of these, which
+        ``bioeval convert --list`` describes:
 
         - the format of the file, as ``"npz"``, where its content does not show it
         - the columns of lists without a header, of the file, its `trials` and the `labels` of IJB:

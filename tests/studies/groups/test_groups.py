@@ -318,7 +318,7 @@ def test_groups_of_a_list_with_named_columns(tmp_path, table, head, form):
 def test_groups_of_a_list_of_voxceleb_and_of_what_is_saved(tmp_path, table, suffix):
     rows = [f"{int(a[:2] == b[:2])} {a} {b} {x}\n" for a, b, x in TRIALS]
     (tmp_path / "x.txt").write_text("".join(rows))
-    scores = be.load(tmp_path / "x.txt", kind="similarity", labels=table)
+    scores = be.load(tmp_path / "x.txt", kind="similarity", labels=table, format="voxceleb")
     require_expected(be.by_group(scores, "gender", threshold=THRESHOLD))
     be.save(scores, tmp_path / f"y{suffix}")
     scores_read = be.load(tmp_path / f"y{suffix}")
@@ -335,15 +335,16 @@ def test_a_template_with_two_values_is_named(tmp_path, capsys):
     table = tmp_path / "people.csv"
     rows = [f"{name},{name[:2]},{GROUP[name[:2]]},{name}.png\n" for name in NAMES]
     table.write_text("template,subject,sex,file\n" + "".join(rows) + "\np1-0,p1,m,again.png\n")
-    scores = be.load(tmp_path / "t.txt", kind="similarity", labels=table)
+    scores = be.load(tmp_path / "t.txt", kind="similarity", labels=table, format="voxceleb")
     wrong = "this column has several values for one template in .*people.csv, as 'p1-0' is 'f' on "
     with pytest.raises(be.DataError, match=wrong + "line 4 and 'm' on line 13; give each template"):
         be.by_group(scores, "sex", threshold=THRESHOLD)
     args = ["groups", str(tmp_path / "t.txt"), "--kind", "similarity", "--labels", str(table)]
+    args += ["--format", "voxceleb"]
     assert main([*args, "--by", "sex"]) == 2
     assert "--by is 'sex', and this column has several values" in capsys.readouterr().err
     table.write_text("template,subject,sex,file\n" + "".join(rows) + "p1-0,p1,f,again.png\n")
-    scores_read = be.load(tmp_path / "t.txt", kind="similarity", labels=table)
+    scores_read = be.load(tmp_path / "t.txt", kind="similarity", labels=table, format="voxceleb")
     assert [*scores_read.probe_meta] == ["sex"]
 
 

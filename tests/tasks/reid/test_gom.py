@@ -103,7 +103,7 @@ def test_thresholds_and_limits_of_similarities_are_in_their_unit():
     for name, values in expected.data_vars.items():
         turned = values.values[::-1] if "threshold" in values.dims else values.values
         turned = 0.0 - turned if name.startswith("tau_") else turned
-        np.testing.assert_array_equal(of_similarities[name], turned, err_msg=name)
+        np.testing.assert_allclose(of_similarities[name], turned, rtol=1e-12, err_msg=name)
 
 
 # --------------------------------------------------------------------------------------- card
