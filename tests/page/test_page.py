@@ -247,7 +247,7 @@ def test_the_command_writes_a_page_at_its_threshold(folder_with_scores):
     text = (folder_with_scores / "p.html").read_text(encoding="utf-8")
     assert_is_at(text, be.load("a.npz"), 4.0)
     assert [x.split(":")[0] for x in answer(text)[:2]] == ["Shown", "Refuted"]
-    thresholds = re.findall(r"(?:are at|Operating point) the threshold ([\d.]+)", plain(text))
+    thresholds = re.findall(r"(?:At|are at) the threshold ([\d.]+)", plain(text))
     assert len(thresholds) == 2 and {float(x) for x in thresholds} == {4.0}
 
 
