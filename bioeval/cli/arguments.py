@@ -157,12 +157,17 @@ def joined_lists(
 def joined_entries(
     ctx: click.Context, param: click.Parameter, given: tuple[tuple[tuple[str, Any], ...], ...]
 ) -> dict[str, Any]:
-    """Return the entries of a mapping, which may be given in several options."""
+    """Return the entries of a mapping, which may be given in several options.
+
+    Of ``--columns``, the value ``None`` says that there is no such column.
+    """
     entries = [entry for several in given for entry in several]
     keys = [key for key, _ in entries]
     for key in keys:
         if keys.count(key) > 1:
             raise click.BadParameter(f"{key!r} is given twice")
+    if param.name == "columns":
+        return {key: None if value == "None" else value for key, value in entries}
     return dict(entries)
 
 

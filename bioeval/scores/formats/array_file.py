@@ -63,6 +63,34 @@ RESERVED = {
     *("kind", "nan", "exclude", "distractor_ids", "junk_ids", "schema"),
     *("indices", "distances", "similarities"),
 }
+# The names of arrays that each layout reads; another layout's are no metadata of it.
+_LABELS = frozenset(("labels", "probe_labels", "gallery_labels"))
+_READ: dict[str, frozenset[str]] = {
+    "a matrix of scores": _LABELS | {"scores", "mask", "probe_ids", "gallery_ids"},
+    "a list of pairs": frozenset(
+        ("scores", "genuine", "subjects", "subject_a", "subject_b", "templates", "template_a")
+        + ("template_b", "template_names")
+    ),
+    "top-K lists": _LABELS
+    | {"indices", "scores", "distances", "similarities"}
+    | {"query_positions", "probe_ids", "gallery_ids"},
+    "embeddings": _LABELS | {"embeddings", "gallery_embeddings", "mask"},
+    "scores of two classes": frozenset(("genuine",)),
+}
+# What may be meant by arrays of another layout.
+_MEANT_AS = {
+    "genuine": "the classes of cells are a `mask` of 0 (ignore), 1 (impostor) and 2 (genuine); ",
+    "probe_labels": "the subjects of both sides of pairs are `subjects` (pairs, 2); ",
+    "gallery_labels": "a gallery needs its own scores or embeddings; ",
+}
+_OF_A_LAYOUT = frozenset(("probe_embeddings",)).union(*_READ.values())
+# Of these arrays, a file has one: each states what the others state.
+_ROLES_OF_TWO_SIDES = ("labels", "gallery_labels", "embeddings", "gallery_embeddings")
+_ONE_OF = (
+    *(("subjects", f"subject_{side}") for side in "ab"),
+    *(("templates", f"template_{side}") for side in "ab"),
+    *(("distances", "similarities"), ("distances", "scores"), ("similarities", "scores")),
+)
 #: The prefixes of arrays of metadata, of both sides.
 PREFIXES = ("probe_", "gallery_")
 
@@ -96,7 +124,8 @@ class ArrayFile:
         stated = self.arguments.take(f"columns.{role}")
         if stated is not None:
             self.require(stated, f'`columns={{"{role}": ...}}`')
-        name = stated or next((x for x in NAMES[role] if x in self.arrays), None)
+        known = (x for x in NAMES[role] if x in self.arrays and x not in self.arguments.ignored)
+        name = stated or next(known, None)
         if name is not None:
             self.refuse_objects(name)
             self.roles[role] = name
@@ -118,6 +147,51 @@ class ArrayFile:
             raise missing(self.path, "array", name, [*self.arrays], option, self.contents)
         if self.arrays[name].dtype.hasobject:
             self.arrays[name].read()  # raises, with the reason
+
+    def require_used(self, layout: str) -> None:
+        """Raise where an array has the name of a role that a layout, in words, does not read.
+
+        Arrays that ``columns`` names, or says to ignore, are no such arrays, nor are those of
+        another layout if ``columns`` says which array is read, nor others of a role it states.
+        """
+        arguments = self.arguments
+        stated = {role for role in NAMES if f"columns.{role}" in arguments}
+        exempt = {arguments.peek(f"columns.{role}") for role in stated} | arguments.ignored
+        exempt |= {*arguments.meta.values(), *(name for role in stated for name in NAMES[role])}
+        if not stated.isdisjoint(("scores", "embeddings", "indices")):
+            exempt |= {"scores", "embeddings", "gallery_embeddings", "indices", *NAMES["values"]}
+        has_gallery = "gallery_embeddings" in stated or any(
+            x in self.arrays for x in NAMES["gallery_embeddings"]
+        )
+        read = set(_READ[layout])
+        if layout == "embeddings" and not has_gallery:
+            read.remove("gallery_labels")
+        if layout == "a list of pairs" and not {"templates", "template_a"} & {*self.arrays}:
+            read.remove("template_names")
+        names = [x for x in self.arrays if x in _OF_A_LAYOUT - exempt]
+        for name in names:
+            if name not in read:
+                raise fault(
+                    self.path,
+                    f"the array {name!r}, {self.arrays[name]}, is not read with {layout}",
+                    f"{_MEANT_AS.get(name, '')}leave it out, give it another name, or say "
+                    f'`columns={{"{name}": None}}` if it is not to be read',
+                )
+        roles = [NAMES[role] for role in _ROLES_OF_TWO_SIDES if role in read]
+        exempt |= {"probe_ids", "gallery_ids"}  # bioeval's own are numbers of templates, no labels
+        for group in (*_ONE_OF, *roles):
+            first, *others = [x for x in group if x in self.arrays and x not in exempt] or [""]
+            for second in (x for x in others if not self._are_equal(first, x)):
+                raise fault(
+                    self.path,
+                    f"the arrays {first!r} and {second!r} each state the same, and differ",
+                    f'say `columns={{"{second}": None}}` if {first!r} is meant, or '
+                    f'`columns={{"{first}": None}}` if {second!r} is',
+                )
+
+    def _are_equal(self, first: str, second: str) -> bool:
+        same_shape = self.shape(first) == self.shape(second)
+        return same_shape and np.array_equal(self.read(first), self.read(second))
 
     @property
     def contents(self) -> str:
@@ -271,6 +345,8 @@ class ArrayFile:
 
     def ids(self, name: str, count: int) -> np.ndarray:
         """Return the template identities in an array, int64 (count,)."""
+        if name not in self.arrays:
+            raise fault(self.path, f"there is no {name!r}", "expected the ids of both sides")
         array = self.arrays[name]
         if array.shape != (count,) or array.dtype.kind not in "iu":
             raise fault(self.path, f"{name!r} is {array}", f"expected ({count},) int64")

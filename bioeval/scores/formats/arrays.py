@@ -196,6 +196,7 @@ def _are_transposed(file: ArrayFile, *names: str) -> bool:
 
 def _matrix(file: ArrayFile, name: str) -> Scores:
     arguments = file.arguments
+    file.require_used("a matrix of scores")
     array = file.arrays[name]
     is_transposed = _are_transposed(file, name)
     mask = file.take("mask")
@@ -276,6 +277,7 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
             f'`kind="{kind}"` has no meaning for embeddings; they are compared by distances'
         )
     names = [*filter(None, map(file.take, ("embeddings", "gallery_embeddings")))]
+    file.require_used("embeddings")
     for name in names:
         shape = file.arrays[name].shape
         if len(shape) != 2:
@@ -360,6 +362,7 @@ def _features(file: ArrayFile, name: str, is_transposed: bool) -> Any:
 
 def top_k_lists(file: ArrayFile) -> Scores:
     arguments = file.arguments
+    file.require_used("top-K lists")
     name = file.take("indices") or ""
     lists = file.arrays[name].read()
     if lists.ndim != 2 or lists.dtype.kind not in "iu":
@@ -411,8 +414,13 @@ def _array_of_values(file: ArrayFile, shape: tuple[int, ...]) -> str | None:
     """Return the array of the scores of the entries; None for lists of entries alone."""
     if "columns.scores" in file.arguments:
         return file.take("scores")
-    names = (x for x in NAMES["values"] if x in file.arrays and file.shape(x) == shape)
-    return next(names, None)
+    names = [x for x in NAMES["values"] if x in file.arrays and x not in file.arguments.ignored]
+    for name in names:
+        if file.shape(name) == shape:
+            return name
+        if name != "scores":  # which may be a matrix beside the lists
+            raise wrong_shape(file.path, repr(name), file.shape(name), f"{shape}, as the lists")
+    return None
 
 
 def _labels_of_sides(
@@ -717,6 +725,7 @@ def scores_of_pairs(file: ArrayFile, name: str) -> Scores:
     arguments = file.arguments
     genuine = file.take("genuine")
     pair_count = max(file.arrays[name].shape)
+    file.require_used("a list of pairs")
     values = arguments.with_failures(file.read(name))
     kind, remarks = file.kind(name)
     options: dict[str, Any] = {"kind": kind, "nan": file.nan, "name": file.path.stem}
@@ -889,6 +898,7 @@ def two_vectors(file: ArrayFile, genuine: str, impostor: str) -> Scores:
     genuine_scores = file.arrays[genuine].read().reshape(-1)
     impostor_scores = file.arrays[impostor].read().reshape(-1)
     file.use(genuine, impostor)
+    file.require_used("scores of two classes")
     kind, remarks = file.kind(genuine)
     options = {"kind": kind, "nan": file.nan, "name": file.path.stem}
     scores = scores_of_classes(genuine_scores, impostor_scores, file.arguments, options)

@@ -55,6 +55,8 @@ PRESETS: dict[ListFormat, tuple[str, ...]] = {
     ),
 }
 
+# Names of arrays of a matrix, which say nothing in a list.
+_OF_MATRICES = ("mask", "labels", "probe_labels", "gallery_labels", "subjects", "templates")
 # Names of columns of counts, and of bins.
 _COUNTS = re.compile(r"(.*_)?(count|counts|freq|frequency|bin|bins|hist|histogram)(_.*)?")
 # Names that only number the sides: both are one set of templates.
@@ -336,6 +338,7 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
     arguments.take("header")
     names = _names_of_columns(head, renamed, arguments)
     roles = _columns_by_role(head, names, arguments)
+    _refuse_other_roles(head, names, arguments)
     if "score" in roles:
         _refuse_words(head, roles, renamed)
     _require_same_sides(head, names, roles)
@@ -357,9 +360,12 @@ def _renamed(head: Head, arguments: Arguments) -> dict[str, str]:
 
 
 def _names_of_columns(head: Head, renamed: Mapping[str, str], arguments: Arguments) -> list[str]:
-    """Return the folded name of each column, or the word of `renamed` that stands for it."""
+    """Return the folded name of each column, or the word of `renamed` that stands for it.
+
+    Columns that ``columns`` says to ignore have no name.
+    """
     cells = head.cells[0]
-    names = [*map(folded, cells)]
+    names = ["" if x in arguments.ignored else folded(x) for x in cells]
     for word, name in renamed.items():
         if name not in cells:
             raise _no_column(head, name, word, arguments)
@@ -390,11 +396,62 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
                 line=head.start_line,
             )
         elif chosen is None and candidates:
-            roles[role] = names.index(next(name for name in names_of_role if name in names))
+            stated = [x for x in candidates if x in arguments.meta.values()]
+            in_order = sorted(candidates, key=lambda x: names_of_role.index(names[cells.index(x)]))
+            first, *others = stated or in_order
+            roles[role] = cells.index(first)
+            for other in others:
+                if head.column(roles[role])[1:] != head.column(cells.index(other))[1:]:
+                    raise _two_columns(head, role, first, other)
     for noun in ("subject", "template"):
-        if not {f"{noun}_a", f"{noun}_b"} <= roles.keys():
-            roles = {role: i for role, i in roles.items() if not role.startswith(noun)}
+        sides = roles.keys() & {f"{noun}_a", f"{noun}_b"}
+        if len(sides) == 1:
+            _refuse_one_side(head, noun, *sides, roles.pop(*sides))
     return roles
+
+
+def _two_columns(head: Head, role: str, first: str, second: str) -> DataError:
+    return fault(
+        head.path,
+        f"{first!r} and {second!r} could each be the column of {role}, and differ",
+        f'say `columns={{"{second}": None}}` if {first!r} is meant, or '
+        f'`columns={{"{first}": None}}` if {second!r} is',
+        line=head.start_line,
+    )
+
+
+def _refuse_one_side(head: Head, noun: str, side: str, column: int) -> None:
+    """Raise where a list has the subjects, or the templates, of one side of the pairs alone.
+
+    A column with one value in all lines says nothing of a side, such as the model of a matcher.
+    """
+    cells = head.column(column)[1:]
+    if len({*cells}) < 2:
+        return
+    title = head.cells[0][column]
+    other = f"{noun}_{'b' if side[-1] == 'a' else 'a'}"
+    raise fault(
+        head.path,
+        f"the column {title!r}, with {cells[0]!r}, has the {noun}s of one side of the pairs alone",
+        f'name that of the other side as `columns={{"{other}": ...}}`, or say '
+        f'`columns={{"{title}": None}}` if it is not to be read',
+        line=head.start_line,
+    )
+
+
+def _refuse_other_roles(head: Head, names: Sequence[str], arguments: Arguments) -> None:
+    """Raise where a column has the name of an array of a matrix, which lists do not have."""
+    for title, name in zip(head.cells[0], names, strict=True):
+        if name in _OF_MATRICES and title not in arguments.meta.values():
+            raise fault(
+                head.path,
+                f"the column {title!r} has a role in a matrix of scores, and is not read in a list "
+                "of pairs",
+                'the subjects of both sides are `columns={"subject_a": ...}` and '
+                '`columns={"subject_b": ...}`; say '
+                f'`columns={{"{title}": None}}` if the column is not to be read',
+                line=head.start_line,
+            )
 
 
 def _require_same_sides(head: Head, names: Sequence[str], roles: Mapping[str, int]) -> None:
@@ -553,7 +610,8 @@ def trial_layout(head: Head, arguments: Arguments) -> Layout:
     Without such a word, all pairs are genuine.
     """
     genuine = arguments.peek("columns.genuine")
-    trial_arguments = Arguments({"columns": {"genuine": genuine}} if genuine else {})
+    columns = dict.fromkeys(arguments.ignored) | ({"genuine": genuine} if genuine else {})
+    trial_arguments = Arguments({"columns": columns})
     layout = _layout_by_numbers(head, trial_arguments) or with_header(head, trial_arguments)
     if layout is not None:
         if layout.get("genuine") is None and head.width > 2:

@@ -72,6 +72,7 @@ class Arguments:
     - `names` (str or None): the source of names of templates: ``"auto"``, or None if ``columns``
       says that there are none
     - `meta`: the other entries of ``columns``: the column or array of each metadata column
+    - `ignored`: the keys of ``columns`` that are None: a file's array of that name has no role
     - `notes`: remarks on columns that readers chose
     """
 
@@ -80,8 +81,8 @@ class Arguments:
         lists = _mapping("lists", arguments)
         _refuse_near_roles(columns)
         _refuse_unknown_keys(lists)
-        has_no_names = (arguments.get("columns") or {}).get("name", "") is None
-        self.names = None if has_no_names else "auto"
+        self.ignored = {k for k, v in (arguments.get("columns") or {}).items() if v is None}
+        self.names = None if "name" in self.ignored else "auto"
         stated = {k: v for k, v in arguments.items() if k not in ("columns", "lists")}
         stated |= {f"columns.{k}": v for k, v in columns.items() if k in ROLES}
         stated |= {f"lists.{k}": v for k, v in lists.items()}

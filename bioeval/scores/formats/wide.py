@@ -6,6 +6,7 @@ A table is a text, a Parquet file or a DataFrame.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -188,7 +189,12 @@ def read_parquet(path: Path, arguments: Arguments) -> Scores:
             for batch in file.iter_batches(_ROWS_PER_PIECE, columns=[names[i] for i in columns]):
                 yield {i: batch.column(names[i]).to_pandas() for i in columns}
 
-        return _of_table(Head(path, ",", [names]), file.metadata.num_rows, pieces, arguments)
+        first: list[list[str]] = []
+        if not is_wide(names, arguments):
+            for batch in islice(file.iter_batches(_FIRST_ROWS), 1):
+                first = batch.to_pandas().astype(str).to_numpy().tolist()
+        head = Head(path, ",", [names, *first])
+        return _of_table(head, file.metadata.num_rows, pieces, arguments)
 
 
 def read_frame(frame: Any, arguments: Arguments) -> Scores:

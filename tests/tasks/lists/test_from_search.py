@@ -135,10 +135,16 @@ def test_files_of_inner_products_are_lists_of_similarities(name, tmp_path, capsy
     assert "similarities, accepted at or above" in capsys.readouterr().out
 
 
-def test_a_matrix_beside_indices_of_another_shape_is_a_matrix(tmp_path):
-    names = {"labels": WHO, "indices": np.zeros((36, 3), dtype=int)}
+def test_a_matrix_beside_indices_of_another_shape_is_asked_about(tmp_path):
+    names = {"labels": WHO, "indices": np.argsort(FULL, axis=1)[:, :3]}
     np.savez(tmp_path / "x.npz", scores=FULL, **names)
-    assert be.load(tmp_path / "x.npz").layout == "all-against-all"
+    with pytest.raises(
+        be.DataError, match=r"'indices', \(36, 3\) int64, is not read with a matrix"
+    ):
+        be.load(tmp_path / "x.npz")
+    for columns in ({"scores": "scores"}, {"indices": None}):
+        assert be.load(tmp_path / "x.npz", columns=columns).layout == "all-against-all"
+    assert be.load(tmp_path / "x.npz", columns={"indices": "indices"}).layout == "top-k"
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e-6])

@@ -1,0 +1,176 @@
+"""An array or a column with the name of a role is used, or an error says what to do with it."""
+
+from __future__ import annotations
+
+import shlex
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.io import savemat
+
+import bioeval as be
+from bioeval.cli import main
+
+RNG = np.random.default_rng(5)
+WHO = np.repeat(np.arange(10), 3)
+OTHER = np.random.default_rng(1).permutation(WHO)
+X = RNG.normal(size=(10, 5))[WHO] + 0.6 * RNG.normal(size=(30, 5))
+D = np.linalg.norm(X[:, None] - X, axis=-1)
+SAME = (WHO[:, None] == WHO).astype(np.uint8)
+PAIRS = 80
+GENUINE = np.arange(PAIRS) % 2
+SUBJECTS = np.c_[np.arange(PAIRS) // 4, np.arange(PAIRS) // 4 + 1 - GENUINE]
+DISTANCE = RNG.normal(size=PAIRS) - GENUINE
+TOP = np.argsort(D, axis=1)[:, :5]
+
+MATRIX = {"scores": D, "labels": WHO}
+LIST = {"scores": DISTANCE, "genuine": GENUINE}
+LISTS = {"indices": TOP, "probe_labels": WHO, "gallery_labels": WHO}
+EMBEDDINGS = {"embeddings": X, "labels": WHO}
+
+# A file, and arrays beside its own that say something else, or nothing that it reads.
+UNUSED = [
+    (MATRIX, {"genuine": SAME}),
+    (MATRIX, {"subject_a": WHO}),
+    (MATRIX, {"subjects": SUBJECTS}),
+    (MATRIX, {"templates": SUBJECTS}),
+    (MATRIX, {"distances": D}),
+    (MATRIX, {"query_positions": np.arange(30)}),
+    (LIST, {"labels": SUBJECTS[:, 0]}),
+    (LIST, {"probe_labels": SUBJECTS[:, 0]}),
+    (LIST, {"mask": GENUINE}),
+    (LIST, {"indices": TOP}),
+    (LIST, {"gallery_embeddings": X}),
+    (LIST, {"template_names": np.array([f"t{i}" for i in range(PAIRS)])}),
+    (LISTS, {"genuine": SAME}),
+    (LISTS, {"mask": SAME}),
+    (LISTS, {"subjects": SUBJECTS}),
+    (EMBEDDINGS, {"genuine": SAME}),
+    (EMBEDDINGS, {"gallery_labels": OTHER}),
+    (EMBEDDINGS, {"probe_embeddings": X}),
+    (EMBEDDINGS, {"subject_b": WHO}),
+]
+# Two arrays of which each states the same.
+DOUBLE = [
+    (MATRIX, {"probe_labels": OTHER}),
+    (MATRIX, {"query_labels": OTHER}),
+    (EMBEDDINGS, {"probe_labels": OTHER}),
+    (EMBEDDINGS, {"query_f": -X}),
+    (LISTS, {"labels": OTHER}),
+    ({**LIST, "subjects": SUBJECTS}, {"subject_a": SUBJECTS[:, 1], "subject_b": SUBJECTS[:, 0]}),
+    (
+        {**LISTS, "distances": np.sort(D, axis=1)[:, :5]},
+        {"similarities": -np.sort(D, axis=1)[:, :5]},
+    ),
+]
+
+
+def written(folder, form, arrays):
+    path = folder / f"x{len([*folder.iterdir()])}.{form}"
+    if form == "npz":
+        np.savez(path, **arrays)
+    elif form == "mat":
+        from_one = {"indices": TOP + 1, "query_positions": np.arange(30) + 1}
+        savemat(path, arrays | {x: y for x, y in from_one.items() if x in arrays})
+    else:
+        with h5py.File(path, "w") as file:
+            for name, values in arrays.items():
+                file[name] = values.astype("S") if values.dtype.kind == "U" else values
+    return path
+
+
+def same(scores, other):
+    assert scores.layout == other.layout and scores.shape == other.shape
+    labels = "probe_labels" if scores.layout != "pairs" else "genuine"
+    assert np.array_equal(getattr(scores, labels), getattr(other, labels))
+
+
+@pytest.mark.parametrize("form", ["npz", "mat", "h5"])
+@pytest.mark.parametrize(("arrays", "more"), UNUSED)
+def test_an_array_that_is_not_read_is_asked_about(tmp_path, form, arrays, more):
+    path = written(tmp_path, form, arrays | more)
+    name = [*more][-1]
+    with pytest.raises(
+        be.DataError, match=rf"{path.name}: the array '{name}', .* is not read"
+    ) as e:
+        be.load(path)
+    assert f'`columns={{"{name}": None}}`' in str(e.value)
+    same(be.load(path, columns={name: None}), be.load(written(tmp_path, form, arrays)))
+
+
+@pytest.mark.parametrize("form", ["npz", "mat", "h5"])
+@pytest.mark.parametrize(("arrays", "more"), DOUBLE)
+def test_two_arrays_that_state_the_same_are_asked_about(tmp_path, form, arrays, more):
+    path = written(tmp_path, form, arrays | more)
+    with pytest.raises(be.DataError, match=rf"{path.name}: the arrays .* each state the same"):
+        be.load(path)
+    same(be.load(path, columns=dict.fromkeys(more)), be.load(written(tmp_path, form, arrays)))
+
+
+def test_equal_arrays_that_state_the_same_are_read(tmp_path):
+    path = written(tmp_path, "npz", MATRIX | {"probe_labels": WHO})
+    same(be.load(path), be.load(written(tmp_path, "npz", MATRIX)))
+
+
+def test_classes_of_cells_are_a_mask(tmp_path):
+    """What the error of `genuine` says: the answer is the right number, by loops."""
+    cells = np.where(WHO[:, None] == WHO, 2, 1)
+    cells[RNG.random((30, 30)) < 0.2] = 0
+    path = written(tmp_path, "npz", {"scores": D, "mask": cells.astype(np.uint8)})
+    genuine = sum(int(cells[i, j] == 2) for i in range(30) for j in range(30) if i != j)
+    scores = be.load(path)
+    diagonal = int((cells.diagonal() == 2).sum())
+    result = int(be.verification(scores).genuine_attempts)
+    assert result in (genuine, genuine + diagonal)
+    both = written(tmp_path, "npz", MATRIX | {"genuine": SAME})
+    with pytest.raises(be.DataError, match=r"a `mask` of 0 \(ignore\), 1 \(impostor\) and 2"):
+        be.load(both)
+
+
+NAMES = [f"t{i:03d}" for i in range(PAIRS)]
+TABLE = {"distance": DISTANCE, "genuine": GENUINE}
+COLUMNS = [
+    {"subject_a": SUBJECTS[:, 0]},
+    {"template_b": NAMES},
+    {"probe": NAMES},
+    {"enrol": NAMES},
+    {"mask": GENUINE},
+    {"labels": GENUINE},
+    {"probe_labels": SUBJECTS[:, 0], "gallery_labels": SUBJECTS[:, 1]},
+    {"subjects": SUBJECTS[:, 0]},
+    {"subject_a": SUBJECTS[:, 0], "subject_b": SUBJECTS[:, 1], "subject_1": SUBJECTS[:, 1]},
+]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize("more", COLUMNS)
+def test_a_column_of_a_list_that_is_not_read_is_asked_about(tmp_path, form, more):
+    table = pd.DataFrame(TABLE | more)
+    source = table if form == "frame" else tmp_path / f"x.{form}"
+    if form == "csv":
+        table.to_csv(source, index=False)
+    elif form == "parquet":
+        table.to_parquet(source)
+    answer = r"each state|one side|could each be|is not read"
+    with pytest.raises(be.DataError, match=answer) as e:
+        be.load(source)
+    assert ": None}`" in str(e.value)
+    read = be.load(source, columns=dict.fromkeys(more))
+    assert np.array_equal(read.genuine, GENUINE == 1) and read.pair_subjects is None
+
+
+def test_a_column_of_one_value_names_no_side(tmp_path):
+    table = pd.DataFrame(TABLE | {"model": "resnet"})
+    assert be.load(table).shape == (PAIRS,)
+
+
+@pytest.mark.parametrize("arrays", [MATRIX | {"genuine": SAME}, MATRIX | {"probe_labels": OTHER}])
+def test_the_command_says_its_option(tmp_path, capsys, arrays):
+    path = written(tmp_path, "npz", arrays)
+    assert main(["run", str(path), "--protocol", "pairs"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    option = next(x for x in shlex.split(said.split("--columns ")[1]) if x.endswith("=None"))
+    assert main(["run", str(path), "--protocol", "pairs", "--columns", option]) in (0, 2)
+    assert "is not read" not in capsys.readouterr().err
