@@ -135,7 +135,8 @@ def _by_rows(side: FeatureSide) -> list[_Doubt]:
         is_whole = (first_rows == np.floor(first_rows)).all(axis=0)
         may_rise = (np.diff(first_rows.astype(np.float64), axis=0) > 0).all(axis=0)
     are_whole = 2 * is_whole.sum() > width
-    may_rise &= not are_whole and rows >= _FEW_RISING_ROWS
+    if are_whole or rows < _FEW_RISING_ROWS:
+        may_rise = np.zeros(width, dtype=bool)
     # Of n whole numbers below n, all differ with the probability n! / n^n.
     by_chance = 2 * width * np.exp(lgamma(rows + 1) - rows * log(rows)) if are_whole else 0.0
     counting, rising = [], []

@@ -26,6 +26,7 @@ from bioeval.base.messages import Message
 from bioeval.scores.distances import as_distances
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.labels import plain
+from bioeval.scores.people import columns_of_probes
 
 if TYPE_CHECKING:
     from bioeval.base.kinds import Kind
@@ -41,8 +42,10 @@ _MOST = 300
 _ENOUGH = 60
 _ONE_OF = 12
 # The most cells that are read, if rows are long; but some rows are needed.
-_CELLS = 1 << 21
+_CELLS = 1 << 19
 _LEAST_ROWS = 20
+# The usual score is the median of about so many.
+_FOR_MEDIAN = 1 << 14
 
 # Of fewer templates of two sides, the scores deny nothing.
 _FEW = 3
@@ -121,7 +124,7 @@ class Scored(NamedTuple):
         if scores.layout == "pairs":
             return cls.of_pairs(scores.pairs, scores.kind, scores.codes)
         if scores.layout == "top-k":
-            return cls.of_lists(scores.lists, scores.kind, scores.codes, _columns_of(scores))
+            return cls.of_lists(scores.lists, scores.kind, scores.codes, columns_of_probes(scores))
         cells, codes = scores.cells, scores.codes
 
         def read(rows: np.ndarray, columns: np.ndarray | None, without: bool) -> np.ndarray:
@@ -141,7 +144,7 @@ class Scored(NamedTuple):
         return cls(
             (len(codes.probe), len(codes.gallery)),
             _people(codes),
-            _columns_of(scores),
+            columns_of_probes(scores),
             read,
             scores.kind in LARGER_IS_CLOSER,
             most,
@@ -209,12 +212,6 @@ class Scored(NamedTuple):
 def _people(codes: Codes) -> tuple[np.ndarray, np.ndarray]:
     probe, gallery = (np.where(codes.no_person[x], -1, x) for x in (codes.probe, codes.gallery))
     return probe, gallery
-
-
-def _columns_of(scores: Scores) -> np.ndarray:
-    """Return the column of the template that each probe is known to be, -1 for none."""
-    entries = {x: i for i, x in enumerate(scores.gallery_ids.tolist())}
-    return np.array([entries.get(x, -1) for x in scores.probe_ids.tolist()], dtype=np.int64)
 
 
 # ------------------------------------------------------------------------------- equal names
@@ -441,7 +438,8 @@ def _at_value_of_copy(
         return none  # negative distances
     best = value - block[row, guess]
     is_finite = np.isfinite(block)
-    usual = value - np.median(block[is_finite])
+    finite = block[is_finite]
+    usual = value - np.median(finite[:: 1 + len(finite) // _FOR_MEDIAN])
     if usual <= 0 or best.min() > _ROUNDING * usual or _is_coarse(block):
         return none
     from_value = value - block
