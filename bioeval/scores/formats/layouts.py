@@ -406,7 +406,8 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
     for noun in ("subject", "template"):
         sides = roles.keys() & {f"{noun}_a", f"{noun}_b"}
         if len(sides) == 1:
-            _refuse_one_side(head, noun, *sides, roles.pop(*sides))
+            (side,) = sides
+            _refuse_one_side(head, noun, side, roles.pop(side))
     return roles
 
 
