@@ -133,7 +133,8 @@ def _by_rows(side: FeatureSide) -> list[_Doubt]:
     first_rows = values[:_FIRST_ROWS]
     with np.errstate(invalid="ignore"):
         is_whole = (first_rows == np.floor(first_rows)).all(axis=0)
-        may_rise: np.ndarray = (np.diff(first_rows.astype(np.float64), axis=0) > 0).all(axis=0)
+        rises = np.diff(first_rows.astype(np.float64), axis=0) > 0
+        may_rise = np.asarray(rises.all(axis=0))
     are_whole = 2 * is_whole.sum() > width
     if are_whole or rows < _FEW_RISING_ROWS:
         may_rise = np.zeros(width, dtype=bool)
