@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.scores.formats.faults import fault
 
@@ -119,3 +121,39 @@ def require_names(path: Path, line: int, cells: Sequence[str]) -> None:
             raise fault(path, f"column {number} has no name in the header", line=line)
         if name in cells[: number - 1]:
             raise fault(path, f"two columns are called {name!r}", line=line)
+
+
+# A number in which each point may separate thousands, and one without a point.
+_POINTS = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+
+
+def thousands(cells: Sequence[str]) -> list[str]:
+    """Return a number in which a point may separate thousands, and a larger one without a point.
+
+    All points have groups of three digits behind them, all other numbers are whole and below 1000,
+    and one of these is larger than each number with a point, read as a decimal. Without such
+    numbers the list is empty.
+    """
+    texts = [x.strip() for x in cells if x.strip()]
+    pointed = [x for x in texts if "." in x]
+    whole = [x for x in texts if "." not in x]
+    if not pointed or not whole or not all(map(_WHOLE.fullmatch, whole)):
+        return []
+    if not all(map(_POINTS.fullmatch, pointed)) or any(x.count(".") > 1 for x in pointed):
+        return []  # a number with several points is refused by itself
+    largest = max(whole, key=lambda x: abs(int(x)))
+    is_larger = max(abs(float(x)) for x in pointed) < abs(int(largest)) < 1000
+    return [pointed[0], largest] if is_larger else []
+
+
+def require_no_thousands(source: str, cells: Sequence[str]) -> None:
+    """Raise where points of numbers may separate thousands, or be decimal points."""
+    if found := thousands(cells):
+        pointed, whole = found
+        raise DataError(
+            f"{source} has {pointed!r} beside {whole!r}: does the point separate thousands? Then "
+            f"write {pointed.replace('.', '')!r}, or read the text by `pd.read_csv(path, "
+            f'thousands=".")`; if {pointed!r} is a decimal, write {whole + ".000"!r}, or read it '
+            "by `pd.read_csv(path)`, and load the table"
+        )

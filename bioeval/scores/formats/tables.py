@@ -21,7 +21,13 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.memory import physical_memory
 from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import cells_of, decode, delimiter_of, open_text, rows_of
-from bioeval.scores.formats.spellings import HEADER_NAMES, folded, is_number, require_few
+from bioeval.scores.formats.spellings import (
+    HEADER_NAMES,
+    folded,
+    is_number,
+    require_few,
+    require_no_thousands,
+)
 from bioeval.scores.labels import LEAST_INEXACT
 
 if TYPE_CHECKING:
@@ -289,9 +295,32 @@ def read_columns(
                         raise ValueError("a cell is blank, or in quotes")
                 for i, name in numbers.items():
                     _require_in_range(head, start_line, columns.numbers[i], i, name)
-                return columns
-        pieces = _checked_pieces(head, start_line, words, numbers, blanks)
-        return _grown(head, start_line, pieces, words, numbers)
+                break
+        else:
+            pieces = _checked_pieces(head, start_line, words, numbers, blanks)
+            columns = _grown(head, start_line, pieces, words, numbers)
+    for i, name in numbers.items():
+        if _may_have_thousands(columns.numbers[i]):
+            rows = rows_of(head.path, head.delimiter, start_line)
+            cells = [row[i] for _, row in rows if i < len(row)]
+            require_no_thousands(f"{head.path}: {name}", cells)
+    return columns
+
+
+def _may_have_thousands(values: np.ndarray) -> bool:
+    """Whether numbers are those of cells in which points may separate thousands.
+
+    They are whole below 1000, or have three decimals at most, and the largest is whole.
+    """
+    for some in (values[:_FIRST_LINES], values):
+        size = np.abs(some[~np.isnan(some)])
+        is_whole = size == np.floor(size)
+        decimals = size[~is_whole]
+        if not size.size or size.max() >= 1000 or decimals.min(initial=1) < 1:
+            return False
+        if (np.abs(decimals * 1000 - np.round(decimals * 1000)) > 1e-6).any():
+            return False
+    return bool(decimals.size) and decimals.max() < size[is_whole].max(initial=0)
 
 
 def cells_by_column(head: Head, header: bool) -> tuple[list[int], list[list[str]]]:
@@ -497,6 +526,8 @@ def _number(cell: str, source: str, name: str) -> float:
         pass
     if text.endswith("%"):
         hint = " (write per cent as fractions)"
+    elif text.count(".") > 1:
+        hint = " (thousands have no separator)"
     elif "," in text:
         hint = " (decimals have a point, not a comma)"
     elif text.isalpha():

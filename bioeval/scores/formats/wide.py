@@ -25,6 +25,7 @@ from bioeval.scores.formats.spellings import (
     folded,
     is_number,
     like_number,
+    require_no_thousands,
 )
 from bioeval.scores.formats.tables import (
     Columns,
@@ -274,6 +275,9 @@ class _Piece(NamedTuple):
         cells = self.cells[i]
         floats = _as_floats(cells)
         is_word = np.isnan(floats) & cells.notna().to_numpy()
+        if cells.dtype.kind in "OSUT":
+            texts = [str(x) for x in cells[cells.notna()]]
+            require_no_thousands(f"{self.head.path}: {self.head.cells[0][i]}", texts)
         if is_word.any():
             self._refuse(is_word, i, f"is {cells[is_word].iloc[0]!r}", "expected a number")
         return floats
