@@ -1,8 +1,9 @@
 """The program ``bioeval``: exit codes, errors as one line, interruptions, standard output.
 
-Exit codes: 0 done, 1 the evaluation failed or its result was not written, a condition of --fail-if
-holds, the data have an error or refute a promise, 2 wrong usage or bad input,
-130 interrupted, 141 broken pipe (SIGPIPE), 143 terminated (SIGTERM).
+Exit codes: 0 done, 1 a condition of --fail-if holds, the data have an error, refute a promise or
+allow no result, 2 wrong usage or bad input, 70 the program failed (a fault of its own, no memory, a
+result that was not written, a missing package), 130 interrupted, 141 broken pipe (SIGPIPE), 143
+terminated (SIGTERM).
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     import click
 
-DONE, FAILED, WRONG, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
+# 1 is for verdicts alone, which scripts ask for; 70 is EX_SOFTWARE of sysexits.h.
+DONE, VERDICT, WRONG, FAILED, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 70, 130, 141
 
 #: Objects that are made before Python looks for unreachable ones; its own 700 cost a tenth of a
 #: short command, most of whose objects are functions and classes of libraries.
@@ -126,11 +128,14 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     except click.ClickException as error:
         return _say(error.format_message(), WRONG)
     except BioevalError as error:
-        failed = isinstance(error, MissingDependencyError | NoResultError)
         lines = [str(error)]
         if isinstance(error, CardError):
             lines = lines[0].splitlines()
-        code = FAILED if failed else WRONG
+        code = WRONG
+        if isinstance(error, MissingDependencyError):
+            code = FAILED
+        elif isinstance(error, NoResultError):
+            code = VERDICT
         for line in lines:
             _say(line, code)
         return code

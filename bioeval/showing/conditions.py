@@ -66,6 +66,15 @@ class Condition:
             yield from _VERDICTS[self.text](frame)
             return
         rows, column = self._rows(frame)
+        units = {*rows.get("unit", [""])}
+        if column != "threshold" and units <= {"proportion", "p"}:
+            # A difference of two rates is at least -1.
+            lowest = 0 if rows["statistic"].isin(["", "mean"]).all() else -1
+            if not lowest <= self.limit <= 1:
+                raise DataError(
+                    f"`fail_if` is {self.text!r}, but {self.measure.name} is from {lowest} to 1; "
+                    f"write {self.limit:g}% for {self.limit:g} per cent"
+                )
         for row in rows.to_dict("records"):
             number = self.measure.text
             if row["supported"] is False:
@@ -135,9 +144,9 @@ def _of_label(rows: pd.DataFrame, dim: str, label: str) -> pd.DataFrame:
             is_meant = labels.astype(str).str.casefold() == label.casefold()
     else:
         try:
-            is_meant = pd.Series(_is_at(labels.astype(float), rate_in(label)), labels.index)
+            is_meant = _is_at(labels.astype(float), rate_in(label))
         except ValueError:  # no number, so no label
-            is_meant = pd.Series(False, labels.index)
+            is_meant = np.zeros(len(labels), bool)
     if not is_meant.any():
         named = [f"{dim}={x}" for x in labels.dropna().unique()[:_MOST_NAMED]]
         raise DataError(bad_choice("fail_if", f"{dim}={label}", named))

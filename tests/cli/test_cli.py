@@ -192,7 +192,7 @@ COMMAND_LINES = [
 @pytest.mark.parametrize("line", COMMAND_LINES)
 @pytest.mark.cases(3)
 def test_a_reader_that_has_left_and_an_output_that_is_full(scores, capsys, monkeypatch, line):
-    for error, code in ((BrokenPipeError(32, "Broken pipe"), 141), (OSError(28, "No space"), 1)):
+    for error, code in ((BrokenPipeError(32, "Broken pipe"), 141), (OSError(28, "No space"), 70)):
         Path("copy.npz").unlink(missing_ok=True)
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdout", Broken(error))
@@ -203,7 +203,7 @@ def test_a_reader_that_has_left_and_an_output_that_is_full(scores, capsys, monke
 
 def test_an_output_that_is_closed(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)  # as Python has it after >&-
-    assert run("protocols") == 1
+    assert run("protocols") == 70
     monkeypatch.undo()
     assert one_line(capsys.readouterr().err) == "bioeval: error: standard output is closed"
 
@@ -231,7 +231,7 @@ def test_the_end_of_a_file_is_no_interruption(capsys):
     def command() -> None:
         raise EOFError("marshal data too short")
 
-    assert main([], command=command) == 1
+    assert main([], command=command) == 70
     assert "a file ended too early (marshal data too short)" in capsys.readouterr().err
 
 

@@ -10,6 +10,7 @@ import pytest
 import bioeval as be
 from bioeval.cli import main
 from bioeval.showing.conditions import Condition
+from bioeval.showing.frame import COLUMNS
 
 #: Three people with two templates: of 6 genuine attempts 2 are at distance 5, and of 24 impostor
 #: attempts 2 at distance 1; all others are at 1 and 9. At a threshold of 1, FRR is 1/3, FAR 1/12.
@@ -195,7 +196,7 @@ def test_one_threshold_outside_all_scores_fails(words, at, said):
     be.save(be.Scores(distances(), WHO, probe_meta=sex), "few.npz")
     code, error = said(*words, at)
     does = "rejects" if at == "0.5" else "accepts"
-    assert code == 1
+    assert code == 2
     assert f"the threshold {at} {does} all attempts of both classes" in error
     assert said("run", "few.npz", "--thresholds", ",".join(sorted([at, "1.0"])))[0] == 0
 
@@ -228,6 +229,10 @@ def test_a_rate_at_a_far_that_people_cannot_show_fails_either_way(target, said):
         ("eer@system=b > 0.1", "--fail-if is '@system'; expected one of '@task'"),
         ("eer@task=c > 0.1", "expected one of 'task=verification/single'"),
         ("frr_at_far=0.02 > 0.1", "--fail-if is 'frr_at_far=0.02'; expected one of"),
+        ("cms@rank=9999 > 0.1", "expected one of 'rank=1', 'rank=5'"),
+        ("cms@rank=first > 0.1", "expected one of 'rank=1', 'rank=5'"),
+        ("eer > 5", "eer is from 0 to 1; write 5% for 5 per cent"),
+        ("eer_high < -1%", "eer_high is from 0 to 1"),
     ],
 )
 def test_what_is_no_condition_is_refused(condition, expected, said):
@@ -245,3 +250,30 @@ def test_a_condition_is_about_the_point_and_the_system_as_written():
     for text in ("frr=1.0000001@system=a > 0", "frr=1@system=A > 0"):
         assert len([*Condition.parse(text).reasons(frame)]) == 1
     assert len([*Condition.parse("frr=6@task=Verification/Single > 0").reasons(frame)]) == 2
+
+
+def test_every_number_of_a_frame_can_be_the_number_of_a_condition():
+    """Each row is named by all of its labels, numbers too, and its own number decides."""
+    scores = be.simulate(10, 4, random_state=3)
+    results = [
+        be.evaluate(scores),
+        be.cross_evaluate(scores, be.partition.SubjectKFold(3)),
+        be.study_threshold(scores, target="far=0.1", folds=3, repeats=2),
+        be.zoo(scores, permutations=9),
+    ]
+    named = set()
+    for frame in map(be.to_frame, results):
+        dims = [x for x in frame if x not in COLUMNS or x == "statistic"]
+        for row in frame.groupby("measure").tail(1).to_dict("records"):
+            labels = {x: row[x] for x in dims if row[x] == row[x] and row[x] not in (None, "")}
+            if np.isnan(row["value"]) or any(set(",=") & set(str(x)) for x in labels.values()):
+                continue
+            point = "" if np.isnan(row["point"]) else f"={row['point']!r}"
+            places = ",".join(f"{dim}={label}" for dim, label in labels.items())
+            text = f"{row['task']}/{row['measure']}{point}" + (f"@{places}" if places else "")
+            failed = len([*Condition.parse(f"{text} >= {row['value']!r}").reasons(frame)])
+            assert failed == 1 and row["supported"] is not False or failed
+            if row["supported"] is not False:
+                assert not [*Condition.parse(f"{text} < {row['value']!r}").reasons(frame)]
+            named |= {*labels}
+    assert {"rank", "fold", "repeat", "rule", "subject", "part"} <= named

@@ -245,7 +245,7 @@ def test_an_address_without_a_scheduler_is_one_line(tmp_path, capsys, monkeypatc
 
 def test_a_missing_package_is_named_with_its_extra(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    assert main(["run", "x.npz", "--cluster", "tcp://127.0.0.1:9"]) == 1
+    assert main(["run", "x.npz", "--cluster", "tcp://127.0.0.1:9"]) == 70
     (line,) = capsys.readouterr().err.splitlines()
     assert "[cluster]" in line
 

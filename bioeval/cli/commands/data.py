@@ -16,8 +16,6 @@ from bioeval.cli.outputs import take_scores
 from bioeval.cli.shared import DATA, rates, shared
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bioeval.cli.running import Run
     from bioeval.scores.matrix import Scores
 

@@ -178,7 +178,7 @@ def test_a_fault_of_bioeval_is_no_damage_of_a_file(tmp_path, monkeypatch, capsys
     with pytest.raises(type(fault)) as caught:
         be.load(path)
     assert caught.value is fault
-    assert main(["run", str(path), "--protocol", "pairs"]) == 1
+    assert main(["run", str(path), "--protocol", "pairs"]) == 70
     said = capsys.readouterr().err
     assert "a fault of bioeval" in said and "truncated" not in said and "Traceback" in said
 
