@@ -103,6 +103,23 @@ class Command(click.Command):
             for line in self.examples:
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
+    def make_parser(self, ctx: click.Context) -> Any:
+        """Return the parser of click, which would take the last of two values without a word."""
+        parser: Any = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_args(args: list[str]) -> Any:
+            *parsed, order = parse(args)
+            for param in order:
+                is_single = isinstance(param, click.Option) and not param.multiple
+                if is_single and not param.is_eager and order.count(param) > 1:
+                    name = max(param.opts, key=len)
+                    raise click.UsageError(f"{name} is given twice, and takes one value", ctx)
+            return (*parsed, order)
+
+        parser.parse_args = parse_args
+        return parser
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of the command, and the option ``--help-all``."""
         settings: Any = {"is_flag": True, "is_eager": True, "expose_value": False, "hidden": True}

@@ -1,7 +1,7 @@
 """The program ``bioeval``: exit codes, errors as one line, interruptions, standard output.
 
-Exit codes: 0 done, 1 a condition of --fail-if holds, the data have an error, refute a promise or
-allow no result, 2 wrong usage or bad input, 70 the program failed (a fault of its own, no memory, a
+Exit codes: 0 done, 1 a condition of --fail-if holds, the data have an error or refute a promise,
+2 wrong usage or bad input, 70 the program failed (a fault of its own, no memory, a
 result that was not written, a missing package), 130 interrupted, 141 broken pipe (SIGPIPE), 143
 terminated (SIGTERM).
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import click
 
 # 1 is for verdicts alone, which scripts ask for; 70 is EX_SOFTWARE of sysexits.h.
-DONE, VERDICT, WRONG, FAILED, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 70, 130, 141
+DONE, WRONG, FAILED, INTERRUPTED, BROKEN_PIPE = 0, 2, 70, 130, 141
 
 #: Objects that are made before Python looks for unreachable ones; its own 700 cost a tenth of a
 #: short command, most of whose objects are functions and classes of libraries.
@@ -97,7 +97,6 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         BioevalError,
         CardError,
         MissingDependencyError,
-        NoResultError,
     )
     from bioeval.base.messages import MessageWarning
     from bioeval.cli.console import flush
@@ -131,11 +130,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         lines = [str(error)]
         if isinstance(error, CardError):
             lines = lines[0].splitlines()
-        code = WRONG
-        if isinstance(error, MissingDependencyError):
-            code = FAILED
-        elif isinstance(error, NoResultError):
-            code = VERDICT
+        code = FAILED if isinstance(error, MissingDependencyError) else WRONG
         for line in lines:
             _say(line, code)
         return code

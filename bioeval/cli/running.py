@@ -120,6 +120,7 @@ class Run:
         self.files: list[str] = []  # files that were read
         self._remarks: list[str] = []  # on what was written, for standard error
         self._failures: list[str] = []  # why the command ends with exit code 1
+        self._wrong: list[str] = []  # why it ends with exit code 2, although it shows a result
         self._shown: Any = ""
         self._document: Any = None
 
@@ -128,7 +129,7 @@ class Run:
         self._shown, self._document = shown, document
 
     def show(self) -> None:
-        """Print the result and the remarks; exit with code 1 if there are failures."""
+        """Print the result and the remarks; exit with 2 for wrong input, 1 for a verdict."""
         if self.as_json:
             show_json(self._document)
         elif isinstance(self._shown, str):
@@ -137,10 +138,12 @@ class Run:
             print_table(self._shown, self.markup)
         if self._remarks:
             note("\n".join(self._remarks))
+        for reason in self._wrong:
+            note(f"bioeval: error: {reason}")
         for reason in self._failures:
             note(f"bioeval: failed: {reason}")
-        if self._failures:
-            click.get_current_context().exit(1)
+        if self._wrong or self._failures:
+            click.get_current_context().exit(2 if self._wrong else 1)
 
     # -------------------------------------------------------------------------- reading
 
@@ -296,7 +299,7 @@ class Run:
             document = {**self._origin(), **data.document(), **extras.records}
         for system in results.values() if isinstance(results, dict) else filter(None, [tree]):
             if (message := outside_scores(system)) is not None:
-                self.fail(in_options(sentence_about(message)))
+                self._wrong.append(in_options(sentence_about(message)))
 
         def fill(folder: Path) -> None:
             write_results(folder, tree, table(detail="all"))

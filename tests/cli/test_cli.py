@@ -493,7 +493,7 @@ def unmated(tmp_path):
 @pytest.mark.cases(4)
 def test_nothing_evaluated_is_no_success(unmated, tmp_path, capsys, command):
     name, *options = command
-    assert run(name, unmated, *options) == 1
+    assert run(name, unmated, *options) == 2
     printed = capsys.readouterr()
     assert not printed.out and printed.err.count("\n") == 1
     assert printed.err.startswith("bioeval: error: nothing could be evaluated of x: ")

@@ -4,8 +4,10 @@ import contextlib
 import io
 import re
 
+import click
 import numpy as np
 import pytest
+from commands import COMMANDS, command_of
 
 import bioeval as be
 from bioeval.cli import main
@@ -206,7 +208,7 @@ def test_a_target_that_failures_make_unreachable_says_so(said):
     values[0, 1] = np.nan
     be.save(be.Scores(values, WHO, nan="reject"), "failed.npz")
     code, error = said("threshold", "failed.npz", "--target", "frr=10%", "--folds", "3")
-    assert code == 1
+    assert code == 2
     assert "none has FRR at most 10 %, because none accepts 1 of 6 genuine" in error
     assert "no attempts" not in error
 
@@ -277,3 +279,13 @@ def test_every_number_of_a_frame_can_be_the_number_of_a_condition():
                 assert not [*Condition.parse(f"{text} < {row['value']!r}").reasons(frame)]
             named |= {*labels}
     assert {"rank", "fold", "repeat", "rule", "subject", "part"} <= named
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_option_that_takes_one_value_is_given_once(command, capsys):
+    """The last of two values, such as of a condition's target, would silently hold."""
+    for param in command_of(command).params:
+        if isinstance(param, click.Option) and not param.multiple and param.expose_value:
+            words = [max(param.opts, key=len)] + ["1"] * (not param.is_flag)
+            code = main([command, *words, *words])
+            assert code == 2 and f"{words[0]} is given twice" in capsys.readouterr().err
