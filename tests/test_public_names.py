@@ -17,7 +17,7 @@ SCORES = """
 INNER = """
     cells codes exclusions has_mask streams loaded derived with_pairs with_remarks pair_distances
     remarks origin metric reading claims claims_title tries is_derived junk_ids no_person_ids
-    pair_names layout_in_words doubt_of_square failures gallery_order
+    keys pair_keys layout_in_words doubt_of_square failures gallery_order
 """
 
 

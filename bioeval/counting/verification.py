@@ -27,13 +27,12 @@ from bioeval.scores.compared_people import ComparedPeople
 from bioeval.scores.distances import scored
 from bioeval.scores.fusion_rules import Templates, by_closeness, order_of, parse_fusion
 from bioeval.scores.gallery_order import cells_between
-from bioeval.scores.joining import in_order
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import index_of
 from bioeval.scores.people import People
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_subjects
 from bioeval.scores.rows import blocks_of, threads_for
+from bioeval.scores.sides import in_order, index_of
 
 UnenrolledClaims = Literal["raise", "skip"]
 
@@ -96,7 +95,7 @@ def list_claims(scores: Scores, claims: Any, unenrolled: UnenrolledClaims) -> Li
         not_enrolled = Claims(*parse_claims(scores, others, "raise")[0])
         claims = claims.probe[is_enrolled], claims.subject[is_enrolled]
     if index_of(claims) is not None:
-        ordered = in_order(claims, scores.probe_names, "`claims`")
+        ordered = in_order(claims, scores.keys(0), "`claims`")
         remarks = ordered.remarks
         claims = ordered.values
     parsed, skipped = parse_claims(scores, claims, unenrolled)

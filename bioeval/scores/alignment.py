@@ -12,11 +12,10 @@ from bioeval.base.messages import Message
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.excluded import attempted_cells
-from bioeval.scores.joining import without_names
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import as_names, example, places
 from bioeval.scores.people import knows_people
+from bioeval.scores.sides import Keys, as_names, example, in_place, places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,9 +43,9 @@ class _Common(NamedTuple):
 def aligned(first: Any, second: Any, systems: Sequence[str]) -> Aligned:
     """Return the common part of two systems, in the order of the first, and remarks.
 
-    Templates are joined by their names, and pairs also by their subjects, if no two pairs have the
-    same subjects. Systems without names are taken in the order given. Attempts that one system
-    lacks are left out of both.
+    Templates are joined by their names, else by their numbers, and pairs also by their subjects, if
+    no two pairs have the same subjects. Systems without these are taken in the order given.
+    Attempts that one system lacks are left out of both.
 
     Raises
     ------
@@ -70,7 +69,7 @@ def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> 
     is_one_set = all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (first, second))
     nouns = ("templates", "templates") if is_one_set else ("probes", "gallery templates")
     rows, columns = (
-        _common(_names_of(first, side), _names_of(second, side), noun, systems)
+        _common(_keys_of(first, side), _keys_of(second, side), noun, systems)
         for side, noun in enumerate(nouns)
     )
     return Aligned(
@@ -80,11 +79,11 @@ def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> 
     )
 
 
-def _names_of(scores: Scores, side: int) -> pd.Index | None:
-    """Return the names of a side, else its column `template`, which may merely count; or None."""
-    names = (scores.probe_names, scores.gallery_names)[side]
+def _keys_of(scores: Scores, side: int) -> Keys:
+    """Return the keys of a side; without names, its column `template`, which may merely count."""
     meta = (scores.probe_meta, scores.gallery_meta)[side]
-    return as_names(meta["template"]) if names is None and "template" in meta else names
+    column = as_names(meta["template"]) if "template" in meta else None
+    return scores.keys(side).completed(Keys(column))
 
 
 def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
@@ -96,25 +95,24 @@ def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alig
         if not unordered:
             return pairs
         return pairs._replace(second=_in_order_of_sides(pairs.first, pairs.second))
-    if first.pair_names is not None and second.pair_names is not None:
-        return _parts(first, second, _common(first.pair_names, second.pair_names, "pairs", systems))
+    keys = first.pair_keys, second.pair_keys
+    are_named = all(x.names is not None for x in keys)
+    are_numbered = all(x.numbers is not None for x in keys) and any(x.stated for x in keys)
+    if are_named or are_numbered:
+        return _parts(first, second, _common(*keys, "pairs", systems))
     subjects, other_subjects = first.pairs.sides, second.pairs.sides
     if (
         subjects is None
         or other_subjects is None
         or not (_are_distinct(subjects) and _are_distinct(other_subjects))
     ):
-        names = _names_of_pairs(first), _names_of_pairs(second)
-        return Aligned(first, second, without_names(*names, systems))
+        keys = first.pair_keys.completed(first.keys(0)), second.pair_keys.completed(second.keys(0))
+        return Aligned(first, second, _common(*keys, "pairs", systems).remarks)
     return _parts(first, second, _common_keys(subjects, other_subjects, False, systems))
 
 
 def _parts(first: Scores, second: Scores, common: _Common) -> Aligned:
     return Aligned(_part(first, common.chosen), _part(second, common.other_chosen), common.remarks)
-
-
-def _names_of_pairs(scores: Scores) -> pd.Index | None:
-    return scores.probe_names if scores.pair_names is None else scores.pair_names
 
 
 def _are_distinct(sides: CodedSides) -> bool:
@@ -133,7 +131,7 @@ def _common_keys(
             '`keep="repeated"`, or give attempts names of their own'
         )
     examples = [f"{x.values[x.a[0]]!r} with {x.values[x.b[0]]!r}" for x in (sides, other_sides)]
-    return _common(keys, other_keys, "pairs", systems, examples)
+    return _common_of_both(keys, other_keys, "pairs", systems, examples)
 
 
 def _keys_of_pairs(
@@ -157,19 +155,42 @@ def _keys_of_pairs(
     return keys[0], keys[1]
 
 
-def _common(
-    names: pd.Index | None,
-    other_names: pd.Index | None,
+def _common(keys: Keys, other_keys: Keys, noun: str, systems: Sequence[str]) -> _Common:
+    """Return the common rows of both systems; all in the order given if one has no keys."""
+    both = [
+        as_names(x.numbers) if x.stated == "row numbers" else x.names for x in (keys, other_keys)
+    ]
+    if not any(x is None for x in both) and "names" in (keys.stated, other_keys.stated):
+        return _common_of_both(both[0], both[1], noun, systems)
+    if keys.numbers is not None and other_keys.numbers is not None:
+        numbers, other_numbers = keys.numbers, other_keys.numbers
+        if np.array_equal(numbers, other_numbers):
+            return _Common(None, None, [])
+        if len(numbers) != len(other_numbers) and min(keys, other_keys, key=len).merely_count:
+            raise DataError(
+                f"the systems have {counted(len(numbers), noun)} ({systems[0]}) and "
+                f"{len(other_numbers):,} ({systems[1]}), and the fewer rows merely count from 0: "
+                "it is not known which rows the systems have in common. Give both the index of one "
+                "table"
+            )
+        return _common_of_both(as_names(numbers), as_names(other_numbers), noun, systems)
+    if bool(keys.stated) == bool(other_keys.stated):
+        return _Common(None, None, [])
+    stated, (keyed, other) = (keys, systems) if keys.stated else (other_keys, systems[::-1])
+    return _Common(None, None, [in_place(keyed, other, stated)])
+
+
+def _common_of_both(
+    names: pd.Index,
+    other_names: pd.Index,
     noun: str,
     systems: Sequence[str],
     examples: Sequence[str] = (),
 ) -> _Common:
-    """Return the common names of both systems; all in the order given if a system has no names.
+    """Return the common names of both systems.
 
     Messages show an example of the names of each system, by default its first name.
     """
-    if names is None or other_names is None:
-        return _Common(None, None, without_names(names, other_names, systems))
     other_place = places(names, other_names)
     common = np.flatnonzero(other_place >= 0)
     if not len(common):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,14 +18,18 @@ from bioeval.base.options import OPTIONS
 from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.features import FeatureSide, require_features, titles_of
-from bioeval.scores.joining import GivenSide
 from bioeval.scores.labels import as_subjects
-from bioeval.scores.making import ARGUMENTS, MEMORY_LIMIT, Attributes, length_of, order_of_side
+from bioeval.scores.making import (
+    ARGUMENTS,
+    MEMORY_LIMIT,
+    Attributes,
+    SideArguments,
+    length_of,
+    order_of_side,
+)
 from bioeval.scores.metadata import as_meta
 from bioeval.scores.metrics import FloatType, Metric, describe_metric, kind_of_metric
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bioeval.scores.sides import GivenSide, Keys
 
 
 class EmbeddingOptions(NamedTuple):
@@ -44,9 +48,8 @@ class ComparedEmbeddings(NamedTuple):
     """Embeddings that are compared, as arguments and attributes of scores."""
 
     values: Any
-    labels: np.ndarray
-    gallery_labels: np.ndarray | None
-    arguments: dict[str, Any]  # keywords of :class:`bioeval.Scores`
+    given: SideArguments
+    kind: Kind
     attributes: Attributes
 
 
@@ -57,7 +60,8 @@ class _EmbeddedSide:
     embeddings: np.ndarray
     labels: np.ndarray
     meta: Any
-    names: pd.Index | None
+    keys: Keys | None  # None: not known after averaging
+    other_order: np.ndarray | None  # of the labels, see `InOrder`
     remarks: Mapping[Message, None]
     #: Why averaging leaves out columns of metadata, by the name of the column.
     left_out: Mapping[str, str]
@@ -70,7 +74,8 @@ class _EmbeddedSide:
             embeddings=averaged.means,
             labels=averaged.columns.pop(""),
             meta=averaged.columns,
-            names=None,
+            keys=None,
+            other_order=None,
             left_out=averaged.left_out,
         )
 
@@ -126,18 +131,19 @@ def compared_embeddings(
     )
     bytes_of_matrix = math.prod(source.shape) * source.dtype.itemsize
     is_small = bytes_of_matrix <= (OPTIONS["memory_limit"] or MEMORY_LIMIT)
-    gallery_names = None if gallery is None else gallery_side.names
-    are_named = probe_side.names is not None or gallery_names is not None
+    keys = probe_side.keys, gallery_side.keys
+    gallery_meta = options.gallery_meta if gallery is None else gallery_side.meta
+    given = SideArguments(
+        (probe_side.labels, None if gallery is None else gallery_side.labels),
+        (probe_side.meta, gallery_meta),
+        options.names,
+        keys=None if keys[0] is None or keys[1] is None else (keys[0], keys[1]),
+        other_order=probe_side.other_order,
+    )
     return ComparedEmbeddings(
         source.matrix() if is_small and not as_read else source,
-        probe_side.labels,
-        None if gallery is None else gallery_side.labels,
-        arguments={
-            "kind": kind_of_metric(options.metric, options.kind),
-            "probe_meta": probe_side.meta,
-            "gallery_meta": options.gallery_meta if gallery is None else gallery_side.meta,
-            "names": (probe_side.names, gallery_names) if are_named else options.names,
-        },
+        given,
+        kind_of_metric(options.metric, options.kind),
         attributes={
             "origin": describe_metric(source.metric, probe_side.embeddings) + means_in_words,
             "metric": source.metric if isinstance(source.metric, str) else "",
@@ -162,4 +168,7 @@ def _side(values: Any, labels: Any, meta: Any, names: Any, side: int) -> _Embedd
     joined = GivenSide(labels, meta, order, ARGUMENTS[side])
     joined.join(names)
     subjects = as_subjects(joined.labels, argument, len(embeddings))
-    return _EmbeddedSide(embeddings, subjects, joined.meta, order.names, order.remarks, {})
+    remarks = order.remarks
+    return _EmbeddedSide(
+        embeddings, subjects, joined.meta, order.keys, joined.other_order, remarks, {}
+    )

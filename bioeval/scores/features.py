@@ -19,7 +19,7 @@ from bioeval.base.errors import DataError
 from bioeval.scores.labels import plain
 from bioeval.scores.metadata import LABEL_COLUMNS, NAME_COLUMNS
 from bioeval.scores.missing import CAMERA_COLUMNS, NO_PERSON, are_of_no_person
-from bioeval.scores.names import index_of
+from bioeval.scores.sides import index_of
 
 # Titles of no feature, in lower case.
 _TITLES = frozenset(

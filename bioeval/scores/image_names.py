@@ -202,3 +202,34 @@ def looks_like(name: str) -> str | None:
         if "camera" in PATTERNS[data_set].form:
             return data_set
     return None
+
+
+#: The pattern that messages show if no pattern fits the names.
+EXAMPLE_PATTERN = r"id(\d+)/"
+
+
+def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) -> str:
+    r"""Return a pattern that takes the subject from names of templates; an example if none fits.
+
+    `truth` are the places in `names` of both sides of some pairs, and whether the pairs are
+    genuine; the pattern must then give equal subjects to genuine pairs alone.
+
+    Examples
+    --------
+    >>> subject_pattern(["s1-1", "s1-2", "s2-1", "s2-2"])
+    '^(.+)-\\d+$'
+    """
+    # The subject is a folder, the part before a last number, or the part before a first - or _.
+    patterns = ["^([^/]+)/", "/([^/]+)/[^/]+$"]
+    patterns += [r"^(.+)-\d+$", r"^(.+)-\d+\.\w+$", r"^(.+)_\d+$", r"^(.+)_\d+\.\w+$"]
+    patterns += [r"([^/-]+)-[^/]*$", r"([^/_]+)_[^/]*$"]
+    sample = names[:10_000] if not truth else names
+    for pattern in patterns:
+        matches = [re.search(pattern, str(name)) for name in sample]
+        subjects = [match[1] for match in matches if match]
+        if len(subjects) < len(sample) or not 1 < len(set(subjects)) <= len(sample) / 2:
+            continue
+        person = np.unique(subjects, return_inverse=True)[1].reshape(-1)
+        if not truth or ((person[truth[0]] == person[truth[1]]) == truth[2]).all():
+            return pattern
+    return EXAMPLE_PATTERN

@@ -14,26 +14,26 @@ from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import KINDS, NAN_POLICIES, Kind, NanPolicy
 from bioeval.base.options import OPTIONS
 from bioeval.scores.codes import Codes
-from bioeval.scores.joining import (
+from bioeval.scores.labels import as_subjects, one_dimensional, plain
+from bioeval.scores.masks import as_mask, subjects_of_mask
+from bioeval.scores.metadata import as_meta, columns_of, names_of_table
+from bioeval.scores.missing import NO_PERSON
+from bioeval.scores.same import Scored, confirm_names
+from bioeval.scores.sides import (
     GivenSide,
+    Keys,
     RowOrder,
+    are_subjects,
+    as_names,
+    counts_rows,
+    declared_names,
+    first_twice,
+    in_order,
+    keys_of,
     refuse_unknown_names,
     same_templates,
     table_in_order,
 )
-from bioeval.scores.labels import as_subjects, plain
-from bioeval.scores.masks import as_mask, subjects_of_mask
-from bioeval.scores.metadata import as_meta, columns_of, names_of_table
-from bioeval.scores.missing import NO_PERSON
-from bioeval.scores.names import (
-    are_labels_or_row_numbers,
-    are_subjects,
-    declared_names,
-    index_names,
-    names_of_given,
-    require_each_once,
-)
-from bioeval.scores.same import Scored, confirm_names
 from bioeval.scores.top_k import OwnEntries, TopKLists, numbered_from_zero
 
 if TYPE_CHECKING:
@@ -91,6 +91,10 @@ class SideArguments(NamedTuple):
     metas: tuple[Any, Any]
     names: Any = "auto"  # the argument `names`, which is of both sides
     shared: bool | None = None
+    #: The keys of both sides, if the values are not asked for them.
+    keys: tuple[Keys, Keys] | None = None
+    #: The rows of labels that were joined before, in the other order, see `InOrder`.
+    other_order: np.ndarray | None = None
 
 
 class _Subjects(NamedTuple):
@@ -122,10 +126,10 @@ class _Subjects(NamedTuple):
 
 
 class _NamedTemplates(NamedTuple):
-    """The names of both sides, and the identities of the probes by their names, int64."""
+    """The keys of both sides, and the identities of the probes by their names, int64."""
 
-    probe: pd.Index | None
-    gallery: pd.Index | None
+    probe: Keys
+    gallery: Keys
     probe_ids: np.ndarray
 
 
@@ -134,6 +138,8 @@ class MatrixSides(NamedTuple):
 
     attributes: Attributes
     mask: np.ndarray | None
+    #: The labels of one set in the other order are those at these rows, see `InOrder`.
+    other_order: np.ndarray | None
 
 
 def sides_of_matrix(
@@ -148,14 +154,15 @@ def sides_of_matrix(
     for side in (probe, gallery):
         side.join(given.names)
     one_side = shape[0] == shape[1] and gallery.labels is None and gallery.meta is None
-    template_names = probe.order.names, (probe if one_side else gallery).order.names
-    mask, _, remarks = table_in_order(mask, template_names, "`mask`")
+    keys = probe.order.keys, (probe if one_side else gallery).order.keys
+    brought = table_in_order(mask, keys, "`mask`")
+    mask, remarks = brought.values, brought.remarks
     subjects = _subjects_of_sides(probe, gallery, mask, shape)
     probe_meta = as_meta(probe.meta, shape[0], "probe_meta")
     gallery_meta = as_meta(gallery.meta, shape[1], "gallery_meta")
     if subjects.is_one_set:
         gallery_meta = probe_meta
-    named = _named_templates(subjects, (probe_meta, gallery_meta), template_names, given.names)
+    named = _named_templates(subjects, (probe_meta, gallery_meta), keys, given.names)
     codes = subjects.codes
     if subjects.is_labelled:
         codes = codes.apart(no_person, named.probe_ids, subjects.gallery_ids)
@@ -164,7 +171,9 @@ def sides_of_matrix(
         "remarks": tuple(probe.order.remarks | gallery.order.remarks | dict.fromkeys(remarks)),
         "_without_gallery_labels": subjects.is_labelled and gallery.labels is None,
     }
-    return MatrixSides(attributes, mask if subjects.is_labelled else subjects.mask)
+    other_order = probe.other_order if subjects.is_one_set else None
+    mask = mask if subjects.is_labelled else subjects.mask
+    return MatrixSides(attributes, mask, other_order)
 
 
 def _attributes(
@@ -184,8 +193,8 @@ def _attributes(
         "_mask_is_consistent": subjects.mask_is_consistent,
         "_probe_meta": probe_meta,
         "_gallery_meta": gallery_meta,
-        "_probe_names": named.probe,
-        "_gallery_names": named.gallery,
+        "_probe_keys": named.probe,
+        "_gallery_keys": named.gallery,
     }
 
 
@@ -199,10 +208,13 @@ def _given_sides(values: Any, mask: Any, given: SideArguments) -> tuple[GivenSid
         )
         probe_labels, gallery_labels = labels_of_table(*table, has_names=has_names)
         values = None  # index and columns do not name templates
-    probe_order = order_of_side(values, probe_labels, names, axis=0, side=0)
-    probe = GivenSide(probe_labels, given.metas[0], probe_order, ARGUMENTS[0])
     labels_of_columns = probe_labels if gallery_labels is None else gallery_labels
-    gallery_order = order_of_side(values, labels_of_columns, names, axis=1, side=1)
+    orders = [RowOrder(keys, is_indexed=False) for keys in given.keys or ()] or [
+        order_of_side(values, labels, names, axis=axis, side=axis)
+        for axis, labels in enumerate((probe_labels, labels_of_columns))
+    ]
+    probe_order, gallery_order = orders
+    probe = GivenSide(probe_labels, given.metas[0], probe_order, ARGUMENTS[0])
     gallery = GivenSide(gallery_labels, given.metas[1], gallery_order, ARGUMENTS[1])
     if probe_labels is not None and gallery_labels is None and gallery.meta is None:
         gallery.take_from_rows(probe, names)
@@ -217,17 +229,22 @@ def _table_of_labels(
     if gallery_labels is not None or mask is not None:
         return None
     table = names_of_table(values)
-    if labels is None or table is None or are_subjects(index_names(values), labels):
+    if labels is None or table is None or are_subjects(keys_of(values), labels):
         return table
     return None
 
 
 def order_of_side(values: Any, labels: Any, names: Any, *, axis: int, side: int) -> RowOrder:
-    """Return the order of the templates along an axis; without names if the index has labels."""
-    template_names = names_of_given(names, side)
-    if template_names is None and are_subjects(index_names(values, axis), labels):
-        return RowOrder(None)
-    return RowOrder(values, names=template_names, axis=axis)
+    """Return the order of the templates along an axis; without keys if the index has labels.
+
+    `names` is the argument of :class:`bioeval.Scores`.
+    """
+    keys = keys_of(values, axis)
+    listed = names[side] if isinstance(names, tuple) and len(names) == 2 else names
+    if listed is not None and not isinstance(listed, str):
+        stated = as_names(one_dimensional(listed, "`names`"))
+        return RowOrder(Keys(stated, keys.numbers), is_indexed=False)
+    return RowOrder(Keys() if are_subjects(keys, labels) else keys)
 
 
 def labels_of_table(
@@ -252,39 +269,50 @@ def labels_of_table(
 def _named_templates(
     subjects: _Subjects,
     metas: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
-    template_names: tuple[pd.Index | None, pd.Index | None],
+    keys: tuple[Keys, Keys],
     names: Any,
 ) -> _NamedTemplates:
-    """Return the names of both sides; none that only repeat the labels or number the rows.
+    """Return the keys of both sides, without names that only repeat the labels or count the rows.
 
     `names` is the argument of :class:`bioeval.Scores`.
     """
-    probe, gallery = template_names
+    probe, gallery = keys
     if subjects.is_one_set:
         gallery = probe
     labels: tuple[Any, Any] = (None, None)
     if subjects.is_labelled:
         labels = (subjects.probe_labels, subjects.gallery_labels)
-    if are_labels_or_row_numbers((probe, gallery), labels):
-        probe = gallery = None
-    _require_distinct_names(probe, len(subjects.probe_ids), "row")
-    _require_distinct_names(gallery, len(subjects.gallery_ids), "column")
+    named = [(x, y) for x, y in zip((probe, gallery), labels, strict=True) if x.names is not None]
+    merely_count = all(counts_rows(np.array(x.names)) for x, _ in named)
+    if merely_count or all(are_subjects(x, y) for x, y in named):
+        probe, gallery = Keys(numbers=probe.numbers), Keys(numbers=gallery.numbers)
+    _require_distinct_names(probe.names, len(subjects.probe_ids), "row")
+    _require_distinct_names(gallery.names, len(subjects.gallery_ids), "column")
     ids = subjects.probe_ids
     if not subjects.is_one_set:
-        if probe is not None and gallery is not None:
-            ids = _ids_by_name(subjects, probe, gallery)
+        if probe.names is not None and gallery.names is not None:
+            ids = _ids_by_name(subjects, probe.names, gallery.names)
         elif names is not None:
             refuse_unknown_names(*metas, labels)
     return _NamedTemplates(probe, gallery, ids)
 
 
 def _require_distinct_names(names: pd.Index | None, length: int, noun: str) -> None:
-    if names is not None and len(names) != length:
+    if names is None:
+        return
+    if len(names) != length:
         raise DataError(
             f"`names` has {len(names)} names, but the scores have {length} {noun}s; expected one "
             "name for each"
         )
-    require_each_once(names, noun)
+    if (twice := first_twice(names)) is not None:
+        name, rows = twice
+        raise DataError(
+            f"the name {plain(name)!r} stands twice, in {noun}s {', '.join(map(str, rows))}; equal "
+            "names are one template, and a matrix has each template once: give each its own name, "
+            "drop the index or call the column otherwise if it does not name templates, or make "
+            "one template of several embeddings by `average`"
+        )
 
 
 def _ids_by_name(subjects: _Subjects, probe: pd.Index, gallery: pd.Index) -> np.ndarray:
@@ -357,6 +385,18 @@ def _subjects_of_mask(mask: Any, gallery: GivenSide, shape: tuple[int, int]) -> 
     )
 
 
+def _entries_by_number(labels: Any, indices: Any) -> np.ndarray | None:
+    """Return the entry that each query is, where lists are in another order than their labels."""
+    numbers, keys = keys_of(labels).numbers, keys_of(indices)
+    if numbers is None or keys.numbers is None:
+        return None
+    import pandas as pd
+
+    place = pd.Series(np.arange(len(numbers)), index=numbers)
+    entry = in_order(place, keys, "`labels`", templates="the lists").values.to_numpy()
+    return None if np.array_equal(entry, place) else entry
+
+
 def searched_lists(
     indices: Any,
     distances: Any,
@@ -372,8 +412,10 @@ def searched_lists(
         gallery_labels = labels
         gallery_meta = probe_meta if gallery_meta is None else gallery_meta
         leave_out_query = True if leave_out_query is None else leave_out_query
-    queries = GivenSide(labels, probe_meta, RowOrder(indices), ARGUMENTS[0])
-    entries = GivenSide(gallery_labels, gallery_meta, RowOrder(None), ARGUMENTS[1])
+        if query_positions is None and leave_out_query:
+            query_positions = _entries_by_number(labels, indices)
+    queries = GivenSide(labels, probe_meta, RowOrder(keys_of(indices)), ARGUMENTS[0])
+    entries = GivenSide(gallery_labels, gallery_meta, RowOrder(Keys()), ARGUMENTS[1])
     entries.join(given.names)
     queries.join(given.names)
     enrolled = as_subjects(entries.labels, "`gallery_labels`")
@@ -397,14 +439,16 @@ def searched_lists(
         as_meta(queries.meta, len(searched), "probe_meta"),
         as_meta(entries.meta, len(enrolled), "gallery_meta"),
     )
-    template_names = queries.order.names, entries.order.names
-    named = _named_templates(subjects, metas, template_names, given.names)
+    keys = queries.order.keys, entries.order.keys
+    named = _named_templates(subjects, metas, keys, given.names)
     entry_by_name = None
-    if named.probe is not None and named.gallery is not None:
+    if named.probe.names is not None and named.gallery.names is not None:
         entry_by_name = np.where(named.probe_ids < len(enrolled), named.probe_ids, -1)
         if leave_out_query is None and query_positions is None and (entry_by_name >= 0).any():
             scored = Scored.of_lists(lists, kind, subjects.codes)
-            are_shared, _ = confirm_names(scored, entry_by_name, named.probe, shared=given.shared)
+            are_shared, _ = confirm_names(
+                scored, entry_by_name, named.probe.names, shared=given.shared
+            )
             entry_by_name = entry_by_name if are_shared else np.full(len(searched), -1)
     own = OwnEntries(lists, subjects.codes, kind, leave_out_query, query_positions, entry_by_name)
     entry = own.find()

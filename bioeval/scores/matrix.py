@@ -20,7 +20,6 @@ from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_values
 from bioeval.scores.cells import Cells
 from bioeval.scores.excluded import as_exclusions
-from bioeval.scores.joining import RowOrder
 from bioeval.scores.listed_templates import ListRules, places_in_words
 from bioeval.scores.making import (
     SideArguments,
@@ -33,9 +32,10 @@ from bioeval.scores.making import (
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.pairs import PairList
 from bioeval.scores.people import columns_of_probes, marking
-from bioeval.scores.same import Scored, confirm_names
+from bioeval.scores.same import Scored, confirm_names, refuse_other_order
 from bioeval.scores.score_views import ScoreViews
 from bioeval.scores.selecting import pairs_at
+from bioeval.scores.sides import RowOrder, columns_in_order_of_rows, keys_of, probes_first
 
 if TYPE_CHECKING:
     from bioeval.scores.listed_templates import Kept
@@ -138,9 +138,13 @@ class Scores(ScoreViews):
     make new ones, and setting an attribute raises :class:`AttributeError`. An array of values stays
     the one that was given.
 
-    Labels, metadata and a mask are joined with `values` by the names of the templates, in any
-    order, if both have names: an index of pandas, the coordinate of an xarray dimension, or a
-    column of names. Otherwise they are taken in order, and results say so.
+    Labels, metadata, a mask, and what later calls take for each template are joined with `values`
+    by names, in any order, if both have names: texts in an index of pandas, in the coordinate of
+    an xarray dimension, or in a column of names. An index of whole numbers on both sides is
+    aligned by these numbers, as pandas does; numbers never say that a probe and a gallery template
+    are one. Otherwise rows are taken in order, and results say so if one side has names, or
+    numbers other than 0, 1, 2 ... Labels in such an order that fit the scores clearly better in
+    the other order are refused.
 
     Two labels are the same subject if they are equal. An array or tensor of no dimension, as a
     label or in metadata, is the value that it holds.
@@ -170,26 +174,43 @@ class Scores(ScoreViews):
         shared: bool | None = None,
     ):
         """Check the arguments, and mark the comparisons that are left out."""
-        matrix = as_values(values)
-        self._set(**checked_words(kind, nan, name), **memory_attributes())
-        distractors = as_ids(distractor_ids)
         given = SideArguments((labels, gallery_labels), (probe_meta, gallery_meta), names)
+        values = probes_first(values, given.labels)
+        if gallery_labels is None and gallery_meta is None and labels is not None:
+            values = columns_in_order_of_rows(values, labels)
+        self._take(values, given, mask, distractor_ids, shared, kind=kind, nan=nan, name=name)
+        self._set(exclude=as_exclusions(self, exclude))
+
+    def _take(
+        self,
+        values: Any,
+        given: SideArguments,
+        mask: Any = None,
+        distractor_ids: Sequence[int | str] | None = None,
+        shared: bool | None = None,
+        **words: Any,
+    ) -> None:
+        matrix = as_values(values)
+        self._set(**checked_words(**words), **memory_attributes())
+        distractors = as_ids(distractor_ids)
         sides = sides_of_matrix(values, matrix.shape, mask, given, ids_of_no_person(distractors))
         self._set(_source=Cells(matrix, sides.mask), distractor_ids=distractors, **sides.attributes)
         self._leave_out_shared_templates(shared)
-        self._set(exclude=as_exclusions(self, exclude))
+        other_order = sides.other_order if given.other_order is None else given.other_order
+        if other_order is not None and self._labelled and self.probe_ids is self.gallery_ids:
+            refuse_other_order(self, other_order)
 
     def _leave_out_shared_templates(self, shared: bool | None) -> None:
         """Keep the identities that equal names give, if the scores or the user confirm them."""
         if shared is not None:
             require_flag("shared", shared)
-        if self.probe_ids is self.gallery_ids or self._probe_names is None:
+        if self.probe_ids is self.gallery_ids or self.probe_names is None:
             return
         partner = columns_of_probes(self)
         if (partner < 0).all():
             return
         scored = Scored.from_scores(self)
-        are_shared, remarks = confirm_names(scored, partner, self._probe_names, shared=shared)
+        are_shared, remarks = confirm_names(scored, partner, self.probe_names, shared=shared)
         self._set(remarks=(*self.remarks, *remarks))
         if not are_shared:
             probe_ids = np.arange(self.shape[1], sum(self.shape), dtype=np.int64)
@@ -302,8 +323,10 @@ class Scores(ScoreViews):
         compared_by = EmbeddingOptions(**{name: options.pop(name) for name in names})
         exclude = options.pop("exclude", ())  # `exclude` may name a column that is left out
         compared = compared_embeddings(*sides, options=compared_by, as_read=as_read, titles=titles)
-        options |= compared.arguments
-        scores = cls(compared.values, compared.labels, compared.gallery_labels, **options)
+        words = {"kind": compared.kind, "nan": options.pop("nan", "raise")}
+        words["name"] = options.pop("name", None)
+        scores = cls.__new__(cls)
+        scores._take(compared.values, compared.given, **options, **words)
         attributes = dict(compared.attributes)
         remarks = tuple(dict.fromkeys([*attributes.pop("remarks"), *scores.remarks]))
         scores = scores._with(**attributes, remarks=remarks)
@@ -383,7 +406,7 @@ class Scores(ScoreViews):
         if pair_templates is None and isinstance(meta, Mapping):
             named = [meta[name] for name in ("template", "name") if name in meta]
             pair_templates = next(iter(named), None)
-        order = RowOrder(scores)
+        order = RowOrder(keys_of(scores))
         listed = PairList.from_arrays(
             scores,
             order.bring(genuine, "`genuine`"),
@@ -399,9 +422,7 @@ class Scores(ScoreViews):
         listed, attempt, notes = listed.attempts(rules, kind, places_of_pairs, no_person)
         remarks = [*order.remarks, *notes]
         trials = cls._of_pairs(listed, kind=kind, nan=nan, name=name, remarks=remarks)
-        if order.names is not None:
-            trials = trials._with(pair_names=order.names[attempt])
-        return marking(trials, ids)
+        return marking(trials._with(pair_keys=order.keys.take(attempt)), ids)
 
     @classmethod
     def _of_pairs(

@@ -19,6 +19,7 @@ from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.codes import Codes
 from bioeval.scores.distances import as_distances, with_failures
 from bioeval.scores.fingerprints import digest, digest_of_values
+from bioeval.scores.image_names import EXAMPLE_PATTERN, subject_pattern
 from bioeval.scores.labels import (
     as_labels,
     as_objects,
@@ -37,7 +38,6 @@ from bioeval.scores.listed_templates import (
     require_one_subject,
 )
 from bioeval.scores.missing import NO_PERSON, are_of_no_person
-from bioeval.scores.names import EXAMPLE_PATTERN, subject_pattern
 from bioeval.scores.same import Scored, confirm_names
 
 

@@ -11,8 +11,8 @@ from bioeval.base.errors import ProtocolError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.codes import Codes, places_of_ids, present
 from bioeval.scores.gallery_order import cells_between
+from bioeval.scores.image_names import EXAMPLE_PATTERN
 from bioeval.scores.labels import without_type
-from bioeval.scores.names import EXAMPLE_PATTERN
 
 if TYPE_CHECKING:
     from bioeval.scores.score_data import AnyScores, ScoreData

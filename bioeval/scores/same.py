@@ -62,6 +62,8 @@ _USUAL, _BY_CHANCE = 0.05, 0.05
 _COPIES = 0.05
 # Lists without scores are judged if the second place misses the own person so often.
 _MISSES = 8
+# The share of templates that fit their label in another order better, if that is the right order.
+_BETTER = 2 / 3
 # Scores with fewer steps from the closest to the usual one are coarse.
 _STEPS = 50
 # Vectors that differ less, relative to their length, are of one template.
@@ -477,6 +479,49 @@ def _lists_that_begin_with_query(block: np.ndarray, mates: np.ndarray) -> int:
     if second_misses < _MISSES or first_misses > second_misses / 20:
         return 0
     return int(len(hits) - first_misses)
+
+
+# ----------------------------------------------------------------------------- other orders
+
+
+def refuse_other_order(scores: Scores, other_order: np.ndarray) -> None:
+    """Raise if the labels of one set fit the scores clearly better in another order.
+
+    In the other order, row i has the label of row ``other_order[i]``. Each template of two labels
+    is compared by its mean closeness to the people of both; templates whose label is not in
+    question stand for these people, if there are some.
+    """
+    scored = Scored.from_scores(scores)
+    joined = scored.codes[0]
+    other = joined[other_order]
+    rows = scored.sample(np.flatnonzero(joined != other))
+    if len(rows) < _FEW:
+        return
+    try:
+        block = scored.read(rows, None, True)
+    except DataError:  # raised again where all scores are counted
+        return
+    is_certain = joined == other
+
+    def closeness(codes: np.ndarray) -> np.ndarray:
+        mates = (codes[rows][:, None] == codes) & np.isfinite(block)
+        if is_certain.sum() >= _FEW and (mates & is_certain).any(axis=1).all():
+            mates &= is_certain
+        with np.errstate(invalid="ignore"):
+            return np.where(mates, block, 0.0).sum(axis=1) / mates.sum(axis=1)
+
+    as_joined, otherwise = closeness(joined), closeness(other)
+    is_told = np.isfinite(as_joined) & np.isfinite(otherwise)
+    if is_told.sum() < _FEW or (otherwise > as_joined)[is_told].mean() <= _BETTER:
+        return
+    row = int(rows[0])
+    labels = (plain(scores.probe_labels[x]) for x in (row, other_order[row]))
+    raise DataError(
+        "`labels` and the scores are numbered in different orders, and the labels fit the scores "
+        "better in the other order: row {0} would be {3!r}, and not {2!r}, and so {1:,} rows in "
+        "all. Bring both into one order, and drop their numbers by `reset_index(drop=True)` or "
+        "`to_numpy()`".format(row, int((joined != other).sum()), *labels)
+    )
 
 
 # ----------------------------------------------------------------------- symmetry and rarity

@@ -21,8 +21,8 @@ from bioeval.scores.gallery_order import GalleryOrder
 from bioeval.scores.labels import read_only
 from bioeval.scores.making import MEMORY_LIMIT
 from bioeval.scores.missing import ids_of_no_person
-from bioeval.scores.names import as_names
 from bioeval.scores.pairs import PairList
+from bioeval.scores.sides import Keys, as_names
 from bioeval.scores.top_k import TopKLists
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ class ScoreData:
     _mask_is_consistent: bool
     _probe_meta: Mapping[str, np.ndarray] = {}
     _gallery_meta: Mapping[str, np.ndarray] = {}
-    _probe_names: pd.Index | None = None
-    _gallery_names: pd.Index | None = None
-    #: The names of pairs, from the index of their scores; None without an index.
-    pair_names: pd.Index | None = None
+    _probe_keys = Keys()
+    _gallery_keys = Keys()
+    #: The keys of pairs, from the index of their scores.
+    pair_keys = Keys()
     _without_gallery_labels = False  # whether the probes' labels stand for the gallery's
     origin = ""
     metric = ""  # the metric of bioeval that compared embeddings, if any
@@ -160,17 +160,20 @@ class ScoreData:
     @property
     def probe_names(self) -> pd.Index | None:
         """The names of the probes, of pairs the name of each pair's probe; None without names."""
-        return self._names_of_side(1, self._probe_names)
+        return self.keys(0).names
 
     @property
     def gallery_names(self) -> pd.Index | None:
         """The names of the gallery templates, of pairs the enrolled names; None without names."""
-        return self._names_of_side(0, self._gallery_names)
+        return self.keys(1).names
 
-    def _names_of_side(self, side: int, names: pd.Index | None) -> pd.Index | None:
-        if self.layout != "pairs" or self.pairs.templates is None:
-            return names
-        return as_names(self.pairs.templates.side(side))
+    def keys(self, side: int) -> Keys:
+        """Return the keys of the probes (0) or of the gallery templates (1); see `probe_names`."""
+        if self.layout != "pairs":
+            return (self._probe_keys, self._gallery_keys)[side]
+        templates = self.pairs.templates
+        names = None if templates is None else as_names(templates.side(1 - side))
+        return Keys(names, self.pair_keys.numbers)
 
     @cached_property
     def layout(self) -> Layout:

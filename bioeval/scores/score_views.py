@@ -17,13 +17,12 @@ from bioeval.scores.arrays import as_array, named_choice
 from bioeval.scores.cells import Cells
 from bioeval.scores.completeness import Completeness
 from bioeval.scores.excluded import as_exclusions, failed_cells
-from bioeval.scores.joining import table_in_order
 from bioeval.scores.making import MEMORY_LIMIT, checked_words
 from bioeval.scores.masks import as_mask
-from bioeval.scores.names import index_of
 from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.score_data import ScoreData
 from bioeval.scores.selecting import chosen_sides, selected
+from bioeval.scores.sides import index_of, table_in_order
 
 
 class ScoreViews(ScoreData):
@@ -176,9 +175,9 @@ class ScoreViews(ScoreData):
             A view; no score is copied.
         """
         codes = self.codes if self._labelled else None
-        mask, _, remarks = table_in_order(mask, (self.probe_names, self.gallery_names), "`mask`")
-        masked = self.cells.masked(as_mask(mask, self.cells.shape, codes))
-        return self._with(_source=masked).with_remarks(*remarks)
+        brought = table_in_order(mask, (self.keys(0), self.keys(1)), "`mask`")
+        masked = self.cells.masked(as_mask(brought.values, self.cells.shape, codes))
+        return self._with(_source=masked).with_remarks(*brought.remarks)
 
     def with_values(self, values: Any, kind: Kind) -> Self:
         """Return other values of the same comparisons.
@@ -197,10 +196,9 @@ class ScoreViews(ScoreData):
         """
         require_all_scores(self)
         require_choice("kind", kind, KINDS)
-        sides = [self.probe_names, self.gallery_names]
-        if self.layout == "pairs":
-            sides = [self.pair_names]
-        values, _, remarks = table_in_order(values, sides, "`values`")
+        keys = [self.pair_keys] if self.layout == "pairs" else [self.keys(0), self.keys(1)]
+        brought = table_in_order(values, keys, "`values`")
+        values, remarks = brought.values, brought.remarks
         if remarks or not hasattr(values, "shape") or index_of(values) is not None:
             values = as_array(values, "values")
         if tuple(values.shape) != self.shape:

@@ -14,11 +14,10 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_index, named_choice
 from bioeval.scores.excluded import excluded
-from bioeval.scores.joining import in_order
 from bioeval.scores.labels import one_dimensional, read_only
 from bioeval.scores.listed_templates import places_in_words, require_classes
-from bioeval.scores.names import index_of
 from bioeval.scores.pairs import PairList
+from bioeval.scores.sides import in_order, index_of
 
 if TYPE_CHECKING:
     from bioeval.scores.score_data import AnyScores, ScoreData
@@ -29,8 +28,8 @@ def selected(scores: AnyScores, probes: Any, gallery: Any) -> AnyScores:
     rows = None if probes is None else as_index(probes, scores.shape[0], "probes")
     if scores.layout == "pairs":
         pair = np.arange(scores.shape[0]) if rows is None else rows
-        names = None if scores.pair_names is None else scores.pair_names[pair]
-        return scores.with_pairs(scores.pairs.select(pair, gallery), pair_names=names)
+        keys = scores.pair_keys.take(pair)
+        return scores.with_pairs(scores.pairs.select(pair, gallery), pair_keys=keys)
     columns = None
     if gallery is not None:
         columns = as_index(gallery, scores.cells.shape[1], "gallery")
@@ -45,13 +44,12 @@ def _part_of_side(scores: ScoreData, side: str, index: np.ndarray | None) -> dic
     """Return the attributes of some templates of the side ``"probe"`` or ``"gallery"``."""
     if index is None:
         return {}
-    names = getattr(scores, f"{side}_names")
     meta: Mapping[str, np.ndarray] = getattr(scores, f"{side}_meta")
     return {
         f"{side}_ids": getattr(scores, f"{side}_ids")[index],
         f"{side}_labels": getattr(scores, f"{side}_labels")[index],
         f"_{side}_meta": {name: read_only(column[index]) for name, column in meta.items()},
-        f"_{side}_names": None if names is None else names[index],
+        f"_{side}_keys": scores.keys(int(side == "gallery")).take(index),
     }
 
 
@@ -85,14 +83,14 @@ def chosen_sides(
             index = _sides_of_one(scores, index[0])
         probes, gallery = index
     sides = []
-    row_names = scores.pair_names if scores.layout == "pairs" else scores.probe_names
-    for index, names, argument in (
-        (probes, row_names, "`probes`"),
-        (gallery, scores.gallery_names, "`gallery`"),
+    row_keys = scores.pair_keys if scores.layout == "pairs" else scores.keys(0)
+    for index, keys, argument in (
+        (probes, row_keys, "`probes`"),
+        (gallery, scores.keys(1), "`gallery`"),
     ):
         is_choice = getattr(getattr(index, "dtype", None), "kind", "") == "b"
-        if is_choice and index_of(index) is not None:  # a choice with the names of templates
-            in_scores_order = in_order(index, names, argument)
+        if is_choice and index_of(index) is not None:  # a choice with keys
+            in_scores_order = in_order(index, keys, argument)
             scores = scores.with_remarks(*in_scores_order.remarks)
             index = in_scores_order.values
         is_whole = isinstance(index, slice) and index == slice(None)

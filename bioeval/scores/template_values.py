@@ -8,10 +8,10 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.base.messages import Message
-from bioeval.scores.joining import InOrder, in_order
 from bioeval.scores.labels import one_dimensional
 from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import no_value
+from bioeval.scores.sides import InOrder, in_order
 
 
 class Sides(NamedTuple):
@@ -32,7 +32,7 @@ def _template_columns(
     - one value for each template of all-against-all scores, or for each probe, or
     - the values of the probes and of the gallery, as a pair.
 
-    Values with names are joined by them.
+    Values with names, or row numbers, are joined by them.
     """
     if isinstance(columns, str):
         return _column(scores, columns, input_name, of_probes), ()
@@ -52,9 +52,8 @@ def _template_columns(
 
 
 def _joined(scores: Scores, values: Any, side: int, input_name: str) -> InOrder:
-    names = (scores.probe_names, scores.gallery_names)[side]
     length = (scores.shape[0], scores.shape[-1])[side]
-    brought = in_order(values, names, f"`{input_name}`")
+    brought = in_order(values, scores.keys(side), f"`{input_name}`")
     array = one_dimensional(brought.values, f"`{input_name}`")
     if len(array) != length:
         raise DataError(

@@ -170,7 +170,7 @@ only-genuine-pairs-listed: the {pairs:count pairs} in {file:name} are genuine, a
 lines-left-out: {lines:count lines} of {file:name} left out: they have {have}
 arrays-left-out: the arrays {arrays:names} are not used as metadata; metadata have one value per
     template, and names that begin with probe_ or gallery_ where the sides differ
-taken-in-order: {named} have names, and {unnamed} have none: both are assumed to be in the same
+taken-in-order: {named} have {keys}, and {unnamed} have none: both are assumed to be in the same
     order
 in-order-of-trials: the scores are assumed to be in the order of the trials in {file:name}; check
     this, because a shifted list gives error rates near chance

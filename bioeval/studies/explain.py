@@ -34,11 +34,11 @@ from bioeval.scores.excluded import excluded
 from bioeval.scores.labels import plain
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import in_words
 from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_scores
 from bioeval.scores.rows import among_distances, read_rows
+from bioeval.scores.sides import in_words
 from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
 from bioeval.showing.cells import Label, Number, Picture, Score, Threshold
 from bioeval.showing.header import data_fact, rule_in_words, scores_in_words

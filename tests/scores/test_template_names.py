@@ -199,8 +199,9 @@ def test_a_table_has_its_labels_or_its_names():
     assert part.layout == "probe-against-gallery" and part.gallery_labels.tolist() == [*LABELS]
     numbered = OF_LABELS.set_axis([7] * 6 + [8] * 6).set_axis([7] * 6 + [8] * 6, axis=1)
     assert be.Scores(numbered).probe_labels.tolist() == [7] * 6 + [8] * 6
-    with refused("the name 7 stands twice, in rows 0, 1"):
-        be.Scores(numbered, LABELS)
+    assert attempts(be.Scores(numbered, LABELS)) == (24, 108)  # numbers of rows may stand twice
+    with refused("the name 'ann' stands twice, in rows 0, 1"):
+        be.Scores(OF_LABELS, LABELS[::-1])
     eer = float(be.verification(be.Scores(SQUARE, LABELS)).eer)
     for sides in ((LABELS[::-1],), (LABELS[::-1], LABELS)):
         turned = be.Scores(TABLE.iloc[::-1], *sides)

@@ -53,14 +53,13 @@ from bioeval.scores.formats.labels import SideLabels, read_labels
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.scores_alone import scores_of_classes
 from bioeval.scores.formats.spellings import COLUMNS, MOST_COLUMNS, TRIAL_NAMES
-from bioeval.scores.joining import GivenSide, RowOrder, refuse_other_orders
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_subjects
 from bioeval.scores.listed_templates import ListRules, places_in_words
 from bioeval.scores.making import as_ids
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import as_meta
-from bioeval.scores.names import as_names
 from bioeval.scores.people import marking
+from bioeval.scores.sides import GivenSide, Keys, RowOrder, as_names, refuse_other_orders
 
 #: The number of the layout.
 SCHEMA = 1
@@ -327,10 +326,10 @@ def _pairs_of_embeddings(
     file: ArrayFile, embeddings: np.ndarray, metric: Any, labels: Any, meta: Meta, name: str
 ) -> Scores:
     """Return the distances of the pairs that `trials` lists; `name` is the array of embeddings."""
-    side = GivenSide(labels, meta, RowOrder(None), ("labels", "probe_meta"))
+    side = GivenSide(labels, meta, RowOrder(Keys()), ("labels", "probe_meta"))
     side.join(file.arguments.names)
     subjects = as_subjects(side.labels, "labels", len(embeddings))
-    names = side.order.names
+    names = side.order.keys.names
     meta = as_meta(side.meta, len(embeddings), "probe_meta")
     require_features(FeatureSide(embeddings, subjects, f"{file.path}: {name}"))
     if average := file.arguments.take("average", ()):

@@ -34,8 +34,8 @@ from bioeval.scores.formats.template_tables import TemplateTable, read_templates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import describe_metric
 from bioeval.scores.missing import ids_of_no_person
-from bioeval.scores.names import numbering_in_other_order, other_order
 from bioeval.scores.pairs import classes_of_subjects
+from bioeval.scores.sides import numbering_in_other_order, other_order
 
 
 def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: bool) -> Scores:

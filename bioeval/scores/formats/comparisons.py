@@ -20,7 +20,7 @@ from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, truth_word
 from bioeval.scores.formats.tables import Columns, Words, head_of, read_columns
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import as_names, first_twice, places, united
+from bioeval.scores.sides import as_names, first_twice, places, united
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -34,7 +34,7 @@ from bioeval.scores.formats.tables import as_integers, cells_by_column, head_of,
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
 from bioeval.scores.labels import with_whole_numbers
 from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS, NUMBER_COLUMNS
-from bioeval.scores.names import (
+from bioeval.scores.sides import (
     NamedColumn,
     as_names,
     counts_rows,

@@ -14,7 +14,6 @@ import numpy as np
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
-from bioeval.scores import names as template_names
 from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.formats.comparisons import ScoredPairs, join, read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault
@@ -24,14 +23,15 @@ from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.scores_alone import read_scores_alone
 from bioeval.scores.formats.tables import Columns, Head, Words, read_columns, whole_floats
 from bioeval.scores.formats.template_tables import read_templates
+from bioeval.scores.image_names import subject_pattern
 from bioeval.scores.labels import as_objects, with_whole_numbers
 from bioeval.scores.listed_templates import MOSTLY, ListRules, places_in_words
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import are_of_no_person, ids_of_no_person
-from bioeval.scores.names import subject_pattern
 from bioeval.scores.orders import natural_places
 from bioeval.scores.pairs import PairList
+from bioeval.scores.sides import as_names, places, united
 
 
 def matrix_of_pairs(
@@ -176,7 +176,7 @@ def _note_on_orders(cells: _Cells) -> list[Message]:
 
 def _one_set(path: Path, first: ListedSide, second: ListedSide) -> tuple[ListedSide, ListedSide]:
     """Return the two sides with the templates of both sides; equal names are one template."""
-    names, number_of_second = template_names.united(first.names, second.names)
+    names, number_of_second = united(first.names, second.names)
     subjects = None
     if first.subjects is not None and second.subjects is not None:
         subjects = np.empty(len(names), dtype=object)
@@ -332,7 +332,7 @@ TwoColumns = tuple[Words, Words]
 
 def both_sides(enrolled: Words, probes: Words) -> CodedSides:
     """Return two columns as coded sides, which number the values of both together."""
-    values, number_of_probe = template_names.united(enrolled.values, probes.values)
+    values, number_of_probe = united(enrolled.values, probes.values)
     return CodedSides(
         values,
         enrolled.codes.astype(np.int32, copy=False),
@@ -342,9 +342,7 @@ def both_sides(enrolled: Words, probes: Words) -> CodedSides:
 
 def have_equal_words(enrolled: Words, probes: Words) -> np.ndarray:
     """Return in which rows two columns have the same word, bool (rows,)."""
-    code_among_enrolled = template_names.places(
-        template_names.as_names(probes.values), template_names.as_names(enrolled.values)
-    )
+    code_among_enrolled = places(as_names(probes.values), as_names(enrolled.values))
     return code_among_enrolled[probes.codes] == enrolled.codes
 
 

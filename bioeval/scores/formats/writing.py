@@ -25,8 +25,8 @@ from bioeval.scores.formats.files import optional
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects, missing_values
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import declared_names
 from bioeval.scores.requirements import require_all_scores
+from bioeval.scores.sides import declared_names
 
 # Bytes of an array that are written together.
 _BLOCK_BYTES = 1 << 25

@@ -10,10 +10,10 @@ from bioeval.base.errors import DataError
 from bioeval.partition.samples import LabelCodes
 from bioeval.scores.embedding_arrays import as_embeddings
 from bioeval.scores.features import FeatureSide, require_features, titles_of
-from bioeval.scores.joining import RowOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import kind_of_metric
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.sides import RowOrder, keys_of
 from bioeval.studies.folds.folds import FoldedSystem, FoldSide
 from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.splits import (
@@ -22,6 +22,7 @@ from bioeval.studies.folds.splits import (
     SamplesToDivide,
     Split,
     SplitPlan,
+    folds_in_order,
 )
 
 
@@ -41,7 +42,7 @@ class TrainedSystem(FoldedSystem):
                 "estimator is given with Scores of a finished system; give the features of "
                 "the samples, shape (n, f)"
             )
-        order = RowOrder(features, templates="the features")
+        order = RowOrder(keys_of(features), templates="the features")
         y, meta = order.bring(y, "`y`"), order.bring_each(meta, "meta")
         self.features = as_embeddings(features, "data")
         if y is None:
@@ -62,7 +63,9 @@ class TrainedSystem(FoldedSystem):
                 )
         self.estimator = estimator
         self._origin = ""  # of the embeddings of the last fold
-        self.plan = SplitPlan(splitter, SamplesToDivide(samples, self.subjects, meta=meta))
+        divided = SamplesToDivide(samples, self.subjects, meta=meta)
+        self.plan = SplitPlan(folds_in_order(splitter, order), divided, given=splitter)
+        self._remarks = tuple(order.remarks)
         self.sides = Samples(self.labels.codes)
 
     def about_task(self, options: FoldOptions) -> Provenance:
@@ -105,6 +108,7 @@ class TrainedSystem(FoldedSystem):
             probe_subjects=names,
             enrolled_subjects=names,
             people=(names, names, names),
+            notes=self._remarks,
             fingerprints=(f"{samples} samples, {width} features labels:{self.labels.digest}",),
             origin=f"{self.estimator!r}; {self._origin}",
         )

@@ -17,10 +17,10 @@ from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.targets import check_targets
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.verification import CollectAttempts
-from bioeval.scores.joining import RowOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import Metric, kind_of_metric
 from bioeval.scores.requirements import require_scores
+from bioeval.scores.sides import in_order, keys_of
 from bioeval.tasks.identification import closed_set
 from bioeval.tasks.verification_task import verification
 
@@ -102,7 +102,7 @@ class Scorer:
                 f"{type(estimator).__name__} has no transform(); expected one that returns the "
                 "embeddings to compare"
             )
-        subjects = np.asarray(RowOrder(X, templates="`X`").bring(y, "`y`"))
+        subjects = np.asarray(in_order(y, keys_of(X), "`y`", templates="`X`").values)
         _require_subjects(subjects, getattr(estimator, "classes_", ()))
         embeddings = np.asarray(estimator.transform(X), dtype=np.float64)
         return self.of_scores(

@@ -16,11 +16,10 @@ from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
 from bioeval.partition.any_splitter import name_of, split_samples
 from bioeval.partition.base import Division
-from bioeval.scores.joining import in_order
 from bioeval.scores.labels import concatenated
 from bioeval.scores.matrix import Scores
-from bioeval.scores.names import as_names, row_names
 from bioeval.scores.people import knows_people, require_people
+from bioeval.scores.sides import Keys, RowOrder, as_names, in_order
 
 # An identity without a probe may be all distractors, if it has this many times the median number of
 # gallery templates.
@@ -127,6 +126,13 @@ def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
             f"{int(array[np.argmax(wrong)])}; expected 0..{n - 1}"
         )
     return array.astype(np.int64)
+
+
+def folds_in_order(splitter: Any, order: RowOrder) -> Any:
+    """Return a splitter whose folds of samples, if it states any, are in the order of rows."""
+    if not isinstance(splitter, partition.PredefinedFolds):
+        return splitter
+    return partition.PredefinedFolds(order.bring(splitter.fold_of_sample, "`fold_of_sample`"))
 
 
 class SplitPlan:
@@ -286,6 +292,9 @@ class SplitSides(Samples):
             self.names = names[line_of_sample]
             # Draws by names do not depend on the order of rows.
             self.meta.setdefault("template", self.names.to_numpy())
+        self.numbers = None  # of all templates: numbers say of one set alone which are the same
+        if np.array_equal(scores.probe_ids, scores.gallery_ids):
+            self.numbers = scores.keys(0).numbers
 
     def plan(self, splitter: Any, *, tests_alone: bool = False) -> SplitPlan:
         """Return all splits into training and test, or with `tests_alone` all test parts."""
@@ -299,11 +308,15 @@ class SplitSides(Samples):
         self._warn_of_distractors(splitter)
         if not isinstance(splitter, partition.PredefinedFolds):
             return splitter
-        folds = in_order(splitter.fold_of_sample, self.names, "`fold_of_sample`")
-        self.scores = self.scores.with_remarks(*folds.remarks)
-        if row_names(splitter.fold_of_sample) and self.names is not None:
+        given, noun = splitter.fold_of_sample, "`fold_of_sample`"
+        folds = in_order(given, Keys(self.names), noun)
+        if folds.is_joined:
             return partition.PredefinedFolds(folds.values)
-        return splitter.restricted_to(self.people, self.templates)
+        if self.numbers is not None:
+            folds = in_order(given, Keys(self.names, self.numbers), noun)
+        self.scores = self.scores.with_remarks(*folds.remarks)
+        folds_in_order = partition.PredefinedFolds(folds.values)
+        return folds_in_order.restricted_to(self.people, self.templates)
 
     def _warn_of_distractors(self, splitter: Any) -> None:
         if not _divides_people(splitter):
@@ -459,7 +472,7 @@ def _plan_of_pairs(scores: Scores, splitter: Any) -> tuple[SplitPlan, PairSides]
         require_people(scores, f"a division by subject ({type(splitter).__name__})")
     groups = None
     if isinstance(splitter, partition.PredefinedPairFolds):
-        folds = in_order(splitter.fold_of_pair, scores.pair_names, "`fold_of_pair`")
+        folds = in_order(splitter.fold_of_pair, scores.pair_keys, "`fold_of_pair`")
         scores = scores.with_remarks(*folds.remarks)
         splitter = partition.PredefinedPairFolds(folds.values)
         groups = scores.pair_subjects

@@ -1,0 +1,787 @@
+"""Who is which row: the keys of rows, and the one join of whatever has a value for each row.
+
+The rule, for labels, metadata, a mask, folds, groups, claims, another system, a file:
+
+- Rows have names (texts), or numbers (an index of integers), or both, or neither.
+- Names on both sides of a join: by names, in any order.
+- Numbers on both sides: by numbers, as pandas aligns.
+- Anything else: by place. A remark says so if one side has names, or numbers other than 0, 1, 2 ...
+
+Keys that do not fit are an error with a key of each side: a join never falls back to the place.
+Names alone may say that a probe and a gallery template are one; numbers never do.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bioeval.base.errors import DataError
+from bioeval.base.messages import Message
+from bioeval.scores.labels import (
+    as_objects,
+    as_subjects,
+    missing_values,
+    one_dimensional,
+    plain,
+    without_type,
+)
+from bioeval.scores.metadata import LABEL_COLUMNS, NAME_COLUMNS, as_meta, columns_of
+from bioeval.scores.missing import CAMERA_COLUMNS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The columns that name templates in any case. Other columns of `NAME_COLUMNS` do so only if each
+# value stands once: several faces, and so several templates, may have one photograph.
+_OF_TEMPLATES = ("template", "name", "names")
+
+# Columns whose equal values on both sides do not suggest names of templates.
+_NO_NAMES = {*CAMERA_COLUMNS, *LABEL_COLUMNS, "session", "group"}
+
+# In fewer rows, two columns may have the same texts by chance.
+_FEW_ROWS = 5
+
+# In place of the row of a name: no row has the name, or several rows have it.
+_NO_ROW, _SEVERAL_ROWS = -1, -2
+
+# A text that is a whole number, as `str` writes it.
+_NUMERAL = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+# The dimensions of xarray that are probes, and those that are gallery templates.
+_DIMENSIONS = (
+    {"probe", "probes", "query", "queries"},
+    {"gallery", "galleries", "reference", "references"},
+)
+
+_WAYS_OUT = (
+    "If both are in one order, drop an index by `reset_index(drop=True)` or `to_numpy()`; else "
+    "give both the same index"
+)
+
+
+# ------------------------------------------------------------------------------- keys
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """The keys of rows."""
+
+    names: pd.Index | None = None  # texts, None where a row has none
+    numbers: pd.Index | None = None  # whole numbers
+
+    @property
+    def merely_count(self) -> bool:
+        """Whether rows have the numbers 0, 1, 2 ..., which pandas writes by default."""
+        return self.numbers is not None and np.array_equal(self.numbers, np.arange(len(self)))
+
+    @property
+    def stated(self) -> str:
+        """What somebody has stated, in words: names or row numbers; empty for neither."""
+        if self.names is not None:
+            return "names"
+        return "" if self.numbers is None or self.merely_count else "row numbers"
+
+    def __len__(self) -> int:
+        return len(next(x for x in (self.names, self.numbers) if x is not None))
+
+    def take(self, rows: np.ndarray) -> Keys:
+        return Keys(*(None if x is None else x[rows] for x in (self.names, self.numbers)))
+
+    def completed(self, other: Keys) -> Keys:
+        """Return these keys, and those of `other` where there are none."""
+        names = other.names if self.names is None else self.names
+        return Keys(names, other.numbers if self.numbers is None else self.numbers)
+
+
+def index_of(values: Any, axis: int = 0) -> Any:
+    """Return the index of a pandas object, or the coordinate of an xarray object, along an axis.
+
+    None if there is none.
+    """
+    if hasattr(values, "iloc"):
+        return values.axes[axis] if axis < len(values.axes) else None
+    dims = getattr(values, "dims", None)
+    coords = getattr(values, "coords", None)
+    if isinstance(dims, tuple) and coords is not None and axis < len(dims):
+        return coords[dims[axis]].to_index() if dims[axis] in coords else None
+    return None
+
+
+def keys_of(values: Any, axis: int = 0) -> Keys:
+    """Return the keys in an index: numbers if all are whole numbers, or texts of these."""
+    if (index := index_of(values, axis)) is None:
+        return Keys()
+    if getattr(index, "nlevels", 1) == 1 and index.dtype.kind in "iu":
+        return Keys(numbers=index)
+    names = as_names(index)
+    if names.isna().all():
+        return Keys()
+    if all(isinstance(x, str) and _NUMERAL.fullmatch(x) for x in names):
+        return Keys(numbers=names.astype(np.int64))
+    return Keys(names)
+
+
+def as_names(values: Any) -> pd.Index:
+    """Return values as names: texts, tuples of texts, None if missing."""
+    import pandas as pd
+
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    return pd.Index([_as_name(x) for x in listed], dtype=object, tupleize_cols=False)
+
+
+def _as_name(value: Any) -> Any:
+    value = plain(value)
+    if isinstance(value, str | os.PathLike):
+        return os.fspath(value) or None
+    if isinstance(value, bytes):
+        return value.decode(errors="surrogateescape") or None
+    if isinstance(value, tuple):
+        return tuple(map(_as_name, value))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if missing_values(as_objects([value])).any():
+        return None
+    return value.isoformat().removesuffix("T00:00:00") if isinstance(value, date) else str(value)
+
+
+def places(searched: pd.Index, names: pd.Index) -> np.ndarray:
+    """Return the place of each searched name among `names`, -1 if it is not there.
+
+    A missing name (None) equals nothing. Raise if a name stands twice among `names`.
+    """
+    present = np.flatnonzero(names.notna())
+    if names[present].has_duplicates:
+        name = names[present][names[present].duplicated()][0]
+        raise DataError(f"the name {name!r} stands twice; expected each name once")
+    place = names[present].get_indexer(searched)
+    place[searched.isna()] = -1
+    return np.append(present, -1)[place]
+
+
+def united(names: Sequence[Any], new_names: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
+    """Return names and the `new_names` that are not among them, and the place of each new name."""
+    place = places(as_names(new_names), as_names(names))
+    added = np.flatnonzero(place < 0)
+    place[added] = len(names) + np.arange(len(added))
+    return [*names, *(new_names[i] for i in added.tolist())], place
+
+
+def first_twice(names: pd.Index) -> tuple[Any, list[int]] | None:
+    """Return the first name that stands twice, with two of its places; None if there is none."""
+    repeated = np.flatnonzero(names.duplicated() & names.notna())
+    if not len(repeated):
+        return None
+    rows = np.flatnonzero(names == names[repeated[0]])
+    return names[repeated[0]], rows[:2].tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class NamedColumn:
+    """A value for each row of a file, and possible names of the rows, the likeliest first."""
+
+    values: np.ndarray
+    names: tuple[pd.Index, ...]
+    sources: tuple[str, ...]  # source of each of `names`, for messages
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def names_in_columns(columns: Mapping[str, Any]) -> dict[str, pd.Index]:
+    """Return the columns of a table that may name its rows."""
+    candidates = {}
+    for name in NAME_COLUMNS:
+        if name not in columns or len(np.shape(columns[name])) != 1:
+            continue
+        values = one_dimensional(columns[name], name)
+        if not counts_rows(values) and not missing_values(values).all():
+            candidates[name] = as_names(values)
+    return candidates
+
+
+def declared_names(columns: Mapping[str, Any]) -> pd.Index | None:
+    """Return the names in the first column that names templates; None if there is none."""
+    return next(
+        (
+            names
+            for column, names in names_in_columns(columns).items()
+            if column in _OF_TEMPLATES or first_twice(names) is None
+        ),
+        None,
+    )
+
+
+def counts_rows(values: np.ndarray) -> bool:
+    """Whether values count the rows in order from 0 or from 1, as numbers or as texts."""
+    if not len(values) or without_type(values[0]) not in (0, 1):
+        return False
+    first = without_type(values[0])
+    return [*map(without_type, values.tolist())] == [*range(first, first + len(values))]
+
+
+def _own_keys(values: Any, axis: int = 0) -> tuple[tuple[pd.Index, ...], pd.Index | None]:
+    """Return the possible names of the rows of values, likeliest first, and their numbers."""
+    if isinstance(values, NamedColumn):
+        return values.names, None
+    keys = keys_of(values, axis)
+    if keys.names is not None:
+        return (keys.names,), None
+    is_table = axis == 0 and hasattr(values, "iloc") and values.ndim == 2
+    return tuple(names_in_columns(values).values()) if is_table else (), keys.numbers
+
+
+def _are_plain(values: Any) -> bool:
+    """Whether values have no keys, or merely count."""
+    names, numbers = _own_keys(values)
+    return not names and not Keys(numbers=numbers).stated
+
+
+def are_subjects(keys: Keys, labels: Any) -> bool:
+    """Whether keys are the labels of the templates, and so are no keys of templates."""
+    if not keys.stated or labels is None or isinstance(labels, NamedColumn):
+        return False
+    names = as_names(keys.numbers) if keys.names is None else keys.names
+    try:
+        return as_names(one_dimensional(labels, "labels")).equals(names)
+    except DataError:  # raised again where labels are checked
+        return False
+
+
+def in_words(names: pd.Index | None, number: int) -> list[str]:
+    """Return the names of templates as text, or their numbers from 0 if they have no names."""
+    return [*map(str, range(number) if names is None else names)]
+
+
+def example(names: Iterable[Any]) -> str:
+    return next((repr(plain(x)) for x in names if x is not None), "none")
+
+
+# ------------------------------------------------------------------------------- the join
+
+
+class InOrder(NamedTuple):
+    """Values in the order of the rows to which they are joined."""
+
+    values: Any
+    keys: Keys = Keys()  # of values that were taken by place: their own
+    remarks: tuple[Message, ...] = ()
+    is_joined: bool = False  # whether by names or numbers, and not by place
+    #: int64 (rows,): the values in the other order, by place for by number or the reverse, are
+    #: `values[other_order]`; None where both orders are one, or numbers are not 0..n-1.
+    other_order: np.ndarray | None = None
+
+
+def in_order(
+    values: Any, keys: Keys, noun: str, *, axis: int = 0, templates: str = "the scores"
+) -> InOrder:
+    """Return values, along an axis, in the order of the rows that have `keys`.
+
+    Messages call the values `noun`, and what has the keys `templates`.
+
+    Raises
+    ------
+    DataError
+        If a row has no value, or several.
+    """
+    own_names, own_numbers = _own_keys(values, axis)
+    own = Keys(next((x for x in own_names if first_twice(x) is None), None), own_numbers)
+    names = keys.names
+    if names is None and own_names and keys.stated:  # names of one side may be the others' numbers
+        names = _numbers_as_names(own_names, own_numbers, keys, noun)
+    elif names is not None and own.stated == "row numbers":
+        own_names = (as_names(own_numbers),)
+    if names is not None and any(_may_be_names_of(names, x) for x in own_names):
+        return _taken(values, joined(own_names, names, noun), axis)
+    if keys.numbers is not None and own_numbers is not None:
+        rows = _rows_by_numbers(own_numbers, keys, noun, templates)
+        taken = _taken(values, rows, axis)
+        if rows is None or not np.array_equal(np.sort(own_numbers), np.arange(len(rows))):
+            return taken
+        return taken._replace(other_order=np.argsort(rows))
+    if isinstance(values, NamedColumn):
+        for numbering, source in zip(own_names, values.sources, strict=False):
+            if keys.names is None and numbering_in_other_order(numbering):
+                raise other_order(source, numbering)
+        values = values.values
+    remarks: tuple[Message, ...] = ()
+    if values is not None and not isinstance(values, str | bytes):
+        if keys.stated:
+            remarks = (in_place(templates, noun, keys),)
+        elif own.stated:
+            remarks = (in_place(noun, templates, own),)
+    numbered = own if Keys(numbers=own_numbers).stated else keys
+    return InOrder(values, own, remarks, other_order=_by_number(numbered, is_own=numbered is own))
+
+
+def _numbers_as_names(
+    own_names: tuple[pd.Index, ...], own_numbers: pd.Index | None, keys: Keys, noun: str
+) -> pd.Index | None:
+    """Return the numbers of rows as names, if these join the rows to a column of names."""
+    assert keys.numbers is not None
+    names = as_names(keys.numbers)
+    if own_numbers is None:
+        return names
+    common = [x for x in own_names if x.isin(names).any()]
+    if not common or not keys.numbers.isin(own_numbers).all():
+        return names if common else None
+    by_number = own_numbers.get_indexer(keys.numbers)
+    is_full = first_twice(common[0]) is None and names.isin(common[0]).all()
+    if is_full and not np.array_equal(by_number, places(names, common[0])):
+        raise DataError(
+            f"{noun} has an index, and a column of names, which hold the same numbers as the index "
+            f"of the scores, such as {names[0]}, in different orders. Drop the index by "
+            "`reset_index(drop=True)` or `to_numpy()`, or say `names=None` if the column does not "
+            "name templates"
+        )
+    return None
+
+
+def _taken(values: Any, rows: np.ndarray | None, axis: int) -> InOrder:
+    """Return joined values; None: their rows are in order."""
+    if isinstance(values, NamedColumn):
+        values = values.values
+    if rows is not None:
+        index = rows if axis == 0 else (slice(None), rows)
+        values = values.iloc[index] if hasattr(values, "iloc") else values[index]
+    return InOrder(values, is_joined=True)
+
+
+def _by_number(keys: Keys, *, is_own: bool) -> np.ndarray | None:
+    """Return the order by numbers of values that were taken by place; see :class:`InOrder`."""
+    numbers = keys.numbers
+    if numbers is None or keys.merely_count:
+        return None
+    if not np.array_equal(np.sort(numbers), np.arange(len(numbers))):
+        return None
+    return np.argsort(numbers) if is_own else np.asarray(numbers)
+
+
+def _may_be_names_of(names: pd.Index, own_names: pd.Index) -> bool:
+    """Whether `own_names` may name templates: they are distinct, or some name is in `names`."""
+    return first_twice(own_names) is None or bool(own_names.isin(names).any())
+
+
+def in_place(named: str, unnamed: str, keys: Keys) -> Message:
+    """Return the remark that values are taken by place, since one side has no such keys."""
+    return Message("taken-in-order", named=named, keys=keys.stated, unnamed=unnamed)
+
+
+def _rows_by_numbers(own: pd.Index, keys: Keys, noun: str, templates: str) -> np.ndarray | None:
+    """Return the row of each number of `keys`, None if all are in order.
+
+    Values of more numbers than needed are chosen from, unless the rows merely count.
+    """
+    numbers = keys.numbers
+    assert numbers is not None
+    if np.array_equal(own, numbers):
+        return None
+    counts = len(own) > len(numbers) and keys.merely_count
+    for index, of in ((own, noun), (numbers, templates)):
+        if index.has_duplicates and not counts:
+            number = index[index.duplicated()][0]
+            raise DataError(
+                f"the number {number} stands twice in the index of {of}, and the rows of {noun} "
+                f"and of {templates} are numbered differently. {_WAYS_OUT}"
+            )
+    rows = np.full(len(numbers), -1) if counts else own.get_indexer(numbers)
+    if (rows >= 0).all():
+        return rows
+    if counts:
+        raise DataError(
+            f"{noun} has {len(own):,} rows, such as {own[-1]}, and {templates} {len(numbers):,}, "
+            f"which merely count from 0 to {len(numbers) - 1:,}: it is not known which rows these "
+            f"are. {_WAYS_OUT}"
+        )
+    raise DataError(
+        f"{noun} has no row {numbers[int(np.argmin(rows))]}, which {templates} have, nor "
+        f"{int((rows < 0).sum()):,} of {len(rows):,} rows in all; its rows have numbers such as "
+        f"{own[0] if len(own) else 'none'}. {_WAYS_OUT}"
+    )
+
+
+def joined(own_names: Sequence[pd.Index], names: pd.Index, noun: str) -> np.ndarray | None:
+    """Return the row of every name in `names`; None if the rows are in the order of the names.
+
+    `own_names` are possible names of the rows, of which the first with a common name is used.
+    """
+    if any(x.equals(names) and x.notna().all() for x in own_names):
+        return None
+    rows_by_index = [
+        places(names, x) if first_twice(x) is None else _rows_of_several(names, x)
+        for x in own_names
+    ]
+    best = next((i for i, row in enumerate(rows_by_index) if (row != _NO_ROW).any()), 0)
+    row = rows_by_index[best]
+    if (row == _SEVERAL_ROWS).any():
+        name = names[int(np.argmax(row == _SEVERAL_ROWS))]
+        raise DataError(
+            f"{noun} has the name {plain(name)!r} twice, and one value is needed for each "
+            "template; give each row its own name, or values without names in the order of the "
+            "templates"
+        )
+    if (row == _NO_ROW).any():
+        raise _missing(names, own_names[best], row == _NO_ROW, noun)
+    is_whole = len(row) == len(own_names[best])
+    return None if is_whole and np.array_equal(row, np.arange(len(row))) else row
+
+
+def _rows_of_several(searched: pd.Index, names: pd.Index) -> np.ndarray:
+    """Return :func:`places` among names of which several rows may have one."""
+    is_of_several = names.duplicated(keep=False)
+    row_of_one = np.flatnonzero(~is_of_several)
+    row = np.append(row_of_one, _NO_ROW)[places(searched, names[row_of_one])]
+    row[searched.isin(names[is_of_several]) & searched.notna()] = _SEVERAL_ROWS
+    return row
+
+
+def _missing(names: pd.Index, own_names: pd.Index, is_missing: np.ndarray, noun: str) -> DataError:
+    row = int(np.argmax(is_missing))
+    number = int(is_missing.sum())
+    name = "without a name" if names[row] is None else repr(plain(names[row]))
+    return DataError(
+        f"{noun} has no value of the template {name} (row {row}), and of {number:,} of "
+        f"{len(names):,} templates in all; its names are such as {example(own_names)}: complete "
+        "them, or give values without names in the order of the templates"
+    )
+
+
+def table_in_order(table: Any, sides: Sequence[Keys], noun: str) -> InOrder:
+    """Return a table of pandas or xarray with rows and columns in the order of both sides."""
+    table = probes_first(table)
+    if all(index_of(table, axis) is None for axis in range(len(sides))):
+        return InOrder(table)
+    remarks = dict[Message, None]()
+    for axis, keys in enumerate(sides):
+        brought = in_order(table, keys, noun, axis=axis)
+        table = brought.values
+        remarks |= dict.fromkeys(brought.remarks)
+    return InOrder(table, remarks=tuple(remarks))
+
+
+# ------------------------------------------------------------------------- orders of a matrix
+
+
+def probes_first(values: Any, labels: Sequence[Any] = (None, None)) -> Any:
+    """Return scores or a mask with the probes as rows, by the names of the dimensions of xarray.
+
+    A dimension has the name of a side, or that of the labels of a side; two dimensions of other
+    names are taken by position.
+    """
+    dims = getattr(values, "dims", None)
+    if not isinstance(dims, tuple) or len(dims) != 2:
+        return values
+    of_labels = [next(iter(getattr(x, "dims", None) or ()), None) for x in labels]
+    sides = [_side_of(dim, of_labels) for dim in dims]
+    if None not in sides and sides[0] == sides[1]:
+        raise DataError(
+            f"the dimensions {dims[0]!r} and {dims[1]!r} are both of the "
+            f"{('probes', 'gallery')[sides[0] or 0]}; expected one of probes and one of the gallery"
+        )
+    return values.transpose(*dims[::-1]) if sides[0] == 1 or sides[1] == 0 else values
+
+
+def _side_of(dim: Any, of_labels: Sequence[Any]) -> int | None:
+    """Return 0 for a dimension of probes, 1 for one of the gallery, None for another name."""
+    by_word = next((i for i, x in enumerate(_DIMENSIONS) if str(dim).casefold() in x), None)
+    by_labels = None
+    if of_labels[0] != of_labels[1] and dim in of_labels:
+        by_labels = of_labels.index(dim)
+    if None not in (by_word, by_labels) and by_word != by_labels:
+        raise DataError(
+            f"the dimension {dim!r} is that of the labels of the other side; give `labels` of the "
+            "probes, and `gallery_labels` of the gallery"
+        )
+    return by_labels if by_word is None else by_word
+
+
+def columns_in_order_of_rows(values: Any, labels: Any) -> Any:
+    """Return a square table of one set whose columns have the numbers of its rows, in one order."""
+    rows, columns = keys_of(values, 0), keys_of(values, 1)
+    if rows.numbers is None or columns.numbers is None or are_subjects(rows, labels):
+        return values
+    if len(rows) != len(columns) or rows.numbers.has_duplicates:
+        return values
+    if rows.merely_count != columns.merely_count and {*rows.numbers} != {*columns.numbers}:
+        return values  # 0, 1, 2 ... beside chosen numbers
+    if not rows.numbers.isin(columns.numbers).any():
+        return values  # columns that are called otherwise
+    return in_order(values, rows, "the header", axis=1, templates="the rows").values
+
+
+# ------------------------------------------------------------------------- inputs of one side
+
+
+class RowOrder:
+    """The order of rows, such as templates or pairs, into which all inputs are brought.
+
+    - `keys`: the keys of the rows; where the scores have none, of the first input that has some
+    - `remarks`: on inputs that were taken by place
+    - `is_indexed`: whether an index states keys: inputs without keys are then taken by place
+    """
+
+    def __init__(
+        self, keys: Keys, *, is_indexed: bool | None = None, templates: str = "the scores"
+    ):
+        self.is_indexed = bool(keys.stated) if is_indexed is None else is_indexed
+        self.keys = keys
+        self.templates = templates
+        self.remarks = dict[Message, None]()
+        self.other_order: np.ndarray | None = None  # of the last values, see `InOrder`
+
+    def bring(self, values: Any, noun: str, *, may_be_plain: bool = False) -> Any:
+        """Return values in this order, without a remark if they are and `may_be_plain`."""
+        brought = in_order(values, self.keys, noun, templates=self.templates)
+        self.keys = self.keys.completed(brought.keys)
+        if brought.remarks and not (may_be_plain and _are_plain(values)):
+            self.remarks |= dict.fromkeys(brought.remarks)
+        self.other_order = brought.other_order
+        return brought.values
+
+    def bring_each(self, columns: Any, noun: str) -> Any:
+        """Return a mapping with each column in this order; other values unchanged."""
+        if not isinstance(columns, Mapping):
+            return columns
+        return {x: self.bring(y, f"{noun}[{x!r}]", may_be_plain=True) for x, y in columns.items()}
+
+
+class GivenSide:
+    """Labels and metadata of one side, as they were given.
+
+    - `order` (RowOrder): the order of the templates; its names may come from a column of metadata
+    - `called`: the names of the arguments of labels and of metadata
+    - `other_order`: of the labels, see :class:`InOrder`
+    """
+
+    def __init__(self, labels: Any, meta: Any, order: RowOrder, called: tuple[str, str]):
+        self.labels = labels
+        self.meta = meta
+        self.order = order
+        self.called = called
+        self.other_order: np.ndarray | None = None
+
+    def join(self, names: Any) -> None:
+        """Bring labels and metadata into the order; `names` is the argument of :class:`Scores`."""
+        order = self.order
+        labels_argument, meta_argument = self.called
+        columns = None if self.meta is None else columns_of(self.meta)
+        is_table = index_of(self.meta) is not None
+        has_names = order.keys.names is not None
+        if columns is not None and not is_table and order.keys.stated:
+            columns = self._in_order_of_names(columns, names)
+        if columns is not None and not is_table and not has_names:
+            if order.keys.numbers is not None:  # columns with numbers, which names come from
+                numbered = {x: y for x, y in columns.items() if keys_of(y).numbers is not None}
+                columns = {**columns, **order.bring_each(numbered, meta_argument)}
+            self._take_names(columns, names)
+        # With names in a plain column, all plain columns share one order.
+        may_be_plain = bool(order.keys.stated) and not order.is_indexed
+        self.labels = order.bring(self.labels, f"`{labels_argument}`", may_be_plain=may_be_plain)
+        self.other_order = order.other_order
+        if columns is None:
+            return  # there are no metadata, or they are no table
+        if is_table:
+            columns = columns_of(order.bring(self.meta, f"`{meta_argument}`")) or {}
+        self.meta = order.bring_each(columns, meta_argument)
+        if order.keys.names is None:
+            self._take_names(self.meta, names)
+        if names is not None:
+            refuse_other_orders(self.meta, order.keys.names)
+
+    def _take_names(self, columns: Mapping[str, Any], names: Any) -> None:
+        """Take the names of templates that a column states.
+
+        `names` is the column, ``"auto"`` for a column of known name, or None for no column.
+        """
+        if names is None:
+            return
+        plain_columns = {x: y for x, y in columns.items() if _are_plain(y)}
+        stated = declared_names(plain_columns)
+        if isinstance(names, str) and names != "auto":
+            if names not in columns:
+                raise DataError(
+                    f"`names` is {names!r}, but the metadata have no such column; they have "
+                    f"{', '.join(map(repr, columns)) or 'none'}"
+                )
+            stated = as_names(plain_columns[names]) if names in plain_columns else None
+        self.order.keys = Keys(stated, self.order.keys.numbers)
+
+    def take_from_rows(self, probe: GivenSide, names: Any) -> None:
+        """Give the columns of a table the labels and metadata of the rows with the same names.
+
+        Nothing happens if the columns have the names of the rows in the same order, or none of
+        these names.
+        """
+        names_of_rows, names_of_columns = probe.order.keys.names, self.order.keys.names
+        if (
+            names_of_rows is None
+            or names_of_columns is None
+            or first_twice(names_of_rows) is not None
+        ):
+            return
+        row_of_column = places(names_of_columns, names_of_rows)
+        row_count = len(names_of_rows)
+        if np.array_equal(row_of_column, np.arange(row_count)):
+            return
+        if len(row_of_column) == row_count and (row_of_column < 0).all():
+            self.order = RowOrder(Keys())  # a square table whose columns are called otherwise
+            return
+        if (row_of_column < 0).any():
+            name = names_of_columns[int(np.argmin(row_of_column))]
+            raise DataError(
+                f"`gallery_labels` is missing: the table has the column {name!r}, which is the "
+                "name of no row, so that its rows and columns are not the same templates"
+            )
+        probe.join(names)
+        self.labels = as_subjects(probe.labels, "`labels`", row_count)[row_of_column]
+        metadata = as_meta(probe.meta, row_count, "probe_meta")
+        self.meta = {name: column[row_of_column] for name, column in metadata.items()}
+
+    def _in_order_of_names(self, columns: Mapping[str, Any], names: Any) -> Mapping[str, Any]:
+        """Return columns, of which those without keys are joined by a column of names."""
+        keys = self.order.keys
+        if names is None:
+            return columns
+        plain_columns = {x: y for x, y in columns.items() if _are_plain(y)}
+        own_names = [*names_in_columns(plain_columns).values()]
+        names_of_rows = as_names(keys.numbers) if keys.names is None else keys.names
+        if keys.names is None:  # names may be the numbers of rows
+            own_names = [x for x in own_names if x.isin(names_of_rows).any()]
+        if not any(_may_be_names_of(names_of_rows, x) for x in own_names):
+            return columns
+        rows = joined(own_names, names_of_rows, f"`{self.called[1]}`")
+        if rows is None:
+            return columns
+        return {**columns, **{x: np.asarray(y)[rows] for x, y in plain_columns.items()}}
+
+
+# ------------------------------------------------------------------------- names of both sides
+
+
+def same_templates(
+    probe: pd.Index, gallery: pd.Index, subjects: tuple[np.ndarray, np.ndarray, Any] | None
+) -> np.ndarray:
+    """Return the gallery template with the name of each probe, -1 if there is none.
+
+    `subjects` are the codes of the probes, the codes of the gallery, and the label of each code;
+    raise :class:`DataError` if two templates of one name have different subjects.
+    """
+    entry = places(probe, gallery)
+    if subjects is None:
+        return entry
+    probe_codes, gallery_codes, labels = subjects
+    is_other_person = (entry >= 0) & (gallery_codes[entry] != probe_codes)
+    for row in np.flatnonzero(is_other_person)[:1]:
+        column = int(entry[row])
+        label = plain(labels[probe_codes[row]])
+        other_label = plain(labels[gallery_codes[column]])
+        raise DataError(
+            f"the name {plain(probe[row])!r} is of two people, in {int(is_other_person.sum()):,} "
+            f"of {len(is_other_person):,} rows: {label!r} in row {row} and {other_label!r} in "
+            f"column {column}; equal names are one template: correct the labels or the names, or "
+            "give `names=None` if these are not names of templates"
+        )
+    return entry
+
+
+def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> None:
+    """Raise where two columns hold the same texts, each once, in different orders.
+
+    The columns were joined by place, and seem to name the templates; `names` count as a column.
+    """
+    texts = {x: y for x, column in columns.items() if (y := _distinct_texts(x, column))}
+    if names is not None and not names.isna().any():
+        texts = {"": names.tolist(), **texts}
+    for column, other_column in combinations(texts, 2):
+        texts_of_column = texts[column]
+        other_texts = texts[other_column]
+        if texts_of_column != other_texts and {*texts_of_column} == {*other_texts}:
+            named = f"the column {column!r}" if column else "the names of the templates"
+            raise DataError(
+                f"the column {other_column!r} holds the same texts as {named}, each once, in "
+                f"another order: {other_texts[0]!r} in row 0, and {texts_of_column[0]!r}. Do they "
+                "name templates? Say "
+                f'`names="{other_column}"` if they do, or `names=None` if they do not'
+            )
+
+
+def _distinct_texts(name: str, values: Any) -> list[str]:
+    """Return the texts of a column that may name templates, since each stands once; else none."""
+    try:
+        array = one_dimensional(values.values if isinstance(values, NamedColumn) else values, name)
+    except DataError:  # raised again where metadata are checked
+        return []
+    if name.casefold() in _NO_NAMES or array.dtype.kind not in "UO" or len(array) < _FEW_ROWS:
+        return []
+    listed = array.tolist()
+    are_texts = all(isinstance(x, str) and x for x in listed)
+    return listed if are_texts and len({*listed}) == len(listed) else []
+
+
+def refuse_unknown_names(
+    probe: Mapping[str, np.ndarray], gallery: Mapping[str, np.ndarray], labels: tuple[Any, Any]
+) -> None:
+    """Raise where columns seem to be names of templates, but are not known as such.
+
+    In such columns each text stands once, the texts are no `labels`, and one side has all texts of
+    the other.
+    """
+    texts, other_texts = (
+        {
+            x: y
+            for x, y in ((x, _distinct_texts(x, y)) for x, y in meta.items())
+            if y and not are_subjects(Keys(as_names(meta[x])), people)
+        }
+        for meta, people in zip((probe, gallery), labels, strict=True)
+    )
+    for column, probe_texts in texts.items():
+        for other_column, gallery_texts in other_texts.items():
+            smaller, larger = sorted(({*probe_texts}, {*gallery_texts}), key=len)
+            if smaller <= larger:
+                raise DataError(
+                    f"the column {column!r} of the probes and {other_column!r} of the gallery hold "
+                    f"the same texts, each once, such as {probe_texts[0]!r}: do they name "
+                    "templates? Say "
+                    f'`names="{column}"` if they do, or `names=None` if they do not'
+                )
+
+
+# ------------------------------------------------------------------------- numbers in files
+
+
+def numbering_in_other_order(values: Any) -> bool:
+    """Whether values are 0..n-1 or 1..n, whole numbers or texts of them, but not in order."""
+    numbers = [*map(_whole, np.asarray(values).tolist())]
+    if len(numbers) < 2 or None in numbers:
+        return False
+    first = min(numbers)
+    counted = range(first, first + len(numbers)) if first in (0, 1) else range(0)
+    return sorted(numbers) == [*counted] != numbers
+
+
+def _whole(cell: Any) -> Any:
+    cell = plain(cell)
+    if isinstance(cell, str):
+        return int(cell) if cell.isascii() and cell.isdigit() else None
+    if isinstance(cell, bool) or not isinstance(cell, (int, float)) or cell % 1 != 0:
+        return None
+    return int(cell)
+
+
+def other_order(where: str, values: Any) -> DataError:
+    """Return the error of rows that have no names, and are numbered otherwise by `where`."""
+    cells = [*map(plain, np.asarray(values).tolist())]
+    first = int(min(map(int, cells)))
+    row = next(i for i, cell in enumerate(cells) if int(cell) != first + i)
+    return DataError(
+        f"{where} numbers the rows in another order: row {row} has {cells[row]!r}, expected "
+        f"{first + row}, and the scores have no names by which rows could be found. Sort the rows "
+        "by these numbers, or drop them if the rows are in the order of the scores"
+    )
