@@ -1,7 +1,9 @@
 """The program that grades the homework: right answers pass, and remarks name the mistakes."""
 
 import csv
+import io
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -56,7 +58,7 @@ def over_all_attempts(answers: Answers) -> Answers:
 
 
 def strict(answers: Answers) -> Answers:
-    scores = be.simulate(12, (2, 5), within=0.9, random_state=int(answers["seed"]))
+    scores = be.Scores(*solution.homework_data(int(answers["seed"])))
     below = np.nextafter(answers["thresholds"], -np.inf)
     by_templates = [
         be.verification(scores, templates=x, thresholds=below) for x in ("single", "multi")
@@ -97,7 +99,7 @@ def hand_in(folder: Path, answers: Answers) -> None:
 
 
 def table_of(out: Path) -> dict[str, dict[str, str]]:
-    with out.open(newline="", encoding="utf-8") as lines:
+    with out.open(newline="", encoding="utf-8-sig") as lines:
         return {row["student"]: row for row in csv.DictReader(lines)}
 
 
@@ -105,7 +107,7 @@ def table_of(out: Path) -> dict[str, dict[str, str]]:
 @pytest.mark.cases(1)
 def test_the_solution_has_the_numbers_of_the_package(seed: int) -> None:
     answers = solution.solution(seed)
-    scores = be.simulate(12, (2, 5), within=0.9, random_state=seed)
+    scores = be.Scores(*solution.homework_data(seed))
     thresholds = answers["thresholds"]
     for row, templates in enumerate(("single", "multi")):
         verified = be.verification(scores, templates=templates, thresholds=thresholds)
@@ -172,9 +174,9 @@ def test_of_twenty_homeworks_ten_are_wrong_each_in_one_way(
 )
 @pytest.mark.cases(4)
 def test_each_mistake_is_another_value_than_the_right_one(name: str) -> None:
-    right = solution.solution(3)
+    right = solution.solution(4)
     sentences = []
-    for sentence, wrong in mistakes.mistakes(name, 3, right):
+    for sentence, wrong in mistakes.mistakes(name, 4, right):
         same_shape = wrong.shape == right[name].shape
         assert not (same_shape and np.allclose(wrong, right[name])), sentence
         mistake = grade.what_is_wrong(name, right | {name: wrong}, right)
@@ -258,7 +260,7 @@ def test_a_seed_of_another_student_is_named(tmp_path: Path) -> None:
     assert "another seed" in cy.remarks[0] and not any(cy.right.values())
 
 
-@pytest.mark.parametrize("seed", [7, 9, 12, 17])
+@pytest.mark.parametrize("seed", [5, 12, 13, 16])
 @pytest.mark.cases(1)
 def test_any_of_the_nearest_thresholds_gives_the_eer(seed: int) -> None:
     right = solution.solution(seed)
@@ -279,7 +281,7 @@ def test_any_of_the_nearest_thresholds_gives_the_eer(seed: int) -> None:
 def test_another_seed_is_said_and_nothing_else(tmp_path: Path) -> None:
     hand_in(tmp_path / "Ada", solution.solution(8) | {"seed": np.array(7)})
     ada = grade.grade(tmp_path / "Ada")
-    assert ada.remarks == ["thresholds do not belong to seed 7: another seed, or other draws"]
+    assert ada.remarks == ["no array belongs to seed 7: another seed, or other draws"]
     assert not any(ada.right.values())
 
 
@@ -360,12 +362,12 @@ def test_a_careless_form_costs_no_more_than_the_array(case: str, tmp_path: Path)
     assert any(x.startswith(remark) for x in ada.remarks) if remark else not ada.remarks
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [3, 1])
 def test_rates_at_other_thresholds_are_right_there(every: int, tmp_path: Path) -> None:
     distances, _ = solution.homework_data(7)
     thresholds = np.unique(distances)[::every]
     hand_in(tmp_path / "Ada", solution.solution(7, thresholds))
-    hand_in(tmp_path / "Bo", solution.solution(7, np.linspace(1, 12, 30)))
+    hand_in(tmp_path / "Bo", solution.solution(7, np.linspace(1, 12, 25)))
     for student in ("Ada", "Bo"):
         graded = grade.grade(tmp_path / student)
         assert [name for name, is_right in graded.right.items() if not is_right] == ["thresholds"]
@@ -420,3 +422,193 @@ def test_a_table_of_seeds_has_commas_or_semicolons(tmp_path: Path) -> None:
         table.write_text(text, encoding="utf-8")
         with pytest.raises(ValueError, match="seed"):
             grade.read_seeds(table)
+
+
+def header(descr: str, shape: str) -> bytes:
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}}}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+def zipped(member: bytes, compression: int = zipfile.ZIP_STORED) -> bytes:
+    """The right answers with the bytes of one member in place of CMS."""
+    file = io.BytesIO()
+    np.savez(file, **careless(cms=None))
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("cms.npy", member, compression)
+    return file.getvalue()
+
+
+def with_flag(file: bytes, offset: int, value: int) -> bytes:
+    """A file whose last member, in both headers, says that it is encrypted, or another method."""
+    changed = bytearray(file)
+    changed[file.rindex(b"PK\3\4") + offset] = value
+    changed[file.rindex(b"PK\1\2") + offset + 2] = value
+    return bytes(changed)
+
+
+def of_zeros(n: int) -> bytes:
+    """A member of zeros, each byte of which is written once: the file is small."""
+    return header("<f8", f"({n // 8},)") + bytes(n)
+
+
+CMS = header("<f8", "(5,)") + bytes(40)
+
+#: Files that lose one array, and what is said of it.
+HOSTILE: dict[str, tuple[bytes, str]] = {
+    "a header claims 10^12 numbers": (
+        zipped(header("<f8", "(1000000000000,)")),
+        "cms: its shape is (1000000000000,): too many numbers",
+    ),
+    "a header claims no numbers of any length": (
+        zipped(header("<f8", "(0, 1000000000000)")),
+        "cms: its shape is (0, 1000000000000): too many",
+    ),
+    "a header claims long text": (zipped(header("<U99999999", "(1,)")), "cms: it has no numbers"),
+    "a header has negative lengths": (zipped(header("<f8", "(-5,)")), "cms: its shape is (-5,)"),
+    "a header is no header": (zipped(b"\x93NUMPY\x02\x00\xff\xff\xff\xff"), "cms: damaged"),
+    "too few numbers": (zipped(CMS[:-8]), "cms: damaged"),
+    "zeros": (zipped(of_zeros(30_000_000), zipfile.ZIP_DEFLATED), "cms: its shape is (3750000,)"),
+    "records": (zipped(header("|V8", "(5,)") + bytes(40)), "cms: it has no numbers"),
+    "encrypted": (with_flag(zipped(CMS), 6, 1), "cms: the file is encrypted"),
+    "another method": (with_flag(zipped(CMS), 8, 97), "cms: the compression is none of NumPy"),
+    "LZMA": (zipped(CMS, zipfile.ZIP_LZMA), "cms: the compression is none of NumPy"),
+    "a wrong sum": (zipped(CMS).replace(CMS, CMS[:-1] + b"1"), "cms: damaged"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+@pytest.mark.cases(4)
+def test_a_hostile_array_costs_itself(case: str, tmp_path: Path) -> None:
+    file, remark = HOSTILE[case]
+    (tmp_path / "Eve").mkdir()
+    (tmp_path / "Eve" / "answers.npz").write_bytes(file)
+    eve = grade.grade(tmp_path / "Eve")
+    assert [x for x, is_right in eve.right.items() if not is_right] == ["cms"], eve.remarks
+    assert eve.remarks[0].startswith(remark)
+
+
+def test_names_that_are_not_on_the_sheet_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hand_in(tmp_path / "Ada", RIGHT | {"distances": np.zeros(5)})
+    opened, is_opened = [], zipfile.ZipFile.open
+
+    def open_member(archive: zipfile.ZipFile, name: Any, *args: Any, **options: Any) -> Any:
+        opened.append(getattr(name, "filename", name))
+        return is_opened(archive, name, *args, **options)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", open_member)
+    assert all(grade.grade(tmp_path / "Ada").right.values())
+    assert sorted(opened) == sorted(f"{name}.npy" for name in grade.ARRAYS)
+
+
+def test_each_folder_and_each_student_of_the_table_has_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class_folder, out, seeds = tmp_path / "class", tmp_path / "out.csv", tmp_path / "seeds.csv"
+    class_folder.mkdir()
+    for student in ("=1+1", "Zoe\u0308", "@Eve"):  # two dots after the e
+        hand_in(class_folder / student, RIGHT)
+    hand_in(class_folder / "Bo", {"=2+2": np.zeros(1), "x": np.zeros(1)})
+    (class_folder / "Two").mkdir()
+    for name in ("one", "two"):
+        np.savez(class_folder / "Two" / name, **RIGHT)
+    (class_folder / "All").mkdir()
+    np.savez(class_folder / "All" / "answers.npz", answers=np.array(RIGHT, dtype=object))
+    (class_folder / "Dir" / "answers.npz").mkdir(parents=True)
+    (class_folder / "Link").mkdir()
+    (class_folder / "Link" / "answers.npz").symlink_to(class_folder / "@Eve" / "answers.npz")
+    (class_folder / "Big").mkdir()
+    with (class_folder / "Big" / "answers.npz").open("wb") as file:
+        file.truncate(800_000_000)  # declared, not written
+    for name, byte in (("Zip", b"PK\3\4"), ("None", b"")):
+        (class_folder / name).mkdir()
+        (class_folder / name / "answers.npz").write_bytes(byte)
+    hand_in(class_folder / "Fault", RIGHT)
+    read = grade.read_answers
+
+    def fault(file: Path) -> Answers:
+        if file.parent.name == "Fault":
+            raise RecursionError("deep")
+        return read(file)
+
+    monkeypatch.setattr(grade, "read_answers", fault)
+    seeds.write_text("student,seed\nZo\u00eb,7\nBo,7\n=1+1,7\nLee,7\n", encoding="utf-8")
+    words = [str(class_folder), "--out", str(out), "--seeds", str(seeds)]
+    assert grade.main(words) == 0
+    assert out.read_bytes().startswith("\ufeffstudent,".encode())
+    table = table_of(out)
+    right = {"'=1+1", "Zo\u00eb", "'@Eve"}
+    wrong = {"Bo", "Two", "All", "Dir", "Link", "Big", "Zip", "None", "Fault", "Lee"}
+    assert {*table} == right | wrong
+    assert all(int(table[x]["right"]) == len(grade.ARRAYS) for x in right)
+    assert "no such student" not in table["Zo\u00eb"]["remarks"]
+    assert all(table[x]["right"] == "0" for x in wrong)
+    for student, remark in {
+        "Two": "2 files could be the answers, and one is wanted: one.npz, two.npz",
+        "All": "all answers are in one array, answers: save the arrays by np.savez",
+        "Dir": "there is no answers.npz",
+        "Link": "there is no answers.npz",
+        "Big": "answers.npz has more than 20 MB",
+        "Zip": "answers.npz cannot be read",
+        "None": "answers.npz cannot be read",
+        "Fault": "look at this file yourself: it cannot be graded (RecursionError: deep)",
+        "Lee": "there is no folder of this name",
+    }.items():
+        assert table[student]["remarks"].startswith(remark), table[student]["remarks"]
+    for rows in ("Ada,7\nAda,8", "Ada,-1"):
+        seeds.write_text(f"student,seed\n{rows}\n", encoding="utf-8")
+        with pytest.raises(ValueError, match="Ada"):
+            grade.read_seeds(seeds)
+
+
+#: Thresholds at which rates need no work.
+IDLE: dict[str, np.ndarray] = {
+    "zero": np.zeros(1),
+    "beyond all": np.array([-1.0, 100.0]),
+    "one, repeated": np.full(len(RIGHT["thresholds"]), 3.25),
+    "one, and nearly one": 3.25 + 1e-6 * np.arange(len(RIGHT["thresholds"])),
+    "few": np.array([2.0, 3.0, 4.0]),
+    "infinite": np.array([-np.inf, 3.25, np.inf]),
+}
+
+
+@pytest.mark.parametrize("case", IDLE)
+@pytest.mark.cases(2)
+def test_thresholds_that_need_no_work_give_no_points(case: str, tmp_path: Path) -> None:
+    idle = solution.solution(7, IDLE[case])
+    hand_in(tmp_path / "Eve", idle)
+    lost = {"thresholds", "gar", "far", "frr", "grr", "eer", "dir", "partition_eer"}
+    eve = grade.grade(tmp_path / "Eve")
+    assert {x for x, is_right in eve.right.items() if not is_right} == lost
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.cases(2)
+def test_the_data_have_ties_that_ranks_depend_on(seed: int) -> None:
+    distances, person = solution.homework_data(seed)
+    optimistic, pessimistic, equal_mates = [], [], 0
+    for i, row in enumerate(distances):
+        mates = np.delete(row, i)[np.delete(person, i) == person[i]]
+        others = row[person != person[i]]
+        optimistic.append(1 + (others < mates.min()).sum())
+        pessimistic.append(1 + (others <= mates.min()).sum())
+        equal_mates += (mates == mates.min()).sum() > 1
+    assert equal_mates
+    cms = [[np.mean(np.array(x) <= k) for k in range(1, 6)] for x in (optimistic, pessimistic)]
+    assert np.abs(np.subtract(*cms)).max() > grade.TOLERANCE
+
+
+def test_another_generator_is_named_whatever_its_seed() -> None:
+    _, person = solution.homework_data(7)
+    drawn = solution.partition_rates(7, RIGHT["thresholds"], solution.partitions(person, 77))
+    eers = np.array([solution.equal_error_rate(x["far"], x["frr"]) for x in drawn])
+    sentence = grade.what_is_wrong("partition_eer", RIGHT | {"partition_eer": eers}, RIGHT)
+    assert "another seed of the generator" in sentence
+
+
+def test_what_follows_from_wrong_rates_is_said_before_a_known_mistake() -> None:
+    far, frr = 2 * RIGHT["far"], 2 * RIGHT["frr"]
+    handed_in = RIGHT | {"far": far, "frr": frr, "eer": 2 * RIGHT["eer"]}
+    sentence = grade.what_is_wrong("eer", handed_in, RIGHT)
+    assert sentence == "follows from FAR and FRR: no further mistake"

@@ -5,18 +5,21 @@
 SUBMISSIONS has a folder for each student with the name of the student and the file `answers.npz`.
 The table has a row for each student: the number of arrays that are right, 1 or 0 for each array,
 and the remarks. With `--seeds FILE`, a CSV file with the columns `student` and `seed`, arrays are
-compared with those of this seed; a student with other data gets no point.
+compared with those of this seed; a student with other data gets no point. Each student of this
+file has a row, with or without a folder.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import io
+import math
 import os
 import sys
 import tempfile
+import unicodedata
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,7 +27,15 @@ from typing import NamedTuple
 
 import numpy as np
 from mistakes import mistakes
-from solution import equal_error_rates, homework_data, partition_rates, solution
+from solution import (
+    all_partition_rates,
+    equal_error_rates,
+    homework_data,
+    pair_distances,
+    partition_rates,
+    rates,
+    solution,
+)
 
 #: The arrays of the sheet, in its order.
 ARRAYS = (
@@ -34,6 +45,9 @@ ARRAYS = (
 
 #: Numbers that differ by at most this are equal: single precision, or four decimals, are enough.
 TOLERANCE = 1e-4
+
+#: Numbers of an array and bytes of a file that are read at most; a homework needs far fewer.
+NUMBERS, BYTES = 20_000, 20_000_000
 
 
 class Grade(NamedTuple):
@@ -47,37 +61,59 @@ class Grade(NamedTuple):
 
 def grade(folder: Path, seed: int | None = None) -> Grade:
     """Return the grade of a student's folder, for a seed or for the seed that the file states."""
-    student = folder.name
-    nothing = dict.fromkeys(ARRAYS, False)
     try:
-        file = find_answers(folder)
-        saved = read_answers(file)
+        return grade_file(normalised(folder.name), find_answers(folder), seed)
     except ValueError as error:
-        return Grade(student, nothing, [str(error)])
+        remark = str(error)
+    except Exception as error:  # whatever a file holds, the others are graded
+        remark = (
+            f"look at this file yourself: it cannot be graded ({type(error).__name__}: {error})"
+        )
+    return Grade(normalised(folder.name), dict.fromkeys(ARRAYS, False), [remark])
+
+
+def grade_file(student: str, file: Path, seed: int | None) -> Grade:
+    """Return the grade of a file.
+
+    Raises
+    ------
+    ValueError
+        If nothing can be compared: the sentence is the remark.
+    """
+    nothing = dict.fromkeys(ARRAYS, False)
+    saved = read_answers(file)
     answers = {name: as_numbers(array) for name, array in saved.items()}
     stated_seed = seed_of(answers)
     seed = stated_seed if seed is None else seed
     if seed is None:
-        return Grade(student, nothing, ["seed: missing, or no whole number: nothing is compared"])
+        unread = answers["seed"].dtype.kind == "O" if "seed" in answers else False
+        reason = answers["seed"].item() if unread else "missing, or no whole number"
+        raise ValueError(f"seed: {reason}: nothing is compared")
     truth = solution(seed)
     answers = {name: without_single_axes(name, answers, truth) for name in answers}
-    if has_other_data(answers, truth):
-        remark = f"thresholds do not belong to seed {seed}: another seed, or other draws"
-        return Grade(student, nothing, [remark], stated_seed)
 
     truths = [truth]
     if (thresholds := other_thresholds(answers, truth)) is not None:
         truths.append(solution(seed, thresholds))
     sentences = {name: what_is_wrong_with_all(name, answers, truths) for name in ARRAYS}
-    remarks = [f"the file should be called answers.npz, not {file.name}"] * (
-        file.name != "answers.npz"
-    )
+    if has_other_data(answers, sentences):
+        remark = f"no array belongs to seed {seed}: another seed, or other draws"
+        return Grade(student, nothing, [remark], stated_seed)
+    remarks = []
+    if file.name != "answers.npz":
+        remarks.append(f"the file should be called answers.npz, not {file.name}")
     for sentence in dict.fromkeys(filter(None, sentences.values())):
         names = [name for name in ARRAYS if sentences[name] == sentence]
         remarks.append(f"{', '.join(names)}: {sentence}")
     remarks += remarks_on_form(saved, answers)
     right = {name: not sentence for name, sentence in sentences.items()}
     return Grade(student, right, remarks, stated_seed)
+
+
+def normalised(name: str) -> str:
+    """Return a name as it is compared and shown: composed letters, and no control characters."""
+    name = unicodedata.normalize("NFC", name).strip()
+    return "".join(x if x.isprintable() else "\N{REPLACEMENT CHARACTER}" for x in name)
 
 
 def find_answers(folder: Path) -> Path:
@@ -88,19 +124,23 @@ def find_answers(folder: Path) -> Path:
     ValueError
         If there is none, or several.
     """
-    file = folder / "answers.npz"
-    if file.is_file():
-        return file
     files = [x for x in folder.rglob("[!.]*") if x.suffix.lower() == ".npz" and x.is_file()]
-    if len(files) != 1:
+    files = sorted(x for x in files if not x.is_symlink())
+    named = [x for x in files if x.name.lower() == "answers.npz"]
+    if folder / "answers.npz" in files:
+        return folder / "answers.npz"
+    if len(named or files) > 1:
+        names = ", ".join(str(x.relative_to(folder)) for x in files[:5])
+        raise ValueError(f"{len(files)} files could be the answers, and one is wanted: {names}")
+    if not files:
         raise ValueError("there is no answers.npz")
-    return files[0]
+    return (named or files)[0]
 
 
 def read_answers(file: Path) -> dict[str, np.ndarray]:
     """Return the arrays of a file, by their names in small letters; nothing is run.
 
-    An array of objects is not read: an empty one is returned in its place.
+    An array that is not read is an object in its place: the reason.
 
     Raises
     ------
@@ -108,27 +148,54 @@ def read_answers(file: Path) -> dict[str, np.ndarray]:
         If the file is no file of NumPy with named arrays.
     """
     how = "save the arrays by np.savez('answers.npz', **answers)"
+    if file.stat().st_size > BYTES:
+        raise ValueError(f"{file.name} has more than {BYTES // 1_000_000} MB: {how}")
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            in_capitals_first = sorted(archive.files)
-            arrays = {name_on_sheet(name): read_array(archive, name) for name in in_capitals_first}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+        with zipfile.ZipFile(file) as archive:
+            members = {name_on_sheet(x.filename): x for x in sorted(archive.infolist(), key=str)}
+            arrays = {
+                name: read_array(archive, member) if name in ARRAYS else np.array(None)
+                for name, member in members.items()
+            }
+    except Exception as error:  # zipfile raises errors of many kinds
         raise ValueError(f"{file.name} cannot be read: {how}") from error
     if all(name.startswith("arr_") for name in arrays):
         raise ValueError(f"the arrays of {file.name} have no names: {how}")
+    if len(arrays) == 1 and not {*arrays} & {*ARRAYS}:
+        raise ValueError(
+            f"all answers are in one array, {[*arrays][0][:30]}: {how}, with the stars"
+        )
     return arrays
 
 
 def name_on_sheet(name: str) -> str:
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
+    return name.removesuffix(".npy").strip().lower().replace(" ", "_").replace("-", "_")
 
 
-def read_array(archive: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    """Return an array of a file; an empty array of objects if it cannot be read."""
+def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    """Return an array of a file; the reason, as an object, if it is not read."""
+    if member.flag_bits & 1:
+        return np.array("the file is encrypted", dtype=object)
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return np.array("the compression is none of NumPy", dtype=object)
     try:
-        return np.asarray(archive[name])
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error):
-        return np.empty(0, dtype=object)
+        # No header is believed: so many bytes are read at most.
+        with archive.open(member) as stream:
+            file = io.BytesIO(stream.read(NUMBERS * 128))
+        version = np.lib.format.read_magic(file)
+        of_version = {(1, 0): "read_array_header_1_0", (2, 0): "read_array_header_2_0"}[version]
+        shape, _, dtype = getattr(np.lib.format, of_version)(file)
+        if dtype.kind == "O":
+            return np.array("objects are not read: save an array of numbers", dtype=object)
+        if min(shape, default=0) < 0 or max(math.prod(shape), *shape, 0) > NUMBERS:
+            text = f"its shape is {shape}: too many numbers to be read"[:150]
+            return np.array(text, dtype=object)
+        if dtype.kind not in "biufUS" or dtype.itemsize > 128:
+            return np.array("it has no numbers", dtype=object)
+        file.seek(0)
+        return np.lib.format.read_array(file, allow_pickle=False)
+    except Exception:  # numpy and zipfile raise errors of many kinds
+        return np.array("damaged: save it by np.savez once more", dtype=object)
 
 
 def as_numbers(array: np.ndarray) -> np.ndarray:
@@ -178,30 +245,36 @@ def seed_of(answers: Mapping[str, np.ndarray]) -> int | None:
     return int(number) if is_whole and number >= 0 else None
 
 
-def has_other_data(answers: Mapping[str, np.ndarray], truth: Mapping[str, np.ndarray]) -> bool:
-    """Whether the thresholds are of other distances, and no array without thresholds is right."""
+def has_other_data(answers: Mapping[str, np.ndarray], sentences: Mapping[str, str]) -> bool:
+    """Whether thresholds are handed in, and no array is right that depends on the distances."""
     thresholds = answers.get("thresholds", np.empty(0))
     if thresholds.dtype.kind not in "iuf" or not np.isfinite(thresholds).any():
         return False
-    distances = homework_data(int(truth["seed"]))[0].ravel()
-    finite = thresholds[np.isfinite(thresholds)]
-    gap = np.abs(finite[:, None] - distances).min(axis=1)
-    without_thresholds = ("genuine_attempts", "impostor_attempts", "cms")
-    return (gap > TOLERANCE).mean() > 0.5 and all(
-        what_is_wrong(name, answers, truth) for name in without_thresholds
-    )
+    all_are_there = {*ARRAYS} <= {*answers}  # two seeds may have equal thresholds
+    compared = [x for x in ARRAYS if x != "seed" and (x != "thresholds" or not all_are_there)]
+    return all(sentences[name] for name in compared)
 
 
 def other_thresholds(
     answers: Mapping[str, np.ndarray], truth: Mapping[str, np.ndarray]
 ) -> np.ndarray | None:
-    """Return the student's thresholds if rates can be compared at them; None if they are right."""
+    """Return the student's thresholds if they ask for as much work; None if not, or if right.
+
+    Rates at them are to have at least half as many values strictly between 0 and 1.
+    """
     thresholds = answers.get("thresholds", np.empty(0))
-    longest = homework_data(int(truth["seed"]))[0].size
+    distances, person = homework_data(int(truth["seed"]))
     are_numbers = thresholds.dtype.kind in "iuf" and not np.isnan(thresholds).any()
-    if not are_numbers or thresholds.ndim != 1 or not 0 < len(thresholds) <= longest:
+    if not are_numbers or thresholds.ndim != 1 or not 0 < len(thresholds) <= distances.size:
         return None
-    return None if is_right("thresholds", thresholds, truth) else thresholds
+
+    def values(thresholds: np.ndarray) -> int:
+        of_pairs = rates(*pair_distances(distances, person), thresholds)
+        both = np.stack([of_pairs["gar"], of_pairs["far"]])
+        return np.unique(both[:, ((both > 0) & (both < 1)).any(axis=0)], axis=1).shape[1]
+
+    is_work = 2 * values(thresholds) >= values(truth["thresholds"])
+    return thresholds if is_work and not is_right("thresholds", thresholds, truth) else None
 
 
 def what_is_wrong_with_all(
@@ -223,17 +296,22 @@ def what_is_wrong(
 ) -> str:
     """Return what is wrong with an array; empty if it is right."""
     if name not in answers:
-        others = sorted({*answers} - {*ARRAYS})
+        others = sorted(x[:30] for x in {*answers} - {*ARRAYS})[:12]
         return f"missing; not on the sheet: {', '.join(others)}" if others else "missing"
     answer, expected = answers[name], truth[name]
     if answer.dtype.kind == "O":
-        return "objects are not read: save an array of numbers"
+        return answer.item()
     if answer.dtype.kind not in "biuf":
         return "the array has text: it should have numbers"
     if is_right(name, answer, truth):
         return ""
     if name == "seed":
         return f"{answer} in place of {expected}"
+    wrong_rates = [
+        x.upper() for x in ("far", "frr") if x in answers and not is_right(x, answers[x], truth)
+    ]
+    if wrong_rates and follows_from_rates(name, answers, expected):
+        return f"follows from {' and '.join(wrong_rates)}: no further mistake"
     known_mistakes = list(mistakes(name, int(truth["seed"]), dict(truth)))
     for sentence, wrong in known_mistakes:
         if answer.shape != wrong.shape:
@@ -253,10 +331,9 @@ def what_is_wrong(
             return f"rounded to {decimals} decimals: four are needed"
     if np.isnan(answer).any():
         return "it contains nan: the mean of an empty array is nan"
-    if follows_from_rates(name, answers, expected):
-        rates = [x for x in ("far", "frr") if not is_right(x, answers[x], truth)]
+    if name == "partition_eer" and are_of_other_partitions(answer, truth):
         return (
-            f"follows from {' and '.join(rates).upper().replace('AND', 'and')}: no further mistake"
+            "these are six people each, others than drawn: another seed of the generator, or order"
         )
     different = ~are_equal(answer, expected)
     first = tuple(int(i) for i in np.argwhere(different)[0])
@@ -289,6 +366,13 @@ def is_right(name: str, answer: np.ndarray, truth: Mapping[str, np.ndarray]) -> 
         are_equal(value, equal_error_rates(*rates)).any()
         for value, rates in zip(answer, pairs, strict=True)
     )
+
+
+def are_of_other_partitions(answer: np.ndarray, truth: Mapping[str, np.ndarray]) -> bool:
+    """Whether the numbers are EERs of six people each, whoever these are."""
+    parts = all_partition_rates(int(truth["seed"]), truth["thresholds"])
+    eers = np.concatenate([equal_error_rates(x["far"], x["frr"]) for x in parts])
+    return bool(are_equal(answer[:, None], np.unique(eers)).any(axis=1).all())
 
 
 def mistakes_by_row(
@@ -341,14 +425,20 @@ def with_remarks_on_seeds(grades: Sequence[Grade], seeds: Mapping[str, int] | No
 
 def write_table(grades: Sequence[Grade], out: Path) -> None:
     """Write a row for each student; an existing file is replaced at the end."""
+
+    def cell(text: str) -> str:
+        """Return a text that a spreadsheet takes for no formula."""
+        return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
     descriptor, name = tempfile.mkstemp(dir=out.parent, suffix=".csv")
     try:
-        with os.fdopen(descriptor, "w", newline="", encoding="utf-8") as file:
+        with os.fdopen(descriptor, "w", newline="", encoding="utf-8-sig") as file:
             writer = csv.writer(file)
             writer.writerow(["student", "right", *ARRAYS, "remarks"])
             for x in grades:
                 points = [int(x.right[array]) for array in ARRAYS]
-                writer.writerow([x.student, sum(points), *points, "; ".join(x.remarks)])
+                remarks = cell(normalised("; ".join(x.remarks)))
+                writer.writerow([cell(x.student), sum(points), *points, remarks])
         os.replace(name, out)
     except BaseException:
         os.unlink(name)
@@ -361,7 +451,7 @@ def read_seeds(file: Path) -> dict[str, int]:
     Raises
     ------
     ValueError
-        If a column is missing, or a seed is no whole number.
+        If a column is missing, a seed is no whole number, or a student has two.
     """
     text = file.read_text(encoding="utf-8-sig")
     title, *_ = text.splitlines() or [""]
@@ -372,10 +462,12 @@ def read_seeds(file: Path) -> dict[str, int]:
         )
     seeds = {}
     for row in rows:
-        try:
-            seeds[row["student"]] = int(row["seed"])
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{file}: the seed of {row['student']} is no whole number") from error
+        student = normalised(row["student"] or "")
+        if student in seeds:
+            raise ValueError(f"{file}: {student} stands twice in the column student")
+        if not (row["seed"] or "").strip().isdecimal():
+            raise ValueError(f"{file}: the seed of {student} is no whole number from 0")
+        seeds[student] = int(row["seed"])
     return seeds
 
 
@@ -390,20 +482,26 @@ def main(words: Sequence[str] | None = None) -> int:
     options = usage.parse_args(words)
     if not options.submissions.is_dir():
         usage.error(f"{options.submissions} is no folder")
-    students = sorted(x for x in options.submissions.iterdir() if x.is_dir())
+    if not options.out.absolute().parent.is_dir():
+        usage.error(f"{options.out.parent} is no folder")
+    students = sorted(x for x in options.submissions.glob("[!.]*") if x.is_dir())
     if not students:
         usage.error(f"{options.submissions} has no folder of a student")
     try:
         seeds = read_seeds(options.seeds) if options.seeds else None
     except (ValueError, OSError) as error:
         usage.error(str(error))
-    grades = [grade(folder, (seeds or {}).get(folder.name)) for folder in students]
+    grades = [grade(x, (seeds or {}).get(normalised(x.name))) for x in students]
+    for student in sorted({*(seeds or {})} - {x.student for x in grades}):
+        remark = "there is no folder of this name"
+        grades.append(Grade(student, dict.fromkeys(ARRAYS, False), [remark]))
     grades = with_remarks_on_seeds(grades, seeds)
     write_table(grades, options.out)
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # names in any letters
     for x in grades:
         print(f"{x.student:20} {sum(x.right.values()):2} of {len(ARRAYS)}")
         for remark in x.remarks:
-            print(f"    {remark}")
+            print(f"    {normalised(remark)}")
     print(f"{options.out} written, {len(grades)} students")
     return 0
 

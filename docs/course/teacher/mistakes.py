@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -17,6 +18,8 @@ from solution import (
     rates,
 )
 
+import bioeval as be
+
 #: A sentence to a student, and the value of an array that the mistake leads to.
 Mistake = tuple[str, np.ndarray]
 
@@ -28,6 +31,8 @@ _STRICT = "a distance equal to the threshold is rejected: it is accepted"
 _LARGER = "a distance above the threshold is accepted: the smaller, the closer"
 _GENUINE_TOO = "genuine attempts are counted among the impostor attempts, too"
 _LONG_RANK = "each rank is too large by one: k begins at 1, and no probe is in its own list"
+_CALL = "this is the EER of `be.verification`, which has another definition"
+_BETWEEN = "interpolated between thresholds: take the mean at the nearest threshold"
 _OWN_MATE = "the probe is its own mate: its distance to itself is 0"
 
 
@@ -38,13 +43,15 @@ def mistakes(name: str, seed: int, right: dict[str, np.ndarray]) -> Iterator[Mis
         case "genuine_attempts" | "impostor_attempts":
             yield from _attempts(name, person, right)
         case "thresholds":
-            yield "the distances are not sorted: use np.unique", distances.ravel()[::8]
-            yield "the diagonal is left out", np.unique(distances[distances > 0])[::8]
-            yield "these are all distances: the sheet asks for every eighth", np.unique(distances)
+            yield "the distances are not sorted: use np.unique", distances.ravel()[::2]
+            exact = be.simulate(12, (2, 5), within=1.1, random_state=seed).values
+            yield "the distances are not rounded to quarters", chosen_thresholds(exact)
+            yield "the diagonal is left out", np.unique(distances[distances > 0])[::2]
+            yield "these are all distances: the sheet asks for every second", np.unique(distances)
         case "gar" | "far" | "frr" | "grr":
             yield from _rates(name, distances, person, right)
         case "eer":
-            yield from _eer(right)
+            yield from _eer(distances, person, right)
         case "dir" | "cms":
             yield from _identification(name, distances, person, right)
         case "partition_eer":
@@ -130,7 +137,21 @@ def _fused_claims(
     return np.array(genuine), np.array(impostor)
 
 
-def _eer(right: dict[str, np.ndarray]) -> Iterator[Mistake]:
+def _called(distances: np.ndarray, person: np.ndarray, templates: str) -> float:
+    with warnings.catch_warnings(action="ignore"):  # equal scores decide the EER
+        return be.verification(be.Scores(distances, person), templates=templates).eer.item()
+
+
+def _interpolated(far: np.ndarray, frr: np.ndarray) -> float:
+    """Return the rate at which the lines between the points of FAR and of FRR cross."""
+    difference = np.maximum.accumulate(far - frr)
+    position = np.interp(0, difference, np.arange(len(far)))
+    return float(np.interp(position, np.arange(len(far)), far))
+
+
+def _eer(
+    distances: np.ndarray, person: np.ndarray, right: dict[str, np.ndarray]
+) -> Iterator[Mistake]:
     far, frr, thresholds = right["far"], right["frr"], right["thresholds"]
     nearest = np.abs(far - frr).round(12).argmin(axis=1)
     yield _PERCENT, 100 * right["eer"]
@@ -140,6 +161,18 @@ def _eer(right: dict[str, np.ndarray]) -> Iterator[Mistake]:
     yield "this is the threshold, and not the rate", thresholds[nearest]
     yield "this is the sum of FAR and FRR: divide it by 2", 2 * right["eer"]
     yield "this is an index of the thresholds", nearest.astype(float)
+    called = [_called(distances, person, x) for x in ("single", "multi")]
+    yield _CALL, np.array(called)
+    between = [_interpolated(*row) for row in zip(far, frr, strict=True)]
+    yield _BETWEEN, np.array(between)
+    attempts = zip(
+        pair_distances(distances, person), claim_distances(distances, person), strict=True
+    )
+    pooled = rates(*(np.concatenate(x) for x in attempts), thresholds)
+    yield (
+        "pairs and claims are pooled: each has an EER of its own",
+        np.full(2, equal_error_rate(pooled["far"], pooled["frr"])),
+    )
     yield "this is the smallest mean of FAR and FRR", ((far + frr) / 2).min(axis=1)
 
 
@@ -150,6 +183,9 @@ def _identification(
     nearest, rank = mates(distances, person)
     ranks = np.arange(1, RANKS + 1)
     people = np.array([_rank_of_person(distances, person, i) for i in range(len(person))])
+    images = range(len(person))
+    nearer = np.array([(distances[i, person != person[i]] < nearest[i]).sum() for i in images])
+    in_order = np.array([_position_of_mate(distances, person, i) for i in images])
 
     def rate(rank: np.ndarray, ranks: np.ndarray = ranks) -> np.ndarray:
         """Return the array of the sheet for other ranks of the probes."""
@@ -163,6 +199,8 @@ def _identification(
     yield _OWN_MATE, np.ones_like(right[name])
     yield _LONG_RANK, rate(rank + 1)
     yield "each rank is too small by one: the rank of the nearest image is 1", rate(rank - 1)
+    yield "an image of another person that is as near does not count: it does", rate(nearer + 1)
+    yield "images that are as near are in the order of the array: all of them count", rate(in_order)
     yield "the rank counts people: it counts the images of other people", rate(people)
     if name == "cms":
         yield (
@@ -174,6 +212,12 @@ def _identification(
     yield (
         "the threshold is not used: the mate is also to be accepted",
         np.broadcast_to(right["cms"], right["dir"].shape),
+    )
+    off_diagonal = np.where(np.eye(len(person)), np.inf, distances)
+    anybody = (off_diagonal.min(axis=1)[:, None] <= thresholds)[:, :, None]
+    yield (
+        "the nearest image of anybody is accepted: it is the mate that is to be accepted",
+        (anybody & (rank[:, None] <= ranks)[:, None, :]).mean(axis=0),
     )
     accepted = (nearest[:, None] <= thresholds).mean(axis=0)
     yield (
@@ -197,6 +241,12 @@ def _rank_of_person(distances: np.ndarray, person: np.ndarray, i: int) -> int:
     nearest = {x: distances[i, (person == x) & others].min() for x in np.unique(person)}
     own = nearest.pop(person[i])
     return 1 + sum(x <= own for x in nearest.values())
+
+
+def _position_of_mate(distances: np.ndarray, person: np.ndarray, i: int) -> int:
+    """Return the place of the first mate of probe `i` in the sorted list of the other images."""
+    order = [j for j in np.argsort(distances[i], kind="stable") if j != i]
+    return 1 + int(np.argmax(person[order] == person[i]))
 
 
 def _partition_eer(
@@ -247,6 +297,23 @@ def _partition_eer(
     yield (
         "the impostors are all other people: only people of the partition are",
         np.array([eer(images, everybody, thresholds) for images in parts]),
+    )
+    yield (
+        _CALL,
+        np.array([_called(distances[np.ix_(x, x)], person[x], "single") for x in parts]),
+    )
+    of_parts = [rates(*x, thresholds) for x in inside]
+    yield _BETWEEN, np.array([_interpolated(x["far"], x["frr"]) for x in of_parts])
+    pooled = eer_of(*(np.concatenate(x) for x in zip(*inside, strict=True)), thresholds)
+    yield (
+        "the pairs of all partitions are pooled: each partition has an EER of its own",
+        np.full(len(parts), pooled),
+    )
+    rng = np.random.default_rng(seed)
+    halves = [rng.permutation(len(person))[: len(person) // 2] for _ in parts]
+    yield (
+        "half of the images are drawn: the images of six people are a partition",
+        np.array([eer(images, images, thresholds) for images in halves]),
     )
     own = [chosen_thresholds(distances[np.ix_(images, images)]) for images in parts]
     yield (
