@@ -27,28 +27,27 @@ from .showing.frame import to_frame as to_frame
 from .showing.messages import messages as messages
 from .showing.show import show as show, to_latex as to_latex, to_markdown as to_markdown
 from .stats.aggregate import aggregate as aggregate
-from .studies.assurance.promise import check_promise as check_promise
+from .studies.assurance import check_promise as check_promise
 from .studies.check import check_data as check_data
 from .studies.compare import compare as compare
-from .studies.conventions.conventions import conventions as conventions
+from .studies.conventions import conventions as conventions
 from .studies.explain import explain as explain
 from .studies.folds.cross_evaluate import cross_evaluate as cross_evaluate
 from .studies.folds.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
 from .studies.fuse import fuse as fuse
-from .studies.galleries.gallery_size import gallery_size as gallery_size
+from .studies.gallery_size import gallery_size as gallery_size
 from .studies.groups import by_group as by_group
+from .studies.judged_threshold import judge_threshold as judge_threshold
 from .studies.partitions.repeat import repeat as repeat, summary as summary
-from .studies.thresholds.judged_threshold import judge_threshold as judge_threshold
-from .studies.thresholds.threshold_study import study_threshold as study_threshold
+from .studies.threshold_study import study_threshold as study_threshold
 from .studies.tracking.tracking import tracking as tracking
-from .studies.worst_pairs.worst_pairs import worst_pairs as worst_pairs
+from .studies.worst_pairs import worst_pairs as worst_pairs
 from .studies.zoo import zoo as zoo
 from .tasks.identification import (
     closed_set as closed_set,
     open_set as open_set,
     ranks as ranks,
 )
-from .tasks.reid.gom import gom as gom
-from .tasks.reid.gom_curves import gom_from_curves as gom_from_curves
+from .tasks.reid.gom import gom as gom, gom_from_curves as gom_from_curves
 from .tasks.reid.reid import reid as reid
 from .tasks.verification_task import verification as verification

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.progress import rows_reported
 from bioeval.protocol.card import Protocol
-from bioeval.results.galleries import over_galleries
+from bioeval.results.stacking import over_galleries
 from bioeval.results.trees import tree_above, tree_of
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for

@@ -29,7 +29,6 @@ class NotebookProgress:
         shell.events.register("post_run_cell", self.end)
 
     def begin(self, *_: object) -> None:
-        """Begin a cell."""
         self._handle: Any = None
         self._begun = time.monotonic()
         self._written = 0.0

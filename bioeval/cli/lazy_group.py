@@ -39,11 +39,9 @@ class LazyGroup(click.Group):
     """A group that knows its commands by name and imports the one that is run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands."""
         return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
         return _imported(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(

@@ -103,7 +103,14 @@ def choose_cells(
         number_of_cells = 1 << (CELLS_A_SCORE * len(genuine.scores)).bit_length()
         number_of_cells = min(max(number_of_cells, LEAST_CELLS), MOST_CELLS)
     centre = dtype.type(middle if is_far_from_0 else 0)
-    cells = _cells_over(low, high, dtype, centre, number_of_cells)
+    # About so many cells from `low` to `high`, and a margin; all keys are too many.
+    shift = 1
+    every_key = BitCells(dtype, centre, np.int32(LEAST), np.uint32(shift), np.uint32(SPAN >> shift))
+    first, last = every_key.cells_of(np.array([low, high])).tolist()
+    margin = (last - first) // 8 + 64
+    first, last = max(first - margin, 0), min(last + margin, SPAN >> shift)
+    span = (last - first) << shift
+    cells = BitCells.spanning(dtype, centre, LEAST + (first << shift), span, number_of_cells)
     kept = np.zeros(int(cells.count) + 2, dtype=bool)
     kept[[0, -2]] = True
     if targets is not None and len(finite) > 1:
@@ -112,19 +119,6 @@ def choose_cells(
             kept[run] = True
         kept[-1] = False
     return ChosenCells(cells, kept, middle, moment_scale(least, largest))
-
-
-def _cells_over(
-    low: float, high: float, dtype: np.dtype, centre: np.generic, number_of_cells: int
-) -> BitCells:
-    """Return about so many cells from `low` to `high`, and a margin; all keys are too many."""
-    shift = 1
-    every_key = BitCells(dtype, centre, np.int32(LEAST), np.uint32(shift), np.uint32(SPAN >> shift))
-    first, last = every_key.cells_of(np.array([low, high])).tolist()
-    margin = (last - first) // 8 + 64
-    first, last = max(first - margin, 0), min(last + margin, SPAN >> shift)
-    span = (last - first) << shift
-    return BitCells.spanning(dtype, centre, LEAST + (first << shift), span, number_of_cells)
 
 
 class SampleCounts(NamedTuple):

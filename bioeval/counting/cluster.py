@@ -69,7 +69,25 @@ class Workers:
         """
         for _ in range(MOST_SENT):
             try:
-                return self._ask(question, join)
+                client = self.client
+                scores_at_workers, question_at_workers = self._send(question)
+                parts = self.parts.parts(PARTS * max(1, sum(client.nthreads().values())))
+                futures = [
+                    client.submit(_answer, scores_at_workers, question_at_workers, part, pure=False)
+                    for part in parts
+                ]
+                rows = self.parts.scores.shape[0]
+                answers = list[R]()
+                try:
+                    for part, future in zip(parts, futures, strict=True):
+                        answer = future.result()
+                        future.release()
+                        answers = [join(answers[0], answer) if answers else answer]
+                        report_rows(rows * part.stop // parts[-1].stop, rows)
+                except BaseException:
+                    client.cancel(futures)
+                    raise
+                return answers[0]
             except (CancelledError, CommClosedError):
                 self.scores_at_workers = None
                 time.sleep(PAUSE)
@@ -79,27 +97,6 @@ class Workers:
                     "that have enough memory"
                 ) from error
         raise DataError(f"the workers of the cluster have lost the scores {MOST_SENT} times")
-
-    def _ask(self, question: Callable[[Any, range], R], join: Callable[[R, R], R]) -> R:
-        client = self.client
-        scores_at_workers, question_at_workers = self._send(question)
-        parts = self.parts.parts(PARTS * max(1, sum(client.nthreads().values())))
-        futures = [
-            client.submit(_answer, scores_at_workers, question_at_workers, part, pure=False)
-            for part in parts
-        ]
-        rows = self.parts.scores.shape[0]
-        answers = list[R]()
-        try:
-            for part, future in zip(parts, futures, strict=True):
-                answer = future.result()
-                future.release()
-                answers = [join(answers[0], answer) if answers else answer]
-                report_rows(rows * part.stop // parts[-1].stop, rows)
-        except BaseException:
-            client.cancel(futures)
-            raise
-        return answers[0]
 
     def _send(self, question: Callable[[Any, range], Any]) -> tuple[Any, Any]:
         """Send a question, and the scores unless the workers have them; return both futures."""

@@ -103,7 +103,26 @@ class FoldAttempts(Reducer):
         #: Whether scores are counted by cell: in the first pass, unless they are few.
         self.counting = not self.few
         if self.counting:
-            self._choose_cells(parts)
+            assert not isinstance(parts, ListParts)  # top-K lists have no scores
+            divisions = len(self.probe)
+            blocks = parts.sample() or [parts.first()]
+            chosen = choose_cells(
+                [x.ravel() for block in blocks for x in self._scores(block)],
+                self.dtype,
+                self._without_failed(self.genuine.distances),
+                parts.size,
+                targets=PointsWanted.of_rule(self.rules[0]).targets,
+                number_of_cells=max(
+                    LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds**2 * divisions))
+                ),
+            )
+            self.cells = chosen.cells
+            #: bool (cells + 2,): the cells whose scores are kept in this pass.
+            self.wanted = chosen.kept
+            if {"eer", "far"}.isdisjoint(rule.name for rule in self.rules):
+                self.wanted[:] = False
+            is_symmetric = isinstance(parts, TileParts) and parts.tiled.symmetric
+            self.tables = FoldTables(divisions, self.folds, len(self.wanted), 1 + is_symmetric)
 
     def _genuine_by_fold(self, parts: Parts) -> ScoresByFold:
         mates = parts.mates
@@ -115,28 +134,6 @@ class FoldAttempts(Reducer):
         probe = np.flatnonzero(~np.isnan(claims))
         person_fold = self.person_fold[:, parts.scores.codes.probe[probe]]
         return ScoresByFold(claims[probe], self.probe[:, probe], person_fold)
-
-    def _choose_cells(self, parts: Parts) -> None:
-        assert not isinstance(parts, ListParts)  # top-K lists have no scores
-        divisions = len(self.probe)
-        blocks = parts.sample() or [parts.first()]
-        chosen = choose_cells(
-            [x.ravel() for block in blocks for x in self._scores(block)],
-            self.dtype,
-            self._without_failed(self.genuine.distances),
-            parts.size,
-            targets=PointsWanted.of_rule(self.rules[0]).targets,
-            number_of_cells=max(
-                LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds**2 * divisions))
-            ),
-        )
-        self.cells = chosen.cells
-        #: bool (cells + 2,): the cells whose scores are kept in this pass.
-        self.wanted = chosen.kept
-        if {"eer", "far"}.isdisjoint(rule.name for rule in self.rules):
-            self.wanted[:] = False
-        is_symmetric = isinstance(parts, TileParts) and parts.tiled.symmetric
-        self.tables = FoldTables(divisions, self.folds, len(self.wanted), 1 + is_symmetric)
 
     # -- a pass
 
@@ -172,7 +169,11 @@ class FoldAttempts(Reducer):
             return
         if self.rejected:
             if self.counting:
-                self._add_failed(block, folds)
+                row, column = np.nonzero(block.by_probe == np.inf)
+                sides = folds[0][:, row], folds[1][:, column]
+                self.tables.add_failed(*sides)
+                if block.twice:
+                    self.tables.add_failed(*sides[::-1])
             values = scored(values)
         self._count(np.ascontiguousarray(values, self.dtype), block, folds)
 
@@ -201,13 +202,6 @@ class FoldAttempts(Reducer):
             number_kept = kernel.keep_wanted(values, *cells, self.wanted, sizes, room, *places)
         if number_kept:
             self._keep(room[:number_kept].copy(), block, folds, *places[:, :number_kept])
-
-    def _add_failed(self, block: Block, folds: Folds) -> None:
-        row, column = np.nonzero(block.by_probe == np.inf)
-        sides = folds[0][:, row], folds[1][:, column]
-        self.tables.add_failed(*sides)
-        if block.twice:
-            self.tables.add_failed(*sides[::-1])
 
     def finish_pass(self) -> bool:
         """Find the cells with thresholds; return whether scores of these cells are missing."""

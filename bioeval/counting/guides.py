@@ -39,7 +39,6 @@ class Guide(NamedTuple):
 
 
 def guide_to(thresholds: np.ndarray) -> Guide:
-    """Return a guide to increasing thresholds."""
     cells = min(LARGEST_GUIDE, max(LEAST_GUIDE, 1 << (4 * len(thresholds)).bit_length()))
     finite = thresholds[np.isfinite(thresholds)]
     base = float(finite[0]) if len(finite) else 0.0

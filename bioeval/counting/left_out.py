@@ -142,7 +142,13 @@ def _count_block(
     position = block.candidates[None]  # (1, columns): place of each candidate in the gallery
     groups = starts
     if fusion is not None:
-        position = _first_nearest(block.values, starts, block.candidates)
+        # The first of `columns` with each subject's nearest template, (rows, subjects).
+        distance_of_subject = np.fmin.reduceat(block.values, starts[:-1], axis=1)
+        is_nearest = block.values == np.repeat(distance_of_subject, np.diff(starts), axis=1)
+        no_column = np.iinfo(np.int64).max
+        position = np.minimum.reduceat(
+            np.where(is_nearest, block.candidates, no_column), starts[:-1], axis=1
+        )
         block = block.by_person(fusion)
         groups = np.arange(len(starts))  # a column for each subject
     best = mates.fused(fusion or "best")
@@ -174,17 +180,6 @@ def _up_to_mates(
     for count, is_counted in zip(counts, (~is_tied, is_tied, is_before), strict=True):
         np.add.at(count, (row[is_counted], group[is_counted]), 1)
     return counts
-
-
-def _first_nearest(values: np.ndarray, starts: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the first of `columns` with each subject's nearest template, (rows, subjects).
-
-    It is the largest int64 for a subject without an attempt.
-    """
-    distance_of_subject = np.fmin.reduceat(values, starts[:-1], axis=1)
-    is_nearest = values == np.repeat(distance_of_subject, np.diff(starts), axis=1)
-    no_column = np.iinfo(np.int64).max
-    return np.minimum.reduceat(np.where(is_nearest, columns, no_column), starts[:-1], axis=1)
 
 
 def _nearest_groups(values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -320,7 +320,6 @@ class SearchedParts:
         return np.bincount(self.part[flags], minlength=len(self.parts))
 
     def roles(self, impostors: ImpostorProbes) -> list[Role]:
-        """Return the name of the probes that are impostors, for each part."""
         all_enrolled = self.number(~self.is_enrolled) == 0
         layouts = np.where(self.parts.are_square, "all-against-all", "probe-against-gallery")
         parts = zip(layouts.tolist(), all_enrolled.tolist(), strict=True)

@@ -94,11 +94,9 @@ class AttemptsOfParts:
         return np.where(np.isnan(thresholds), np.nan, after)
 
     def fars(self, accepted: np.ndarray) -> np.ndarray:
-        """Return the FAR of false accepts (parts, ...)."""
         return self._where_defined(accepted / along_points(self._impostor, accepted))
 
     def frrs(self, rejected: np.ndarray) -> np.ndarray:
-        """Return the FRR of false rejects (parts, ...)."""
         return self._where_defined(rejected / along_points(self._genuine, rejected))
 
     def _where_defined(self, values: np.ndarray, where: Any = True) -> np.ndarray:

@@ -32,7 +32,6 @@ def increasing(scores: np.ndarray) -> np.ndarray:
 
 
 def distinct(ordered: np.ndarray) -> np.ndarray:
-    """Return the distinct values of an increasing array."""
     return ordered[run_bounds(ordered)[:-1]]
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.progress import report_rows
 from bioeval.base.threads import in_turns
 from bioeval.kernels.rows import impostors
@@ -285,7 +284,7 @@ class RowParts(Parts):
         raw = writable_alias(np.require(raw, self.dtype, ("C", "A")))
         failed = np.empty(len(raw), np.int64)
         order = np.empty(0, np.int64) if self.gallery.order is None else self.gallery.order
-        sign = self.dtype.type(-1 if self.scores.kind in LARGER_IS_CLOSER else 1)
+        sign = self.dtype.type(-1 if self.scores.kind == "similarity" else 1)
         positions = self._own_subject_cells[1]
         impostors.on_one_thread(raw, sign, order, starts, positions, values, failed)
         return failed
@@ -479,22 +478,19 @@ class ListParts(Parts):
         row, column = mate_cells(self.scores, np.arange(queries))
         is_attempt = ~excluded(self.scores, row, column)
         row, column = row[is_attempt], column[is_attempt]
-        return Mates(row, column, self._place_in_list(row, column), queries)
-
-    def _place_in_list(self, query: np.ndarray, column: np.ndarray) -> np.ndarray:
-        """Return the place of each column in its query's list, float64; NaN if it is not listed."""
+        # The place of each column in its query's list, float64; NaN if it is not listed.
         indices = self.scores.indices
         width = self.scores.shape[1]
         listed_query, place = np.nonzero(indices >= 0)
         listed_cell = listed_query * width + indices[listed_query, place]
-        cell = query * width + column
+        cell = row * width + column
         places = np.full(len(cell), np.nan)
         if len(listed_cell):
             order = np.argsort(listed_cell)
             index = np.minimum(listed_cell[order].searchsorted(cell), len(order) - 1)
             is_listed = listed_cell[order[index]] == cell
             places[is_listed] = place[order[index[is_listed]]]
-        return places
+        return Mates(row, column, places, queries)
 
     def sample(self) -> list[Block]:
         """Return no block: lists have no thresholds, for which samples are taken."""

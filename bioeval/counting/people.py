@@ -155,23 +155,20 @@ class CountPeople(Reducer):
 
     def add(self, block: Block) -> None:
         if self.listed:
-            self._add_listed(block)
+            # Count listed attempts: all deviate from the product of `sizes`, which is 0.
+            attempt = np.flatnonzero(~np.isnan(block.values))
+            probe = self._of_probe[block.probe[attempt]]
+            claimed = self._of_gallery[block.gallery[attempt]]
+            layer = self._first_accepting(block.values[attempt])
+            is_accepted = layer < len(self.thresholds)
+            self._add(probe[is_accepted], claimed[is_accepted], layer[is_accepted], 1)
+            self._add(probe, claimed, len(self.thresholds), 1)
         elif self.fusion is None:
             self._add_cells(block, self._of_gallery[block.candidates], twice=block.twice)
         else:
             for side in block.sides():
                 claims = side.by_person(self.fusion)
                 self._add_cells(claims, self._person[claims.candidates], twice=False)
-
-    def _add_listed(self, block: Block) -> None:
-        """Count listed attempts: all deviate from the product of `sizes`, which is 0."""
-        attempt = np.flatnonzero(~np.isnan(block.values))
-        probe = self._of_probe[block.probe[attempt]]
-        claimed = self._of_gallery[block.gallery[attempt]]
-        layer = self._first_accepting(block.values[attempt])
-        is_accepted = layer < len(self.thresholds)
-        self._add(probe[is_accepted], claimed[is_accepted], layer[is_accepted], 1)
-        self._add(probe, claimed, len(self.thresholds), 1)
 
     def _add_cells(self, block: Block, claimed: np.ndarray, *, twice: bool) -> None:
         """Add accepted and missing attempts: all others follow from the product of `sizes`.

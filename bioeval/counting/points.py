@@ -43,7 +43,6 @@ class EqualError:
         return values
 
     def of_part(self, part: int) -> EqualError:
-        """Return the numbers of one part."""
         numbers = {name: float(x[part]) for name, x in self.values().items()}
         return EqualError(**numbers, ends=(float(self.ends[0][part]), float(self.ends[1][part])))
 

@@ -48,7 +48,6 @@ class Reducer:
         return empty
 
     def add(self, block: Block) -> None:
-        """Count a block."""
         raise NotImplementedError
 
     def merge(self, other: Self) -> None:
@@ -128,7 +127,6 @@ class OfEachBlock(Reducer):
         return empty
 
     def add(self, block: Block) -> None:
-        """Call the function on each side of the block."""
         for side, values in enumerate(block.sides()):
             values = values if self.fusion is None else values.by_person(self.fusion)
             self.value_of_side[block.order, side] = self.function(values.scores()[0])

@@ -164,7 +164,6 @@ class CountSingleTemplates:
         return self.counts
 
     def add(self, block: Block) -> None:
-        """Add the rows of a block."""
         enrolled = self.enrolled[block.probes]
         self.counts.add_probes(enrolled)
         for batch in batches_of(self.scores, block, self.ranks, len(self.thresholds)):

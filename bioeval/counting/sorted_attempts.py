@@ -73,7 +73,6 @@ class Attempts:
     # -- counts
 
     def false_accepts(self, threshold: Any) -> np.ndarray:
-        """Return the number of impostor attempts accepted at thresholds."""
         return self.impostor.upto(np.asarray(threshold)[None])[0]
 
     def errors_at(self, threshold: float) -> tuple[int, int]:

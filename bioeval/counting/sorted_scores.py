@@ -162,7 +162,6 @@ class SortedScores:
         return self.distances[self.keys - np.repeat(self._first_keys, self.sizes)]
 
     def in_part(self, part: int) -> np.ndarray:
-        """Return the scores of a part."""
         keys = self.keys[self.starts[part] : self.starts[part + 1]]
         if self.distances is None:
             return keys

@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.arguments import as_float64, number_in, rate_in, require_array
 from bioeval.base.errors import DataError, named, nearest_name, received
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+from bioeval.base.kinds import Kind
 from bioeval.counting.costs import cheapest, rounded_weights, weights_of_errors
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.points import allowed_errors, crossed
@@ -111,7 +111,7 @@ class Rule:
 
     def as_distance(self, kind: Kind) -> Rule:
         """Return the rule with its fixed threshold, if any, as a distance."""
-        if self.name != "fixed" or kind not in LARGER_IS_CLOSER:
+        if self.name != "fixed" or kind != "similarity":
             return self
         return replace(self, values=(-self.values[0],))
 

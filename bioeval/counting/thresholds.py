@@ -13,7 +13,7 @@ import numpy as np
 from bioeval.base.arguments import as_float64, require_integer, require_numbers
 from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import DataError, ProtocolError, received
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+from bioeval.base.kinds import Kind
 from bioeval.counting.floats import rounded_down
 from bioeval.scores.matrix import Scores
 
@@ -90,18 +90,18 @@ def require_values(scores: Scores, task: str) -> None:
 
 def to_internal(thresholds: np.ndarray, kind: Kind) -> np.ndarray:
     """Convert a user's increasing thresholds to increasing distances."""
-    return -thresholds[::-1] if kind in LARGER_IS_CLOSER else thresholds
+    return -thresholds[::-1] if kind == "similarity" else thresholds
 
 
 def to_user(values: Any, kind: Kind) -> Any:
     """Convert distances, a number or an array, to the user's units; the order is kept."""
     # Adding 0.0 makes -0.0 a plain 0.
-    return 0.0 - values if kind in LARGER_IS_CLOSER else 0.0 + values
+    return 0.0 - values if kind == "similarity" else 0.0 + values
 
 
 def in_order_of_scores(kind: Kind) -> slice:
     """Return the slice that puts values at increasing distances in order of increasing scores."""
-    return slice(None, None, -1) if kind in LARGER_IS_CLOSER else slice(None)
+    return slice(None, None, -1) if kind == "similarity" else slice(None)
 
 
 def is_accepted(distances: np.ndarray, threshold: float) -> np.ndarray:

@@ -160,7 +160,6 @@ class TiledScores:
             report_rows(self.scores.shape[0], self.scores.shape[0])
 
     def tiles_of(self, bands: range) -> list[tuple[int, int]]:
-        """Return the tiles of bands of rows."""
         return [(i, j) for i in bands for j in self.tiles.of_band(i)]
 
     def bands(self, number: int) -> list[range]:
@@ -218,7 +217,15 @@ class TiledScores:
 
         def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
             self.complete(i, j, tile)
-            mates.append(self._mates_in_tile(i, j, tile))
+            rows = self.rows[i]
+            columns = self.columns[j]
+            row_in_tile, column_in_tile = self._same_subject(i, j)
+            row = self.row_at_position[rows][row_in_tile]
+            column = self.column_at_position[columns][column_in_tile]
+            distance = tile[row_in_tile, column_in_tile]
+            is_attempt = self.own_position[rows][row_in_tile] != columns.start + column_in_tile
+            is_attempt &= ~excluded(self.scores, row, column) & ~np.isnan(distance)
+            mates.append((row[is_attempt], column[is_attempt], distance[is_attempt]))
             # Tiles with mates are kept if they are few.
             if len(tiles_with_mates) * tile.nbytes <= MOST_KEPT:
                 self.kept[i, j] = tile.copy()
@@ -234,19 +241,6 @@ class TiledScores:
             return [(i, i) for i in range(len(self.rows))]
         tiles = itertools.product(range(len(self.rows)), range(len(self.columns)))
         return [(i, j) for i, j in tiles if self.may_hold_mates(i, j)]
-
-    def _mates_in_tile(
-        self, i: int, j: int, tile: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows = self.rows[i]
-        columns = self.columns[j]
-        row_in_tile, column_in_tile = self._same_subject(i, j)
-        row = self.row_at_position[rows][row_in_tile]
-        column = self.column_at_position[columns][column_in_tile]
-        distance = tile[row_in_tile, column_in_tile]
-        is_attempt = self.own_position[rows][row_in_tile] != columns.start + column_in_tile
-        is_attempt &= ~excluded(self.scores, row, column) & ~np.isnan(distance)
-        return row[is_attempt], column[is_attempt], distance[is_attempt]
 
     def _same_subject(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
         rows = self.rows.subjects[self.rows[i]]

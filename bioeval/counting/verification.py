@@ -12,13 +12,12 @@ import numpy as np
 from bioeval.base.arguments import require_choice
 from bioeval.base.kinds import Kind
 from bioeval.counting.chosen_cells import GenuineScores
-from bioeval.counting.counted import AttemptCounter
+from bioeval.counting.counted import AttemptCounter, ThreadCounts
 from bioeval.counting.grids import grid_over
 from bioeval.counting.order import increasing
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Extent, Reducer, reduce
 from bioeval.counting.sorted_attempts import Attempts
-from bioeval.counting.thread_counts import ThreadCounts
 from bioeval.counting.thresholds import CurveThresholds, require_values, to_internal
 from bioeval.counting.too_few_templates import NO_CLAIMS_LOST, ClaimsLost, TooFewTemplates
 from bioeval.counting.wanted_points import PointsWanted, VerificationPoints, points_of
@@ -315,7 +314,6 @@ class Verified:
 
     @cached_property
     def about(self) -> Provenance:
-        """The provenance of the scores."""
         return Provenance.from_scores(self.scores)
 
     @property

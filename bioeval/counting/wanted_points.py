@@ -114,7 +114,17 @@ def point_values(
     values = error.values()
     if wanted.every_score:
         values |= _of_every_score(attempts, wanted.optima)
-    values |= _at_far_targets(attempts, wanted.targets)
+    # The points at FAR targets, at a FAR of 0 and at an FRR of 0.
+    frr, threshold = attempts.at_far(np.append(0.0, wanted.targets))
+    zero_frr, zero_frr_threshold = attempts.zero_frr()
+    values |= {
+        "zero_far": frr[:, 0],
+        "zero_far_threshold": threshold[:, 0],
+        "zero_frr": zero_frr,
+        "zero_frr_threshold": zero_frr_threshold,
+        "frr_at_far": frr[:, 1:],
+        "threshold_at_far": threshold[:, 1:],
+    }
     independent = attempts.impostor_attempts / np.where(symmetric, 2, 1)
     values["expected_false_accepts"] = independent[:, None] * wanted.targets
     if symmetric is not None:
@@ -126,7 +136,13 @@ def point_values(
         values["far_at_frr"], values["threshold_at_frr"] = at_frr
     names = [*THRESHOLDS, OF_COSTS, *(x.threshold for x in wanted.optima)]
     thresholds = {name: values[name] for name in names if name in values}
-    return error, values | _next_scores(attempts, thresholds)
+    columns = [x.reshape(len(x), -1) for x in thresholds.values()]
+    next_scores = attempts.next_scores(np.concatenate(columns, axis=1))
+    ends = np.cumsum([x.shape[1] for x in columns])
+    scores_by_name = zip(thresholds.items(), np.split(next_scores, ends[:-1], axis=1), strict=True)
+    return error, values | (
+        {f"{name}_next": scores.reshape(x.shape) for (name, x), scores in scores_by_name}
+    )
 
 
 def _of_every_score(attempts: AttemptsOfParts, optima: Sequence[Variable]) -> dict[str, np.ndarray]:
@@ -140,30 +156,6 @@ def _of_every_score(attempts: AttemptsOfParts, optima: Sequence[Variable]) -> di
     return values
 
 
-def _at_far_targets(attempts: AttemptsOfParts, targets: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the points at FAR targets, at a FAR of 0 and at an FRR of 0."""
-    frr, threshold = attempts.at_far(np.append(0.0, targets))
-    zero_frr, zero_frr_threshold = attempts.zero_frr()
-    return {
-        "zero_far": frr[:, 0],
-        "zero_far_threshold": threshold[:, 0],
-        "zero_frr": zero_frr,
-        "zero_frr_threshold": zero_frr_threshold,
-        "frr_at_far": frr[:, 1:],
-        "threshold_at_far": threshold[:, 1:],
-    }
-
-
 def _at_least_costs(attempts: AttemptsOfParts, costs: np.ndarray) -> dict[str, np.ndarray]:
     least, threshold = attempts.least_costs(costs)
     return {"min_dcf": normalised_cost(least, costs), "min_cost": least, OF_COSTS: threshold}
-
-
-def _next_scores(
-    attempts: AttemptsOfParts, thresholds: dict[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    columns = [x.reshape(len(x), -1) for x in thresholds.values()]
-    next_scores = attempts.next_scores(np.concatenate(columns, axis=1))
-    ends = np.cumsum([x.shape[1] for x in columns])
-    scores_by_name = zip(thresholds.items(), np.split(next_scores, ends[:-1], axis=1), strict=True)
-    return {f"{name}_next": scores.reshape(x.shape) for (name, x), scores in scores_by_name}

@@ -249,7 +249,6 @@ def templates_of(system: str, components: int = COMPONENTS) -> np.ndarray:
 
 
 def computed_templates(system: str, components: int = COMPONENTS) -> np.ndarray:
-    """Compute the templates of a system from the images."""
     data = _all_faces()
     grey = data.images.reshape(len(data.images), -1) / 255
     if system == "pixels":

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from bioeval.base.errors import DataError, printable
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.scores.provenance import exclusions_of
 from bioeval.showing.cells import Label
@@ -111,7 +110,7 @@ def is_evaluation(node: Node) -> bool:
 
 def accepts_larger(dataset: xr.Dataset) -> bool:
     """Whether scores are accepted at or above the threshold."""
-    return dataset.attrs.get("kind", "distance") in LARGER_IS_CLOSER
+    return dataset.attrs.get("kind", "distance") == "similarity"
 
 
 def doubts_of_systems(nodes: list[Node]) -> list[Text]:

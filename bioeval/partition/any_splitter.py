@@ -57,7 +57,6 @@ def as_splitter(splitter: Any) -> Any:
 
 
 def name_of(splitter: Any) -> str:
-    """Return the name of a splitter in messages."""
     if isinstance(splitter, ListedParts):
         return "the list of splits"
     return type(splitter).__name__

@@ -114,22 +114,8 @@ class ClaimSampler(Parameters):
         own_subject = np.searchsorted(enrolled, scores.codes.probe)
         own_subject[own_subject == len(enrolled)] = 0
         own_subject[enrolled[own_subject] != scores.codes.probe] = -1
-        genuine = self._draw_genuine(scores, np.flatnonzero(own_subject >= 0), draws)
-        impostor_claims = np.full(len(own_subject), self.per_probe)  # (probes,)
-        impostor_claims[genuine] -= 1
-        self._require_enough_subjects(impostor_claims, own_subject >= 0, len(enrolled))
-        probe, claimed = _draw_other_subjects(impostor_claims, own_subject, len(enrolled), draws)
-        probe = np.append(probe, genuine)
-        claimed = np.append(claimed, own_subject[genuine])
-        order = np.lexsort((claimed, probe))
-        probe, claimed = probe[order], claimed[order]
-        labels = scores.codes.values[enrolled[claimed]]
-        return DrawnClaims(probe, labels, own_subject[probe] >= 0)
-
-    def _draw_genuine(
-        self, scores: Scores, enrolled_probes: np.ndarray, draws: Stream
-    ) -> np.ndarray:
-        """Draw the probes with a usable mate that claim their own subject once."""
+        # Draw the probes with a usable mate that claim their own subject once.
+        enrolled_probes = np.flatnonzero(own_subject >= 0)
         claims = self.per_probe * len(enrolled_probes)
         number = round(self.genuine * claims)
         able = (
@@ -143,7 +129,17 @@ class ClaimSampler(Parameters):
                 "and each claims its own subject once; expected genuine at most "
                 f"{np.floor(1000 * len(able) / claims) / 1000:g}{smaller}"
             )
-        return able[draws.permutation(len(able))[:number]]
+        genuine = able[draws.permutation(len(able))[:number]]
+        impostor_claims = np.full(len(own_subject), self.per_probe)  # (probes,)
+        impostor_claims[genuine] -= 1
+        self._require_enough_subjects(impostor_claims, own_subject >= 0, len(enrolled))
+        probe, claimed = _draw_other_subjects(impostor_claims, own_subject, len(enrolled), draws)
+        probe = np.append(probe, genuine)
+        claimed = np.append(claimed, own_subject[genuine])
+        order = np.lexsort((claimed, probe))
+        probe, claimed = probe[order], claimed[order]
+        labels = scores.codes.values[enrolled[claimed]]
+        return DrawnClaims(probe, labels, own_subject[probe] >= 0)
 
     def _require_enough_subjects(
         self, impostor_claims: np.ndarray, is_enrolled: np.ndarray, enrolled: int
@@ -210,26 +206,7 @@ def parse_claims(
 
     The claims are probes and the groups of the claimed subjects, sorted by probe.
     """
-    probes, labels = _probes_and_labels(claims, scores.shape[0])
-    groups = scores.gallery_order.group_of(scores.codes.codes_of(labels, "claims"))
-    is_missing = groups < 0
-    if is_missing.any() and unenrolled == "raise":
-        i = int(np.argmax(is_missing))
-        people = scores.codes.people(scores.gallery_order.subjects)
-        enrolled = [scores.codes.values[x] for x in people[:10_000]]
-        raise DataError(
-            f"{int(is_missing.sum())} claims are of subjects that are not enrolled, the first is "
-            f"claim {i}: probe {int(probes[i])} claims "
-            f"{plain(labels[i])!r}.{nearest_name(labels[i], enrolled)} "
-            '`unenrolled_claims="skip"` leaves them out and counts them'
-        )
-    probes = probes[~is_missing]
-    groups = groups[~is_missing]
-    order = np.argsort(probes, kind="stable")
-    return (probes[order].astype(np.int64), groups[order]), int(is_missing.sum())
-
-
-def _probes_and_labels(claims: Any, number_of_probes: int) -> tuple[np.ndarray, np.ndarray]:
+    number_of_probes = scores.shape[0]
     probes: Any = np.arange(number_of_probes)
     subjects = claims
     is_pair = isinstance(claims, tuple) and len(claims) == 2
@@ -254,4 +231,19 @@ def _probes_and_labels(claims: Any, number_of_probes: int) -> tuple[np.ndarray, 
             f"claims name {int(is_wrong.sum())} probes outside 0..{number_of_probes - 1}, the "
             f"first is {int(probes[np.argmax(is_wrong)])}"
         )
-    return probes, labels
+    groups = scores.gallery_order.group_of(scores.codes.codes_of(labels, "claims"))
+    is_missing = groups < 0
+    if is_missing.any() and unenrolled == "raise":
+        i = int(np.argmax(is_missing))
+        people = scores.codes.people(scores.gallery_order.subjects)
+        enrolled = [scores.codes.values[x] for x in people[:10_000]]
+        raise DataError(
+            f"{int(is_missing.sum())} claims are of subjects that are not enrolled, the first is "
+            f"claim {i}: probe {int(probes[i])} claims "
+            f"{plain(labels[i])!r}.{nearest_name(labels[i], enrolled)} "
+            '`unenrolled_claims="skip"` leaves them out and counts them'
+        )
+    probes = probes[~is_missing]
+    groups = groups[~is_missing]
+    order = np.argsort(probes, kind="stable")
+    return (probes[order].astype(np.int64), groups[order]), int(is_missing.sum())

@@ -260,7 +260,10 @@ class Enrolment:
 
     def __init__(self, rule: ProbeGallerySplit, samples: SplitInput, draws: EnrolmentDraws):
         self._rule, self._samples, self._draws = rule, samples, draws
-        units = self._enrolment_units()
+        units = self._samples.subjects
+        for name in self._rule._by:
+            if name != "subject":
+                units = units.combined(self._samples.labelled(name))
         self._is_candidate = self._allowed()  # (n,)
         candidates = np.bincount(units.codes[self._is_candidate], minlength=len(units))
         wanted = self._wanted(candidates)
@@ -318,10 +321,8 @@ class Enrolment:
             is_no_probe = np.broadcast_to(self._is_candidate, gallery.shape)
         if rule.n_probe is None:
             return ~is_no_probe, gallery
-        return self._at_most_per_subject(rule.n_probe, ~is_no_probe), gallery
-
-    def _at_most_per_subject(self, number: int, probe: np.ndarray) -> np.ndarray:
-        """Draw at most `number` probes of each subject, from and as masks (repeats, n)."""
+        # Draw at most `number` probes of each subject, from and as masks (repeats, n).
+        probe = ~is_no_probe
         subjects = self._samples.subjects
         order = by_name(self._samples)
         # Samples that are no probes are a last group, which is left out.
@@ -330,8 +331,8 @@ class Enrolment:
         # In each repeat, a group has the same number of samples.
         group_at_place = np.sort(group[0])
         place_in_group = np.arange(len(order)) - np.searchsorted(group_at_place, group_at_place)
-        is_drawn = (place_in_group < number) & (group_at_place < len(subjects))
-        return shuffling.flags(order[drawn[:, is_drawn]], self._samples.n)
+        is_drawn = (place_in_group < rule.n_probe) & (group_at_place < len(subjects))
+        return shuffling.flags(order[drawn[:, is_drawn]], self._samples.n), gallery
 
     def _unenrolled_subjects(
         self, count: int, unenrolled: float | int | None, enrolled: float | int | None
@@ -360,13 +361,6 @@ class Enrolment:
             )
         order = self._draws.subjects.permutations(count, len(able))
         return ~shuffling.flags(able[order[:, :number]], len(subjects))
-
-    def _enrolment_units(self) -> LabelCodes:
-        units = self._samples.subjects
-        for name in self._rule._by:
-            if name != "subject":
-                units = units.combined(self._samples.labelled(name))
-        return units
 
     def _allowed(self) -> np.ndarray:
         """Return which samples the metadata of `enrol` allow to enrol, bool (n,)."""

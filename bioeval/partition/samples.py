@@ -37,7 +37,13 @@ class LabelCodes:
         self.values = coded.values
         self.codes = coded.gallery
         if array.dtype.kind == "O":
-            order = _canonical_order(coded.values.tolist())
+            # The indices that sort values: by themselves, or else by type and ``repr``.
+            values = coded.values.tolist()
+            kinds = set(map(type, values))
+            keys: list[Any] = values
+            if not (kinds <= {bool, int, float} or kinds == {str} or kinds == {bytes}):
+                keys = [(f"{type(x).__module__}.{type(x).__qualname__}", repr(x)) for x in values]
+            order = np.array(sorted(range(len(values)), key=keys.__getitem__), dtype=np.int64)
             code_of_coded = np.empty(len(order), dtype=np.int64)
             code_of_coded[order] = np.arange(len(order))
             self.values = coded.values[order]
@@ -92,15 +98,6 @@ class LabelCodes:
         if len(codes) > most:
             names += f" and {len(codes) - most} more"
         return names
-
-
-def _canonical_order(values: list) -> np.ndarray:
-    """Return the indices that sort values: by themselves, or else by type and ``repr``."""
-    kinds = set(map(type, values))
-    keys: list[Any] = values
-    if not (kinds <= {bool, int, float} or kinds == {str} or kinds == {bytes}):
-        keys = [(f"{type(x).__module__}.{type(x).__qualname__}", repr(x)) for x in values]
-    return np.array(sorted(range(len(values)), key=keys.__getitem__), dtype=np.int64)
 
 
 class SplitInput:
@@ -159,7 +156,6 @@ class SplitInput:
 
     @cached_property
     def subjects(self) -> LabelCodes:
-        """The subjects of the samples."""
         if self._labels is None:
             raise DataError(
                 f"{self.splitter}: no subjects are given; pass the subject of each sample as y (or "
@@ -174,7 +170,6 @@ class SplitInput:
         return LabelCodes(self._labels, self._source, may_be_missing=bool(self.no_person.any()))
 
     def column(self, name: str) -> np.ndarray:
-        """Return a metadata column."""
         columns = self._columns
         if name not in columns:
             if not columns:

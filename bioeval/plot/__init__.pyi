@@ -10,10 +10,6 @@ from .fold_plots import (
 )
 from .group_plots import groups as groups
 from .plot_style import style as style
-from .rank_plots import (
-    cmc as cmc,
-    gallery_size as gallery_size,
-)
 from .ranking_plots import ranking as ranking
 from .rate_plots import (
     dir_far as dir_far,
@@ -21,6 +17,8 @@ from .rate_plots import (
     roc as roc,
 )
 from .reid_plots import (
+    cmc as cmc,
+    gallery_size as gallery_size,
     gom as gom,
     hota as hota,
     precision_recall as precision_recall,

@@ -110,7 +110,17 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
         if limits.contain(*at_eer):
             colour = plot.lines_[curve.name].get_color()
             ax.plot(*at_eer, "o", markersize=SIZE_OF_EER, color=colour, zorder=3)
-    is_shaded = _tick_and_shade(ax, limits, [*map(smallest_rates, plot.systems)])
+    # Set the ticks, and shade the rates below the `smallest` ones; return whether there are any.
+    room = plot_axes.room(ax)
+    is_shaded = False
+    for k, (axis, length_of_tick) in enumerate(((ax.xaxis, TICK_WIDTH), (ax.yaxis, TICK_HEIGHT))):
+        most_ticks = room[k] / (length_of_tick * Style.look.small)
+        axis.set_major_locator(FixedLocator(_ticks(*limits[k], most_ticks)))
+        axis.set_major_formatter(lambda rate, _: f"{100 * rate:.9g}")
+        axis.set_minor_locator(NullLocator())
+        is_shaded |= shade_below(
+            axis, smallest_known(rates[k] for rates in [*map(smallest_rates, plot.systems)])
+        )
     if limits.x == limits.y and not Style.look.is_flat:
         ax.set_aspect("equal")
     first, last = deviate([max(limits.x[0], limits.y[0]), min(limits.x[1], limits.y[1])]).tolist()
@@ -123,22 +133,6 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
         last=folds_in_words(plot.systems) + [SHADED] * is_shaded,
         unseen=unseen,
     )
-
-
-def _tick_and_shade(ax: Axes, limits: _Limits, smallest: list[tuple[float, float]]) -> bool:
-    """Set the ticks, and shade the rates below the `smallest` ones; return whether there are any.
-
-    `smallest` are the smallest rates of each system above 0, on both axes.
-    """
-    room = plot_axes.room(ax)
-    is_shaded = False
-    for k, (axis, length_of_tick) in enumerate(((ax.xaxis, TICK_WIDTH), (ax.yaxis, TICK_HEIGHT))):
-        most_ticks = room[k] / (length_of_tick * Style.look.small)
-        axis.set_major_locator(FixedLocator(_ticks(*limits[k], most_ticks)))
-        axis.set_major_formatter(lambda rate, _: f"{100 * rate:.9g}")
-        axis.set_minor_locator(NullLocator())
-        is_shaded |= shade_below(axis, smallest_known(rates[k] for rates in smallest))
-    return is_shaded
 
 
 def _limits_of_axes(curves: Sequence[Curve]) -> _Limits:

@@ -16,7 +16,6 @@ from matplotlib.lines import Line2D
 
 from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.plot import plot_axes
 from bioeval.plot.plot_axes import RATES
 from bioeval.plot.plot_style import CURVE, DASHES, SIZE, THIN, Style
@@ -169,7 +168,7 @@ class Display:
 
 def threshold_label(kind: str) -> str:
     """Return the label of an axis of thresholds, with the rule of acceptance."""
-    sign = "≥" if kind in LARGER_IS_CLOSER else "≤"
+    sign = "≥" if kind == "similarity" else "≤"
     return f"Threshold t ({kind}: accepted if {sign} t)"
 
 
@@ -297,7 +296,7 @@ class Curves(Display):
         kind = kind_of(self.systems, self.plot)
         # Rates of distances hold from a threshold up to the next, rates of similarities back to the
         # threshold before.
-        steps = "steps-pre" if kind in LARGER_IS_CLOSER else "steps-post"
+        steps = "steps-pre" if kind == "similarity" else "steps-post"
         self.ax_.set_ylim(RATES)
         for curve in self.defined:
             is_drawn = np.isfinite(curve.x) & (curve.y > 0 if log else np.isfinite(curve.y))

@@ -50,7 +50,6 @@ class PlotFile(NamedTuple):
         return self.plot.replace("_", "-") + "-log" * self.log
 
     def draw(self, ax: Figure) -> Display:
-        """Draw the plot in a figure."""
         display: Display = getattr(plots, self.plot)(
             self.data, ax, **{"log": True} if self.log else {}
         )
@@ -102,7 +101,15 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     if kind not in FORMATS:
         raise DataError(f"{path}: {bad_choice('the suffix', kind, FORMATS)}")
     dpi = require_number("dpi", dpi, low=10, high=10_000)
-    raw = rendered(_figure(display), kind, dpi)
+    figure = getattr(display, "figure_", display)
+    for _ in range(2):  # axes and subfigures have a figure
+        figure = getattr(figure, "figure", figure)
+    if not hasattr(figure, "savefig"):
+        raise DataError(
+            f"{type(display).__name__} has no figure; expected the result of a function of "
+            "be.plot, or a matplotlib Figure"
+        )
+    raw = rendered(figure, kind, dpi)
     with replacing(path) as part:
         part.write_bytes(raw)
     return path
@@ -130,18 +137,6 @@ def _settings() -> Iterator[None]:
     with matplotlib.rc_context({**settings, "pdf.fonttype": 42}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box
         yield
-
-
-def _figure(display: Any) -> Any:
-    figure = getattr(display, "figure_", display)
-    for _ in range(2):  # axes and subfigures have a figure
-        figure = getattr(figure, "figure", figure)
-    if not hasattr(figure, "savefig"):
-        raise DataError(
-            f"{type(display).__name__} has no figure; expected the result of a function of "
-            "be.plot, or a matplotlib Figure"
-        )
-    return figure
 
 
 def save_all(

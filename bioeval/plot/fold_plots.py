@@ -10,7 +10,6 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Display, threshold_label
 from bioeval.plot.plot_axes import in_per_cent, note, ticks_across
@@ -24,7 +23,7 @@ from bioeval.showing.nodes import unit_of
 from bioeval.showing.text import Text, say
 from bioeval.showing.writers.lines import written
 from bioeval.stats.aggregate import aggregate
-from bioeval.studies.thresholds.answers import folds_of, new_people, refusal_of
+from bioeval.studies.judged_threshold import folds_of, new_people, refusal_of
 
 LETTERS_OF_RATE = 10  # letters of a rate on an axis, with the space to the next rate
 MOST_TICKS = 8  # rates on an axis
@@ -119,20 +118,17 @@ def _draw_folds(
     ax.set_ylim(bottom=-BEFORE * ax.get_ylim()[1], top=BEYOND * ax.get_ylim()[1])
     rule = threshold_rule(ds.attrs)
     if rule.name == "far":
-        _mark_far_target(ax, rule.values[0])
+        target = rule.values[0]
+        ax.axvline(target, color=Style.text, linewidth=THIN, linestyle=":", zorder=1)
+        ax.set_xlim(right=max(ax.get_xlim()[1], (1 + BEFORE) * target))
+        is_right = target > TO_THE_RIGHT * ax.get_xlim()[1]
+        offset, side = ((-4, -3), "right") if is_right else ((4, -3), "left")
+        note(ax, f"target {percent(target, '.3g')}", (target, 1), offset, va="top", ha=side)
     ax.locator_params("x", nbins=min(MOST_TICKS, int(ticks_across(ax, LETTERS_OF_RATE))))
     ax.xaxis.set_major_formatter(in_per_cent)
     ax.yaxis.set_major_formatter(in_per_cent)
     if not np.isfinite(far + frr).any():
         plot.empty("No fold has attempts of both classes")
-
-
-def _mark_far_target(ax: Axes, target: float) -> None:
-    ax.axvline(target, color=Style.text, linewidth=THIN, linestyle=":", zorder=1)
-    ax.set_xlim(right=max(ax.get_xlim()[1], (1 + BEFORE) * target))
-    is_right = target > TO_THE_RIGHT * ax.get_xlim()[1]
-    offset, side = ((-4, -3), "right") if is_right else ((4, -3), "left")
-    note(ax, f"target {percent(target, '.3g')}", (target, 1), offset, va="top", ha=side)
 
 
 def _draw_point(plot: Display, point: xr.Dataset, label: str, **style: Any) -> None:
@@ -185,7 +181,7 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
     target = threshold_rule(ds.attrs).values[0]
     ax.axhline(target, color=Style.rule, linewidth=1.0, zorder=1)
     # The words are at the end of the axis at which FAR is large.
-    end, offset, side = (1, -4, "right") if ds.attrs["kind"] in LARGER_IS_CLOSER else (0, 4, "left")
+    end, offset, side = (1, -4, "right") if ds.attrs["kind"] == "similarity" else (0, 4, "left")
     where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": side}
     note(ax, f"target {100 * target:g} %", (end, target), (offset, 3), **where)
     for role, variable, dash in (

@@ -98,23 +98,35 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         caption = [HOLLOW] * bool(ds["far_flagged"].any())
         plot.finish(say("{far} by group of the probe"), caption, label, ax=right)
     else:
-        _draw_far_of_pairs(plot, right, ds, names)
+        # Draw FAR by pair of groups, with all words; `names` are :func:`_names_by_position`.
+        in_cells = ds.sizes["group"] <= MOST_CELLS[Style.look.width is not None]
+        right.grid(False)
+        right.set_facecolor(UNDEFINED)
+        colours = colormaps["cividis"].with_extremes(under=ZERO)
+        far = ds["far"].values
+        positive = far[far > 0]
+        low, high = (positive.min(), positive.max()) if len(positive) else (0.5, 1.0)
+        norm = LogNorm(low / AROUND, high * AROUND) if low == high else LogNorm(low, high)
+        in_range = np.where(far == 0, low / 2, far)
+        image = right.imshow(in_range, colours, norm, aspect="auto", interpolation="nearest")
+        if in_cells:
+            _write_rates(right, far, ds["far_flagged"].values, norm)
+        elif len(positive):
+            bar = colour_bar(right, image)
+            bar.ax.yaxis.set_major_formatter(in_per_cent)
+            bar.ax.yaxis.set_minor_formatter("")
+            if high < 10 * low:  # no power of ten may be inside
+                bar.set_ticks([low, (low * high) ** 0.5, high])
+        longest_name = max(map(len, names.values())) * LETTER * Style.look.small
+        is_vertical = longest_name > room(right)[0] / len(names) - 4
+        right.set_xticks([*names], [*names.values()], rotation=90 * is_vertical)
+        legend = "white: 0; grey: not defined"
+        if in_cells:
+            legend = "*: few people or errors" * bool(ds["far_flagged"].any())
+        title = say("{far} by pair of groups{unit}", unit=" (%)" if in_cells else "")
+        y_label = "Group of the probe" if Style.look.is_narrow else ""
+        plot.finish(title, [legend], "Group of the claimed subject", y_label, right)
     return plot
-
-
-def _draw_far_of_pairs(plot: Display, ax: Axes, ds: xr.Dataset, names: Mapping[int, str]) -> None:
-    """Draw FAR by pair of groups, with all words; `names` are :func:`_names_by_position`."""
-    in_cells = ds.sizes["group"] <= MOST_CELLS[Style.look.width is not None]
-    _draw_pairs(ax, ds, in_cells)
-    longest_name = max(map(len, names.values())) * LETTER * Style.look.small
-    is_vertical = longest_name > room(ax)[0] / len(names) - 4
-    ax.set_xticks([*names], [*names.values()], rotation=90 * is_vertical)
-    legend = "white: 0; grey: not defined"
-    if in_cells:
-        legend = "*: few people or errors" * bool(ds["far_flagged"].any())
-    title = say("{far} by pair of groups{unit}", unit=" (%)" if in_cells else "")
-    y_label = "Group of the probe" if Style.look.is_narrow else ""
-    plot.finish(title, [legend], "Group of the claimed subject", y_label, ax)
 
 
 def _size_in_inches(groups: int) -> tuple[float, float]:
@@ -160,26 +172,6 @@ def _draw_rates(
         text = f"all: {percent(overall, 'fine')}"
         note(ax, text, (overall, 1), (offset, -2), va="top", ha=side)
     ax.xaxis.set_major_formatter(in_per_cent)
-
-
-def _draw_pairs(ax: Axes, ds: xr.Dataset, in_cells: bool) -> None:
-    ax.grid(False)
-    ax.set_facecolor(UNDEFINED)
-    colours = colormaps["cividis"].with_extremes(under=ZERO)
-    far = ds["far"].values
-    positive = far[far > 0]
-    low, high = (positive.min(), positive.max()) if len(positive) else (0.5, 1.0)
-    norm = LogNorm(low / AROUND, high * AROUND) if low == high else LogNorm(low, high)
-    in_range = np.where(far == 0, low / 2, far)
-    image = ax.imshow(in_range, colours, norm, aspect="auto", interpolation="nearest")
-    if in_cells:
-        _write_rates(ax, far, ds["far_flagged"].values, norm)
-    elif len(positive):
-        bar = colour_bar(ax, image)
-        bar.ax.yaxis.set_major_formatter(in_per_cent)
-        bar.ax.yaxis.set_minor_formatter("")
-        if high < 10 * low:  # no power of ten may be inside
-            bar.set_ticks([low, (low * high) ** 0.5, high])
 
 
 def _write_rates(ax: Axes, far: np.ndarray, flagged: np.ndarray, norm: LogNorm) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +69,13 @@ def ranking(
         axes.set(ylim=(len(rows) - 0.5, -0.5))
         axes.set_yticks(range(len(rows)), names)
         axes.tick_params(axis="y", length=0)
-    _draw_values(left, rows, style)
+    positions = range(len(rows))
+    colours = [row.colour for row in rows]
+    low, high = zip(*(row.limits for row in rows), strict=True)
+    left.hlines(positions, low, high, color=colours, linewidth=CURVE, zorder=2)
+    points: dict[str, Any] = {"color": colours, "s": 42, "zorder": 3, **style}
+    left.scatter([row.value for row in rows], positions, **points)
+    left.margins(x=0.04)
     if ranked.scalar.kind == "rate":
         left.xaxis.set_major_formatter(plot_axes.in_per_cent)
     _draw_ranks(right, rows)
@@ -112,16 +117,6 @@ def _rows(ranked: MeasureOfSystems) -> list[_Row]:
         row = _Row(as_plot_text(name), colours[i], value, limits, ranks, ranked.letters(i))
         rows.append(row)
     return rows
-
-
-def _draw_values(ax: Axes, rows: list[_Row], style: Mapping[str, Any]) -> None:
-    positions = range(len(rows))
-    colours = [row.colour for row in rows]
-    low, high = zip(*(row.limits for row in rows), strict=True)
-    ax.hlines(positions, low, high, color=colours, linewidth=CURVE, zorder=2)
-    points: dict[str, Any] = {"color": colours, "s": 42, "zorder": 3, **style}
-    ax.scatter([row.value for row in rows], positions, **points)
-    ax.margins(x=0.04)
 
 
 def _draw_ranks(ax: Axes, rows: list[_Row]) -> None:

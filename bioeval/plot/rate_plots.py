@@ -56,35 +56,29 @@ def mean_curves(data: Any) -> Any:
     if not fold_dims or "part" not in data.dims:
         return data
     if "frr_at_far" in data:
-        return _mean_curve(data.sortby("far_target"), fold_dims)
+        # The mean of FRR over folds as a curve, beside the curves of the folds.
+        results = data.sortby("far_target")
+        far = results["far_target"].values
+        over_folds = aggregate(results[["frr_at_far", "subjects"]], fold_dims)
+        frr = over_folds["frr_at_far"].sel(statistic="mean").values
+        low, high = (over_folds[f"frr_at_far_{end}"].values for end in ("low", "high"))
+        mean = {"far": far, "frr": frr, "frr_low": low, "frr_high": high}
+        mean |= {"gar": 1 - frr, "gar_low": 1 - high, "gar_high": 1 - low}
+        fold_frr = results["frr_at_far"].values.reshape(-1, len(far))
+        folds = {"far": np.broadcast_to(far, fold_frr.shape), "frr": fold_frr, "gar": 1 - fold_frr}
+        variables: dict[str, Any] = {name: ("threshold", x) for name, x in mean.items()}
+        variables |= {f"fold_{name}": (("fold", "threshold"), x) for name, x in folds.items()}
+        curves = xr.Dataset(variables, attrs={**results.attrs, "far_targets": len(far)})
+        for role in ("genuine_attempts", "impostor_attempts"):
+            attempts_of_test = float(results[role].sel(part="test").sum())
+            curves[role] = round(attempts_of_test / results.sizes.get("repeat", 1))
+        return curves
     if data.attrs.get("result_type") != "verification":
         return data.drop_vars(["far", "gar", "frr"], errors="ignore")
     raise DataError(
         "the results have one threshold for each fold; for curves of the folds give "
         "far_targets= to be.cross_evaluate, such as far_targets=[0.001, 0.01, 0.1, 1]"
     )
-
-
-def _mean_curve(results: xr.Dataset, fold_dims: list[str]) -> xr.Dataset:
-    """Return the mean of FRR over folds as a curve, beside the curves of the folds.
-
-    Points are FAR targets, in the dimension ``threshold``.
-    """
-    far = results["far_target"].values
-    over_folds = aggregate(results[["frr_at_far", "subjects"]], fold_dims)
-    frr = over_folds["frr_at_far"].sel(statistic="mean").values
-    low, high = (over_folds[f"frr_at_far_{end}"].values for end in ("low", "high"))
-    mean = {"far": far, "frr": frr, "frr_low": low, "frr_high": high}
-    mean |= {"gar": 1 - frr, "gar_low": 1 - high, "gar_high": 1 - low}
-    fold_frr = results["frr_at_far"].values.reshape(-1, len(far))
-    folds = {"far": np.broadcast_to(far, fold_frr.shape), "frr": fold_frr, "gar": 1 - fold_frr}
-    variables: dict[str, Any] = {name: ("threshold", x) for name, x in mean.items()}
-    variables |= {f"fold_{name}": (("fold", "threshold"), x) for name, x in folds.items()}
-    curves = xr.Dataset(variables, attrs={**results.attrs, "far_targets": len(far)})
-    for role in ("genuine_attempts", "impostor_attempts"):
-        attempts_of_test = float(results[role].sel(part="test").sum())
-        curves[role] = round(attempts_of_test / results.sizes.get("repeat", 1))
-    return curves
 
 
 def folds_in_words(systems: Sequence[System]) -> list[str]:

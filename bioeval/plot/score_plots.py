@@ -15,7 +15,6 @@ from matplotlib.ticker import MaxNLocator
 
 from bioeval.base.arguments import require_flag, require_number
 from bioeval.base.errors import DataError, counted, received
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.plot import plot_axes
 from bioeval.plot.display import MOST_NAMED, Display, legend_text
 from bioeval.plot.plot_style import LOOKS, OUTLINE, SIZE, Style, styled
@@ -102,7 +101,6 @@ def draw_histograms(
     thresholds: Mapping[str, float] | None = None,
     log: bool = False,
 ) -> Display:
-    """Draw the histograms of systems by name."""
     systems = labelled([System(as_plot_text(name), x.about) for name, x in by_system.items()])
     kind = kind_of(systems, "score_distributions")
     log = require_flag("log", log)
@@ -120,7 +118,14 @@ def draw_histograms(
         name = None if in_panels else plot.name  # the title of a panel names its system
         outlines = _draw_outlines(axes, of_panel, name, style)
         missing += outlines.missing
-        _limit_densities(axes, outlines.densities, log)
+        top = float(outlines.densities.max(initial=0.0)) or 1.0
+        if log:
+            begin = _BELOW_SMALLEST * min(
+                outlines.densities[outlines.densities > 0], default=_WITHOUT_DENSITY
+            )
+            plot_axes.log_axis(axes, "y", begin, _ABOVE_LARGEST_OF_LOG * top)
+        else:
+            axes.set_ylim(0, _ABOVE_LARGEST * top)
         for number, (text, threshold) in enumerate((thresholds or {}).items()):
             if np.isfinite(require_number("thresholds", threshold)):
                 plot.threshold_line(threshold, text, number, axes)
@@ -205,18 +210,9 @@ def _draw_outlines(
     return _Outlines(np.concatenate(densities), missing, words)
 
 
-def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
-    top = float(densities.max(initial=0.0)) or 1.0
-    if log:
-        begin = _BELOW_SMALLEST * min(densities[densities > 0], default=_WITHOUT_DENSITY)
-        plot_axes.log_axis(ax, "y", begin, _ABOVE_LARGEST_OF_LOG * top)
-    else:
-        ax.set_ylim(0, _ABOVE_LARGEST * top)
-
-
 def _score_label(kind: str) -> str:
     noun = "order within the row" if kind == "order" else kind
-    closer = "larger" if kind in LARGER_IS_CLOSER else "smaller"
+    closer = "larger" if kind == "similarity" else "smaller"
     return f"{plot_axes.sentence(noun)} ({closer} is closer)"
 
 
@@ -265,7 +261,18 @@ def matrix(
     ax = plot.ax_
     ax.grid(False)
     aspect = "equal" if is_square and Style.look.width is None else "auto"
-    _draw_pixels(ax, picture, aspect, style)
+    extent = 0, len(picture.columns), len(picture.rows), 0
+    properties: dict[str, Any] = {"extent": extent, "interpolation": "nearest", "aspect": aspect}
+    cmap = "viridis_r" if picture.kind == "similarity" else "viridis"
+    means = np.ma.masked_invalid(picture.image)
+    image = ax.imshow(means, **{"cmap": cmap, **properties, **style})
+    colours = ListedColormap([colour for _, colour in _STATES.values()])
+    ax.imshow(np.ma.masked_equal(picture.state, 0), cmap=colours, vmin=0.5, vmax=3.5, **properties)
+    for state, (text, colour) in _STATES.items():
+        if (picture.state == state).any():
+            ax.plot([], [], "s", color=colour, label=text)
+    if means.count():
+        plot_axes.colour_bar(ax, image, _score_label(picture.kind))
     ax.set(xlim=(0, columns), ylim=(rows, 0))
     starts = _starts_of_runs(picture.row_labels), _starts_of_runs(picture.column_labels)
     subjects = max(map(len, starts)) - 1  # on the side with more
@@ -279,21 +286,6 @@ def matrix(
     title = plot.of_system("scores sorted by subject")
     plot.finish(title, _sizes_in_words(picture), "Gallery template", "Probe template")
     return plot
-
-
-def _draw_pixels(ax: Axes, picture: MatrixImage, aspect: str, style: Mapping[str, Any]) -> None:
-    extent = 0, len(picture.columns), len(picture.rows), 0
-    properties: dict[str, Any] = {"extent": extent, "interpolation": "nearest", "aspect": aspect}
-    cmap = "viridis_r" if picture.kind in LARGER_IS_CLOSER else "viridis"
-    means = np.ma.masked_invalid(picture.image)
-    image = ax.imshow(means, **{"cmap": cmap, **properties, **style})
-    colours = ListedColormap([colour for _, colour in _STATES.values()])
-    ax.imshow(np.ma.masked_equal(picture.state, 0), cmap=colours, vmin=0.5, vmax=3.5, **properties)
-    for state, (text, colour) in _STATES.items():
-        if (picture.state == state).any():
-            ax.plot([], [], "s", color=colour, label=text)
-    if means.count():
-        plot_axes.colour_bar(ax, image, _score_label(picture.kind))
 
 
 def _name_subjects(axis: Axis, starts: np.ndarray, labels: np.ndarray) -> None:

@@ -93,16 +93,7 @@ def labels_of(known: Sequence[str], *listed: Sequence[str]) -> dict[str, str]:
         colours[as_plot_text(name)] = colours.pop(name)
     if colours and not any(known):
         raise DataError("colors is a mapping by system, but the system has no name; give a list")
-    renamed = _new_names(Style.labels, listed)
-    for argument, names in (("labels", renamed), ("colors", colours)):
-        for name in names:
-            if name not in known:
-                raise DataError(bad_choice(argument, name, known))
-    colours.update({renamed[name]: colours[name] for name in [*colours] if name in renamed})
-    return renamed
-
-
-def _new_names(labels: Any, listed: Sequence[Sequence[str]]) -> dict[str, str]:
+    labels = Style.labels
     if labels is None:
         labels = {}
     elif not isinstance(labels, Mapping):
@@ -111,7 +102,13 @@ def _new_names(labels: Any, listed: Sequence[Sequence[str]]) -> dict[str, str]:
         if not fitting_names:
             raise DataError(f"labels has {len(new_names)} names, but the plot has {len(listed[0])}")
         labels = dict(zip(fitting_names[0], new_names, strict=True))
-    return {as_plot_text(x): as_plot_text(require_text("labels", y)) for x, y in labels.items()}
+    renamed = {as_plot_text(x): as_plot_text(require_text("labels", y)) for x, y in labels.items()}
+    for argument, names in (("labels", renamed), ("colors", colours)):
+        for name in names:
+            if name not in known:
+                raise DataError(bad_choice(argument, name, known))
+    colours.update({renamed[name]: colours[name] for name in [*colours] if name in renamed})
+    return renamed
 
 
 def agreed(systems: Sequence[System], words: Callable[[System], str]) -> str:
@@ -267,7 +264,6 @@ def iso_terms(dataset: xr.Dataset, *rates: str) -> str:
 
 
 def task_in_title(systems: Sequence[System]) -> str:
-    """Return the task that the systems share."""
     tasks = {system.text_of("task") for system in systems}
     if len(tasks) > 1:
         verified = all(x.text_of("result_type") == "verification" for x in systems)

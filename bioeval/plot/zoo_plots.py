@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 from bioeval.base.errors import counted
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.plot.display import Display
 from bioeval.plot.plot_axes import note
 from bioeval.plot.plot_style import THIN, Style, styled
@@ -62,8 +61,15 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     plot = Display(systems, ax, style, SIZE, **options)
     ax = plot.ax_
     quantile = float(ds.attrs["quantile"])
-    sign = 1 if str(ds.attrs["kind"]) in LARGER_IS_CLOSER else -1
-    _draw_points(ax, ds, is_placed, style)
+    sign = 1 if str(ds.attrs["kind"]) == "similarity" else -1
+    size = POINT if np.count_nonzero(is_placed) <= _MANY else SMALL_POINT
+    animals = ds["animal_of_subject"].values.astype(str)
+    for k, (animal, marker) in enumerate(_MARKERS.items()):
+        is_member = is_placed & (animals == animal)
+        colour = Style.colour(k - 1) if k else Style.rule
+        properties = {"s": size, "marker": marker, "linewidth": 0, "color": colour, **style}
+        x, y = (ds[name].values[is_member] for name in ("genuine_mean", "impostor_mean"))
+        ax.scatter(x, y, **properties)
     count = number_of_best(quantile, number)
     _draw_limits(ax.axvline, _limits(genuine[is_placed], sign, count))
     _draw_limits(ax.axhline, _limits(impostor[is_placed], -sign, count))
@@ -71,7 +77,10 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     _name_corners(ax, ds, sign)
     if why_empty:
         ax.text(0.5, 0.5, why_empty, transform=ax.transAxes, ha="center")
-    worst = [i for i in _worst_subjects(ds) if is_placed[i]]
+    worst = list[int]()
+    for errors, rates in zip(ds["errors"].values, ds["rate"].values, strict=True):
+        worst += highest_rates(errors, rates, NAMED)
+    worst = [i for i in list(dict.fromkeys(worst)) if is_placed[i]]
     caption = [
         counted(number, "subjects"),
         f"dashed: best and worst {100 * quantile:g} %",
@@ -85,17 +94,6 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     names = ds["subject"].values[worst]
     names_drawn.extend(_name_worst(ax, genuine[worst], impostor[worst], names))
     return plot
-
-
-def _draw_points(ax: Axes, ds: xr.Dataset, is_placed: np.ndarray, style: dict[str, Any]) -> None:
-    size = POINT if np.count_nonzero(is_placed) <= _MANY else SMALL_POINT
-    animals = ds["animal_of_subject"].values.astype(str)
-    for k, (animal, marker) in enumerate(_MARKERS.items()):
-        is_member = is_placed & (animals == animal)
-        colour = Style.colour(k - 1) if k else Style.rule
-        properties = {"s": size, "marker": marker, "linewidth": 0, "color": colour, **style}
-        x, y = (ds[name].values[is_member] for name in ("genuine_mean", "impostor_mean"))
-        ax.scatter(x, y, **properties)
 
 
 def _draw_limits(draw_line: Callable[..., Any], limits: tuple[float, float]) -> None:
@@ -115,13 +113,6 @@ def _name_corners(ax: Axes, ds: xr.Dataset, sign: int) -> None:
         properties: dict[str, Any] = {"color": Style.text, "fontweight": "bold"}
         properties |= {"xycoords": "axes fraction", **_towards(not is_right, not is_top)}
         note(ax, f"{animal}s {counts[animal]}", corner, offset, **properties)
-
-
-def _worst_subjects(ds: xr.Dataset) -> list[int]:
-    worst = list[int]()
-    for errors, rates in zip(ds["errors"].values, ds["rate"].values, strict=True):
-        worst += highest_rates(errors, rates, NAMED)
-    return list(dict.fromkeys(worst))
 
 
 def _name_worst(ax: Axes, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> list[Annotation]:

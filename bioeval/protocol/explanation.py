@@ -30,7 +30,19 @@ def explain(protocol: Protocol, width: int = WIDTH) -> str:
     wrap = functools.partial(_wrapped_lines, width)
 
     title = [*wrap(protocol.name), *wrap(protocol.title)]
-    blocks = [title, wrap(protocol.summary), _head(protocol, wrap)]
+    layouts = [protocol.layout, *(x for x in protocol.layouts if x != protocol.layout)]
+    source = protocol.source
+    year = f" ({source.year})" if source.year is not None else ""
+    lines = [
+        *wrap("; or ".join(f"{x}: {LAYOUTS[x]}" for x in layouts), "Layout"),
+        *wrap(". ".join(filter(None, [source.text + year, source.section, source.url])), "Source"),
+    ]
+    if protocol.exclude:
+        lines += wrap(
+            f"{exclusions_in_words(protocol.exclude)} (exclude: {', '.join(protocol.exclude)})",
+            "Left out",
+        )
+    blocks = [title, wrap(protocol.summary), lines]
     for task in protocol.tasks.values():
         blocks.append(_task(task, layout, wrap))
     rule = (
@@ -49,22 +61,6 @@ def explain(protocol: Protocol, width: int = WIDTH) -> str:
         if texts:
             blocks.append([*wrap(lead), *_items(texts, width)])
     return "\n\n".join(map("\n".join, blocks)) + "\n"
-
-
-def _head(protocol: Protocol, wrap: _Wrap) -> list[str]:
-    layouts = [protocol.layout, *(x for x in protocol.layouts if x != protocol.layout)]
-    source = protocol.source
-    year = f" ({source.year})" if source.year is not None else ""
-    lines = [
-        *wrap("; or ".join(f"{x}: {LAYOUTS[x]}" for x in layouts), "Layout"),
-        *wrap(". ".join(filter(None, [source.text + year, source.section, source.url])), "Source"),
-    ]
-    if protocol.exclude:
-        lines += wrap(
-            f"{exclusions_in_words(protocol.exclude)} (exclude: {', '.join(protocol.exclude)})",
-            "Left out",
-        )
-    return lines
 
 
 def _items(texts: Iterable[str], width: int) -> list[str]:

@@ -31,9 +31,13 @@ Label = int | str
 KINDS = {"str": "text", "int": "integer", "float": "number", "Size": "size", "Label": "label"}
 
 
-def in_lecture_words(template: str) -> str:
-    """Return a text with its terms in the lecture's words: ``{far}`` is FAR."""
-    return re.sub(r"\{([^{}]*)\}", lambda x: x[1] if " " in x[1] else x[1].upper(), template)
+def in_lecture_words(template: str, **places: str) -> str:
+    """Return a text with its places, and with terms in the lecture's words: ``{far}`` is FAR."""
+
+    def words(found: re.Match[str]) -> str:
+        return found[1] if " " in found[1] else places.get(found[1], found[1].upper())
+
+    return re.sub(r"\{([^{}]*)\}", words, template)
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,6 @@ class Field:
         return text
 
     def is_in_bounds(self, number: float) -> bool:
-        """Whether a number is within the bounds."""
         return (
             (self.ge is None or number >= self.ge)
             and (self.gt is None or number > self.gt)
@@ -259,7 +262,6 @@ def read_toml(text: str, where: str) -> dict[str, object]:
 
 
 def write_toml(value: object) -> str:
-    """Write a value as TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

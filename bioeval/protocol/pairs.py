@@ -58,7 +58,21 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     left_out = left_out_rows(scores, 0, len(codes))
     if left_out is None:
         left_out = np.zeros((len(codes), len(codes)), dtype=bool)
-    once = _each_pair_once(codes, left_out, n_before, may_be_impostor)
+    # The mask with one comparison of each pair.
+    mask = np.full(left_out.shape, Mask.IGNORE, dtype=np.uint8)
+    comparisons = 0
+    other_orders = 0
+    for i in range(len(codes)):
+        is_attempt = ~left_out[i]
+        is_attempt[i] = False
+        # The enrolled template is earlier, unless the comparison in this order is missing.
+        is_in_order = is_attempt & ((n_before < n_before[i]) | left_out[:, i])
+        is_genuine = codes == codes[i]
+        is_compared = is_in_order & (is_genuine | (may_be_impostor[i] & may_be_impostor))
+        mask[i, is_compared] = np.where(is_genuine, Mask.GENUINE, Mask.IMPOSTOR)[is_compared]
+        comparisons += int(is_attempt.sum())
+        other_orders += int(is_attempt.sum()) - int(is_in_order.sum())
+    once = _EachPairOnce(mask, comparisons, other_orders)
     notes = _notes_on_left_out(once, rule, codes)
     if rule == "first-impostors" and not decided_by:
         notes.append(Message("first-by-order", what="impostor attempts"))
@@ -88,32 +102,6 @@ class _EachPairOnce(NamedTuple):
     mask: np.ndarray  # uint8 (n, n), codes of `Mask`
     comparisons: int  # number of cells off the diagonal that the scores do not leave out
     other_orders: int  # number of these that are left out for the other order of their pair
-
-
-def _each_pair_once(
-    codes: np.ndarray, left_out: np.ndarray, n_before: np.ndarray, may_be_impostor: np.ndarray
-) -> _EachPairOnce:
-    """Return the mask with one comparison of each pair.
-
-    - `codes` (int (n,)): the subject of each template
-    - `left_out` (bool (n, n)): the cells that the scores leave out
-    - `n_before` (int (n,)): the number of templates that are earlier than each
-    - `may_be_impostor` (bool (n,)): the templates that are compared with other subjects
-    """
-    mask = np.full(left_out.shape, Mask.IGNORE, dtype=np.uint8)
-    comparisons = 0
-    other_orders = 0
-    for i in range(len(codes)):
-        is_attempt = ~left_out[i]
-        is_attempt[i] = False
-        # The enrolled template is earlier, unless the comparison in this order is missing.
-        is_in_order = is_attempt & ((n_before < n_before[i]) | left_out[:, i])
-        is_genuine = codes == codes[i]
-        is_compared = is_in_order & (is_genuine | (may_be_impostor[i] & may_be_impostor))
-        mask[i, is_compared] = np.where(is_genuine, Mask.GENUINE, Mask.IMPOSTOR)[is_compared]
-        comparisons += int(is_attempt.sum())
-        other_orders += int(is_attempt.sum()) - int(is_in_order.sum())
-    return _EachPairOnce(mask, comparisons, other_orders)
 
 
 def _notes_on_left_out(once: _EachPairOnce, rule: str, codes: np.ndarray) -> list[Message]:

@@ -248,19 +248,11 @@ def indexed(
 ) -> tuple[PandasIndex, xr.Variable]:
     """Return the index of a coordinate, and the coordinate."""
     values = np.asarray(labels)
-    index = _index(name, values)
+    # The index of a coordinate.
+    index: Any = values
+    with contextlib.suppress(NotImplementedError, UnicodeEncodeError):  # xarray converts these
+        index = pd.Index(values, dtype=object if values.dtype == object else None)
+    index = PandasIndex(index, name, coord_dtype=values.dtype)
     coordinate = index.create_variables()[name]
     coordinate.attrs = dict(attrs)
     return index, coordinate
-
-
-def _index(name: str, labels: np.ndarray) -> PandasIndex:
-    """Return the index of a coordinate.
-
-    If it is made from an array, xarray imports dask, if installed, to see whether the array is
-    dask's; it does not if the index is made from the labels of pandas.
-    """
-    index: Any = labels
-    with contextlib.suppress(NotImplementedError, UnicodeEncodeError):  # xarray converts these
-        index = pd.Index(labels, dtype=object if labels.dtype == object else None)
-    return PandasIndex(index, name, coord_dtype=labels.dtype)

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+from bioeval.base.kinds import Kind
 from bioeval.scores.distances import lattice_step
 
 # The least and the largest number of bins between the smallest and the largest score of a class.
@@ -36,7 +36,7 @@ class Histogram:
     @classmethod
     def of_distances(cls, edges: np.ndarray, counts: np.ndarray, total: int, kind: Kind) -> Self:
         """Return the histogram of counts between increasing distances, in the user's units."""
-        if kind in LARGER_IS_CLOSER:
+        if kind == "similarity":
             edges, counts = 0.0 - edges[::-1], counts[::-1]
         return cls(edges, counts, total)
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 
+from bioeval.base.messages import joined_messages, message_attrs, messages_of
 from bioeval.counting.costs import COST_LABELS
-from bioeval.results.dataset import Scalars, in_order
-from bioeval.results.variables import Variable
+from bioeval.results.dataset import Scalars, dataset, in_order
+from bioeval.results.variables import GALLERY, TASKS, Variable
 
 
 class _Column(NamedTuple):
@@ -36,7 +38,6 @@ class Stack:
         self._alike: dict[str, Any] = {}  # variables that are the same in all parts
 
     def put(self, part: int, numbers: Scalars) -> None:
-        """Put in the numbers of a part."""
         arrays = numbers.arrays()
         indices_of_labels = {
             dim: self._indices_of(dim, labels) for dim, labels in numbers.labels.items()
@@ -116,3 +117,33 @@ class Stack:
             variables[name] = (dim, *dims), values
         labels[dim] = labels_of_parts
         return Scalars(in_order(variables | self._alike), labels, self._table)
+
+
+# Results over several galleries.
+
+
+#: The name of the mean, as one of the galleries.
+MEAN = "mean"
+
+
+def over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """Return the results of one task in several galleries, by name, as a result over ``gallery``.
+
+    Sizes of the galleries become variables; other attributes stay if all galleries have the same.
+    """
+    first = next(iter(results.values()))
+    table = {**TASKS[str(first.attrs["result_type"]).replace("-", "_")], **GALLERY}
+    sizes = [name for name in GALLERY if isinstance(first.attrs.get(name), int)]
+    stack = Stack(len(results), table)
+    for index, result in enumerate(results.values()):
+        numbers = Scalars.of_dataset(result, curves=True)
+        numbers.variables.update({name: np.int64(result.attrs[name]) for name in sizes})
+        stack.put(index, numbers)
+    numbers = stack.result("gallery", np.array([*results]))
+    attrs: dict[str, Any] = {}
+    for key, value in first.attrs.items():
+        if key not in sizes and all(value == x.attrs.get(key) for x in results.values()):
+            attrs[str(key)] = value
+    messages = joined_messages({name: messages_of(x.attrs) for name, x in results.items()})
+    attrs |= {"galleries": " ".join(results), **message_attrs(messages)}
+    return dataset(numbers.variables, table, numbers.labels, attrs)

@@ -22,10 +22,9 @@ SUPPORTED = "_supported"
 
 #: Units of the values of variables. Text has none; a difference has the unit of its measure.
 UNITS = (
-    *("proportion", "p", "score", "cost", "bits", "1", "attempts", "subjects", "templates"),
+    *("proportion", "p", "score", "cost", "1", "attempts", "subjects", "templates"),
     *("probes", "pairs", "partitions", "queries", "candidates", "entries", "comparisons"),
-    *("boxes", "frames", "targets", "identities", "events"),
-    *("day", "per day", "per frame"),  # xarray reads "days" as a timedelta
+    *("boxes", "frames", "targets", "identities", "events", "per frame"),
 )
 
 #: The places that a label may name, besides terms.
@@ -112,7 +111,6 @@ class Variable:
 
     @property
     def larger_is_better(self) -> bool:
-        """Whether larger values are better."""
         return self.direction == "larger"
 
     @property
@@ -876,7 +874,6 @@ def rates_of_folds() -> tuple[Variable, ...]:
 
 
 def averaged_over_folds() -> dict[str, Variable]:
-    """Return the variables averaged over folds, by name."""
     names = (*POINTS_OF_PARTS, "cms", "far_unenrolled")
     return {x.name: x for x in (*(VARIABLES[name] for name in names), *rates_of_folds())}
 

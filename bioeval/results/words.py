@@ -41,7 +41,6 @@ def number(value: float, digits: str = ".4g") -> str:
 
 
 def method_in_words(name: str) -> str:
-    """Return a method of intervals in words."""
     return _METHODS.get(name, name)
 
 

@@ -42,7 +42,6 @@ class Quantity:
 
     @property
     def is_defined(self) -> bool:
-        """Whether there is a value."""
         return not math.isnan(self.value)
 
 
@@ -82,7 +81,6 @@ class Label:
 
     @property
     def text(self) -> str:
-        """The name as text."""
         return str(self.value)
 
 
@@ -100,11 +98,11 @@ SPREADS = ("sd", "repeats_sd", "se")
 #: Significant digits of such a statistic, and of a coordinate without a unit.
 _DIGITS_OF_SPREAD, _DIGITS_OF_COORDINATE = 3, 6
 
-#: Decimals of bits and costs, and of other numbers, unless their description says how many.
-_DECIMALS_OF_BITS, _DECIMALS = 4, 2
+#: Decimals of costs, and of other numbers, unless their description says how many.
+_DECIMALS_OF_COSTS, _DECIMALS = 4, 2
 
 #: Units of numbers that are no counts: they need not be whole.
-_UNITS_OF_NO_COUNT = ("", "proportion", "p", "score", "cost", "bits", "1", "per day", "per frame")
+_UNITS_OF_NO_COUNT = ("", "proportion", "p", "score", "cost", "1", "per frame")
 
 
 def cell_of_number(
@@ -142,7 +140,7 @@ def cell_of_number(
         return Count(value, **fields)
     if display.isdecimal():
         return Number(value, digits=int(display), **fields)
-    default = _DECIMALS_OF_BITS if unit in ("bits", "cost") else _DECIMALS
+    default = _DECIMALS_OF_COSTS if unit == "cost" else _DECIMALS
     return Number(value, decimals=int(about.get("decimals", default)), **fields)
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import Any
 
 import xarray as xr
 
 from bioeval.base.errors import counted, enumerated
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.counting.threshold_rules import Rule
 from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.words import excluded_in_words
@@ -19,7 +17,7 @@ from bioeval.showing.blocks import Fact, Facts, Vocabulary
 from bioeval.showing.cells import Label
 from bioeval.showing.nodes import Node
 from bioeval.showing.sizes import candidates_in_words, parts_in_words, sides_in_words
-from bioeval.showing.terms import is_term, rates_are_of
+from bioeval.showing.terms import is_term
 from bioeval.showing.text import Enumeration, Text, fields_of, say
 
 Attributes = Mapping[Any, Any]
@@ -159,47 +157,6 @@ def _classes(attrs: Attributes) -> Text:
     return say("{text}{why}", text=text, why=say(why, sequences=world) if world else "")
 
 
-def _people_of_a_day(attrs: Attributes) -> Text:
-    return say(
-        "{people:count people} a day, {share:rate} of them {role}",
-        people=int(attrs["people"]),
-        share=float(attrs["impostor_share"]),
-        role="not on the list" if attrs["rates"] == "fpir fnir" else "impostors",
-    )
-
-
-def _alarms(attrs: Attributes) -> Text:
-    # Rounded down: at a larger rate, more false alarms would be expected.
-    with localcontext(prec=4, rounding=ROUND_FLOOR):
-        per_cent = float(+Decimal(f"{100 * float(attrs['far']):.12g}"))
-    return say(
-        "{alarms:digits 4} a day, expected at a {rate} of {per_cent:digits 4} %",
-        alarms=float(attrs["alarms_per_day"]),
-        rate="FPIR" if attrs["rates"] == "fpir fnir" else say("{far}"),
-        per_cent=per_cent,
-    )
-
-
-def _operating_point(attrs: Attributes) -> Text:
-    if "far_target" in attrs:
-        task = rates_are_of(attrs, searches=attrs["rates"] == "fpir fnir")
-        return say("{far} at most {target:rate}", task=task, target=float(attrs["far_target"]))
-    if "threshold" not in attrs:
-        return "" if "alarms_per_day" in attrs else "rates as given"
-    values = {x: float(attrs[x]) for x in ("threshold", "threshold_next") if x in attrs}
-    return say("the threshold {threshold:threshold}", **values)
-
-
-def _planned_interval(attrs: Attributes) -> Text:
-    return say(
-        "{confidence:rate} interval of the {frr} by subject, at most {width:digits 4} pp "
-        "(percentage points) wide with a probability of {assurance:rate}",
-        confidence=float(attrs["confidence"]),
-        width=100 * float(attrs["frr_width"]),
-        assurance=float(attrs["assurance"]),
-    )
-
-
 #: The attempts of verification in words, by the templates that are compared. Claims have the
 #: words of their own use.
 _ATTEMPTS = {
@@ -210,15 +167,6 @@ _ATTEMPTS = {
 #: The facts of the header: name, the attribute without which the fact is left out, and its wording.
 _FACTS: tuple[tuple[str, str, Wording], ...] = (
     ("Training set", "train_system", "{train_system:name}"),
-    ("People", "impostor_share", _people_of_a_day),
-    ("False alarms", "alarms_per_day", _alarms),
-    ("Operating point", "impostor_share", _operating_point),
-    (
-        "In brackets",
-        "impostor_share",
-        "the number of errors in {confidence:rate} of the periods, if people are independent",
-    ),
-    ("Interval", "frr_width", _planned_interval),
     ("Made of", "origin", "{origin:name}"),
     ("Attempts", "use", "{use}"),
     (
@@ -301,8 +249,8 @@ def fusion_in_words(fusion: str, kind: str) -> str:
     """Return how the scores of a subject's templates are fused, in words of their kind."""
     if fusion in ("", "none"):
         return ""
-    near, far = ("most", "least") if kind in LARGER_IS_CLOSER else ("nearest", "farthest")
-    alike = " similar" if kind in LARGER_IS_CLOSER else ""
+    near, far = ("most", "least") if kind == "similarity" else ("nearest", "farthest")
+    alike = " similar" if kind == "similarity" else ""
     method, order = parse_fusion(fusion)
     words = {
         "best": f"the score of the {near}{alike} template",

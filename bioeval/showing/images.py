@@ -124,7 +124,13 @@ class Images:
             path = Path(os.path.realpath(root / name))
             if not path.is_relative_to(root):
                 raise NoImageError("it is outside the folder of images")
-            with _opened(path) as file, Image.open(file, formats=_FORMATS) as image:
+            # Open a regular file; a fifo or a device is refused, and never waited for.
+            flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+            number = os.open(path, flags | getattr(os, "O_BINARY", 0))
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                os.close(number)
+                raise NoImageError("it is not a regular file")
+            with os.fdopen(number, "rb") as file, Image.open(file, formats=_FORMATS) as image:
                 image.draft("RGB", (2 * SIDE, 2 * SIDE))
                 small = image.convert("L" if image.mode in ("1", "L") else "RGB")
                 small.thumbnail((SIDE, SIDE))
@@ -144,13 +150,3 @@ def _face(name: str) -> Image.Image | None:
     if grey is None:
         return None
     return Image.fromarray(grey)
-
-
-def _opened(path: Path) -> Any:
-    """Open a regular file; a fifo or a device is refused, and never waited for."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-    number = os.open(path, flags | getattr(os, "O_BINARY", 0))
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        raise NoImageError("it is not a regular file")
-    return os.fdopen(number, "rb")

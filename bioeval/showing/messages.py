@@ -114,24 +114,17 @@ def warns_of_doubts(function: Callable[P, R]) -> Callable[P, R]:
             result = function(*args, **options)
         finally:
             _INSIDE.reset(token)
-        warn_of(joined_messages(_messages_by_system(result)))
+        # The messages of the results of each system, each once.
+        by_system: dict[str, dict[Message, None]] = {}
+        nodes = [result]
+        if isinstance(result, xr.DataTree) and result.attrs.get("result_type") != THRESHOLD_STUDY:
+            nodes = [*result.subtree]
+        for node in nodes:
+            if isinstance(node, xr.Dataset | xr.DataTree) and node.attrs:
+                path = node.path.strip("/") if isinstance(node, xr.DataTree) else ""
+                of_system = by_system.setdefault(system_of(path), {})
+                of_system |= dict.fromkeys(messages_of(node.attrs))
+        warn_of(joined_messages(by_system))
         return result
 
     return called
-
-
-def _messages_by_system(result: Any) -> dict[str, dict[Message, None]]:
-    """Return the messages of the results of each system, each once.
-
-    The tree is read as it is, since :func:`datasets` would average its galleries at each call.
-    """
-    by_system: dict[str, dict[Message, None]] = {}
-    nodes = [result]
-    if isinstance(result, xr.DataTree) and result.attrs.get("result_type") != THRESHOLD_STUDY:
-        nodes = [*result.subtree]
-    for node in nodes:
-        if isinstance(node, xr.Dataset | xr.DataTree) and node.attrs:
-            path = node.path.strip("/") if isinstance(node, xr.DataTree) else ""
-            of_system = by_system.setdefault(system_of(path), {})
-            of_system |= dict.fromkeys(messages_of(node.attrs))
-    return by_system

@@ -116,7 +116,6 @@ def _task(dataset: xr.Dataset) -> str:
 
 
 def no_result(results: Any) -> DataError:
-    """Return the error of an argument that is no result."""
     hint = ""
     if hasattr(results, "probe_labels") or hasattr(results, "pair_subjects"):
         hint = "; evaluate scores first, as be.evaluate(scores)"

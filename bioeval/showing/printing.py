@@ -44,7 +44,6 @@ class Shown:
 
     @property
     def messages(self) -> Sequence[Message]:
-        """The messages of the result."""
         return ()
 
     def _section(self) -> Section:

@@ -39,7 +39,6 @@ _HEADINGS = ("score", "row", "column", "try", "probe image", "probe", "gallery i
 
 
 def worst_pairs_section(ds: xr.Dataset, _: Detail) -> Section:
-    """Return the section about the worst pairs."""
     listed = {
         "each pair once": "each pair of templates is listed once, in its worse direction",
         "each comparison": "each comparison is listed",

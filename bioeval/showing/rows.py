@@ -82,7 +82,19 @@ class NumbersOfDataset:
         else:  # a text, or a label that is a number
             block["text"] = self._over(name, dims).astype(object)
             block["value"] = np.full(len(block["text"]), np.nan)
-        return self._rows_with_numbers(block, dims)
+        # The rows of numbers that can exist, with their support if they need it.
+        is_kept = np.ones(len(block["value"]), dtype=bool)
+        for dim in dims:
+            if (other := f"other_{dim}") in dims:
+                is_kept &= block[dim] != block[other]
+                is_kept &= np.isin(block[dim], self._variables[other].values)
+        if (support := f"{block['measure']}{SUPPORTED}") in self._variables:
+            values = self._numbers(support, dims)
+            is_kept &= ~np.isnan(values)
+            block["supported"] = values == 1
+        if is_kept.all():
+            return block
+        return {k: x[is_kept] if isinstance(x, np.ndarray) else x for k, x in block.items()}
 
     def _values(self, name: str, dims: _Dims, places: Block) -> Block:
         about = self._variables[name].attrs
@@ -107,25 +119,6 @@ class NumbersOfDataset:
         if (flag := f"{name}_flagged") in self._variables:
             block["flagged"] = self._over(flag, dims) == 1
         return block
-
-    def _rows_with_numbers(self, block: Block, dims: _Dims) -> Block:
-        """Return the rows of numbers that can exist, with their support if they need it.
-
-        A system or label is not compared with itself, and a total not with its parts. A number
-        whose support is missing was not asked for.
-        """
-        is_kept = np.ones(len(block["value"]), dtype=bool)
-        for dim in dims:
-            if (other := f"other_{dim}") in dims:
-                is_kept &= block[dim] != block[other]
-                is_kept &= np.isin(block[dim], self._variables[other].values)
-        if (support := f"{block['measure']}{SUPPORTED}") in self._variables:
-            values = self._numbers(support, dims)
-            is_kept &= ~np.isnan(values)
-            block["supported"] = values == 1
-        if is_kept.all():
-            return block
-        return {k: x[is_kept] if isinstance(x, np.ndarray) else x for k, x in block.items()}
 
     def _is_over(self, name: str, dims: _Dims) -> bool:
         return name in self._dims and {*self._dims[name]} <= {*dims}
@@ -219,7 +212,6 @@ class Row:
 
     @property
     def is_defined(self) -> bool:
-        """Whether there is a number, or a text."""
         return self.text is not None or not math.isnan(self.value)
 
     @property
@@ -241,7 +233,6 @@ class Row:
 
     @property
     def cell(self) -> Text:
-        """The number as a cell of its kind."""
         if self.text is not None:
             return Label(self.text)
         is_of_training = bool(self.statistic) and self.places.get("part") == "train"

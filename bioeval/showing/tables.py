@@ -367,7 +367,18 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
     heads = [Column(x, x.replace("_", " ")) for x in names]
     if len(shown) < len(places):
         worst = "worst " if badness_by_first_rate and not point else ""
-        heads[-1] = Column(names[-1], _heading_of_some(names[-1], worst, places, shown))
+        sizes_of_groups = Counter(place[:-1] for place in places)
+        up_to = "up to " if len({*sizes_of_groups.values()}) > 1 else ""
+        each = " each" if len(sizes_of_groups) > 1 else ""
+        heads[-1] = Column(
+            names[-1],
+            say(
+                f"{{name}} ({worst}{{shown}} of {up_to}{{all}}{each})",
+                name=names[-1].replace("_", " "),
+                shown=max(Counter(place[:-1] for place in shown).values()),
+                all=max(sizes_of_groups.values()),
+            ),
+        )
     for place in shown:
         cells.names[place] = [
             joint_labels.get((dim, label)) or label_of_place(coordinates, dim, label)
@@ -430,20 +441,6 @@ def _heading_in_grid(row: Row, point: str, several_systems: bool) -> Text:
     for text in reversed(prefixes):
         label = say("{text} {label}", text=text, label=label)
     return label
-
-
-def _heading_of_some(
-    dim: str, worst: str, places: Iterable[_Place], shown: Iterable[_Place]
-) -> Text:
-    sizes_of_groups = Counter(place[:-1] for place in places)
-    up_to = "up to " if len({*sizes_of_groups.values()}) > 1 else ""
-    each = " each" if len(sizes_of_groups) > 1 else ""
-    return say(
-        f"{{name}} ({worst}{{shown}} of {up_to}{{all}}{each})",
-        name=dim.replace("_", " "),
-        shown=max(Counter(place[:-1] for place in shown).values()),
-        all=max(sizes_of_groups.values()),
-    )
 
 
 def _shown_places(

@@ -47,11 +47,6 @@ def template_of(sentence: str) -> str:
     return _IN_PROSE.sub(lambda found: f"{{{found[0].lower()}}}", literal)
 
 
-def in_lecture_words(template: str, **places: Any) -> str:
-    """Return a template in the lecture's words, with its places."""
-    return template.format(**{name: name.upper() for name in _ABBREVIATED}, **places)
-
-
 def is_term(name: str) -> bool:
     """Whether a name in a template is a rate with a term in the standard."""
     return name in _ABBREVIATED
@@ -75,7 +70,6 @@ def names_in_full(shown: Mapping[str, set[str]]) -> dict[str, str]:
 
 
 def task_of(dataset: xr.Dataset) -> str:
-    """Return the task that the rates of a dataset are from."""
     is_of_study = dataset.attrs.get("result_type", THRESHOLD_STUDY) == THRESHOLD_STUDY
     is_of_searches = is_of_study and "rank_unit" in dataset.attrs
     is_open_set = dataset.attrs.get("result_type") == "open-set"

@@ -35,7 +35,7 @@ Results = TypeVar("Results", xr.Dataset, xr.DataTree)
 _INTERVAL_ATTRS = ("interval_method", "confidence", "interval_unit", "interval_for", "interval")
 
 #: Units of variables with an interval; counts and thresholds have no interval.
-_UNITS_WITH_LIMITS = ("", "proportion", "1", "cost", "bits")
+_UNITS_WITH_LIMITS = ("", "proportion", "1", "cost")
 
 
 def aggregate(

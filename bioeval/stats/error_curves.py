@@ -252,7 +252,6 @@ class CurveMeasure:
 
     @property
     def name(self) -> str:
-        """The name of its variable."""
         return self.scalar.name
 
     def own_thresholds(self, points: VerificationPoints) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs, messages_of
-from bioeval.results.galleries import MEAN
+from bioeval.results.stacking import MEAN
 from bioeval.results.variables import GALLERY
 from bioeval.stats.aggregate import aggregate
 

@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.arguments import require_listed_numbers
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.memory import require_memory
 from bioeval.counting.people import CountPeople
 from bioeval.counting.reduce import reduce
@@ -184,7 +183,7 @@ def people_counts(
     require_people(scores, "a table of people")
     require_values(scores, "a table of people")
     fused = Use(templates, fusion).of_kind(scores.kind).fused
-    distances = -user_thresholds if scores.kind in LARGER_IS_CLOSER else user_thresholds
+    distances = -user_thresholds if scores.kind == "similarity" else user_thresholds
     # Each threshold is counted once, in increasing order.
     increasing, index = np.unique(distances[~np.isnan(distances)], return_inverse=True)
     row_of_threshold = np.full(len(distances), -1)

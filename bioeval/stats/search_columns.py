@@ -15,8 +15,9 @@ from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches
 from bioeval.counting.left_out import LeftOut
 from bioeval.protocol.choices import ImpostorProbes, Ties
-from bioeval.results.variables import RANKS
-from bioeval.stats.curve_limits import CurveLimits, grid_of
+from bioeval.results.support import independent_trials, searching_people
+from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
+from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
 from bioeval.stats.error_curves import ErrorColumns, ErrorsByRow, corrected_to
 from bioeval.stats.limits import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod
@@ -312,3 +313,91 @@ def _complement(limits: Limits) -> Limits:
 def _has_failed(searches: Searches, mated: SearchesOfClass, non_mated: SearchesOfClass) -> bool:
     distances = searches.mate[mated.probe], non_mated.hits.distance
     return any(bool(np.isnan(x).any()) for x in distances)
+
+
+# Confidence intervals of identification: for new people, or other probes in the same gallery.
+
+
+def closed_set_intervals(
+    dataset: xr.Dataset,
+    searches: Searches,
+    subjects: np.ndarray | None,
+    options: IntervalMethod,
+    left_out: LeftOut | None = None,
+) -> xr.Dataset:
+    """Return a result of closed-set identification with confidence intervals.
+
+    `subjects` has the subject of each probe, or is None for methods that do not use it. With
+    `left_out`, intervals by subject are for new people; otherwise the gallery is fixed.
+    """
+    options = _of_population(options, left_out)
+    if options.by_subject:
+        columns = _columns(dataset, searches, subjects, options, left_out)
+        low, high = columns.limits_at_ranks(dataset["rank"].values, dataset["cms"].values)
+        remarks = columns.messages(dataset.sizes["rank"])
+    else:
+        attempts = int(dataset["attempts"])
+        low, high = options.independent_limits(dataset["cms_count"].values, attempts)
+        remarks = [options.independence("probes")]
+    limits = {"cms": (low, high), "recognition_rate": (low[0], high[0])}
+    return options.added_to(dataset, limits, CLOSED_SET, remarks)
+
+
+def open_set_intervals(
+    dataset: xr.Dataset,
+    searches: Searches,
+    subjects: np.ndarray | None,
+    options: IntervalMethod,
+    left_out: LeftOut | None = None,
+) -> xr.Dataset:
+    """Return a result of open-set identification with confidence intervals.
+
+    Intervals by subject over ranks are computed at :data:`RANKS`, and NaN at other ranks.
+    `subjects` and `left_out` are as for :func:`closed_set_intervals`.
+    """
+    options = _of_population(options, left_out)
+    if options.by_subject:
+        columns = _columns(dataset, searches, subjects, options, left_out)
+        limits = columns.limits(dataset)
+        people = searching_people(searches.about, dataset.attrs["impostors"])
+        limits["dir_at_far"], unsupported = open_at_targets(
+            limits["dir_at_far"],
+            "lower",
+            dataset["far_target"].values,
+            independent_trials(int(dataset["impostor_attempts"]), people),
+            rate="dir",
+            task="identification",
+        )
+        remarks = columns.messages(min(max(RANKS), dataset.sizes["rank"])) + unsupported
+    else:
+        genuine = int(dataset["genuine_attempts"])
+        impostor = int(dataset["impostor_attempts"])
+        low, high = options.independent_limits(dataset["dir"].values * genuine, genuine)
+        at_far = options.independent_limits(dataset["dir_at_far"].values * genuine, genuine)
+        limits = {
+            "dir": (low, high),
+            "frr": (1 - high[:, 0], 1 - low[:, 0]),
+            "far": options.independent_limits(dataset["fa"].values, impostor),
+            "dir_at_far": at_far,
+        }
+        remarks = [options.independence("probes")]
+    limits["grr"] = 1 - limits["far"][1], 1 - limits["far"][0]
+    return options.added_to(dataset, limits, OPEN_SET, remarks)
+
+
+def _columns(
+    dataset: xr.Dataset,
+    searches: Searches,
+    subjects: np.ndarray | None,
+    options: IntervalMethod,
+    left_out: LeftOut | None,
+) -> SearchColumns:
+    ties: Ties = dataset.attrs["ties"]
+    impostors: ImpostorProbes = dataset.attrs.get("impostors", "auto")
+    if left_out is not None:
+        return SearchColumns.for_new_people(searches, ties, options, impostors, left_out=left_out)
+    return SearchColumns.for_probes(searches, ties, options, impostors, subjects=subjects)
+
+
+def _of_population(options: IntervalMethod, left_out: LeftOut | None) -> IntervalMethod:
+    return options.for_this_gallery if left_out is None else options.for_new_people

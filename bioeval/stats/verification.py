@@ -249,7 +249,6 @@ class VerificationColumns:
         return 1 - ratio(genuine_accepted[:-1], genuine_accepted[-1])
 
     def limits(self) -> tuple[dict[str, Limits], list[Message]]:
-        """Return the limits of each measure, and messages."""
         limits = {}
         values = (self.replicates if self.options.resamples else self.without).values
         for measure in curve_measures():

@@ -18,7 +18,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, stage
 from bioeval.counting.targets import check_targets
@@ -196,7 +196,36 @@ def check_data(
         if read_scores and scores.kind != "order":
             kind, impostors = _kind(scores)
         copies = find_copies(scores) if read_scores else None
-        findings += _label_checks(scores, targets, impostors, convention, copies)
+        # The findings that need no score.
+        is_list, has_people = scores.layout == "pairs", knows_people(scores)
+        if is_list:
+            genuine, impostors = int(scores.genuine.sum()), int((~scores.genuine).sum())
+            if genuine and impostors:
+                text = "{genuine:count genuine pairs}, {impostor:count impostor pairs}"
+                findings.append(
+                    Finding("samples", "ok", say(text, genuine=genuine, impostor=impostors))
+                )
+            else:
+                message = without_attempts("impostor" if genuine else "genuine")
+                findings.append(Finding("samples", "error", message, scores.shape[0]))
+        elif has_people:
+            findings.append(_samples(scores))
+            findings.append(_layout(scores, copies))
+        if has_people and (is_list or not convention):
+            findings.append(_doubtful_labels(scores))
+        if has_people and not is_list:
+            findings.append(_names(scores))
+            if impostors is None:
+                impostors = comparisons(scores)[1] // (1 + (scores.layout == "all-against-all"))
+        if is_list or has_people:
+            findings.append(_compared(scores, convention))
+        if scores.remarks:
+            notes = list(scores.remarks)
+            findings.append(
+                Finding("list", "note", Message("notes-of-list", notes=notes), len(notes))
+            )
+        if impostors is not None:
+            findings.append(_people(scores, impostors, targets))
         if scanned is not None:
             repeated = _duplicates(scores, scanned)
             findings.append(_failed(scores, scanned))
@@ -422,47 +451,6 @@ def _place_in_words(place: int, meta: Mapping[str, np.ndarray]) -> Text:
 
 
 # ------------------------------------------------------------- labels, names and numbers of people
-
-
-def _label_checks(
-    scores: Scores,
-    far_targets: Sequence[float],
-    impostors: int | None,
-    convention: bool,
-    copies: Copies | None,
-) -> Iterator[Finding]:
-    """Yield the findings that need no score.
-
-    - `impostors`: number of impostor comparisons, if they were counted; in a symmetric matrix, each
-      pair of templates once
-    - `convention`: whether a card of re-identification has left out junk and cameras already
-    - `copies`: probes that seem to be gallery templates; None if scores were not read
-    """
-    is_list, has_people = scores.layout == "pairs", knows_people(scores)
-    if is_list:
-        genuine, impostors = int(scores.genuine.sum()), int((~scores.genuine).sum())
-        if genuine and impostors:
-            text = "{genuine:count genuine pairs}, {impostor:count impostor pairs}"
-            yield Finding("samples", "ok", say(text, genuine=genuine, impostor=impostors))
-        else:
-            message = without_attempts("impostor" if genuine else "genuine")
-            yield Finding("samples", "error", message, scores.shape[0])
-    elif has_people:
-        yield _samples(scores)
-        yield _layout(scores, copies)
-    if has_people and (is_list or not convention):
-        yield _doubtful_labels(scores)
-    if has_people and not is_list:
-        yield _names(scores)
-        if impostors is None:
-            impostors = comparisons(scores)[1] // (1 + (scores.layout == "all-against-all"))
-    if is_list or has_people:
-        yield _compared(scores, convention)
-    if scores.remarks:
-        notes = list(scores.remarks)
-        yield Finding("list", "note", Message("notes-of-list", notes=notes), len(notes))
-    if impostors is not None:
-        yield _people(scores, impostors, far_targets)
 
 
 def _samples(scores: Scores) -> Finding:
@@ -771,7 +759,7 @@ def _scan(scores: Scores) -> _Scan:
 
 def _sign_of(kind: Kind) -> float:
     """Return the factor between scores and distances: -1 where larger scores are closer, else 1."""
-    return -1.0 if kind in LARGER_IS_CLOSER else 1.0
+    return -1.0 if kind == "similarity" else 1.0
 
 
 # --------------------------------------------------- failed comparisons, and values that mean them
@@ -805,7 +793,7 @@ def _end_values(
 
 def _end_value(scores: np.ndarray, kind: Kind, *, accepted: bool) -> _EndValue | None:
     # With this sign, the end is the largest value.
-    sign = -1.0 if accepted != (kind in LARGER_IS_CLOSER) else 1.0
+    sign = -1.0 if accepted != (kind == "similarity") else 1.0
     values, counts = np.unique(sign * scores, return_counts=True)
     if len(values) < 2 or counts[-1] < _LEAST_SHARED or 2 * counts[-1] >= counts.sum():
         return None
@@ -1070,7 +1058,7 @@ def _distance_of_copy(kind: Kind, distances: np.ndarray) -> float:
     It is 0 for distances, and -1 for similarities, unless one is above 1.
     """
     copy = {"distance": 0.0, "similarity": -1.0}.get(kind, math.nan)
-    if kind in LARGER_IS_CLOSER and (distances < copy - _ROUNDING).any():
+    if kind == "similarity" and (distances < copy - _ROUNDING).any():
         return math.nan
     return copy
 

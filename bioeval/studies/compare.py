@@ -47,6 +47,7 @@ from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import Verified, count
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.choices import ImpostorProbes, RankUnit, Ties
+from bioeval.protocol.fields import in_lecture_words
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import assembled
@@ -73,7 +74,6 @@ from bioeval.scores.scale import require_one_scale
 from bioeval.scores.score_notes import notes_on_scores, too_few_notes
 from bioeval.scores.symmetry import is_symmetric
 from bioeval.showing.messages import warns_of_doubts
-from bioeval.showing.terms import in_lecture_words
 from bioeval.showing.text import Text, labelled
 from bioeval.stats.error_curves import curve_measures
 from bioeval.stats.limits import student
@@ -733,7 +733,6 @@ class WantedMeasures:
         return [x.at for x in self.chosen or () if x.name == name and x.at is not None]
 
     def in_order(self, measures: Sequence[SystemMeasure]) -> list[SystemMeasure]:
-        """Return the requested measures, in the order of the request."""
         if self.chosen is None:
             return list(measures)
         in_order: dict[int, SystemMeasure] = {}  # each measure once
@@ -1148,7 +1147,6 @@ class SystemMeasure:
 
     @property
     def value(self) -> float:
-        """The value of the system."""
         return float(self.columns[0])
 
     @property
@@ -1201,7 +1199,6 @@ class ComparedMeasure:
 
     @property
     def name(self) -> str:
-        """The name of the variable with its values."""
         return self.systems[0].scalar.name
 
     @property
@@ -1390,12 +1387,10 @@ class MeasureOfSystems:
 
     @property
     def name(self) -> Text:
-        """The name of the measure in tables."""
         return labelled(self.scalar.label, self.places, self.task)
 
     @property
     def argument(self) -> dict[str, Any]:
-        """The measure as an argument of a message."""
         task = {} if self.task == "verification" else {"task": self.task}
         rank = {"rank": self.coordinates["rank"]} if "rank" in self.coordinates else {}
         about = {"measure": self.scalar.name, "label": self.scalar.label, **task}
@@ -1406,7 +1401,6 @@ class MeasureOfSystems:
         return f"{self._name}_{statistic}" if statistic else self._name
 
     def number(self, statistic: str, *systems: int) -> float:
-        """Return a statistic of a system, or of a pair of systems."""
         return float(self.dataset[self.variable(statistic)].values[systems])
 
     def letters(self, i: int) -> str:

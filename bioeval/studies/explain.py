@@ -171,7 +171,21 @@ def explain(
         key = "templates" if unit == "template" else f"subjects, fusion {fusion}"
         if key not in lists:
             row = compared if unit == "template" else _by_subject(kept, compared, fusion)
-            lists[key] = _in_order(kept, row, limit, ties[0] if ties else "pessimistic")
+            # Comparisons from near to far, at equal distances as the ties say, then by column.
+            sign = {"pessimistic": 1, "optimistic": -1}.get((ties[0] if ties else "pessimistic"), 0)
+            order = np.lexsort((row.column, sign * row.is_genuine, row.distance))
+            distance = row.distance[order]
+            lists[key] = row._replace(
+                column=row.column[order],
+                template=row.template[order],
+                subjects=row.subjects[order],
+                score=row.score[order],
+                distance=distance,
+                is_genuine=row.is_genuine[order],
+                reason=row.reason[order],
+                accepted=None if limit is None else distance <= among_distances(kept, limit),
+                adds=[{} for _ in order],
+            )
         return lists[key]
 
     # What each comparison adds to the counters of each task.
@@ -444,27 +458,6 @@ def _by_subject(scores: Scores, row: _Row, fusion: str) -> _Row:
         distance=fused,
         is_genuine=np.arange(len(fused)) == gallery.probe_group[row.row],
         reason=np.where(np.isnan(fused), "no template of the subject is left", ""),
-    )
-
-
-def _in_order(scores: Scores, row: _Row, limit: float | None, ties: Ties) -> _Row:
-    """Return comparisons from near to far, at equal distances as the ties say, then by column.
-
-    Those that are left out come last.
-    """
-    sign = {"pessimistic": 1, "optimistic": -1}.get(ties, 0)
-    order = np.lexsort((row.column, sign * row.is_genuine, row.distance))
-    distance = row.distance[order]
-    return row._replace(
-        column=row.column[order],
-        template=row.template[order],
-        subjects=row.subjects[order],
-        score=row.score[order],
-        distance=distance,
-        is_genuine=row.is_genuine[order],
-        reason=row.reason[order],
-        accepted=None if limit is None else distance <= among_distances(scores, limit),
-        adds=[{} for _ in order],
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice, require_number
 from bioeval.base.errors import DataError, counted, received
-from bioeval.base.kinds import LARGER_IS_CLOSER, PLURALS
+from bioeval.base.kinds import PLURALS
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.counting.thresholds import require_values, to_user
@@ -321,7 +321,7 @@ def _scale_of(scores: Scores, normalise: Normalisation, name: str) -> tuple[floa
             f"{purpose} needs scores that differ, and all {counted(number, 'scores')} of "
             f"the training data are equal (standard deviation 0)"
         )
-    sign = 1.0 if scores.kind in LARGER_IS_CLOSER else -1.0
+    sign = 1.0 if scores.kind == "similarity" else -1.0
     return (sign, low, high - low) if normalise == "min-max" else (sign, mean, sd)
 
 

@@ -82,7 +82,6 @@ class SearchCounted:
         return counts.scalars(self.searches.about)
 
     def dataset(self) -> xr.Dataset:
-        """Return the result."""
         task = self.task
         if isinstance(task, OpenSet):
             return open_set_dataset(
@@ -104,7 +103,7 @@ class SearchCounted:
         If all are against all and people are left out in turn, the intervals hold for new people,
         else for this gallery.
         """
-        from bioeval.stats.identification import closed_set_intervals, open_set_intervals
+        from bioeval.stats.search_columns import closed_set_intervals, open_set_intervals
 
         people = left_out = None
         if interval_method.by_subject:

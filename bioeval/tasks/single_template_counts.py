@@ -61,7 +61,6 @@ class SingleTemplateCounted:
         far_targets: np.ndarray,
         requested_thresholds: CurveThresholds,
     ) -> Self:
-        """Count the searches of a task."""
         require_subjects(scores, 'a gallery of one template of each subject (gallery="single")')
         if task.rank_unit == "subject" and task.of_kind(scores.kind).fusion != "best":
             raise DataError(
@@ -85,7 +84,6 @@ class SingleTemplateCounted:
         return Scalars.of_dataset(self.dataset())
 
     def dataset(self) -> xr.Dataset:
-        """Return the result."""
         if isinstance(self.task, OpenSet):
             return self._open_set(self.task.impostors)
         return self._closed_set(self.task.unmated)
@@ -147,7 +145,12 @@ class SingleTemplateCounted:
         counts = self.counts
         identified, _ = _expected_ranks(counts)
         within = sums_of(counts.within)
-        accepted, impostor = _expected_accepts(counts, role)
+        # The expected number of accepted impostor searches, and the number of these searches.
+        probes_of_role = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
+        probes = probes_of_role.get(role, [ENROLLED, UNENROLLED])
+        searches = {ENROLLED: counts.impostors_enrolled, UNENROLLED: counts.impostors_unenrolled}
+        impostor = sum(searches[kind] for kind in probes)
+        accepted = np.minimum(sums_of(counts.within[:, probes].sum(axis=1)), impostor)
         attempts = OpenSetAttempts(
             genuine=counts.genuine,
             impostor=impostor,
@@ -166,19 +169,6 @@ class SingleTemplateCounted:
             own_within=within[MATE],
             non_targets_within=within[UNENROLLED],
         )
-
-
-def _expected_accepts(counts: SingleTemplateCounts, role: str) -> tuple[np.ndarray, int]:
-    """Return the expected number of accepted impostor searches, and the number of these searches.
-
-    The expected numbers, float64 (thresholds,), are means over all galleries with one template of
-    each subject.
-    """
-    probes_of_role = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
-    probes = probes_of_role.get(role, [ENROLLED, UNENROLLED])
-    searches = {ENROLLED: counts.impostors_enrolled, UNENROLLED: counts.impostors_unenrolled}
-    impostor = sum(searches[kind] for kind in probes)
-    return np.minimum(sums_of(counts.within[:, probes].sum(axis=1)), impostor), impostor
 
 
 def _expected_ranks(

@@ -36,7 +36,6 @@ class VerificationTask(Verified):
         return verification_scalars(self)
 
     def dataset(self) -> xr.Dataset:
-        """Return the result."""
         return verification_dataset(self)
 
     def with_intervals(self, dataset: xr.Dataset, interval_method: IntervalMethod) -> xr.Dataset:

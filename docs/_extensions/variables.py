@@ -14,16 +14,15 @@ from bioeval.results.variables import (
     TASKS,
     Variable,
 )
-from bioeval.studies.assurance.assured import ASSURED
-from bioeval.studies.assurance.promise import PROMISE
+from bioeval.studies.assurance import ASSURED, PROMISE
 from bioeval.studies.compare import COMPARISON
 from bioeval.studies.folds.results import OF_FOLDS
-from bioeval.studies.galleries.gallery_size import GALLERY_SIZE
+from bioeval.studies.gallery_size import GALLERY_SIZE
 from bioeval.studies.groups import GROUPS
-from bioeval.studies.thresholds.judged_threshold import JUDGED
-from bioeval.studies.thresholds.threshold_study import STUDY
+from bioeval.studies.judged_threshold import JUDGED
+from bioeval.studies.threshold_study import STUDY
 from bioeval.studies.tracking import tracking
-from bioeval.studies.worst_pairs.worst_pairs import WORST_PAIRS
+from bioeval.studies.worst_pairs import WORST_PAIRS
 from bioeval.studies.zoo import ZOO
 from bioeval.tasks.identification import RANKS
 from bioeval.tasks.reid.lists import TOP_K

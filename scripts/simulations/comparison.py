@@ -10,7 +10,7 @@ import xarray as xr
 
 import bioeval as be
 from bioeval.counting.targets import per_cent
-from bioeval.showing.terms import in_lecture_words
+from bioeval.protocol.fields import in_lecture_words
 from bioeval.studies.compare import measures_of
 from simulations.claims import Cell, Claim, Verdict, cells
 from simulations.populations import POPULATIONS, Drawn

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import bioeval as be
-from bioeval.studies.assurance.assured import assured_threshold
-from bioeval.studies.assurance.judged_rates import JudgedAttempts
+from bioeval.studies.assurance import JudgedAttempts, assured_threshold
 from simulations.claims import Cell, Claim, Interval, Verdict, cells
 from simulations.populations import (
     POPULATIONS,

@@ -70,7 +70,7 @@ def _show_and_run(*words: str) -> None:
 def _findings(files: Sequence[Path]) -> list[str]:
     from bioeval.scores.formats import load
     from bioeval.studies.compare import compare
-    from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
+    from bioeval.studies.worst_pairs import worst_pairs
 
     systems = {file.stem: load(file) for file in files}
     compared = compare(*systems.values()).sel(far_target=0.1)
@@ -141,19 +141,6 @@ def info_command(as_json: bool) -> None:
 
     bioeval info
     """
-    document = {
-        "bioeval": __version__,
-        "python": f"{platform.python_version()} ({platform.python_implementation()})",
-        "system": f"{platform.platform()}, {os.cpu_count()} processors",
-        "packages": _versions(),
-    }
-    if as_json:
-        show_json(document)
-    else:
-        put("\n".join(_lines(document)) + "\n")
-
-
-def _versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, requires, version
 
     versions: dict[str, str] = {}
@@ -170,7 +157,16 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             versions[name] = ""
     versions.pop(distribution(), None)  # extras that name other extras
-    return versions
+    document = {
+        "bioeval": __version__,
+        "python": f"{platform.python_version()} ({platform.python_implementation()})",
+        "system": f"{platform.platform()}, {os.cpu_count()} processors",
+        "packages": versions,
+    }
+    if as_json:
+        show_json(document)
+    else:
+        put("\n".join(_lines(document)) + "\n")
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:

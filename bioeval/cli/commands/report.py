@@ -215,7 +215,19 @@ class _SystemOfPage:
                 exact = threshold_of(further["threshold_study"].to_dataset(), "assured_threshold")
                 opens = PageThreshold(exact, written(exact))
         rule = None if opens is None else opens.rule
-        further |= self._worst_pairs_and_zoo(rule)
+        results: dict[str, xr.Dataset] = {}
+        if self.requested["worst"] is not None:
+            from bioeval.studies.worst_pairs import worst_pairs
+
+            self.run.stages("listing the worst pairs")
+            results["worst_pairs"] = worst_pairs(self.under_card, self.requested["worst"])
+        if self.requested["zoo"]:
+            from bioeval.studies.zoo import zoo
+
+            self.run.stages("evaluating each subject")
+            seed = self.run.settings["random_state"]
+            results["zoo"] = zoo(self.under_card, threshold=rule or "eer", random_state=seed)
+        further |= results
         return _with(tree, further), list(self._check_and_explanations(rule))
 
     def _evaluated(self, extra_thresholds: list[float]) -> xr.DataTree:
@@ -237,7 +249,7 @@ class _SystemOfPage:
     def _checked_promise(self, threshold: float) -> dict[str, Any]:
         if not self.requested["promise"]:
             return {}
-        from bioeval.studies.assurance.promise import check_promise
+        from bioeval.studies.assurance import check_promise
 
         self.run.stages("checking the promise")
         settings = {"confidence": self.run.settings["confidence"]}
@@ -256,7 +268,7 @@ class _SystemOfPage:
         assure = self.requested["assure"]
         if folds <= 1 or opens is None:
             return {}
-        from bioeval.studies.thresholds.threshold_study import study_threshold
+        from bioeval.studies.threshold_study import study_threshold
 
         self.run.stages("trying the threshold on other people")
         folds = None if scores.layout == "pairs" else folds
@@ -268,21 +280,6 @@ class _SystemOfPage:
             if assure is not None:
                 raise
         return {}
-
-    def _worst_pairs_and_zoo(self, rule: str | None) -> dict[str, xr.Dataset]:
-        results: dict[str, xr.Dataset] = {}
-        if self.requested["worst"] is not None:
-            from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
-
-            self.run.stages("listing the worst pairs")
-            results["worst_pairs"] = worst_pairs(self.under_card, self.requested["worst"])
-        if self.requested["zoo"]:
-            from bioeval.studies.zoo import zoo
-
-            self.run.stages("evaluating each subject")
-            seed = self.run.settings["random_state"]
-            results["zoo"] = zoo(self.under_card, threshold=rule or "eer", random_state=seed)
-        return results
 
     def _check_and_explanations(self, rule: str | None) -> Iterator[dict[str, Any]]:
         protocol = self.options["protocol"]

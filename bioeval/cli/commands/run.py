@@ -206,7 +206,7 @@ def _extras(run: Run, evaluated: Mapping[str, _Evaluated]) -> Extras:
 def _worst_pairs(run: Run, scores: Scores, card: Any, number: int) -> xr.DataTree:
     import xarray as xr
 
-    from bioeval.studies.worst_pairs.worst_pairs import worst_pairs
+    from bioeval.studies.worst_pairs import worst_pairs
     from bioeval.tasks.card_scores import compared
 
     run.stages("listing the worst pairs")

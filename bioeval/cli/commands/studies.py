@@ -174,7 +174,7 @@ def gallery_size_command(run: Run, data: str, second: str | None = None, **optio
 
     Rates are exact means over all galleries of as many subjects.
     """
-    from bioeval.studies.galleries.gallery_size import gallery_size
+    from bioeval.studies.gallery_size import gallery_size
 
     scores = run.read(data, second)
     dataset = gallery_size(scores, **options)
@@ -199,7 +199,7 @@ def conventions_command(run: Run, data: str, second: str | None = None, **option
     The same distances have other rates by other conventions: which entries are removed, how ranks,
     ties and average precision are counted.
     """
-    from bioeval.studies.conventions.conventions import conventions
+    from bioeval.studies.conventions import conventions
 
     run.finish(conventions(run.read(data, second), **options))
 

@@ -92,13 +92,35 @@ def threshold_command(
     target = rule_of(far, "target", target)
     if on:
         _refuse_with("on", options, "threshold", "promise")
-        _judge(run, data, second, on, target)
+        from bioeval.studies.judged_threshold import judge_threshold
+
+        file, *trials = on  # a file, and perhaps the list of its trials
+        if len(trials) > 1:
+            raise click.UsageError(f"{trials[1]} is a third file; expected scores and their trials")
+        train = run.read(data, second)
+        if trials:
+            test = run.read_system(file, trials[0], trials=None).in_use
+        else:
+            test = run.read(file)
+        judged = judge_threshold(train, test, target, interval=run.interval_for(test, None))
+        of_test = judged.sel(part="test")
+        require_defined([of_test["far"], of_test["frr"]], [test])
+        run.finish(judged)
     elif "promise" in options:
         _check_promises(run, data, second, options)
     elif "threshold" in options:
         raise click.UsageError("--threshold is for a promise: give --promise far=X too")
     else:
-        _choose(run, data, second, target, options)
+        from bioeval.studies.threshold_study import study_threshold
+
+        if options["task"] == "open_set":  # open-set identification ranks subjects
+            options["fusion"] = run.use.pop("fusion", "best")
+        limits, seed = run.interval("people"), run.settings["random_state"]
+        scores = run.read(data, second)
+        study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
+        on_all = study["rates"].to_dataset().sel(part="all")
+        require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
+        _finish_with_curves(run, study, scores, options)
 
 
 def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
@@ -110,38 +132,8 @@ def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
         raise click.UsageError(f"--{chosen} is of verification; leave out --task open_set")
 
 
-def _choose(run: Run, data: str, second: str | None, target: str, options: dict[str, Any]) -> None:
-    from bioeval.studies.thresholds.threshold_study import study_threshold
-
-    if options["task"] == "open_set":  # open-set identification ranks subjects
-        options["fusion"] = run.use.pop("fusion", "best")
-    limits, seed = run.interval("people"), run.settings["random_state"]
-    scores = run.read(data, second)
-    study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
-    on_all = study["rates"].to_dataset().sel(part="all")
-    require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
-    _finish_with_curves(run, study, scores, options)
-
-
-def _judge(run: Run, data: str, second: str | None, on: tuple[str, ...], target: str) -> None:
-    from bioeval.studies.thresholds.judged_threshold import judge_threshold
-
-    file, *trials = on  # a file, and perhaps the list of its trials
-    if len(trials) > 1:
-        raise click.UsageError(f"{trials[1]} is a third file; expected scores and their trials")
-    train = run.read(data, second)
-    if trials:
-        test = run.read_system(file, trials[0], trials=None).in_use
-    else:
-        test = run.read(file)
-    judged = judge_threshold(train, test, target, interval=run.interval_for(test, None))
-    of_test = judged.sel(part="test")
-    require_defined([of_test["far"], of_test["frr"]], [test])
-    run.finish(judged)
-
-
 def _check_promises(run: Run, data: str, second: str | None, options: dict[str, Any]) -> None:
-    from bioeval.studies.assurance.promise import check_promise
+    from bioeval.studies.assurance import check_promise
 
     _refuse_with("promise", options)
     scores = run.read(data, second)

@@ -46,7 +46,6 @@ class HtmlLines(Lines):
         return _safe(text)
 
     def code(self, text: str) -> str:
-        """Return text as code."""
         return f"<code>{self.literal(text)}</code>"
 
     def explained(self, text: str, about: str) -> str:

@@ -38,7 +38,6 @@ class LatexLines(Lines):
         return " ".join(text.split("\n")).translate(_ESCAPED)
 
     def code(self, text: str) -> str:
-        """Return text as code."""
         return rf"\texttt{{{self.literal(text)}}}"
 
     def number(self, text: str) -> str:

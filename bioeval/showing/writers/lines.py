@@ -31,7 +31,6 @@ class Lines:
         self.names: dict[str, str] = {}  # other abbreviations of measures that were written
 
     def section_lines(self, section: Section) -> Lines:
-        """Return the writer of the lines of a section."""
         return self._of_task(section.task) if section.task else self
 
     def _of_task(self, task: str) -> Lines:
@@ -67,7 +66,10 @@ class Lines:
             case None:
                 return ""
             case str():
-                return self._prose(text)
+                pieces = text.split("`")
+                if len(pieces) % 2 == 0:
+                    return self.literal(text)
+                return "".join((self.literal, self.code)[i % 2](x) for i, x in enumerate(pieces))
             case Term():
                 task = text.task or self.task
                 self.rates.setdefault(task or "verification", set()).add(text.name)
@@ -77,13 +79,24 @@ class Lines:
             case Message():
                 return self.message(text)
             case Enumeration():
-                return self._enumeration([self.write(x, rates) for x in text.texts], text.last)
+                words = [self.write(x, rates) for x in text.texts]
+                if text.last == "\n":
+                    return self.line_break.join(words)
+                if text.last == ";" or len(words) < 2 or not text.last:
+                    return ("; " if text.last == ";" else ", ").join(words)
+                return f"{', '.join(words[:-1])} {text.last} {words[-1]}"
             case Label():
                 return self.literal(escaped(text.text))
             case Explained():
                 about = Lines(self.task).write(text.about)
                 label = self.write(text.text, rates)
-                self._note_abbreviation(label, about)
+                # Note the name in full of an abbreviation with which a label begins.
+                if re.split("[, ]", label, maxsplit=1)[0] == "EER":
+                    self.names["EER"] = "equal error rate"
+                abbreviation = re.split(r",| \(", label)[0]
+                name = re.split("[:,;]", about)[0].removesuffix(f" ({abbreviation})")
+                if abbreviation.isalnum() and abbreviation.isupper() and abbreviation not in name:
+                    self.names.setdefault(abbreviation, name)
                 return self.explained(label, about)
             case Picture():
                 return self.picture(text)
@@ -91,21 +104,6 @@ class Lines:
                 compared = [x for x in rates if x != text.value]
                 return self.number(printed_in_sentence(text, compared).text)
         raise TypeError(f"{type(text).__name__} is no text")
-
-    def _note_abbreviation(self, label: str, about: str) -> None:
-        """Note the name in full of an abbreviation with which a label begins."""
-        if re.split("[, ]", label, maxsplit=1)[0] == "EER":
-            self.names["EER"] = "equal error rate"
-        abbreviation = re.split(r",| \(", label)[0]
-        name = re.split("[:,;]", about)[0].removesuffix(f" ({abbreviation})")
-        if abbreviation.isalnum() and abbreviation.isupper() and abbreviation not in name:
-            self.names.setdefault(abbreviation, name)
-
-    def _prose(self, text: str) -> str:
-        pieces = text.split("`")
-        if len(pieces) % 2 == 0:
-            return self.literal(text)
-        return "".join((self.literal, self.code)[i % 2](x) for i, x in enumerate(pieces))
 
     def _phrase(self, phrase: Phrase) -> str:
         typed = list(parts(phrase))
@@ -120,13 +118,6 @@ class Lines:
                 texts.append(lines.write(part, rates))
         return "".join(texts)
 
-    def _enumeration(self, words: Sequence[str], last: str) -> str:
-        if last == "\n":
-            return self.line_break.join(words)
-        if last == ";" or len(words) < 2 or not last:
-            return ("; " if last == ";" else ", ").join(words)
-        return f"{', '.join(words[:-1])} {last} {words[-1]}"
-
     def sentences_about(self, messages: Iterable[Message]) -> dict[str, list[str]]:
         """Return the sentences of messages by parts of the data; ``""``, for all data, is first."""
         groups: dict[str, dict[str, None]] = {"": {}}
@@ -136,10 +127,8 @@ class Lines:
         return {about: list(sentences) for about, sentences in groups.items() if sentences}
 
     def message(self, message: Message) -> str:
-        """Return the sentence of a message."""
         return self.write(sentence_of(message))
 
 
 def written(text: Text, task: str = "") -> str:
-    """Return a text as plain text."""
     return Lines(task).write(text)

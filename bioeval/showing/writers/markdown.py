@@ -33,7 +33,6 @@ class MarkdownLines(Lines):
         return _MARKS.sub(lambda mark: "&amp;" if mark[0] == "&" else f"\\{mark[0]}", text)
 
     def code(self, text: str) -> str:
-        """Return text as code."""
         return super().code(text).replace("|", r"\|")
 
     def number(self, text: str) -> str:
@@ -42,7 +41,6 @@ class MarkdownLines(Lines):
 
 
 def as_markdown(section: Section) -> str:
-    """Return a document as Markdown."""
     lines = MarkdownLines(section.task)
     written = []
     for piece in pieces_of(section, lines, lines):

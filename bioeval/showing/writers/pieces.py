@@ -60,12 +60,10 @@ class Grid(NamedTuple):
 
     @property
     def has_headings(self) -> bool:
-        """Whether a column has a heading."""
         return any(column.heading for column in self.columns)
 
     @property
     def rows(self) -> Iterator[tuple[str, ...]]:
-        """The texts of each row."""
         return zip(*(column.texts for column in self.columns), strict=True)
 
 

@@ -84,7 +84,6 @@ class TerminalDocument:
         return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
     def html(self) -> str:
-        """Return the document as HTML."""
         from bioeval.showing.writers.html import as_html
 
         return as_html(self.section)

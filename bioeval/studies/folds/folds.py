@@ -11,32 +11,183 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bioeval import partition
-from bioeval.base.progress import report_rows, reporter, rows_reported_to
+from bioeval.base.errors import DataError
+from bioeval.base.kinds import Kind
+from bioeval.base.progress import Tell, report_rows, reporter, rows_reported_to
 from bioeval.counting.fold_scores import Subset
 from bioeval.counting.folds import FoldAttempts
 from bioeval.counting.identification import Searches, search
+from bioeval.counting.masks import MaskedParts, SearchedParts, batches, masks_pay
 from bioeval.counting.reduce import reduce
 from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.threshold_rules import Rule, choose_of_parts
 from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import Verified, verify
 from bioeval.counting.wanted_points import PointsWanted
+from bioeval.partition.samples import LabelCodes
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.open_set import OpenSetPoints
+from bioeval.scores.embedding_arrays import as_embeddings
+from bioeval.scores.features import FeatureSide, require_features, titles_of
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metrics import kind_of_metric
 from bioeval.scores.people import knows_people, people_of_probes
 from bioeval.scores.provenance import Provenance
-from bioeval.studies.folds.masked import MaskedFolds
+from bioeval.scores.sides import RowOrder, keys_of
 from bioeval.studies.folds.options import Detected, FoldOptions, Numbers, judged
 from bioeval.studies.folds.splits import (
+    IndexSet,
     PairSides,
+    Part,
     Place,
     Samples,
+    SamplesToDivide,
     Split,
     SplitPlan,
     SplitSides,
+    folds_in_order,
     plan_of_scores,
 )
+
+# The numbers of many folds of a matrix that is sorted once; see ``counting/masks.py``.
+
+
+#: The parts of a fold: training and test.
+Both = tuple[MaskedParts, MaskedParts]
+
+
+class MaskedFolds:
+    """Folds of a sorted matrix; training and test parts are masks of its rows and columns."""
+
+    def __init__(self, matrix: SortedMatrix, plan: SplitPlan, sides: SplitSides, kind: Kind):
+        self.matrix, self.sides, self.kind = matrix, sides, kind
+        self.splits = [*plan.splits.values()]
+        self._claims: dict[str, SortedClasses] = {}
+
+    @classmethod
+    def from_scores(cls, scores: Scores, plan: SplitPlan, sides: SplitSides) -> MaskedFolds | None:
+        """Return the folds of scores; None if selecting every part is cheaper."""
+        if not may_be_sorted(scores):
+            return None
+        rows, columns = scores.shape
+        parts = [part for split in plan.splits.values() for part in (split.train, split.test)]
+        cells = sum(len(part.probes) * len(part.gallery) for part in parts)
+        # Without masks, both parts of a fold would be read together, as fast as one selected part.
+        if not masks_pay(rows * columns, len(plan.splits), cells):
+            return None
+        try:
+            return cls(SortedMatrix.from_scores(scores), plan, sides, scores.kind)
+        except DataError:  # a part may be without this fault, or raises the error itself
+            return None
+
+    def numbers(self, options: FoldOptions, tell: Tell) -> Numbers:
+        """Return the numbers of a task in every split."""
+        counted: list[Numbers] = []
+        rule = options.rule.as_distance(self.kind)
+        for batch in batches(self.matrix, (train for train, _ in self._indices)):
+            train, test = zip(*self._indices[batch], strict=True)
+            parts = MaskedParts(self.matrix, train), MaskedParts(self.matrix, test)
+            if options.task == "verification":
+                numbers = self._verification(parts, options, rule)
+            else:
+                numbers = self._identification(parts, options, rule)
+            counted.append(numbers | self._number_of_subjects(parts, self.splits[batch]))
+            tell(batch.stop, len(self.splits))
+        return {name: np.concatenate([x[name] for x in counted]) for name in counted[0]}
+
+    @cached_property
+    def _indices(self) -> list[tuple[IndexSet, IndexSet]]:
+        indices = self.sides.indices
+        return [(indices(split.train), indices(split.test)) for split in self.splits]
+
+    def _verification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
+        fusion = options.fused(self.kind)
+        if fusion is None:
+            attempts = [x.attempts() for x in parts]
+            times = [x.times for x in parts]
+        else:
+            if fusion not in self._claims:
+                self._claims[fusion] = self.matrix.claims(fusion)
+            attempts = [x.claims(fusion, self._claims[fusion]) for x in parts]
+            times = [1, 1]
+        numbers = judged(choose_of_parts(rule, attempts[0]), attempts, times)
+        if options.far_targets is None:
+            return numbers
+        return numbers | options.points(attempts[1])
+
+    def _identification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
+        searches = [x.searches(options.search.ties) for x in parts]
+        if options.task == "closed_set":
+            numbers = self._closed_set(searches, options)
+        else:
+            numbers = self._open_set(searches, options, rule)
+        test = searches[1]
+        return numbers | {
+            "gallery_subjects": _both_parts(
+                [np.count_nonzero(x.enrolled, axis=1) * x.rows.any(axis=1) for x in parts]
+            ),
+            "tied": test.number(test.is_mated & (test.tied > 0)),
+        }
+
+    def _closed_set(self, searches: Sequence[SearchedParts], options: FoldOptions) -> Numbers:
+        test = searches[1]
+        accept_all = np.full(len(test.parts), np.inf)
+        attempts = _both_parts([x.number(x.is_mated) for x in searches])
+        numbers = {
+            "cms_count": _detected(searches, accept_all, options.ranks).up_to_rank,
+            "attempts": attempts,
+            "skipped": _both_parts([x.number(~x.is_mated) for x in searches]),
+        }
+        if options.far_targets is None:
+            return numbers
+        at_rank_1 = test.number(test.is_ranked & (test.rank == 1))
+        with np.errstate(invalid="ignore"):
+            return numbers | {"recognition_rate": at_rank_1 / attempts[:, 1]}
+
+    def _open_set(
+        self, searches: Sequence[SearchedParts], options: FoldOptions, rule: Rule
+    ) -> Numbers:
+        roles = [options.search.impostors] * len(self.splits)
+        open_set = [x.attempts(x.impostors(roles[: len(x.parts)])) for x in searches]
+        attempts = [x.first for x in open_set]
+        chosen = choose_of_parts(rule, attempts[0])
+        detected = _detected(searches, chosen.threshold, options.ranks)
+        numbers = judged(chosen, attempts)
+        numbers |= {"di": detected.at_rank, "detected": detected.up_to_rank}
+        numbers["searching"] = searches[1].searching_people(roles[: len(searches[1].parts)])
+        if options.far_targets is None:
+            return numbers
+        dir_at_far, _ = open_set[1].dir_at_far(options.far_targets, options.ranks)
+        return numbers | {"eer": attempts[1].equal_error().eer, "dir_at_far": dir_at_far}
+
+    def _number_of_subjects(self, parts: Both, splits: Sequence[Split]) -> Numbers:
+        if any(split.fitted is not split.train.probes for split in splits):
+            sizes = [self.sides.sizes(split) for split in splits]
+            return {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
+        train, test = ((x.probing + x.enrolled > 0) & self.matrix.is_person for x in parts)
+        subjects = _both_parts([x.sum(axis=1) for x in (train, test)])
+        return {"subjects": subjects, "shared_subjects": (train & test).sum(axis=1)}
+
+
+def _both_parts(numbers: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the numbers of the training and the test part over (split, part, ...)."""
+    return np.stack(numbers, axis=1)
+
+
+def _detected(
+    searches: Sequence[SearchedParts], thresholds: np.ndarray, ranks: np.ndarray
+) -> Detected:
+    """Return the numbers of accepted mates, (splits, part, ranks)."""
+    at_rank, up_to_rank = [], []
+    for part in searches:
+        accepted = part.accepted(thresholds)
+        mates_at = [part.number(accepted & (part.rank == k)) for k in ranks.tolist()]
+        mates_up_to = [part.number(accepted & (part.rank <= k)) for k in ranks.tolist()]
+        at_rank.append(np.stack(mates_at, axis=1))
+        up_to_rank.append(np.stack(mates_up_to, axis=1))
+    return Detected(_both_parts(at_rank), _both_parts(up_to_rank))
+
 
 # Repeats share a pass over the scores; this is the most pairs of folds in all of them.
 SHARED = 1 << 12
@@ -179,51 +330,22 @@ def fold_of_searches(train: Searched, test: Searched, options: FoldOptions, rule
     """Evaluate identification: choose a threshold on the training part; judge both parts by it."""
     parts = train, test
     if options.task == "closed_set":
-        fold = _closed_set_of_fold(parts, options)
+        fold = {
+            "attempts": [part.genuine for part in parts],
+            "skipped": [part.skipped for part in parts],
+            "cms_count": [part.detected(np.inf, options.ranks).up_to_rank for part in parts],
+        }
     else:
-        fold = _open_set_of_fold(parts, options, rule)
+        attempts = [part.ranked.first for part in parts]
+        counts = _single(judged(choose_of_parts(rule, attempts[0]), attempts))
+        detected = [part.detected(counts["threshold"], options.ranks) for part in parts]
+        fold = counts | {
+            "searching": parts[1].searching,
+            "di": [x.at_rank for x in detected],
+            "detected": [x.up_to_rank for x in detected],
+        }
     fold |= {"gallery_subjects": [part.gallery for part in parts], "tied": test.tied}
     return fold if options.far_targets is None else fold | test.points(options)
-
-
-def _closed_set_of_fold(parts: Sequence[Searched], options: FoldOptions) -> Fold:
-    return {
-        "attempts": [part.genuine for part in parts],
-        "skipped": [part.skipped for part in parts],
-        "cms_count": [part.detected(np.inf, options.ranks).up_to_rank for part in parts],
-    }
-
-
-def _open_set_of_fold(parts: Sequence[Searched], options: FoldOptions, rule: Rule) -> Fold:
-    attempts = [part.ranked.first for part in parts]
-    counts = _single(judged(choose_of_parts(rule, attempts[0]), attempts))
-    detected = [part.detected(counts["threshold"], options.ranks) for part in parts]
-    return counts | {
-        "searching": parts[1].searching,
-        "di": [x.at_rank for x in detected],
-        "detected": [x.up_to_rank for x in detected],
-    }
-
-
-def _verification_of_fold(
-    train: FoldSide, test: FoldSide, options: FoldOptions, rule: Rule, counted: BothParts | None
-) -> Fold:
-    """Choose a threshold on the training part; judge both parts by it.
-
-    `counted` has the attempts of both parts, if they were counted together with other folds.
-    """
-    train_attempts = train.attempts(options, rule) if counted is None else counted[0]
-    chosen = choose_of_parts(rule, train_attempts.points)
-    fixed = Rule("fixed", (float(chosen.threshold[0]) if chosen.defined[0] else -np.inf,))
-    test_attempts = test.attempts(options, fixed) if counted is None else counted[1]
-    fold = _single(judged(chosen, [train_attempts.points, test_attempts.points]))
-    if options.claims is not None:
-        unenrolled = [part.unenrolled(options) for part in (train, test)]
-        fold["fa_unenrolled"] = [np.count_nonzero(x <= chosen.threshold) for x in unenrolled]
-        fold["unenrolled_attempts"] = [len(x) for x in unenrolled]
-    if options.far_targets is not None:
-        fold |= test.points(options, test_attempts)
-    return fold
 
 
 # ------------------------------------------------------------------------------------- all folds
@@ -244,11 +366,9 @@ class FoldedSystem:
 
     @cached_property
     def about(self) -> Provenance:
-        """The provenance of the results."""
         return Provenance.from_scores(self.scores)
 
     def about_task(self, options: FoldOptions) -> Provenance:
-        """Return the provenance of the results of a task."""
         about = self.about
         if options.task != "verification":
             about = about.searching(self.scores)
@@ -309,7 +429,37 @@ class _TaskInFolds:
         #: The attempts of verification in folds that were counted together.
         self.counted: dict[Place, BothParts] = {}
         if _share_passes(system, options):
-            self.counted = _counted_together(system, options)
+            # The attempts of verification of both parts by fold.
+            plan, sides = system.plan, system.sides
+            assert isinstance(sides, SplitSides)
+            rule = options.rule.as_distance(system.kind)
+            divisions = []
+            for number in range(plan.shape[0]):
+                fold_of_sample, parts = _division(plan, number)
+                if options.use.templates == "single" or sides.keeps_subjects(fold_of_sample):
+                    fold_of_row = fold_of_sample[sides.sample_of_row]
+                    fold_of_column = fold_of_sample[sides.sample_of_column]
+                    divisions.append(_Repeat(number, fold_of_row, fold_of_column, parts))
+            attempts_of_fold: dict[Place, BothParts] = {}
+            at_once = max(1, SHARED // (plan.shape[1] + 1) ** 2)
+            passes = range(0, len(divisions), at_once)
+            with rows_reported_to(reporter(), passes=2 * len(passes)):
+                for first in passes:
+                    together = divisions[first : first + at_once]
+                    folds_of_sides = [(x.fold_of_row, x.fold_of_column) for x in together]
+                    parts_of_repeats = [x.parts for x in together]
+                    counting = FoldAttempts(
+                        options.fused(system.kind), folds_of_sides, parts_of_repeats, rule
+                    )
+                    (attempts_of_repeats,) = reduce(system.scores, counting)
+                    rows = system.scores.shape[0]
+                    report_rows(rows, rows)  # the second pass may not be needed
+                    for repeat, attempts_of_folds in zip(
+                        together, attempts_of_repeats, strict=True
+                    ):
+                        for fold, (train, test) in enumerate(attempts_of_folds):
+                            attempts_of_fold[repeat.number, fold] = train, test
+            self.counted = attempts_of_fold
         self.folds: list[Fold] = []
 
     def add_fold(self, place: Place, train: FoldSide, test: FoldSide) -> None:
@@ -321,7 +471,21 @@ class _TaskInFolds:
                 draw = partial(options.claims.draw, repeat=len(self.folds), part=part)
                 side.draw_claims(draw)
         if options.task == "verification":
-            fold = _verification_of_fold(train, test, options, rule, self.counted.get(place))
+            # Choose a threshold on the training part; judge both parts by it.
+            counted = self.counted.get(place)
+            train_attempts = train.attempts(options, rule) if counted is None else counted[0]
+            chosen = choose_of_parts(rule, train_attempts.points)
+            fixed = Rule("fixed", (float(chosen.threshold[0]) if chosen.defined[0] else -np.inf,))
+            test_attempts = test.attempts(options, fixed) if counted is None else counted[1]
+            fold = _single(judged(chosen, [train_attempts.points, test_attempts.points]))
+            if options.claims is not None:
+                unenrolled = [part.unenrolled(options) for part in (train, test)]
+                fold["fa_unenrolled"] = [
+                    np.count_nonzero(x <= chosen.threshold) for x in unenrolled
+                ]
+                fold["unenrolled_attempts"] = [len(x) for x in unenrolled]
+            if options.far_targets is not None:
+                fold |= test.points(options, test_attempts)
         else:
             searched = train.searched(options), test.searched(options)
             fold = fold_of_searches(*searched, options, rule)
@@ -364,41 +528,6 @@ class _Repeat(NamedTuple):
     parts: list[tuple[Subset, Subset]]  # training and test part of each fold
 
 
-def _counted_together(system: FoldedSystem, options: FoldOptions) -> dict[Place, BothParts]:
-    """Return the attempts of verification of both parts by fold.
-
-    Repeats that divide the templates of a subject, which are fused, are left out.
-    """
-    plan, sides = system.plan, system.sides
-    assert isinstance(sides, SplitSides)
-    rule = options.rule.as_distance(system.kind)
-    divisions = []
-    for number in range(plan.shape[0]):
-        fold_of_sample, parts = _division(plan, number)
-        if options.use.templates == "single" or sides.keeps_subjects(fold_of_sample):
-            fold_of_row = fold_of_sample[sides.sample_of_row]
-            fold_of_column = fold_of_sample[sides.sample_of_column]
-            divisions.append(_Repeat(number, fold_of_row, fold_of_column, parts))
-    attempts_of_fold: dict[Place, BothParts] = {}
-    at_once = max(1, SHARED // (plan.shape[1] + 1) ** 2)
-    passes = range(0, len(divisions), at_once)
-    with rows_reported_to(reporter(), passes=2 * len(passes)):
-        for first in passes:
-            together = divisions[first : first + at_once]
-            folds_of_sides = [(x.fold_of_row, x.fold_of_column) for x in together]
-            parts_of_repeats = [x.parts for x in together]
-            counting = FoldAttempts(
-                options.fused(system.kind), folds_of_sides, parts_of_repeats, rule
-            )
-            (attempts_of_repeats,) = reduce(system.scores, counting)
-            rows = system.scores.shape[0]
-            report_rows(rows, rows)  # the second pass may not be needed
-            for repeat, attempts_of_folds in zip(together, attempts_of_repeats, strict=True):
-                for fold, (train, test) in enumerate(attempts_of_folds):
-                    attempts_of_fold[repeat.number, fold] = train, test
-    return attempts_of_fold
-
-
 def _division(plan: SplitPlan, repeat: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
     """Return the fold of each sample, int64 (n,), and the training and test part of each fold.
 
@@ -416,3 +545,92 @@ def _division(plan: SplitPlan, repeat: int) -> tuple[np.ndarray, list[tuple[Subs
     fold_of_sample[split.train.probes] = 1
     fold_of_sample[split.test.probes] = 0
     return fold_of_sample, [(Subset(1), Subset(0))]
+
+
+# Systems that are fitted in each fold, to features or to scores of the training part.
+
+
+class TrainedSystem(FoldedSystem):
+    """Features, their subjects, and an estimator that is fitted in each fold."""
+
+    is_fitted = True
+
+    def __init__(
+        self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, **compared_by: Any
+    ):
+        """Check features, subjects and estimator; `compared_by` are the options metric and kind."""
+        self.kind = kind_of_metric(**compared_by)
+        self.metric = compared_by["metric"]
+        if isinstance(features, Scores):
+            raise DataError(
+                "estimator is given with Scores of a finished system; give the features of "
+                "the samples, shape (n, f)"
+            )
+        order = RowOrder(keys_of(features), templates="the features")
+        y, meta = order.bring(y, "`y`"), order.bring_each(meta, "meta")
+        self.features = as_embeddings(features, "data")
+        if y is None:
+            raise DataError("y is missing: the subject of each sample, to fit and to divide by")
+        samples = len(self.features)
+        self.labels = LabelCodes(y, "y")
+        self.subjects = self.labels.labels
+        if len(self.subjects) != samples:
+            raise DataError(
+                f"y has {len(self.subjects)} subjects for {samples} samples; expected {samples}"
+            )
+        require_features(FeatureSide(self.features, self.subjects, "data", titles_of(features)))
+        for method in ("fit", "transform"):
+            if isinstance(estimator, type) or not hasattr(estimator, method):
+                raise DataError(
+                    f"estimator is {estimator!r}, not an object with {method}(); expected "
+                    "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
+                )
+        self.estimator = estimator
+        self._origin = ""  # of the embeddings of the last fold
+        divided = SamplesToDivide(samples, self.subjects, meta=meta)
+        self.plan = SplitPlan(folds_in_order(splitter, order), divided, given=splitter)
+        self._remarks = tuple(order.remarks)
+        self.sides = Samples(self.labels.codes)
+
+    def about_task(self, options: FoldOptions) -> Provenance:
+        return self.about
+
+    def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
+        """Return both parts, transformed by a clone that is fitted to the training samples."""
+        from sklearn.base import clone
+
+        fitted = clone(self.estimator).fit(self.features[split.fitted], self.subjects[split.fitted])
+        train, test = (self._scores_of_part(fitted, part) for part in (split.train, split.test))
+        if test is not None:
+            self._origin = test.origin
+        return FoldSide(lambda: train), FoldSide(lambda: test)
+
+    def _scores_of_part(self, fitted: Any, part: Part) -> Scores | None:
+        """Return the scores of some probes against a gallery; None if either is empty."""
+        probes, gallery = part
+        if not len(probes) or not len(gallery):
+            return None
+        sides = [np.asarray(fitted.transform(self.features[probes])), self.subjects[probes]]
+        if gallery is not probes:
+            sides += [np.asarray(fitted.transform(self.features[gallery])), self.subjects[gallery]]
+        return Scores.from_embeddings(*sides, metric=self.metric, kind=self.kind)
+
+    @property
+    def about(self) -> Provenance:
+        names = len(self.labels)
+        samples, width = self.features.shape
+        return Provenance(
+            name=type(self.estimator).__name__,
+            layout="all-against-all",
+            kind=self.kind,
+            nan="raise",
+            probes=samples,
+            gallery_templates=samples,
+            gallery_subjects=names,
+            probe_subjects=names,
+            enrolled_subjects=names,
+            people=(names, names, names),
+            notes=self._remarks,
+            fingerprints=(f"{samples} samples, {width} features labels:{self.labels.digest}",),
+            origin=f"{self.estimator!r}; {self._origin}",
+        )

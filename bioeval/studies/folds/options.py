@@ -114,12 +114,10 @@ class FoldOptions:
 
     @property
     def task_name(self) -> str:
-        """The task in words."""
         return self.task.replace("_", "-")
 
     @property
     def has_threshold(self) -> bool:
-        """Whether the task has a threshold."""
         return self.task != "closed_set"
 
     def checked(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
@@ -129,7 +127,17 @@ class FoldOptions:
         threshold can be chosen. A system that is trained in each fold has no scores yet.
         """
         if scores is not None:
-            self._require_support(scores)
+            is_list = scores.layout == "pairs"
+            if self.claims is not None and is_list:
+                raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
+            if self.has_threshold:
+                require_values(scores, f"{self.task_name} in folds")
+            if is_list and self.task != "verification":
+                raise ProtocolError(
+                    f"{self.task} needs a gallery to search; a list of pairs supports verification"
+                )
+            if is_list and self.use.templates == "multi":
+                require_subjects(scores, "multi-template")
         is_experiment = isinstance(splitter, partition.Experiment)
         if self.has_threshold:
             self._require_rule(has_no_training_part=is_experiment and not splitter.chooses)
@@ -145,19 +153,6 @@ class FoldOptions:
                 all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
                 role = role_of(scores.layout, role, all_enrolled)
         return replace(self, search=replace(self.search, impostors=role))
-
-    def _require_support(self, scores: Scores) -> None:
-        is_list = scores.layout == "pairs"
-        if self.claims is not None and is_list:
-            raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
-        if self.has_threshold:
-            require_values(scores, f"{self.task_name} in folds")
-        if is_list and self.task != "verification":
-            raise ProtocolError(
-                f"{self.task} needs a gallery to search; a list of pairs supports verification"
-            )
-        if is_list and self.use.templates == "multi":
-            require_subjects(scores, "multi-template")
 
     def _require_rule(self, *, has_no_training_part: bool) -> None:
         if self.rule.name == "none" and self.far_targets is None:

@@ -38,7 +38,7 @@ from bioeval.scores.compared_people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.repeated import attrs_of_interval
 from bioeval.stats.weighted_sums import ratio
-from bioeval.studies.folds.options import FoldOptions, FoldTask
+from bioeval.studies.folds.options import FoldOptions
 from bioeval.studies.folds.splits import SplitPlan
 
 #: Labels of the dimension `part`: the threshold is chosen on the first, and judged on both.
@@ -111,13 +111,6 @@ _FIRST = ("threshold", "far", "frr", "hter", "dir", "cms", *FIRST)
 ALIKE = 0.1
 
 
-def fold_names(task: FoldTask) -> dict[str, Variable]:
-    """Describe the variables of a task over folds."""
-    scripts = {x.name: x for x in rates_of_scripts()}
-    first = {"threshold": OF_FOLDS["threshold"]}
-    return {**first, **VERIFICATION, **FOLDS, **scripts, **TASKS[task], **OF_FOLDS}
-
-
 def fold_dataset(
     numbers: SplitNumbers, plan: SplitPlan, about: Provenance, options: FoldOptions
 ) -> xr.Dataset:
@@ -133,8 +126,10 @@ def fold_dataset(
         threshold = options.rule.values[0]
         messages += beyond_scores(threshold, *(_pooled(values, name) for name in ("far", "frr")))
 
-    # The variables.
-    names = fold_names(options.task)
+    # The variables, and their descriptions.
+    scripts = {x.name: x for x in rates_of_scripts()}
+    first = {"threshold": OF_FOLDS["threshold"]}
+    names = {**first, **VERIFICATION, **FOLDS, **scripts, **TASKS[options.task], **OF_FOLDS}
     variables: Variables = {}
     for name in filter(values.__contains__, names):
         for variable in filter(values.__contains__, (name, f"{name}{NEXT}", f"{name}{SUPPORTED}")):
@@ -308,7 +303,20 @@ def _messages(
     if splits == 1:
         yield Message("one-part", unit=unit)
 
-    yield from _messages_on_parts(values, plan, about, attempts)
+    if "gallery_subjects" in values:
+        sizes = values["gallery_subjects"]
+        is_apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
+        if sizes[:, 0].any() and is_apart.any():
+            train, test = (np.unique(x).tolist() for x in sizes.T)
+            yield Message("galleries-of-different-sizes", train=train, test=test)
+    skipped = int(values["skipped"][:, 1].sum()) if "skipped" in values else 0
+    if skipped and about.layout != "all-against-all":
+        yield Message("probes-without-mate", probes=skipped, where=" of the test part")
+    if "crossing_pairs" in values and (crossing := int(values["crossing_pairs"].sum())):
+        tested = int(sum(counts.sum() for counts in attempts.values()))
+        repeats, folds = plan.shape
+        left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
+        yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
 
     # Targets that the test parts are too small for, infinite costs, and ties.
     if options.far_targets is not None and options.has_threshold:
@@ -332,25 +340,6 @@ def _messages(
     if "tied" in values and (tied := int(values["tied"].sum())):
         probes = int(attempts["genuine_attempts"].sum())
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=splits)
-
-
-def _messages_on_parts(
-    values: SplitNumbers, plan: SplitPlan, about: Provenance, attempts: Mapping[str, np.ndarray]
-) -> Iterator[Message]:
-    if "gallery_subjects" in values:
-        sizes = values["gallery_subjects"]
-        is_apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
-        if sizes[:, 0].any() and is_apart.any():
-            train, test = (np.unique(x).tolist() for x in sizes.T)
-            yield Message("galleries-of-different-sizes", train=train, test=test)
-    skipped = int(values["skipped"][:, 1].sum()) if "skipped" in values else 0
-    if skipped and about.layout != "all-against-all":
-        yield Message("probes-without-mate", probes=skipped, where=" of the test part")
-    if "crossing_pairs" in values and (crossing := int(values["crossing_pairs"].sum())):
-        tested = int(sum(counts.sum() for counts in attempts.values()))
-        repeats, folds = plan.shape
-        left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
-        yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
 
 
 def _messages_on_rates(

@@ -163,7 +163,9 @@ class SplitPlan:
         self.by_parts = isinstance(splitter, partition.Experiment)
         splits, have_all_samples = list[Split](), list[bool]()
         for split in _splits(splitter, samples, tests_alone=tests_alone):
-            have_all_samples.append(self._has_all_samples(split))
+            train, test = split.train, split.test
+            is_one_set = test.probes is test.gallery
+            have_all_samples.append(is_one_set and len(train.probes) + len(test.probes) == self.n)
             splits.append(Split.of_test_alone(split.test) if tests_alone else split)
         if not splits:
             raise DataError("the splitter yields no split; expected at least one")
@@ -173,11 +175,6 @@ class SplitPlan:
             self._number_folds(splits)
         #: The number of repeats, and the largest number of folds in a repeat.
         self.shape = tuple((np.array([*self.splits]).max(axis=0) + 1).tolist())
-
-    def _has_all_samples(self, split: Split) -> bool:
-        train, test = split.train, split.test
-        is_one_set = test.probes is test.gallery
-        return is_one_set and len(train.probes) + len(test.probes) == self.n
 
     def _number_folds(self, splits: Sequence[Split]) -> None:
         """Number repeats and folds, if every repeat tests the same samples, each once."""
@@ -206,7 +203,6 @@ class Samples:
         self.subject = subject
 
     def subjects_of(self, part: Part) -> np.ndarray:
-        """Return the distinct subjects of a part."""
         is_in_part = np.zeros(int(self.subject.max(initial=-1)) + 1, dtype=bool)
         is_in_part[self.subject[part.probes]] = is_in_part[self.subject[part.gallery]] = True
         return np.flatnonzero(is_in_part)
@@ -398,7 +394,6 @@ class PairSides(Samples):
             self._subjects = number_of_code[np.stack([codes.probe, codes.gallery])]
 
     def pairs_in(self, samples: np.ndarray) -> np.ndarray:
-        """Return the pairs of a part."""
         if not self.by_subject:
             return samples
         is_inside = self._are_subjects_in(samples) | (self._subjects < 0)
@@ -414,7 +409,6 @@ class PairSides(Samples):
         return _flags_of(samples, self.n, no_person=False)[self._subjects]
 
     def subjects_of(self, part: Part) -> np.ndarray:
-        """Return the distinct subjects of the pairs of a part, if subjects are known."""
         codes, pairs = self.scores.codes, self.pairs_in(part.probes)
         subjects = np.unique([codes.probe[pairs], codes.gallery[pairs]])
         return subjects[~codes.no_person[subjects]]

@@ -56,16 +56,6 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
         about = {"usual": card.partition.folds, "there": len(scores.subjects), "what": "people"}
         scores = scores.with_remarks(Message("fewer-folds", folds=splitter.n_splits, **about))
 
-    nodes = _tasks_in_folds(card, far_targets, frr_targets)
-    datasets = evaluate_tasks(scores, splitter, list(nodes.values()))
-    for dataset in datasets:
-        dataset.attrs["protocol"] = card.name
-    return tree_of(dict(zip(nodes, datasets, strict=True)))
-
-
-def _tasks_in_folds(
-    card: Protocol, far_targets: np.ndarray, frr_targets: np.ndarray
-) -> dict[str, FoldOptions]:
     uncertainty = card.section("uncertainty")
     decision = card.section("decision")
     fold_options = partial(
@@ -94,7 +84,10 @@ def _tasks_in_folds(
             names = ("rank_unit", "fusion", "ties", "impostors")
             search = {option: task[option] for option in names if hasattr(task, option)}
             nodes[name] = fold_options(task=cast("FoldTask", name), search=OpenSet(**search))
-    return nodes
+    datasets = evaluate_tasks(scores, splitter, list(nodes.values()))
+    for dataset in datasets:
+        dataset.attrs["protocol"] = card.name
+    return tree_of(dict(zip(nodes, datasets, strict=True)))
 
 
 def splitter_of(card: Protocol, scores: Scores) -> Any:

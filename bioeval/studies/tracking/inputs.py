@@ -125,7 +125,12 @@ def read_boxes(
     if isinstance(value, Path):
         table = _text_table(value, names, least, of_result)
     else:
-        table = _array_table(value, names, least, role, of_result)
+        if (columns := columns_of(value)) is not None:
+            names, value = _columns_by_name(columns, names, least, role)
+        array = _rows_of_boxes(value, role, names[:least], of_result)
+        columns_of_array = list(array.T)
+        line = np.arange(1, len(array) + 1)
+        table = _Table(f"{role}: row", line, names, columns_of_array, columns_of_array)
     numbers = dict(zip(table.names, table.numbers, strict=False))
     world = not with_class and "class" in numbers and len(table.written) >= _COLUMNS_WITH_WORLD
     if world and (world := not _are_classes(numbers["class"], table.numbers[len(table.names)])):
@@ -155,17 +160,6 @@ class _Table(NamedTuple):
     names: tuple[str, ...]  # names of the first columns
     written: list[Any]  # the columns as they are written, texts or numbers
     numbers: list[np.ndarray]  # the columns as numbers, also the one behind the names; NaN for text
-
-
-def _array_table(
-    value: Any, names: tuple[str, ...], least: int, role: str, of_result: bool
-) -> _Table:
-    if (columns := columns_of(value)) is not None:
-        names, value = _columns_by_name(columns, names, least, role)
-    array = _rows_of_boxes(value, role, names[:least], of_result)
-    columns_of_array = list(array.T)
-    line = np.arange(1, len(array) + 1)
-    return _Table(f"{role}: row", line, names, columns_of_array, columns_of_array)
 
 
 def _refuse_wrong_values(table: _Table, numbers: Mapping[str, np.ndarray]) -> None:

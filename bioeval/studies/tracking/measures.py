@@ -192,7 +192,6 @@ class SequenceSums:
 
     @cached_property
     def total(self) -> tuple[Counts, MatchSums]:
-        """The counts and sums of all sequences together."""
         return (
             {name: values.sum(axis=0) for name, values in self.counts.items()},
             {name: values.sum(axis=0) for name, values in self.sums.items()},

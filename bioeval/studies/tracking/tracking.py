@@ -22,10 +22,12 @@ from bioeval.stats.simultaneous import least_discordant
 from bioeval.studies.compare import ComparedMeasure, SystemMeasure, comparison_dataset, with_answers
 from bioeval.studies.tracking.counting import (
     THRESHOLDS,
+    EarlierPairing,
     Evaluated,
     Ignored,
     MostlyTracked,
     TrackingOptions,
+    fingerprint,
 )
 from bioeval.studies.tracking.inputs import (
     LISTED,
@@ -35,7 +37,6 @@ from bioeval.studies.tracking.inputs import (
     frames_given,
     sources_of,
 )
-from bioeval.studies.tracking.matching import EarlierPairing, fingerprint
 from bioeval.studies.tracking.measures import (
     COMPARED,
     FEWEST,
@@ -337,7 +338,12 @@ def _dataset(
     if scenes[0].name:
         for name, values in _values(sums.counts, sums.sums).items():
             variables[f"sequence_{name}"] = ("sequence", *variables[name][0]), values
-            names[f"sequence_{name}"] = _variable_over_sequences(name)
+            variable = TRACKING[name]
+            detail: Literal["", "verbose", "data"] = "data" if variable.detail else "verbose"
+            if name in _SHOWN_OF_SEQUENCES:
+                detail = ""
+            long_name = f"{variable.long_name}; of each sequence"
+            names[f"sequence_{name}"] = replace(variable, long_name=long_name, detail=detail)
         coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
     targets = {
         name: np.concatenate([part.targets[name] for part in measured])
@@ -366,15 +372,6 @@ def _dataset(
         **message_attrs(messages),
     }
     return dataset(variables, names, coordinates, attrs)
-
-
-def _variable_over_sequences(name: str) -> Variable:
-    variable = TRACKING[name]
-    detail: Literal["", "verbose", "data"] = "data" if variable.detail else "verbose"
-    if name in _SHOWN_OF_SEQUENCES:
-        detail = ""
-    long_name = f"{variable.long_name}; of each sequence"
-    return replace(variable, long_name=long_name, detail=detail)
 
 
 def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:
@@ -491,7 +488,6 @@ def _sequences_in_common(
 def ranked_measure(
     name: str, trackers: Sequence[SequenceSums], confidence: float
 ) -> ComparedMeasure:
-    """Return a measure of all trackers, with their differences."""
     systems = []
     for tracker in trackers:
         values_without = tracker.values_without[name] if tracker.videos >= FEWEST else np.empty(0)

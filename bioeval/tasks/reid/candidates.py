@@ -131,33 +131,27 @@ class Candidates:
         removed = np.full(len(own_column), int(self.junk.sum()))
         is_own_removed = self.junk[own_column]
         if self.cameras is not None and rule != "none":
-            of_camera, is_own_of_camera = self._of_the_same_camera(self.cameras, rule, own_column)
+            # How many templates besides junk the rule removes for each query by its camera.
+            # A template is removed if its key is the query's: the camera, or person and camera.
+            query_key = self.cameras.probe
+            column_key = self.cameras.gallery
+            if rule == "same-id-same-camera":
+                keys_per_person = len(self.cameras.values) + 1
+                query_key = self.identity * keys_per_person + self.cameras.probe
+                person = self.scores.codes.labelled.gallery
+                column_key = person * keys_per_person + self.cameras.gallery
+            is_removable = (self.cameras.gallery >= 0) & ~self.junk
+            keys = np.sort(column_key[is_removable])
+            first = np.searchsorted(keys, query_key, "left")
+            end = np.searchsorted(keys, query_key, "right")
+            has_camera = self.cameras.probe >= 0
+            is_own_of_camera = (
+                has_camera & is_removable[own_column] & (column_key[own_column] == query_key)
+            )
+            of_camera = np.where(has_camera, end - first, 0)
             removed += of_camera
             is_own_removed |= is_own_of_camera
         return removed - (self.itself & is_own_removed)
-
-    def _of_the_same_camera(
-        self, cameras: Codes, rule: str, own_column: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return how many templates besides junk the rule removes for each query by its camera.
-
-        The second array says whether the query's own template is among them.
-        """
-        # A template is removed if its key is the query's: the camera, or person and camera.
-        query_key = cameras.probe
-        column_key = cameras.gallery
-        if rule == "same-id-same-camera":
-            keys_per_person = len(cameras.values) + 1
-            query_key = self.identity * keys_per_person + cameras.probe
-            person = self.scores.codes.labelled.gallery
-            column_key = person * keys_per_person + cameras.gallery
-        is_removable = (cameras.gallery >= 0) & ~self.junk
-        keys = np.sort(column_key[is_removable])
-        first = np.searchsorted(keys, query_key, "left")
-        end = np.searchsorted(keys, query_key, "right")
-        has_camera = cameras.probe >= 0
-        is_own = has_camera & is_removable[own_column] & (column_key[own_column] == query_key)
-        return np.where(has_camera, end - first, 0), is_own
 
     def about(self) -> Provenance:
         """Return the provenance of the data, with messages on left-out queries and on cameras."""

@@ -11,7 +11,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import ProtocolError, counted
-from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.counting.identification import ENDS, RankFacts
 from bioeval.counting.mate_ranks import MatchLists, MateRanks, Within
@@ -20,7 +19,7 @@ from bioeval.counting.single_template import SingleShots
 from bioeval.counting.thresholds import to_user
 from bioeval.protocol.choices import ApForm, PlainTies, PrecisionOver, Ties
 from bioeval.results.attributes import about_attrs
-from bioeval.results.dataset import Scalars, Variables, dataset, rate, variables_over
+from bioeval.results.dataset import Scalars, dataset, rate, variables_over
 from bioeval.results.query_means import (
     OF_MATCH,
     OF_QUERY,
@@ -167,7 +166,22 @@ class ReidCounts:
             thresholds = to_user(self.thresholds, about.kind)
             coordinates["threshold"] = self._in_order_of_thresholds(thresholds)
         if self.per_query:
-            variables |= self._numbers_of_queries(measures, removed_entries)
+            query, rank, weight = places_of_first_match(
+                self.cmc_matches, self.candidates.rules.ties
+            )
+            first_rank = np.bincount(query, rank * weight, minlength=len(removed_entries))
+            numbers = {
+                of_query: measures.means[name].by_query
+                for name, of_query in OF_QUERY.items()
+                if name in measures.means
+            }
+            numbers["first_match_rank"] = np.where(self.cmc_matches.counts > 0, first_rank, np.nan)
+            numbers["matches"] = self.matches.counts
+            numbers["removed_entries"] = removed_entries
+            numbers["identity"] = self.candidates.labels()
+            if (names := self.candidates.names()) is not None:
+                numbers["template"] = names
+            variables |= variables_over(("probe",), **numbers)
             coordinates["probe"] = np.arange(len(in_means))
         messages = self._messages(searching, with_match, absent)
         attrs = about_attrs(about, "reid", "re-identification", messages)
@@ -193,24 +207,6 @@ class ReidCounts:
         cmc = self.table["cmc"]
         words = f"{cmc.long_name}; on one entry of each identity, other measures on all"
         return {**self.table, "cmc": replace(cmc, long_name=words)}
-
-    def _numbers_of_queries(
-        self, measures: QueryMeasures, removed_entries: np.ndarray
-    ) -> Variables:
-        query, rank, weight = places_of_first_match(self.cmc_matches, self.candidates.rules.ties)
-        first_rank = np.bincount(query, rank * weight, minlength=len(removed_entries))
-        numbers = {
-            of_query: measures.means[name].by_query
-            for name, of_query in OF_QUERY.items()
-            if name in measures.means
-        }
-        numbers["first_match_rank"] = np.where(self.cmc_matches.counts > 0, first_rank, np.nan)
-        numbers["matches"] = self.matches.counts
-        numbers["removed_entries"] = removed_entries
-        numbers["identity"] = self.candidates.labels()
-        if (names := self.candidates.names()) is not None:
-            numbers["template"] = names
-        return variables_over(("probe",), **numbers)
 
     def _messages(self, searching: int, with_match: int, absent: int) -> list[Message]:
         """Return the messages of the result.
@@ -316,7 +312,7 @@ class ReidCounts:
         return all_beyond_scores(thresholds, false_rate, miss_rate)
 
     def _in_order_of_thresholds(self, values: np.ndarray) -> np.ndarray:
-        return values[..., ::-1] if self.candidates.scores.kind in LARGER_IS_CLOSER else values
+        return values[..., ::-1] if self.candidates.scores.kind == "similarity" else values
 
     def _cmc(self, ties: Ties) -> MatchCurve:
         matches, rules = self.cmc_matches, self.candidates.rules
@@ -324,7 +320,19 @@ class ReidCounts:
         if self.shots is not None:
             return MatchCurve(in_means, *self._chances_of_shots(self.shots, ties))
         if self.identities is not None:
-            return MatchCurve(in_means, *self._ranks_among_identities(self.identities, ties))
+            query = np.flatnonzero(self.cmc_matches.counts)
+            closer = self.identities.closer[query]
+            tied = self.identities.tied[query]
+            before = self.identities.tied_before[query]
+            if ties == "expected" and tied.any():
+                raise ProtocolError(
+                    f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
+                    "is not defined under expected ties; choose stable, pessimistic or optimistic"
+                )
+            tied_before = {"pessimistic": tied, "optimistic": np.zeros_like(tied)}.get(ties, before)
+            return MatchCurve(
+                in_means, *Places(query, 1 + closer + tied_before, np.ones(len(closer)))
+            )
         places_of = places_among_non_matches if rules.cmc == "allshots" else places_of_first_match
         return MatchCurve(in_means, *places_of(matches, ties))
 
@@ -337,19 +345,6 @@ class ReidCounts:
         shape = len(self.cmc_matches.counts), rules.max_rank
         query, index = np.indices(shape).reshape(2, -1)
         return Places(query, 1 + index, chances.reshape(-1))
-
-    def _ranks_among_identities(self, facts: RankFacts, ties: Ties) -> Places:
-        query = np.flatnonzero(self.cmc_matches.counts)
-        closer = facts.closer[query]
-        tied = facts.tied[query]
-        before = facts.tied_before[query]
-        if ties == "expected" and tied.any():
-            raise ProtocolError(
-                f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
-                "is not defined under expected ties; choose stable, pessimistic or optimistic"
-            )
-        tied_before = {"pessimistic": tied, "optimistic": np.zeros_like(tied)}.get(ties, before)
-        return Places(query, 1 + closer + tied_before, np.ones(len(closer)))
 
     def _tie_messages(self) -> Iterator[Message]:
         matches, rules = self.matches, self.candidates.rules

@@ -2,30 +2,481 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import ProtocolError
-from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.base.progress import rows_reported
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.messages import Message
+from bioeval.base.progress import rows_reported, rows_reported_to
 from bioeval.counting.identification import check_max_rank
+from bioeval.counting.mate_ranks import MatchLists
+from bioeval.counting.parts import parts_of
+from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
-from bioeval.protocol.choices import GomVariant, PlainTies
+from bioeval.protocol.choices import GomVariant, PlainTies, Ties
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
+from bioeval.protocol.tasks import Gom
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import dataset, rate
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.support import rank_message
+from bioeval.results.variables import GOM, GOM_MEANS, Variable
 from bioeval.scores.matrix import Scores
 from bioeval.scores.requirements import require_all_scores, require_scores, require_subjects
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Named, convention_of, with_options
-from bioeval.tasks.reid.gom_counts import GomCounts
+from bioeval.tasks.reid.counts import (
+    CMC_WORDS,
+    ReidCounts,
+    no_match,
+    precision_message,
+    without_match,
+)
+from bioeval.tasks.reid.matches import (
+    RetrievedSets,
+    average_precision,
+    match_sum,
+    places_of_first_match,
+    ranks_of,
+)
+
+# The measures of GOM that follow from its curves over the threshold.
+
+
+# Curves may be published with two decimals: mReP may exceed its bound by the rounding of both.
+_ROUNDING = 0.006
+
+
+def gom_from_curves(
+    threshold: Any,
+    *,
+    mrep: Any,
+    mfr: Any,
+    mrp: Any = None,
+    mvp: Any = None,
+    cmc: Any = None,
+    name: str = "",
+) -> xr.Dataset:
+    """Return the measures of GOM that follow from published or saved curves.
+
+    Parameters
+    ----------
+    threshold : increasing array of float, shape (t,)
+        Thresholds of distances on the scale 0 ... 1.
+    mrep : array of float, shape (t,)
+        Mean re-identification precision: the mean over the queries of ``sqrt(RP VP)``. It does not
+        follow from `mrp` and `mvp`: the root of the product of two means is larger than the mean
+        of the roots, unless all queries have the same.
+    mfr : array of float, shape (t,)
+        Mean false rate of the queries whose identity is not in the gallery; NaN throughout if
+        there are none.
+    mrp, mvp : array of float, shape (t,), optional
+        Mean ranking precision and mean verification precision.
+    cmc : array of float, optional
+        The CMC at ranks 1, 2 ...
+    name : str
+        Name of the system.
+
+    Returns
+    -------
+    xarray.Dataset
+        The curves over ``threshold`` and ``rank`` as they are given, with the names that
+        :func:`gom` gives them, and the scalars ``mrep_area mfr_area tau_max tau_nz max_mrep``;
+        with `mvp` ``max_mvp``; with `mrp` at a threshold of 1, where everything is retrieved,
+        ``mean_ap``. Rates and areas are proportions.
+
+    Raises
+    ------
+    DataError
+        If a curve is not one of proportions at each threshold, a CMC falls, or `mrep` is larger
+        than the root of `mrp` times `mvp`, which no queries give.
+
+    Notes
+    -----
+    Definitions: Re-identification = Retrieval + Verification: Back to Essence and Forward with a
+    New Metric (arXiv:2011.11506, 2020), whose Table 3 follows from the curves that its authors
+    published; ``docs/reid.md``, "GOM".
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> result = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
+    >>> float(result.max_mrep), float(result.tau_max), float(result.mfr_area)
+    (0.6, 0.5, 0.35)
+    """
+    tau = check_thresholds(threshold, "threshold")
+    means = _checked_means({"mrep": mrep, "mfr": mfr, "mrp": mrp, "mvp": mvp}, len(tau))
+    scalars = summary_over_thresholds(tau, means)
+    if "mrp" in means and (at_one := np.flatnonzero(tau == 1.0)).size:
+        scalars["mean_ap"] = means["mrp"][at_one[0]]
+    variables: dict[str, Any] = {k: (("threshold",), values) for k, values in means.items()}
+    variables |= scalars
+    coordinates = {"threshold": tau}
+    if cmc is not None:
+        values = _checked_curve("cmc", cmc)
+        if not (np.diff(values) >= 0).all():
+            raise DataError("cmc falls, or holds NaN; expected the CMC at ranks 1, 2 ...")
+        variables["cmc"] = (("rank",), values)
+        coordinates["rank"] = np.arange(1, len(values) + 1)
+    attrs = {"result_type": "gom", "task": "GOM", "system": name, "origin": "curves"}
+    return dataset(variables, GOM, coordinates, attrs)
+
+
+def _checked_means(curves: Mapping[str, Any], length: int) -> dict[str, np.ndarray]:
+    """Return the curves that are given, with proportions at each threshold."""
+    means = {}
+    for name, curve in curves.items():
+        if curve is not None or name in ("mrep", "mfr"):
+            means[name] = _checked_curve(name, curve, length)
+    for name, values in means.items():
+        is_nan = np.isnan(values)
+        if is_nan.any() and (name != "mfr" or not is_nan.all()):
+            index = int(np.argmax(is_nan))
+            raise DataError(f"{name}[{index}] is NaN; expected a proportion at each threshold")
+    if "mrp" in means and "mvp" in means:
+        excess = means["mrep"] - np.sqrt(means["mrp"] * means["mvp"])
+        if (excess > _ROUNDING).any():
+            i = int(np.argmax(excess))
+            raise DataError(
+                f"mrep[{i}] = {means['mrep'][i]:g} is larger than the root of mrp[{i}] = "
+                f"{means['mrp'][i]:g} times mvp[{i}] = {means['mvp'][i]:g}; a mean of roots never "
+                "is: check that the curves are of the same queries"
+            )
+    return means
+
+
+def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
+    expected = "a list of proportions" if length is None else f"{length} numbers, one per threshold"
+    try:
+        curve = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{name} is not an array: {error}; expected {expected}") from None
+    is_numeric = curve.dtype.kind in "iuf" and curve.ndim == 1
+    if not is_numeric or curve.size != (length or max(1, curve.size)):
+        raise DataError(
+            f"{name} has shape {curve.shape} and dtype {curve.dtype}; expected {expected}"
+        )
+    is_outside = (curve < 0) | (curve > 1)
+    if is_outside.any():
+        i = int(np.argmax(is_outside))
+        raise DataError(
+            f"{name}[{i}] = {curve[i]:g}; expected proportions from 0 to 1 (divide per cent by 100)"
+        )
+    return curve.astype(np.float64)
+
+
+def summary_over_thresholds(tau: np.ndarray, means: dict[str, np.ndarray]) -> dict[str, np.float64]:
+    """Return areas, maxima and their thresholds of ``mvp mrep mfr f1`` over `tau`, or NaN.
+
+    Areas are by the trapezoidal rule. ``tau_max`` is the first threshold with the largest mReP, and
+    ``tau_nz`` the first with mFR above 0.
+    """
+    mrep, mfr = means["mrep"], means["mfr"]
+    unknown = np.float64(np.nan)
+    is_finite = np.isfinite(tau).all()
+    is_known = not np.isnan(mrep).any()
+    accepts_any = not np.isnan(mfr).any() and (mfr > 0).any()
+    scalars = {
+        "mrep_area": np.float64(np.trapezoid(mrep, tau)) if is_finite else unknown,
+        "mfr_area": np.float64(np.trapezoid(mfr, tau)) if is_finite else unknown,
+        "max_mrep": mrep.max() if is_known else unknown,
+        "tau_max": tau[int(np.argmax(mrep))] if is_known else unknown,
+        "tau_nz": tau[int(np.argmax(mfr > 0))] if accepts_any else unknown,
+    }
+    if "mvp" in means:
+        scalars["max_mvp"] = means["mvp"].max() if is_known else unknown
+    if "f1" in means:
+        f1 = means["f1"]
+        scalars["max_f1"] = f1.max() if is_known else unknown
+        scalars["tau_f1"] = tau[int(np.argmax(f1))] if is_known else unknown
+    return scalars
+
+
+# Counts of GOM, and its measures over thresholds.
+
+
+@dataclass(eq=False, kw_only=True)
+class GomCounts(ReidCounts):
+    """Gallery entries that each query retrieves within each threshold.
+
+    Distances and thresholds are normalised. Under the variant ``"reference"``, removed entries are
+    counted at distance 1.
+    """
+
+    thresholds: np.ndarray
+    retrieved: np.ndarray
+    task: Gom
+    #: ``(distance - low) / (high - low)`` is the normalised distance.
+    low: float
+    high: float
+
+    table: ClassVar[Mapping[str, Variable]] = GOM
+
+    @classmethod
+    def from_candidates_within(
+        cls,
+        candidates: Candidates,
+        task: Gom,
+        taus: np.ndarray,
+        scaled: bool,
+        *,
+        per_query: bool = False,
+    ) -> GomCounts:
+        """Count the entries within each threshold.
+
+        With `scaled`, all finite distances are scaled to 0 ... 1, the scale of the thresholds.
+        """
+        low, high = _ends(candidates.scores) if scaled else (0.0, 1.0)
+        distances = _unscaled(taus, low, high - low)
+        unscaled_counts = ReidCounts.from_candidates(candidates, distances, per_query=per_query)
+        matches = unscaled_counts.matches
+        scaled_distance = (matches.distance - low) / (high - low)
+        matches = replace(matches, distance=scaled_distance, all_matches=matches.positives)
+        fields = {"matches": matches, "thresholds": taus, "task": task, "low": low, "high": high}
+        counts = cls(**vars(unscaled_counts) | fields)
+        if task.variant == "reference":
+            removed = candidates.removed_entries(candidates.rules.removed)
+            removed[candidates.left_out] = 0
+            counts.retrieved[:, np.searchsorted(taus, 1.0) :] += removed[:, None]
+        return counts
+
+    @property
+    def _thresholds_are_similarities(self) -> bool:
+        kind = self.candidates.scores.kind
+        return kind == "similarity" and (self.low, self.high) == (0.0, 1.0)
+
+    def dataset(self) -> xr.Dataset:
+        """Return the measures of GOM; see :func:`bioeval.gom`."""
+        candidates = self.candidates
+        left_out = candidates.left_out
+        matched = self.matches.counts > 0
+        measures = self._over_distances()
+        variables = self._means_and_curves(measures) | {
+            "queries": measures.means["mrep"].counted.sum(),
+            "open_queries": candidates.absent.sum(),
+            "skipped": (~matched & ~candidates.absent & ~left_out).sum(),
+            "left_out": left_out.sum(),
+            "removed": candidates.removed_entries(candidates.rules.removed).sum(),
+        }
+        coordinates = {
+            "threshold": self.thresholds,
+            "rank": np.arange(1, self.task.max_rank + 1),
+        }
+        if self.per_query:
+            for name in ("rp", "vp", "rep", "fr"):
+                variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].by_query)
+            coordinates["probe"] = np.arange(len(matched))
+        attrs = about_attrs(candidates.about(), "gom", "GOM", self._gom_messages())
+        result = dataset(variables, GOM, coordinates, attrs | self._options())
+        return self._over_similarities(result) if self._thresholds_are_similarities else result
+
+    def _means_and_curves(self, measures: QueryMeasures) -> dict[str, Any]:
+        with_match = int(measures.cmc.counted.sum())
+        means = {name: mean.mean for name, mean in measures.means.items()}
+        scalar_means = {name: means.pop(name) for name in GOM_MEANS}
+        means["micro_f1"] = self._retrieved_sets.micro_f1()
+        # How many queries have a match within each threshold and rank.
+        matches = self.matches
+        ranks = self.task.max_rank
+        thresholds = len(self.thresholds)
+        distance = matches.distance[matches.starts[measures.cmc.query]]
+        first_threshold = np.searchsorted(self.thresholds, distance)
+        is_counted = (first_threshold < thresholds) & (measures.cmc.rank <= ranks)
+        cell = first_threshold[is_counted] * ranks + measures.cmc.rank[is_counted] - 1
+        counts = np.bincount(cell, minlength=thresholds * ranks).reshape(thresholds, ranks)
+        return {
+            **{name: (("threshold",), values) for name, values in means.items()},
+            "dir": (("threshold", "rank"), rate(counts.cumsum(axis=0).cumsum(axis=1), with_match)),
+            **summary_over_thresholds(self.thresholds, means),
+            **scalar_means,
+            "cmc": (("rank",), rate(measures.cmc.counts(self.task.max_rank), with_match)),
+        }
+
+    def _gom_messages(self) -> list[Message]:
+        candidates, matches = self.candidates, self.matches
+        messages = [*precision_message(matches, self.in_means(matches))]
+        if matches.tied.any():
+            max_rank = self.task.max_rank
+            messages += rank_message("cmc", lambda ties: self._cmc(ties).means(max_rank), CMC_WORDS)
+        thresholds = self.thresholds
+        if self._thresholds_are_similarities:
+            thresholds = to_user(thresholds, candidates.scores.kind)
+        messages += self.thresholds_beyond_scores(thresholds)
+        searching = ~candidates.left_out
+        matched = (matches.counts > 0)[searching]
+        absent = candidates.absent[searching]
+        return messages + _missing(matched, absent, self.task.variant, candidates.rules.removed)
+
+    def _over_similarities(self, result: xr.Dataset) -> xr.Dataset:
+        result = result.isel(threshold=slice(None, None, -1))
+        for name in ("threshold", "tau_max", "tau_nz", "tau_f1"):
+            similarities = to_user(result[name].values, self.candidates.scores.kind)
+            result[name] = result[name].copy(data=similarities)
+        return result
+
+    def _options(self) -> dict[str, str | int | float]:
+        rules = self.candidates.rules
+        return {
+            "variant": self.task.variant,
+            "budget": int(self.task.budget),
+            "ties": self.task.ties,
+            "normalised_low": float(self.low),
+            "normalised_high": float(self.high),
+            "normalised_span": float(self.high - self.low),
+            "convention": rules.name,
+            "removes": rules.removed,
+            "junk": rules.junk_in_words,
+        }
+
+    def in_means(self, matches: MatchLists) -> np.ndarray:
+        """Return which queries the means are over, bool (queries,).
+
+        They are the queries with a match, or in the reference all that are not left out.
+        """
+        keeps_unmatched = self.task.variant == "reference"
+        return (matches.counts > 0) | (keeps_unmatched & ~self.candidates.left_out)
+
+    def measures(self, *, curves: bool = True) -> QueryMeasures:
+        """Return the means over queries, at thresholds in the order of the user's."""
+        measures = self._over_distances()
+        if not self._thresholds_are_similarities:
+            return measures
+        means = dict(measures.means)
+        for name, mean in measures.means.items():
+            if mean.values.ndim > 1:
+                means[name] = replace(mean, values=mean.values[:, ::-1])
+        return replace(measures, means=means)
+
+    def _cmc(self, ties: Ties) -> MatchCurve:
+        return MatchCurve(self.matches.counts > 0, *places_of_first_match(self.matches, ties))
+
+    def _over_distances(self) -> QueryMeasures:
+        matches = self.matches
+        ties = self.task.ties
+        absent = self.candidates.absent
+        matched, in_means = matches.counts > 0, self.in_means(matches)
+        rp, vp = _per_threshold(self._retrieved_sets, ties, capped=self.task.variant == "reference")
+        retrieves_any = self.retrieved > 0
+        nearest = np.full(len(matched), np.inf)
+        nearest[matched] = matches.distance[matches.starts[:-1][matched]]
+        is_match_within = matched[:, None] & (nearest[:, None] <= self.thresholds)
+        means = {
+            "mrp": _mean(in_means, matched, rp),
+            "mvp": _mean(in_means, matched, vp),
+            "mrep": _mean(in_means, matched, np.sqrt(rp * vp)),
+            **self._retrieved_sets.measures(in_means),
+            "mfr": _mean(absent, absent, np.minimum(self.retrieved / self.task.budget, 1.0)),
+            "far": _mean(absent, absent, retrieves_any),
+            "ttr": _mean(matched, matched, retrieves_any),
+            "ttr_identity": _mean(matched, matched, is_match_within),
+            "ftr": _mean(absent, absent, retrieves_any),
+            "mean_ap": _mean(in_means, matched, average_precision(matches, ties)),
+            "mean_inp": _mean(in_means, matched, match_sum(matches, ties, "mean_inp")),
+        }
+        return QueryMeasures(self._cmc(ties), means)
+
+
+def _mean(in_means: np.ndarray, has_value: np.ndarray, values: np.ndarray) -> QueryMean:
+    """Return a mean of `values` (queries, ...) over the queries that have a value."""
+    return QueryMean(in_means, np.flatnonzero(has_value), values[has_value])
+
+
+def _per_threshold(
+    retrieved_sets: RetrievedSets, ties: Ties, *, capped: bool
+) -> tuple[np.ndarray, ...]:
+    """Return RP and VP of each query, (queries, thresholds): Wang et al. 2020, arXiv:2011.11506.
+
+    RP is the average precision of the retrieved list over its matches, 0 if it has none; ``VP = TP
+    / (TP + FP + FN)``. If `capped`, entries behind the last match are no false positives, as in the
+    paper's program.
+    """
+    matches = retrieved_sets.matches
+    hits = retrieved_sets.hits
+    ranks = ranks_of(matches, ties)
+    retrieved = retrieved_sets.retrieved.astype(np.float64)
+    if capped:
+        # Rank of the last match of each query; 0 without a match.
+        last_rank = np.zeros(len(retrieved))
+        is_matched = matches.counts > 0
+        last_rank[is_matched] = ranks[matches.starts[1:][is_matched] - 1]
+        retrieved = np.minimum(retrieved, last_rank[:, None])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rp = np.where(hits > 0, retrieved_sets.sums(matches.order / ranks) / hits, 0.0)
+        vp = hits / (retrieved - hits + retrieved_sets.positives)
+    return rp, vp
+
+
+def _missing(matched: np.ndarray, absent: np.ndarray, variant: str, rule: str) -> list[Message]:
+    """Return messages on queries without a match, and on a set of queries that is empty.
+
+    The masks are over the queries that are not left out: queries with a match (`matched`), and
+    queries of people who are not in the gallery (`absent`).
+    """
+    messages = []
+    lost = int((~matched & ~absent).sum())
+    if lost and variant == "paper":
+        messages.append(without_match(0, lost, "in neither set of queries"))
+    if not matched.any():
+        consequence = "mRP, mVP and mReP are not defined"
+        messages.append(no_match(len(matched), int(absent.sum()), rule, consequence))
+    if not absent.any():
+        messages.append(Message("all-queries-in-gallery"))
+    return messages
+
+
+def _ends(scores: Scores) -> tuple[float, float]:
+    parts = parts_of(scores.replace(nan="exclude"), nearest=True, grouped=False)
+    with rows_reported_to(None):
+        ((low, high, *_),) = reduce(parts, Extent())
+    if not low < high:
+        raise DataError(
+            "distances cannot be normalised: there are not two different finite ones; give "
+            "scaled=False"
+        )
+    if not np.isfinite(high - low):
+        raise DataError(
+            f"distances cannot be normalised: they reach from {low:g} to {high:g}; scale them"
+        )
+    return low, high
+
+
+def _unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
+    """Return for each threshold the largest float64 ``x`` with ``(x - low) / span <= threshold``.
+
+    All float64 numbers are bisected in their order: around 0, they are too many to try one by one.
+    """
+    if (low, span) == (0.0, 1.0):
+        return thresholds
+    # Positions in the order of floats: x is the last within a threshold, and before `beyond`.
+    within = np.full(thresholds.shape, _order_of_floats(np.array(-np.inf)))
+    beyond = np.full(thresholds.shape, _order_of_floats(np.array(np.inf)))
+    with np.errstate(over="ignore"):
+        while (beyond - 1 > within).any():
+            middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)  # no overflow
+            is_within = (_float_of_order(middle) - low) / span <= thresholds
+            within = np.where(is_within, middle, within)
+            beyond = np.where(is_within, beyond, middle)
+    return np.where(np.isfinite(thresholds), _float_of_order(within), thresholds)
+
+
+def _order_of_floats(x: np.ndarray) -> np.ndarray:
+    """Return the position of float64 numbers in their order: neighbours differ by 1."""
+    bits = np.asarray(x, dtype=np.float64).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+
+
+def _float_of_order(order: np.ndarray) -> np.ndarray:
+    return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
+
 
 # Number of thresholds of GOM, unless others are given: 0, 1/100 ... 1.
 DEFAULT_THRESHOLDS = 101
@@ -159,7 +610,7 @@ def plan_gom(
     grid = check_thresholds(thresholds)
     if scaled is None:
         scaled = task.distances == "scaled"
-    if not require_flag("scaled", scaled) and scores.kind in LARGER_IS_CLOSER:
+    if not require_flag("scaled", scaled) and scores.kind == "similarity":
         grid = to_user(grid, scores.kind)[::-1]  # similarities as distances
     check_max_rank(task.max_rank, scores.shape[1], place)
     rules = replace(rules, removed_for_ap="as-above", cmc="first-match", max_rank=1)

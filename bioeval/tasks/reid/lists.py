@@ -16,7 +16,7 @@ from bioeval.base.messages import Message
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
 from bioeval.results.attributes import about_attrs
-from bioeval.results.dataset import Variables, dataset, rate, variables_over
+from bioeval.results.dataset import dataset, rate, variables_over
 from bioeval.results.query_means import OF_MATCH, OF_QUERY, QueryMean, QueryMeasures
 from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
 from bioeval.scores.matrix import Scores
@@ -185,9 +185,27 @@ class ListCounts(ReidCounts):
         ranks = np.arange(1, self.cmc_ranks + 1)
         coordinates = {"rank": ranks, "recall_level": RECALL_LEVELS}
         if self.per_query:
-            variables |= self._variables_of_queries()
+            query, rank, _ = places_of_first_match(self.matches, "stable")
+            first_rank = np.full(len(self.matches.counts), np.nan)
+            first_rank[query] = rank
+            values = self._values_of_queries
+            numbers = {"rank_k_average_precision": values["rank_k_mean_ap"]}
+            numbers["first_match_rank"] = first_rank
+            numbers |= {OF_QUERY[name]: values[name] for name in OF_MATCH}
+            variables |= variables_over(("probe",), **numbers, identity=self.candidates.labels())
             coordinates["probe"] = np.arange(len(in_means))
-        messages = self._list_messages(measures, unmatched)
+        # Messages on queries with too many matches or none, and on unknown numbers.
+        rules = self.candidates.rules
+        messages = cut_messages(self.matches.positives, self.rank_k, rules.rank_k_over)
+        if unmatched:
+            treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
+            messages.append(without_match(unmatched, 0, treatment))
+        if self.known_ranks is not None:
+            unknown = [x.label for x in QUERY_MEANS.values() if x.name not in measures.means]
+            messages.append(Message("matches-beyond-lists", what=unknown))
+            if self.known_ranks < self.cmc_ranks:
+                unknown = [f"precision and recall beyond rank {self.known_ranks}"]
+                messages.append(Message("matches-beyond-lists", what=unknown))
         attrs = about_attrs(candidates.about(), "top-k", "top-K lists", messages)
         attrs |= {"depth": candidates.scores.depth, **candidates.rules.attrs(), "ties": "listed"}
         return dataset(variables, TOP_K, coordinates, attrs).isel(rank=slice(self.shown_ranks))
@@ -201,34 +219,6 @@ class ListCounts(ReidCounts):
                 values[self.known_ranks :] = np.nan
             curves[name] = values
         return curves
-
-    def _variables_of_queries(self) -> Variables:
-        query, rank, _ = places_of_first_match(self.matches, "stable")
-        first_rank = np.full(len(self.matches.counts), np.nan)
-        first_rank[query] = rank
-        values = self._values_of_queries
-        numbers = {"rank_k_average_precision": values["rank_k_mean_ap"]}
-        numbers["first_match_rank"] = first_rank
-        numbers |= {OF_QUERY[name]: values[name] for name in OF_MATCH}
-        return variables_over(("probe",), **numbers, identity=self.candidates.labels())
-
-    def _list_messages(self, measures: QueryMeasures, unmatched: int) -> list[Message]:
-        """Return messages on queries with too many matches or none, and on unknown numbers.
-
-        `unmatched` is the number of queries without a match in the gallery.
-        """
-        rules = self.candidates.rules
-        messages = cut_messages(self.matches.positives, self.rank_k, rules.rank_k_over)
-        if unmatched:
-            treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
-            messages.append(without_match(unmatched, 0, treatment))
-        if self.known_ranks is not None:
-            unknown = [x.label for x in QUERY_MEANS.values() if x.name not in measures.means]
-            messages.append(Message("matches-beyond-lists", what=unknown))
-            if self.known_ranks < self.cmc_ranks:
-                unknown = [f"precision and recall beyond rank {self.known_ranks}"]
-                messages.append(Message("matches-beyond-lists", what=unknown))
-        return messages
 
 
 def _shortest(list_lengths: np.ndarray) -> int | None:

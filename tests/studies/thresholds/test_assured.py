@@ -8,7 +8,7 @@ from named_arguments import raises_about
 from result_messages import arguments
 
 import bioeval as be
-from bioeval.studies.assurance.assured import kinds_of_people_absent
+from bioeval.studies.assurance import kinds_of_people_absent
 
 STUDY = {"interval": "people", "folds": 3, "repeats": 1}
 

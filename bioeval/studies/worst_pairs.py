@@ -46,7 +46,6 @@ class Cells(NamedTuple):
     column: np.ndarray  # int64
 
     def selected(self, index: np.ndarray) -> Self:
-        """Return the cells at an index or a mask."""
         return type(self)(self.value[index], self.row[index], self.column[index])
 
     def least(self, most: int) -> Self:

@@ -115,7 +115,29 @@ def _row(scores: Scores, card: Protocol, *, is_chosen: bool) -> _Row:
         return _Row({}, why_not=why_not)
     try:
         with rows_reported_to(None):
-            return _measured(scores, card)
+            has_far = {"verification", "open_set"} & set(card.tasks)
+            options = EvaluationOptions.parse(far_targets=FAR_TARGETS if has_far else None)
+            card = replace(card, report=replace(card.report, ranks=RANKS))
+            scalars_of_nodes = scalars_of(scores, card, options)
+            measured: dict[str, Any] = {}
+            messages: list[Message] = []
+            for node, scalars in scalars_of_nodes.items():
+                task, _, templates = node.partition("/")
+                # Verification with several templates is shown where the card has no other.
+                if templates == "multi" and f"{task}/single" in scalars_of_nodes:
+                    continue
+                messages += _messages_on_support(scores, task, scalars)
+                for name, dimension in MEASURES_OF_CARDS.get(task, {}).items():
+                    value = scalars.get(name, np.nan)
+                    if dimension:
+                        value = [value.get(label, np.nan) for label in _LABELS_OF[dimension]]
+                    if dimension == "far_target":
+                        support = scalars.get(f"{name}{SUPPORTED}", {})
+                        measured[f"{name}{SUPPORTED}"] = [
+                            support.get(x, np.nan) for x in FAR_TARGETS
+                        ]
+                    measured[name] = value
+            return _Row(measured, messages)
     except BioevalError as error:
         return _Row({}, why_not=str(error).rstrip("."))
 
@@ -152,30 +174,6 @@ def _why_cameras_differ(scores: Scores, card: Protocol) -> str:
                 f"{exclusion.column} {gallery_value}"
             )
     return ""
-
-
-def _measured(scores: Scores, card: Protocol) -> _Row:
-    has_far = {"verification", "open_set"} & set(card.tasks)
-    options = EvaluationOptions.parse(far_targets=FAR_TARGETS if has_far else None)
-    card = replace(card, report=replace(card.report, ranks=RANKS))
-    scalars_of_nodes = scalars_of(scores, card, options)
-    measured: dict[str, Any] = {}
-    messages: list[Message] = []
-    for node, scalars in scalars_of_nodes.items():
-        task, _, templates = node.partition("/")
-        # Verification with several templates is shown where the card has no other.
-        if templates == "multi" and f"{task}/single" in scalars_of_nodes:
-            continue
-        messages += _messages_on_support(scores, task, scalars)
-        for name, dimension in MEASURES_OF_CARDS.get(task, {}).items():
-            value = scalars.get(name, np.nan)
-            if dimension:
-                value = [value.get(label, np.nan) for label in _LABELS_OF[dimension]]
-            if dimension == "far_target":
-                support = scalars.get(f"{name}{SUPPORTED}", {})
-                measured[f"{name}{SUPPORTED}"] = [support.get(x, np.nan) for x in FAR_TARGETS]
-            measured[name] = value
-    return _Row(measured, messages)
 
 
 def _messages_on_support(scores: Scores, task: str, scalars: Mapping[str, Any]) -> list[Message]:

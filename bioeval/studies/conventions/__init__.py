@@ -1,1 +1,0 @@
-"""The convention behind a published number."""

@@ -1,1 +1,0 @@
-"""Galleries of fewer subjects."""

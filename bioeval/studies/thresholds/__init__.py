@@ -1,1 +1,0 @@
-"""Choosing a threshold, and what to expect of it on new people."""

@@ -1,1 +1,0 @@
-"""The worst pairs: the nearest impostors and the farthest genuine ones."""
