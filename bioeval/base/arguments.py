@@ -161,11 +161,11 @@ def require_text(name: str, value: object) -> str:
     return value
 
 
-def require_choice(name: str, value: object, choices: Any, error: type = DataError) -> None:
+def require_choice(name: str, value: object, choices: Any) -> None:
     """Raise :class:`DataError` unless `value` is in `choices`, which may be a ``Literal``."""
     choices = get_args(choices) or list(choices)
     if not isinstance(value, str) or value not in choices:
-        raise error(bad_choice(name, value, choices))
+        raise DataError(bad_choice(name, value, choices))
 
 
 def chosen_task(task: object, tasks: Iterable[W]) -> W:

@@ -187,8 +187,8 @@ class EvenCounts:
         return low - math.ldexp(3.0, exponent), high + math.ldexp(2.0, exponent)
 
 
-def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:
-    """Return the exponent of the narrowest cells of which `cells` cover ``low..high``.
+def cell_exponent(low: float, high: float) -> int:
+    """Return the exponent of the narrowest cells of which `CELLS` cover ``low..high``.
 
     It depends on the range alone, and never falls as the range grows.
     """
@@ -199,11 +199,11 @@ def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:
         least = max(least, math.frexp(largest_magnitude)[1] - 53)
     exponent = least
     span = math.ldexp(high / 2.0 - low / 2.0, 1 - least) if high > low else 0.0
-    if span >= cells:
-        exponent = least + math.frexp(span / cells)[1] - 1
-    while cell_of(high, exponent) - cell_of(low, exponent) >= cells:
+    if span >= CELLS:
+        exponent = least + math.frexp(span / CELLS)[1] - 1
+    while cell_of(high, exponent) - cell_of(low, exponent) >= CELLS:
         exponent += 1
-    while exponent > least and cell_of(high, exponent - 1) - cell_of(low, exponent - 1) < cells:
+    while exponent > least and cell_of(high, exponent - 1) - cell_of(low, exponent - 1) < CELLS:
         exponent -= 1
     return exponent
 

@@ -59,13 +59,11 @@ class SortedScores:
         return cls(scores, np.array([0, len(scores)]), None, weights)
 
     @classmethod
-    def of_keys(
-        cls, keys: np.ndarray, distances: np.ndarray, parts: int, weights: np.ndarray | None = None
-    ) -> Self:
+    def of_keys(cls, keys: np.ndarray, distances: np.ndarray, parts: int) -> Self:
         """Return scores from increasing keys ``part * len(distances) + code`` (int64)."""
         # (parts + 1,): each part begins at the smallest key that it may have.
         starts = keys.searchsorted(np.arange(parts + 1) * len(distances))
-        return cls(keys, starts, distances, weights)
+        return cls(keys, starts, distances)
 
     @classmethod
     def of_parts(cls, scores: Sequence[np.ndarray], distances: np.ndarray) -> Self:

@@ -212,7 +212,11 @@ class TiledScores:
 
     def mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rows, columns and distances of the genuine attempts, in order."""
-        tiles_with_mates = self._tiles_with_mates()
+        if self.symmetric:
+            tiles_with_mates = [(i, i) for i in range(len(self.rows))]
+        else:
+            tiles = itertools.product(range(len(self.rows)), range(len(self.columns)))
+            tiles_with_mates = [(i, j) for i, j in tiles if self.may_hold_mates(i, j)]
         mates: list[tuple[np.ndarray, ...]] = []
 
         def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
@@ -235,12 +239,6 @@ class TiledScores:
         row, column, distance = map(np.concatenate, zip(nothing, *mates, strict=True))
         order = np.lexsort((column, row))
         return row[order], column[order], distance[order]
-
-    def _tiles_with_mates(self) -> list[tuple[int, int]]:
-        if self.symmetric:
-            return [(i, i) for i in range(len(self.rows))]
-        tiles = itertools.product(range(len(self.rows)), range(len(self.columns)))
-        return [(i, j) for i, j in tiles if self.may_hold_mates(i, j)]
 
     def _same_subject(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
         rows = self.rows.subjects[self.rows[i]]

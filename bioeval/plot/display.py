@@ -205,12 +205,8 @@ class Curve:
         y: str,
         word: Text = "",
         rank: int | None = None,
-        limits: str = "",
     ) -> Curve:
-        """Return the curve of variable `y` against `x`, at one rank if the variables have ranks.
-
-        `limits` is the prefix of the names of the confidence limits, by default `y` and "_".
-        """
+        """Return the curve of variable `y` against `x`, at one rank if the variables have ranks."""
         dataset = system.dataset
 
         def values(variable: str) -> np.ndarray | None:
@@ -221,7 +217,7 @@ class Curve:
                 array = array.sel(rank=rank)
             return array.values
 
-        low, high = (values(f"{limits or f'{y}_'}{end}") for end in ("low", "high"))
+        low, high = (values(f"{y}_{end}") for end in ("low", "high"))
         if low is not None and np.isnan(low).all():
             low = high = None
         why_not = undefined(dataset, x, word) or undefined(dataset, y, word)

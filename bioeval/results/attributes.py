@@ -79,8 +79,3 @@ def require_schema(attrs: Mapping[Any, Any]) -> None:
             f"the results are of schema {schema}; this version of bioeval reads schema {SCHEMA}. "
             "Use a newer bioeval"
         )
-
-
-def task_code(attrs: Mapping[Any, Any]) -> tuple[str, str]:
-    """Return the code of the task and the templates; results of equal codes may be joined."""
-    return str(attrs.get("result_type", attrs.get("task", ""))), str(attrs.get("templates", ""))

@@ -173,19 +173,9 @@ def explain(
             row = compared if unit == "template" else _by_subject(kept, compared, fusion)
             # Comparisons from near to far, at equal distances as the ties say, then by column.
             sign = {"pessimistic": 1, "optimistic": -1}.get((ties[0] if ties else "pessimistic"), 0)
-            order = np.lexsort((row.column, sign * row.is_genuine, row.distance))
-            distance = row.distance[order]
-            lists[key] = row._replace(
-                column=row.column[order],
-                template=row.template[order],
-                subjects=row.subjects[order],
-                score=row.score[order],
-                distance=distance,
-                is_genuine=row.is_genuine[order],
-                reason=row.reason[order],
-                accepted=None if limit is None else distance <= among_distances(kept, limit),
-                adds=[{} for _ in order],
-            )
+            row = row.taken(np.lexsort((row.column, sign * row.is_genuine, row.distance)))
+            accepted = None if limit is None else row.distance <= among_distances(kept, limit)
+            lists[key] = row._replace(accepted=accepted, adds=[{} for _ in row.column])
         return lists[key]
 
     # What each comparison adds to the counters of each task.
@@ -216,8 +206,12 @@ def explain(
             is_enrolled = bool(enrolled[compared.row])
             is_impostor = role == "both" or is_enrolled == (role == "leave-subject-out")
             counts[node] = _open_set(row, task.ties, is_impostor)
-        else:
-            counts[node] = _closed_set(row, task.ties)
+            continue
+        best, ranks = _mate(row, task.ties)
+        counts[node] = {"skipped": 1} if best is None else {"attempts": 1}
+        if best is not None and ranks:
+            row.adds[best][node] = {"cms_count": ranks}
+            counts[node] = {"attempts": 1, "cms_count": ranks}
     if searching:
         completeness = kept.completeness.of_probes(np.arange(kept.shape[0]) == compared.row)
         if completeness.incomplete:
@@ -292,19 +286,24 @@ class _Row(NamedTuple):
     accepted: np.ndarray | None = None  # bool; None without a threshold
     adds: Sequence[dict[str, Counts]] = ()
 
+    def taken(self, order: np.ndarray) -> _Row:
+        """Return some of the comparisons, in this order."""
+        return _Row(self.row, self.subject, *(x[order] for x in self[2:9]))
+
     def entries(self) -> tuple[Entry, ...]:
         entries = []
         for k, distance in enumerate(self.distance.tolist()):
             is_attempt, score = not math.isnan(distance), self.score[k].item()
+            accepted = None
+            if is_attempt and self.accepted is not None:
+                accepted = bool(self.accepted[k])
             entry = Entry(
                 place=k + 1 if is_attempt else None,
                 template=str(self.template[k]),
                 subject=str(self.subjects[k]),
                 score=None if math.isnan(score) else score,
                 role=("impostor", "genuine")[int(self.is_genuine[k])] if is_attempt else "left out",
-                accepted=bool(self.accepted[k])
-                if is_attempt and self.accepted is not None
-                else None,
+                accepted=accepted,
                 adds=self.adds[k],
                 reason=str(self.reason[k]),
             )
@@ -376,32 +375,25 @@ def _compared(given: Scores, kept: Scores, probe: int | str) -> tuple[str, _Row]
             f"`probe` is {received(probe)}; expected a position from 0 to {len(names) - 1}, or the "
             f"name of a template, such as {names[0]!r}"
         )
-    row = _row_of_pairs(kept, i) if is_list else _row_of_matrix(given, kept, i)
-    return names[i] if names[i] != str(i) else "", row
-
-
-def _row_of_pairs(scores: Scores, pair: int) -> _Row:
-    """Return the pairs of the probe of a pair; of a list without names, this pair alone."""
-    pairs = scores.pairs
-    places = np.array([pair])
-    if pairs.templates is not None:
-        places = np.flatnonzero(pairs.templates.b == pairs.templates.b[pair])
-    people = None if pairs.sides is None else pairs.sides.take(places)
-    score = scores.values[places]
-    return _Row(
-        row=pair,
-        subject="" if people is None else str(plain(people.side(1)[0])),
-        column=places,
-        template=places if pairs.templates is None else pairs.templates.side(0)[places],
-        subjects=np.full(len(places), "") if people is None else people.side(0),
-        score=score,
-        distance=pairs.distances(scores.kind, scores.nan)[places].astype(np.float64),
-        is_genuine=scores.genuine[places],
-        reason=np.where(np.isnan(score), _FAILED, ""),
-    )
-
-
-def _row_of_matrix(given: Scores, kept: Scores, i: int) -> _Row:
+    name = names[i] if names[i] != str(i) else ""
+    if is_list:  # the pairs of this probe; of a list without names, this pair alone
+        pairs = kept.pairs
+        places = np.array([i])
+        if pairs.templates is not None:
+            places = np.flatnonzero(pairs.templates.b == pairs.templates.b[i])
+        people = None if pairs.sides is None else pairs.sides.take(places)
+        score = kept.values[places]
+        return name, _Row(
+            row=i,
+            subject="" if people is None else str(plain(people.side(1)[0])),
+            column=places,
+            template=places if pairs.templates is None else pairs.templates.side(0)[places],
+            subjects=np.full(len(places), "") if people is None else people.side(0),
+            score=score,
+            distance=pairs.distances(kept.kind, kept.nan)[places].astype(np.float64),
+            is_genuine=kept.genuine[places],
+            reason=np.where(np.isnan(score), _FAILED, ""),
+        )
     columns = np.arange(kept.shape[1])
     block = read_rows(kept, slice(i, i + 1))
     distance = np.full(len(columns), np.nan)
@@ -424,10 +416,9 @@ def _row_of_matrix(given: Scores, kept: Scores, i: int) -> _Row:
         _FAILED: np.isnan(score),
     }
     conditions = [np.broadcast_to(x, columns.shape) for x in reasons.values()]
-
     has_people = knows_people(kept)
     labels = [*map(str, kept.gallery_labels.tolist())] if has_people else [""] * len(columns)
-    return _Row(
+    return name, _Row(
         row=i,
         subject=str(kept.probe_labels[i]) if has_people else "",
         column=columns,
@@ -450,10 +441,7 @@ def _by_subject(scores: Scores, row: _Row, fusion: str) -> _Row:
     subject = np.repeat(np.arange(len(fused)), np.diff(gallery.starts))
     first = np.unique(subject[order], return_index=True)[1]
     nearest = block.candidates[order[first]]
-    return row._replace(
-        column=row.column[nearest],
-        template=row.template[nearest],
-        subjects=row.subjects[nearest],
+    return row.taken(nearest)._replace(
         score=to_user(fused, scores.kind) + 0.0,
         distance=fused,
         is_genuine=np.arange(len(fused)) == gallery.probe_group[row.row],
@@ -506,17 +494,6 @@ def _open_set(row: _Row, ties: Ties, is_impostor: bool) -> Counts | None:
         row.adds[others[0]]["open_set"] = added
         counts |= {"impostor_attempts": 1, **added}
     return counts
-
-
-def _closed_set(row: _Row, ties: Ties) -> Counts:
-    """Return what a row adds to closed-set identification."""
-    best, ranks = _mate(row, ties)
-    if best is None:
-        return {"skipped": 1}
-    if not ranks:
-        return {"attempts": 1}
-    row.adds[best]["closed_set"] = {"cms_count": ranks}
-    return {"attempts": 1, "cms_count": ranks}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

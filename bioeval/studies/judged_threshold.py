@@ -49,7 +49,21 @@ def answers_of_study(
     """
     task = "identification" if "unenrolled_people" in study else ""
     answers = _thresholds(study, rates, rule, [x for x in messages if not x.about])
-    answers += _missed_target(study, rates.sel(part="test"), rule)
+    test_rates = rates.sel(part="test")
+    far = float(test_rates["far"])
+    target = float(rule.values[0]) if rule.name == "far" else 0.0
+    if target and far > CLEARLY * target:
+        low = float(test_rates["far_low"])
+        answers += [
+            Message(
+                "target-missed",
+                people=new_people(study),
+                rate=far,
+                times=far / target,
+                target=target,
+                **({"low": low} if low <= target else {}),
+            )
+        ]
     return [Message(x.code, **x.arguments, task=task) if task else x for x in answers]
 
 
@@ -134,24 +148,6 @@ def _expected(
     if rule.name == "far" and expected.get("far_high", 0) > rule.values[0]:
         expected["target"] = float(rule.values[0])
     return expected
-
-
-def _missed_target(study: xr.Dataset, test_rates: xr.Dataset, rule: Rule) -> list[Message]:
-    far = float(test_rates["far"])
-    target = float(rule.values[0]) if rule.name == "far" else 0.0
-    if not target or not far > CLEARLY * target:
-        return []
-    low = float(test_rates["far_low"])
-    return [
-        Message(
-            "target-missed",
-            people=new_people(study),
-            rate=far,
-            times=far / target,
-            target=target,
-            **({"low": low} if low <= target else {}),
-        )
-    ]
 
 
 def threshold_accepts(result: xr.Dataset, status: str, **about: Any) -> Message:

@@ -87,7 +87,16 @@ class CardTasks:
         self.scores = scores
         self.options = options
         self.automatic = automatic
-        self.about = _provenance(scores, card, whole, automatic=automatic)
+        if whole is not None:
+            self.about = whole.of_part(scores)
+        else:
+            notes: list[Message] = []
+            if card.galleries is not None:
+                notes.append(Message("one-gallery", column=card.galleries.column))
+            if automatic and scores.layout != "pairs":
+                notes += column_warnings(scores)
+            about = Provenance.from_scores(scores)
+            self.about = replace(about, notes=(*about.notes, *notes)) if notes else about
         self.curve = options.curve
         if self.curve is None:
             requested = card.curve.requested()
@@ -236,17 +245,3 @@ class CardTasks:
             count(self.scores, recounts)
         for verification, recounted in zip(verified, recounts, strict=True):
             verification.replace_thresholds(distances, recounted.attempts)
-
-
-def _provenance(
-    scores: Scores, card: Protocol, whole: Provenance | None, *, automatic: bool
-) -> Provenance:
-    if whole is not None:
-        return whole.of_part(scores)
-    notes: list[Message] = []
-    if card.galleries is not None:
-        notes.append(Message("one-gallery", column=card.galleries.column))
-    if automatic and scores.layout != "pairs":
-        notes += column_warnings(scores)
-    about = Provenance.from_scores(scores)
-    return replace(about, notes=(*about.notes, *notes)) if notes else about

@@ -51,25 +51,23 @@ def _histograms(data: Any) -> ScoreHistograms:
         edges = edges_of(attempts.impostor.keys)
         accepted = attempts.false_accepts(edges)
     else:
-        edges = edges_of(_impostor_sample(data), attempts.even_counts.ends)
+        if data.layout == "pairs":
+            impostor_sample = np.sort(as_distances(data.values[None, ~data.genuine], data.kind)[0])
+        else:
+            probes, templates = data.shape
+            number = min(probes, np.clip(_SAMPLED_VALUES // templates, *_SAMPLED_ROWS))
+            rows = np.linspace(0, probes - 1, number).astype(np.int64)
+            sample = np.array([attempted(data, i, i + 1)[0] for i in rows.tolist()])
+            if knows_people(data):
+                sample = sample[data.codes.probe[rows][:, None] != data.codes.gallery]
+            impostor_sample = np.sort(sample[~np.isnan(sample)])
+        edges = edges_of(impostor_sample, attempts.even_counts.ends)
         # In the units of the user: to_internal is its own inverse.
         accepted = verify(data, thresholds=to_internal(edges, kind)).curve[1]
     impostor = Histogram.of_distances(edges, np.diff(accepted), attempts.impostor_attempts, kind)
     attempts_by_class = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
     about = xr.Dataset(attempts_by_class, attrs=about_attrs(verified.about, "histogram", "", ()))
     return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)
-
-
-def _impostor_sample(scores: Scores) -> np.ndarray:
-    if scores.layout == "pairs":
-        return np.sort(as_distances(scores.values[None, ~scores.genuine], scores.kind)[0])
-    probes, templates = scores.shape
-    number = min(probes, np.clip(_SAMPLED_VALUES // templates, *_SAMPLED_ROWS))
-    rows = np.linspace(0, probes - 1, number).astype(np.int64)
-    sample = np.array([attempted(scores, i, i + 1)[0] for i in rows.tolist()])
-    if knows_people(scores):
-        sample = sample[scores.codes.probe[rows][:, None] != scores.codes.gallery]
-    return np.sort(sample[~np.isnan(sample)])
 
 
 def plotted(scores: Any) -> list[tuple[str, str, Scores]]:

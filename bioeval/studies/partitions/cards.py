@@ -107,7 +107,16 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
     if section.by == "given-folds":
         options["fold_of_sample"] = _column(scores, section.column)
     if section.by == "experiment":
-        options["gallery_templates"] = _enrolled(section.gallery_templates, scores)
+        # The option of the templates that are enrolled.
+        if not isinstance(section.gallery_templates, str):
+            options["gallery_templates"] = section.gallery_templates
+        else:
+            column, _, listed = section.gallery_templates.partition("=")
+            column = column.strip()
+            words = [word.strip() for word in listed.split(",")]
+            values = dict.fromkeys(_column(scores, column).tolist())
+            matching = [value for value in values if any(is_written(value, word) for word in words)]
+            options["gallery_templates"] = {column: matching or words}
     if section.by == "subject-folds":
         options["n_splits"] = min(options["n_splits"], max(2, len(scores.subjects) // 2))
     if section.by in ("subject-folds", "sample-folds", "gallery-folds"):
@@ -115,21 +124,6 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
     if section.by == "sample-folds":
         options["stratify"] = section.stratify or "subject"
     return getattr(partition, section.splitter)(**options)
-
-
-def _enrolled(templates: Any, scores: Scores) -> Any:
-    """Return the option of the templates that are enrolled.
-
-    A text ``column=value,value`` becomes the column with its values as they are in the metadata.
-    """
-    if not isinstance(templates, str):
-        return templates
-    column, _, listed = templates.partition("=")
-    column = column.strip()
-    words = [word.strip() for word in listed.split(",")]
-    values = dict.fromkeys(_column(scores, column).tolist())
-    matching = [value for value in values if any(is_written(value, word) for word in words)]
-    return {column: matching or words}
 
 
 def _column(scores: Scores, column: Any) -> np.ndarray:

@@ -57,7 +57,13 @@ def partitions_tree(
     for node, scalars in numbers.by_node.items():
         attrs = _attributes(scores, numbers.cards, node, len(scalars.labels[PARTITION]))
         notes = [*notes_on_scores(scores), *remarks_on_partitions(scalars, node)]
-        notes += _notes_on_lists(scores, numbers.cards[-1], node)
+        if node in ("open_set", "closed_set"):
+            notes += scores.completeness.messages()
+        elif node in ("reid", "gom"):
+            rules = convention_of(numbers.cards[-1], (node,))  # it is the same in all cards
+            queries = Candidates(scores, rules)
+            lists = queries.without_removed(queries.rules.removed).completeness
+            notes += lists.of_probes(~queries.left_out).messages()
         attrs |= message_attrs(notes)
         variables, labels, _ = scalars if places is None else _in_folds(scalars, places)
         table = {**TASKS[node.partition("/")[0]], **GALLERY}
@@ -83,16 +89,6 @@ def _attributes(
     if node.startswith("verification/"):
         attrs["templates"] = node.removeprefix("verification/")
     return attrs
-
-
-def _notes_on_lists(scores: Scores, card: Protocol, node: str) -> list[Message]:
-    if node in ("open_set", "closed_set"):
-        return scores.completeness.messages()
-    if node not in ("reid", "gom"):
-        return []
-    queries = Candidates(scores, convention_of(card, (node,)))  # it is the same in all cards
-    lists = queries.without_removed(queries.rules.removed).completeness
-    return lists.of_probes(~queries.left_out).messages()
 
 
 def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
@@ -408,7 +404,13 @@ def results_of_partitions(
     parts = _parts(marked, partitions)
     if not parts.selections:
         raise DataError("there are no partitions; expected at least one")
-    options = replace(options, impostors=_impostors_of(marked, parts.selections))
+    # Who are impostors of open set if a card says "auto"; None without people.
+    role: ImpostorProbes | None = None
+    if knows_people(marked):
+        role = "leave-subject-out"
+        if any(_has_unenrolled_probe(marked, selection) for selection in parts.selections):
+            role = "unenrolled"
+    options = replace(options, impostors=role)
     user_thresholds = options.thresholds
     if curves:
         # Options with thresholds and ranks that all partitions share.
@@ -423,17 +425,14 @@ def results_of_partitions(
     tree = partitions_tree(scores, numbers, parts.places)
     if user_thresholds is not None:
         for node in tree.leaves:
-            messages = [*_beyond_scores(node.to_dataset(), user_thresholds)]
+            rates = node.to_dataset()
+            messages = list[Message]()
+            if {"far", "frr"} <= {*rates}:
+                part_dims = [dim for dim in OVER if dim in rates.dims]
+                far, frr = (rates[name].mean(part_dims).values for name in ("far", "frr"))
+                messages += all_beyond_scores(user_thresholds, far, frr)
             node.attrs.update(message_attrs([*messages, *messages_of(node.attrs)]))
     return tree
-
-
-def _beyond_scores(rates: xr.Dataset, thresholds: np.ndarray) -> Sequence[Message]:
-    if not {"far", "frr"} <= {*rates}:
-        return []
-    part_dims = [dim for dim in OVER if dim in rates.dims]
-    far, frr = (rates[name].mean(part_dims).values for name in ("far", "frr"))
-    return all_beyond_scores(thresholds, far, frr)
 
 
 # ------------------------------------------------------------------------------- partitions
@@ -471,18 +470,6 @@ def _parts(scores: Scores, partitions: Any) -> _Parts:
         if any(side is None for side in selection):  # `select` would take all templates
             raise DataError(f"partition {number}: a side is None; expected a list of indices")
     return _Parts(selections)
-
-
-def _impostors_of(scores: Scores, selections: Iterable[Selection]) -> ImpostorProbes | None:
-    """Return who are impostors of open set if a card says "auto"; None without people.
-
-    They are the probes who are not enrolled, if any part has such a probe.
-    """
-    if not knows_people(scores):
-        return None
-    if any(_has_unenrolled_probe(scores, selection) for selection in selections):
-        return "unenrolled"
-    return "leave-subject-out"
 
 
 def _has_unenrolled_probe(scores: Scores, selection: Selection) -> bool:
