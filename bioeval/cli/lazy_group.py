@@ -128,8 +128,8 @@ bioeval COMMAND --help prints the help of a command.
         "show_default": True,
     },
     epilog="Exit codes: 0 done, 1 a condition of --fail-if holds, the data have an error or refute "
-    "a promise, 2 wrong usage or bad input, 70 the program failed (a fault of its own, no memory, a "
-    "result that was not written, a missing package), 130 interrupted (Ctrl-C), 141 broken pipe "
+    "a promise, 2 wrong usage or bad input, 70 the program failed (a fault of its own, no memory, "
+    "a result that was not written, a missing package), 130 interrupted (Ctrl-C), 141 broken pipe "
     "(SIGPIPE), 143 terminated (SIGTERM).",
 )
 @click.version_option(__version__, message="bioeval %(version)s")
