@@ -241,7 +241,9 @@ class SearchesOfOthers:
 
     other: np.ndarray  # float64 (searches,): the nearest distance of each search
     person: np.ndarray  # int64 (searches,): the person who searches
-    genuine: np.ndarray  # float64: distances of mates, infinite for a mate that is not at rank 1
+    # float64 (mated searches,): distances of mates, infinite where a search failed or the mate is
+    # not at rank 1
+    genuine: np.ndarray
 
     def far_curve(self, confidence: float) -> FarCurve:
         """Return FAR along thresholds, a mean over people, with its one-sided limits."""

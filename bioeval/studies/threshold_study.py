@@ -317,7 +317,10 @@ def count_searches(
     chosen = choose(rule.as_distance(scores.kind), attempts)
     is_impostor = searches.impostor_probes("unenrolled")
     unenrolled = len(np.unique(person[is_impostor]))
-    mates_at_rank_1 = np.where(all_searches.ranks == 1, all_searches.mate_distance, np.inf)
+    # Of a failed search there is no distance, and any threshold rejects it.
+    mates_at_rank_1 = np.full(all_searches.genuine, np.inf)
+    at_rank_1 = all_searches.mate_distance[all_searches.ranks == 1]
+    mates_at_rank_1[: len(at_rank_1)] = at_rank_1
     return CountedStudy(
         _folds_of_searches(scores, searches, splitter, options, gallery),
         chosen,

@@ -215,3 +215,21 @@ def test_where_an_impostor_is_accepted_by_every_threshold_there_is_none():
     scores = be.Scores(values, probes, gallery)
     ds = be.study_threshold(scores, "far=0", task="open_set", folds=4, repeats=1)
     assert np.isnan(ds.threshold) and [x.code for x in be.messages(ds)] == ["nothing-to-install"]
+
+
+def test_rates_at_an_assured_threshold_count_failed_searches():
+    """Any threshold rejects a failed search, which is one of the attempts of each rate."""
+    people = be.simulate(120, 4, random_state=1)
+    person = people.probe_labels
+    is_enrolled = np.isin(person, np.unique(person)[:60])
+    in_gallery = is_enrolled & (np.arange(len(person)) % 4 == 0)
+    values = people.values[~in_gallery][:, in_gallery].copy()
+    values[np.random.default_rng(0).random(len(values)) < 0.1] = np.nan
+    scores = be.Scores(values, person[~in_gallery], person[in_gallery], nan="reject")
+    study = be.study_threshold(scores, "far=0.2", **SHORT, assure=0.8)
+    loops = Loops(scores)
+    at = float(study.assured_threshold)
+    assert float(study.assured_frr) == pytest.approx(loops.frr(at), rel=1e-12)
+    assert float(study.assured_far_attempts) == pytest.approx(loops.far(at), rel=1e-12)
+    for t, frr in zip(study.point_threshold.values, study.point_frr.values, strict=True):
+        assert frr == pytest.approx(loops.frr(float(t)), rel=1e-12)
