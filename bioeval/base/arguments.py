@@ -135,14 +135,15 @@ def as_float64(name: str, values: Any) -> np.ndarray:
 
 
 def check_confidence(confidence: Any, name: str = "confidence") -> float:
-    """Return a confidence as a float, or raise :class:`DataError` unless it is in (0, 1)."""
+    """Return a confidence as a float, or raise :class:`DataError` unless it is in [0.5, 1)."""
     value = np.nan
     if not isinstance(confidence, NO_NUMBERS):
         with contextlib.suppress(TypeError, ValueError):
             value = float(confidence)
-    if not 0.0 < value < 1.0:
+    if not 0.5 <= value < 1.0:  # 0.05 is the significance level of 0.95
         raise DataError(
-            f"`{name}` is {received(confidence)}; expected a number between 0 and 1, such as 0.95"
+            f"`{name}` is {received(confidence)}; expected a number from 0.5 to below 1, such as "
+            "0.95"
         )
     return value
 

@@ -74,10 +74,17 @@ def _error_rate(text: str, name: str = "FAR") -> float:
     return rate
 
 
+def _rate_below_1(text: str, name: str = "FAR") -> float:
+    # 1 is meant as 1 %, and 0,01 (0 and 1) as 0.01.
+    if "%" not in text and _rate(text) >= 1:
+        raise ValueError
+    return _error_rate(text, name)
+
+
 def _error_rates(name: str) -> Value:
     return Value(
         "x",
-        lambda text: tuple(_error_rate(each, name) for each in text.split(",")),
+        lambda text: tuple(_rate_below_1(each, name) for each in text.split(",")),
         "a rate (0.01, 1% or 1/100), or several, comma-separated",
     )
 
@@ -99,7 +106,7 @@ def _threshold_in_doubt(text: str) -> str:
 
 
 def _confidence(text: str) -> float:
-    if not 0 < _rate(text) < 1:
+    if not 0.5 <= _rate(text) < 1:
         raise ValueError
     return _rate(text)
 
@@ -176,9 +183,9 @@ NUMBERS = Value(
 )
 FARS = _error_rates("FAR")
 FRRS = _error_rates("FRR")
-RATE = Value("x", _error_rate, "a rate (0.01, 1% or 1/100)")
+RATE = Value("x", _rate_below_1, "a rate (0.01, 1% or 1/100)")
 FAILED = Value("x", _number, "a number such as -1; a word for a failure has to be a blank cell")
-CONFIDENCE = Value("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
+CONFIDENCE = Value("p", _confidence, "a number from 0.5 to below 1 (0.95 or 95%)")
 WHOLE_NUMBERS = Value(
     "n,n", lambda text: list(map(int, text.split(","))), "comma-separated whole numbers (10,100)"
 )

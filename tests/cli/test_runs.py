@@ -109,6 +109,11 @@ def test_what_is_said_of_the_test_of_a_difference(printed):
         ("run old.npz new.npz labels.csv", "labels.csv does not"),
         ("threshold old.npz new.npz", "threshold takes one; give both to bioeval compare"),
         ("run s.npz --far 1/0", "expected a rate (0.01, 1% or 1/100)"),
+        ("run s.npz --far 1", "expected a rate (0.01, 1% or 1/100)"),
+        ("run s.npz --far 0,01", "expected a rate (0.01, 1% or 1/100)"),
+        ("threshold s.npz --far 1", "expected a rate (0.01, 1% or 1/100)"),
+        ("threshold s.npz --far 1% --assure 0.05", "expected a number from 0.5 to below 1"),
+        ("run s.npz --interval people --confidence 5%", "expected a number from 0.5 to below 1"),
     ],
 )
 def test_what_systems_cannot_have(words, problem, said):
