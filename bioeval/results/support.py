@@ -251,17 +251,25 @@ def note_thresholds_beyond_scores(
     if far is None or frr is None or not far.dims == frr.dims == ("threshold",):
         return
     values = np.asarray(thresholds, dtype=np.float64)
-    rates = [x.sel(threshold=values).values for x in (far, frr)]
-    if messages := all_beyond_scores(values, *rates):
+    following = dataset.get("threshold_next", far * np.nan)
+    at_each = [x.sel(threshold=values).values for x in (far, frr, following)]
+    if messages := all_beyond_scores(values, *at_each):
         dataset.attrs.update(message_attrs([*messages, *messages_of(dataset.attrs)]))
 
 
-def all_beyond_scores(thresholds: np.ndarray, far: np.ndarray, frr: np.ndarray) -> list[Message]:
-    """Return the message that no threshold separates the attempts, if none does."""
+def all_beyond_scores(
+    thresholds: np.ndarray, far: np.ndarray, frr: np.ndarray, following: np.ndarray | None = None
+) -> list[Message]:
+    """Return the message that no threshold separates the attempts, if none does.
+
+    `following` has the next score beyond each threshold.
+    """
+    if following is None:
+        following = np.full(len(thresholds), np.nan)
     finite = np.flatnonzero(np.isfinite(thresholds)).tolist()
     messages: list[Message] = []
     for index in finite:
-        messages = beyond_scores(float(thresholds[index]), far[index], frr[index])
+        messages = beyond_scores(float(thresholds[index]), far[index], frr[index], following[index])
         if not messages:
             return []
     if len(finite) <= 1:
@@ -272,20 +280,24 @@ def all_beyond_scores(thresholds: np.ndarray, far: np.ndarray, frr: np.ndarray) 
 
 
 def beyond_scores(
-    threshold: float, far: float, frr: float, *, is_given: bool = True
+    threshold: float, far: float, frr: float, following: float = np.nan, *, is_given: bool = True
 ) -> list[Message]:
     """Return the message that a threshold accepts, or rejects, nearly all of both classes, if so.
 
     The threshold may be on another scale than the scores. Only a threshold that a user gave, and no
-    rule chose, counts as outside the scores.
+    rule chose, counts as outside the scores. `following` is the next score beyond the threshold.
     """
-    if far >= 1 - _ALL_BUT and frr <= _ALL_BUT:
-        does, is_all = "accepts", far == 1 and frr == 0
+    # Failed attempts are rejected at any threshold, also at one that no score is beyond.
+    accepts_scores = bool(np.isinf(following) and far >= 0 and frr >= 0)
+    if accepts_scores or (far >= 1 - _ALL_BUT and frr <= _ALL_BUT):
+        does, is_all = "accepts", accepts_scores or (far == 1 and frr == 0)
     elif far <= _ALL_BUT and frr >= 1 - _ALL_BUT:
         does, is_all = "rejects", far == 0 and frr == 1
     else:
         return []
     part = "all" if is_all else "at least 99.9 % of the"
+    if is_all and does == "accepts" and (far < 1 or frr > 0):
+        part = "all successful"
     outside = bool(is_given and is_all)
     return [Message(_BEYOND, threshold=threshold, does=does, part=part, outside=outside)]
 

@@ -746,7 +746,8 @@ def check_promise(
     with steps_reported():
         attempts = JudgedAttempts(scores, confidence, np.array([threshold]))
         far, frr = attempts.rates(distance)
-    beyond = beyond_scores(threshold, far, frr)
+    following = float(attempts.verified.attempts.next_scores(distance))
+    beyond = beyond_scores(threshold, far, frr, following)
     for message in beyond:
         if message.arguments["outside"]:
             raise NoResultError(f"nothing can be guaranteed: {sentence_about(message)}")

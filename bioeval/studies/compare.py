@@ -1157,7 +1157,7 @@ class SystemMeasure:
     @property
     def key(self) -> tuple[str, str]:
         """The name and the label of the measure, unique within a system."""
-        return self.scalar.name, f"{self.label:g}"
+        return self.scalar.name, repr(float(self.label))  # NaN is equal to itself as text
 
 
 @dataclass(frozen=True)

@@ -328,7 +328,8 @@ def by_group(
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     if rule.name == "fixed":
         used = to_user(chosen.threshold, scores.kind)
-        messages += beyond_scores(used, float(ds["far"].values.flat[-1]), float(ds["frr"][-1]))
+        rates = float(ds["far"].values.flat[-1]), float(ds["frr"][-1])
+        messages += beyond_scores(used, *rates, float(attempts.next_scores(chosen.threshold)))
     ds.attrs.update(
         by=groups.name or "given values",
         **rule.attrs(),

@@ -693,7 +693,9 @@ class _Study:
         if has_no_threshold:
             yield Message("no-threshold", why=no_such_threshold(self.rule, self.counted.attempts))
         if self.rule.name == "fixed":
-            yield from beyond_scores(self.rule.values[0], rates["far"][0], rates["frr"][0])
+            at = self.rule.values[0], rates["far"][0], rates["frr"][0]
+            following = self.counted.attempts.next_scores(self.counted.chosen.threshold)
+            yield from beyond_scores(*at, float(following))
         if self.assured is not None:
             yield from remarks_on(self.assured, self.scores)
 

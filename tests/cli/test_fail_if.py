@@ -289,3 +289,23 @@ def test_an_option_that_takes_one_value_is_given_once(command, capsys):
             words = [max(param.opts, key=len)] + ["1"] * (not param.is_flag)
             code = main([command, *words, *words])
             assert code == 2 and f"{words[0]} is given twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["threshold", "few.npz", "--folds", "3", "--target"],
+        ["threshold", "few.npz", "--promise", "far=50%", "--threshold"],
+        ["groups", "few.npz", "--by", "sex", "--threshold"],
+    ],
+)
+def test_failures_do_not_hide_a_threshold_outside_all_scores(words, said):
+    """A failed attempt is rejected at any threshold, so that no rate is 0 or 1."""
+    values = distances()
+    values[0, 1] = values[2, 5] = np.nan
+    sex = {"sex": np.array(list("ffmmff"))}
+    be.save(be.Scores(values, WHO, nan="reject", probe_meta=sex), "few.npz")
+    code, error = said(*words, "612")
+    assert code == 2
+    assert "the threshold 612 accepts all successful attempts of both classes" in error
+    assert "612 accepts" not in said(*words, "6.5")[1]

@@ -530,3 +530,10 @@ def test_p_values_are_adjusted_for_the_number_of_measures():
         for pair, p in zip(pairs, of_pairs, strict=True):
             expected = adjusted_by_hand(of_measures, p)
             assert ds[f"{name}_p_adjusted"].values[pair] == pytest.approx(expected, rel=1e-9)
+
+
+def test_thresholds_that_agree_in_six_digits_are_two():
+    systems = {x: be.simulate(10, 4, within=w, random_state=1) for x, w in (("a", 0.5), ("b", 0.8))}
+    at = [4.0, 4.0000001]
+    compared = be.compare(systems, measures=[f"frr_at_threshold={x!r}" for x in at])
+    assert compared.threshold.values.tolist() == at
