@@ -24,6 +24,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import marking
 from bioeval.scores.provenance import left_out
 from bioeval.scores.requirements import require_all_scores, require_subjects
+from bioeval.scores.same import copies_notes
 from bioeval.scores.tries import GroupedTries, Tries, end_of_visits, joined_visits, unequal_tries
 
 
@@ -129,6 +130,7 @@ def claim_scores(
         reading=tried.reading,
         remarks=(
             *tried.remarks,
+            *copies_notes(scores),
             *(enrolment.notes(tried) if enrolment else ()),
             *joined_visits(tried, tries, attempts),
         ),

@@ -355,6 +355,12 @@ def find_copies(scores: Scores) -> Copies | None:
     return scores._copies  # a cached property: views judge anew
 
 
+def copies_notes(scores: Scores) -> list[Message]:
+    """Return the doubt that every call reports, if there are many copies."""
+    copies = find_copies(scores)
+    return [copies.message(scores)] if copies is not None and copies.are_many else []
+
+
 @np.errstate(over="ignore", invalid="ignore")
 def judged_copies(scores: Scores) -> Copies | None:
     """Judge a sample of the probes for :func:`find_copies`."""

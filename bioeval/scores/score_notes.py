@@ -16,7 +16,7 @@ from bioeval.scores.kind_check import kind_notes
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import knows_people, mate_cells
-from bioeval.scores.same import find_copies
+from bioeval.scores.same import copies_notes
 from bioeval.scores.tries import claims_of_few_templates, failures_of_tries, incomplete_claims
 
 # Spellings of values that a message shows.
@@ -25,9 +25,7 @@ _EXAMPLES = 3
 
 def notes_on_scores(scores: Scores) -> list[Message]:
     notes = [*kind_notes(scores), *scores.remarks, *_notes_on_attempts(scores)]
-    copies = find_copies(scores)
-    if copies is not None and copies.are_many:
-        notes.append(copies.message(scores))
+    notes += copies_notes(scores)
     if scores.layout != "pairs" and not scores._labelled:
         return notes
     if scores.layout == "probe-against-gallery":

@@ -223,6 +223,9 @@ def test_queries_in_the_gallery_are_said(door, order, seed):
         values, kind = MATRICES["similarities" if door == "similarities" else "distances"](d)
         scores = be.Scores(values, *labels, kind=kind)
     call = be.reid(scores, "top-k") if "lists" in door else be.verification(scores)
+    if "lists" not in door:
+        claims = be.verification(be.claim_scores(scores))
+        assert "copies-in-gallery" in codes(claims)
     about = arguments(call, "copies-in-gallery")
     assert about["probes"] == len(rows)
     # The order of a list tells only where further templates of the person are listed.
