@@ -236,6 +236,8 @@ WRONG: dict[str, list[str]] = {
     "check_open_set": [
         'DIR = identified.mean("probe")',
         "DIR = 100 * DIR",
+        'DIR = (identified & (mate < thresholds)).sum("probe") / genuine.sum("probe")',
+        'FAR = (accepted & (best < thresholds)).sum("probe") / (~genuine).sum("probe")',
         'DIR = identified.sum("probe") / (~genuine).sum("probe")',
         'DIR = ((mate <= thresholds) & (rank <= ranks)).mean("probe")',
         'DIR = (identified & (rank < ranks)).sum("probe") / genuine.sum("probe")',
