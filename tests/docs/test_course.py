@@ -21,8 +21,27 @@ def test_each_cell_of_a_lecture_has_its_place_in_the_slides(path):
     assert types.count("notes") >= 8
     titles = [cell for cell in cells if "".join(cell["source"]).startswith("#")]
     assert all(cell["metadata"]["slideshow"]["slide_type"] == "slide" for cell in titles)
-    long_lines = [x for c in cells if c["cell_type"] == "code" for x in c["source"] if len(x) > 101]
-    assert not long_lines
+    shown = [c for c in cells if c["cell_type"] == "code"]
+    shown = [c for c in shown if "hide-input" not in c["metadata"].get("tags", ())]
+    assert max(len(x.rstrip("\n")) for c in shown for x in c["source"]) <= 88
+
+
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
+def test_an_answer_by_hand_is_a_fragment_of_its_own(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    asked = [k for k, x in enumerate(cells) if "**By hand.**" in "".join(x["source"])]
+    assert len(asked) >= 12
+    for k in asked:
+        answer = cells[k + 1]
+        assert answer["id"] == cells[k]["id"] + "-answer"
+        assert answer["metadata"]["slideshow"]["slide_type"] == "fragment"
+
+
+def test_failures_and_the_words_of_iso_have_a_slide():
+    slides = {c["id"]: c for x in LECTURES for c in json.loads(x.read_text("utf-8"))["cells"]}
+    for slide, words in (("failures", ("FTE", "FTA")), ("iso", ("FNMR", "FMR", "FNIR", "FPIR"))):
+        assert slides[slide]["metadata"]["slideshow"]["slide_type"] == "slide"
+        assert all(x in "".join(slides[slide]["source"]) for x in words)
 
 
 @pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
