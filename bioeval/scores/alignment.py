@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from bioeval.scores.excluded import attempted_cells
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
-from bioeval.scores.sides import Keys, as_names, example, in_place, places
+from bioeval.scores.sides import Keys, as_names, distinct_texts, example, in_place, places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +67,11 @@ def aligned(first: Any, second: Any, systems: Sequence[str]) -> Aligned:
 
 
 def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
+    for side, noun in enumerate(SIDES):
+        if any(_keys_of(x, side).names is None for x in (first, second)):
+            _refuse_unknown_names(
+                *(_texts_of_side(x, side) for x in (first, second)), noun, systems
+            )
     is_one_set = all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (first, second))
     nouns = ("templates", "templates") if is_one_set else ("probes", "gallery templates")
     rows, columns = (
@@ -84,6 +90,92 @@ def _keys_of(scores: Scores, side: int) -> Keys:
     meta = (scores.probe_meta, scores.gallery_meta)[side]
     column = as_names(meta["template"]) if "template" in meta else None
     return scores.keys(side).completed(Keys(column))
+
+
+def _texts_of_side(scores: Scores, side: int) -> dict[str, Sequence[Any]]:
+    """Return the columns of a side that may name its templates, and its names, each by its title.
+
+    Each text stands once.
+    """
+    if scores._has_no_names:
+        return {}
+    names = (scores.probe_names, scores.gallery_names)[side]
+    columns = dict((scores.probe_meta, scores.gallery_meta)[side])
+    texts = {x: y for x, column in columns.items() if (y := distinct_texts(x, column))}
+    return texts if names is None else {"": names.tolist(), **texts}
+
+
+# Of so many pairs, texts are compared in two systems.
+_FIRST_PAIRS = 1000
+
+
+def _texts_of_pairs(scores: Scores) -> dict[str, Sequence[Any]]:
+    """Return the columns that may name the pairs, or the templates of both sides, by their titles.
+
+    Each text, or each two texts in any order, stands once.
+    """
+    if scores._has_no_names:
+        return {}
+    texts: dict[str, Sequence[Any]] = dict(scores._unread_texts)
+    texts |= {
+        f"{x}, {y}": [*map(frozenset, zip(texts[x], texts[y], strict=True))]
+        for x, y in combinations(scores._unread_texts, 2)
+    }
+    both_sides = [scores.pairs.meta_of(side) for side in (0, 1)]
+    for title in both_sides[0]:
+        sides = [columns[title][:_FIRST_PAIRS].tolist() for columns in both_sides]
+        if all(isinstance(x, str) for x in (*sides[0], *sides[1])):
+            texts[title] = [*map(frozenset, zip(*sides, strict=True))]
+    if (templates := scores.pairs.templates) is not None:
+        names = [
+            [str(templates.values[i]) for i in codes[:_FIRST_PAIRS].tolist()]
+            for codes in (templates.a, templates.b)
+        ]
+        texts[""] = [*map(frozenset, zip(*names, strict=True))]
+    return {x: y for x, y in texts.items() if len({*y}) == len(y)}
+
+
+def _refuse_unknown_names(
+    texts: Mapping[str, Sequence[Any]],
+    other_texts: Mapping[str, Sequence[Any]],
+    noun: str,
+    systems: Sequence[str],
+) -> None:
+    """Raise where columns of two systems have a text in common, each once, in different rows.
+
+    The systems are taken by place otherwise. Nothing is said of columns where some are equal.
+    """
+    if any([*x] == [*y] for x in texts.values() for y in other_texts.values()):
+        return
+    for title, column in texts.items():
+        row_of = {text: row for row, text in enumerate(column)}
+        for other_title, other_column in other_texts.items():
+            rows = ((row_of.get(x, row), row, x) for row, x in enumerate(other_column))
+            for row, other_row, text in ((x, y, z) for x, y, z in rows if x != y):
+                name = " with ".join(sorted(text)) if isinstance(text, frozenset) else text
+                columns = " and ".join(
+                    f"the column {x!r} of {system}" if x else f"the names of {system}"
+                    for x, system in zip((title, other_title), systems, strict=True)
+                )
+                raise DataError(
+                    f"{columns} have the same texts, each once, in different orders: {name!r} is "
+                    f"{noun} {row} of {systems[0]} and {noun} {other_row} of {systems[1]}. Do they "
+                    f"name the {noun}s? {_answers(title or other_title, noun)}"
+                )
+
+
+def _answers(title: str, noun: str) -> str:
+    if noun != "pair":
+        return (
+            f'Say `names="{title}"` of both systems if they do, or `names=None` of one if they do '
+            "not"
+        )
+    first, _, second = title.partition(", ")
+    return (
+        f'Say `columns={{"template_a": "{first}"}}` and '
+        f'`columns={{"template_b": "{second or first}"}}` of both lists if they do, or '
+        '`columns={"name": None}` of one if they do not'
+    )
 
 
 def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
@@ -106,6 +198,7 @@ def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alig
         or other_subjects is None
         or not (_are_distinct(subjects) and _are_distinct(other_subjects))
     ):
+        _refuse_unknown_names(_texts_of_pairs(first), _texts_of_pairs(second), "pair", systems)
         keys = first.pair_keys.completed(first.keys(0)), second.pair_keys.completed(second.keys(0))
         return Aligned(first, second, _common(*keys, "pairs", systems).remarks)
     return _parts(first, second, _common_keys(subjects, other_subjects, False, systems))

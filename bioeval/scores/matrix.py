@@ -195,6 +195,7 @@ class Scores(ScoreViews):
         distractors = as_ids(distractor_ids)
         sides = sides_of_matrix(values, matrix.shape, mask, given, ids_of_no_person(distractors))
         self._set(_source=Cells(matrix, sides.mask), distractor_ids=distractors, **sides.attributes)
+        self._set(_has_no_names=given.names is None)
         self._leave_out_shared_templates(shared)
         other_order = sides.other_order if given.other_order is None else given.other_order
         if other_order is not None and self._labelled and self.probe_ids is self.gallery_ids:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
@@ -80,6 +80,10 @@ class ScoreData:
     remarks: tuple[Message, ...] = ()
     #: Why columns are left out of the metadata, by their names.
     _columns_left_out: Mapping[str, str] = {}
+    #: Whether the user says that no column names the templates.
+    _has_no_names = False
+    #: The first texts of columns of a list that are not read, by their titles; they may be names.
+    _unread_texts: Mapping[str, Sequence[str]] = {}
     #: Phrases on how a file was read, for the description of the data.
     reading: tuple[str, ...] = ()
     #: Whether the user says which entry of the gallery each query is, or that it is none.

@@ -696,7 +696,7 @@ def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> N
 
     The columns were joined by place, and seem to name the templates; `names` count as a column.
     """
-    texts = {x: y for x, column in columns.items() if (y := _distinct_texts(x, column))}
+    texts = {x: y for x, column in columns.items() if (y := distinct_texts(x, column))}
     if names is not None and not names.isna().any():
         texts = {"": names.tolist(), **texts}
     for column, other_column in combinations(texts, 2):
@@ -712,7 +712,7 @@ def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> N
             )
 
 
-def _distinct_texts(name: str, values: Any) -> list[str]:
+def distinct_texts(name: str, values: Any) -> list[str]:
     """Return the texts of a column that may name templates, since each stands once; else none."""
     try:
         array = one_dimensional(values.values if isinstance(values, NamedColumn) else values, name)
@@ -736,7 +736,7 @@ def refuse_unknown_names(
     texts, other_texts = (
         {
             x: y
-            for x, y in ((x, _distinct_texts(x, y)) for x, y in meta.items())
+            for x, y in ((x, distinct_texts(x, y)) for x, y in meta.items())
             if y and not are_subjects(Keys(as_names(meta[x])), people)
         }
         for meta, people in zip((probe, gallery), labels, strict=True)

@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from bioeval.base.errors import DataError, backquoted
@@ -57,6 +58,8 @@ PRESETS: dict[ListFormat, tuple[str, ...]] = {
 
 # Names of arrays of a matrix, which say nothing in a list.
 _OF_MATRICES = ("mask", "labels", "probe_labels", "gallery_labels", "subjects", "templates")
+# In fewer lines, two columns may have texts in common by chance.
+_FEW_LINES = 5
 # Names of columns of counts, and of bins.
 _COUNTS = re.compile(r"(.*_)?(count|counts|freq|frequency|bin|bins|hist|histogram)(_.*)?")
 # Names that only number the sides: both are one set of templates.
@@ -86,6 +89,8 @@ class Layout:
     #: Columns of metadata by their names: of the enrolled side and of the probe, None if unknown.
     meta: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
     named: frozenset[str] = frozenset()  # words of ``columns`` that are roles, and no metadata
+    #: The texts in the first lines of columns that are not read, by their titles.
+    unread: dict[str, list[str]] = field(default_factory=dict)
 
     def get(self, role: str) -> int | None:
         """Return the column that has a role; None if there is none."""
@@ -350,7 +355,57 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
     meta = {} if "labels" in arguments else _metadata_columns(head, renamed, arguments)
     named = frozenset(renamed)
     first_line = FirstLine(True)
-    return Layout(cells, roles, templates, first_line, True, kind=kind, meta=meta, named=named)
+    read = {*roles.values(), *templates, *(i for sides in meta.values() for i in sides)}
+    return Layout(
+        cells,
+        roles,
+        templates,
+        first_line,
+        True,
+        kind=kind,
+        meta=meta,
+        named=named,
+        unread=_unread_texts(head, read, arguments),
+    )
+
+
+def _unread_texts(
+    head: Head, read: Collection[int | None], arguments: Arguments
+) -> dict[str, list[str]]:
+    """Return the first texts of columns that are not read, which may be names, by their titles."""
+    texts = {}
+    for i, title in enumerate(head.cells[0]):
+        if i in read or title in arguments.ignored:
+            continue
+        cells = head.column(i)[1:]
+        are_texts = all(isinstance(x, str) and x for x in cells)
+        if len({*cells}) > 1 and are_texts and not any(map(like_number, cells)):
+            texts[title] = cells
+    return texts
+
+
+def refuse_unread_names(path: Any, unread: Mapping[str, Sequence[str]]) -> None:
+    """Raise where two columns that are not read seem to name the templates of both sides.
+
+    No line has the texts of another line, and one column has half of the texts of the other, or
+    some line twice the same text, which is a template compared with itself.
+    """
+    for first, second in combinations(unread, 2):
+        pairs = [*zip(unread[first], unread[second], strict=True)]
+        smaller, larger = sorted(({*unread[first]}, {*unread[second]}), key=len)
+        in_common = sorted(smaller & larger)
+        has_itself = any(x == y for x, y in pairs)
+        if len({*pairs}) < len(pairs) or len(pairs) < _FEW_LINES or not in_common:
+            continue
+        if has_itself or 2 * len(in_common) >= len(smaller):
+            raise DataError(
+                f"{path}: the columns {first!r} and {second!r} are not read, and have the same "
+                f"texts, such as {in_common[0]!r}, and no line twice: do they name the templates "
+                f'of both sides? Say `columns={{"template_a": "{first}"}}` and '
+                f'`columns={{"template_b": "{second}"}}` of templates, '
+                f'`columns={{"subject_a": "{first}"}}` and `columns={{"subject_b": "{second}"}}` '
+                f'of subjects, or `columns={{"{second}": None}}` if they name neither'
+            )
 
 
 def _renamed(head: Head, arguments: Arguments) -> dict[str, str]:

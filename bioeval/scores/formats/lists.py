@@ -18,7 +18,13 @@ from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.formats.comparisons import ScoredPairs, join, read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.files import existing_file
-from bioeval.scores.formats.layouts import Layout, layout_of, misspelt, no_scores
+from bioeval.scores.formats.layouts import (
+    Layout,
+    layout_of,
+    misspelt,
+    no_scores,
+    refuse_unread_names,
+)
 from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.scores_alone import read_scores_alone
 from bioeval.scores.formats.tables import Columns, Head, Words, read_columns, whole_floats
@@ -604,6 +610,8 @@ class Listed:
                 "template with itself"
             )
         reading = self.described.reading
+        if not self.layout.templates and self.arguments.names is not None:
+            refuse_unread_names(self.table.path, self.layout.unread)
         templates = self._templates()
         if templates is not None and self._are_people(templates):
             templates = None
@@ -625,6 +633,8 @@ class Listed:
             remarks=(*scores.remarks, *self.pairs.notes, *notes),
             reading=reading,
             _columns_left_out=self.described.columns_left_out,
+            _unread_texts=self.layout.unread,
+            _has_no_names=self.arguments.names is None,
         )
 
     def _pair_list(self, templates: CodedSides | None, *, with_folds: bool) -> PairList:

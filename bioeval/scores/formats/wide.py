@@ -193,7 +193,7 @@ def read_parquet(path: Path, arguments: Arguments) -> Scores:
         first: list[list[str]] = []
         if not is_wide(names, arguments):
             for batch in islice(file.iter_batches(_FIRST_ROWS), 1):
-                first = batch.to_pandas().astype(str).to_numpy().tolist()
+                first = batch.to_pandas(ignore_metadata=True).astype(str).to_numpy().tolist()
         head = Head(path, ",", [names, *first])
         return _of_table(head, file.metadata.num_rows, pieces, arguments)
 
