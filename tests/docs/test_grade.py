@@ -235,7 +235,7 @@ def test_two_mistakes_in_pairs_and_in_claims_are_both_named() -> None:
 def test_seeds_are_whole_numbers_of_any_length() -> None:
     for seed in (7, 7.0, 12345678901234567):
         assert grade.seed_of({"seed": np.array(seed)}) == seed
-    for seed in (-1, 1.5, np.nan, np.inf, "7", [7, 8]):
+    for seed in (-1, 1.5, np.nan, np.inf, "7", [7, 8], 1e300, 2**64 - 1):
         assert grade.seed_of({"seed": np.array(seed)}) is None
 
 

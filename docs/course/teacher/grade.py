@@ -242,7 +242,7 @@ def seed_of(answers: Mapping[str, np.ndarray]) -> int | None:
         return None
     number = seed.item()
     is_whole = isinstance(number, int) or number.is_integer()
-    return int(number) if is_whole and number >= 0 else None
+    return int(number) if is_whole and 0 <= number < 2**63 else None
 
 
 def has_other_data(answers: Mapping[str, np.ndarray], sentences: Mapping[str, str]) -> bool:
