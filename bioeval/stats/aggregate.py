@@ -303,12 +303,18 @@ class _Aggregation:
                 half = half_width(number, statistics["sd"], test_to_train, interval.confidence)
             smallest = np.fmin.reduce(values)
             largest = np.fmax.reduce(values)
-            has_no_spread = (smallest == largest) & ((smallest == 0) | (smallest == 1))
+            # Equal values, up to rounding, have no spread to estimate a width from.
+            has_no_spread = largest - smallest <= 1e-12 * np.maximum(abs(largest), abs(smallest))
             half = np.where(has_no_spread, np.nan, half)
             low = statistics["mean"] - half
             high = statistics["mean"] + half
         about = self._described(name)
-        lower_bound, upper_bound = (-np.inf, np.inf) if about is None else about.bounds
+        lower_bound, upper_bound = -np.inf, np.inf
+        # A difference of rates has the name of a rate, and not its bounds; nor is it a result.
+        if about is not None and "result_type" in self.results.attrs:
+            smallest_bound, largest_bound = about.bounds
+            if not ((values < smallest_bound) | (values > largest_bound)).any():
+                lower_bound, upper_bound = smallest_bound, largest_bound
         low = np.where(number > 1, np.maximum(low, lower_bound), np.nan)
         high = np.where(number > 1, np.minimum(high, upper_bound), np.nan)
         described_ends = limits_of(name, array.attrs.get("units", "")).items()

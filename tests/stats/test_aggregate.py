@@ -174,3 +174,38 @@ def test_of_a_threshold_study_the_folds_are_asked_for():
         be.aggregate(study, dimensions)
     mean = be.aggregate(study["folds"], dimensions)["far"].sel(statistic="mean", part="test")
     assert mean.item() == pytest.approx(study["rates"]["far"].sel(part="test").item(), rel=1e-12)
+
+
+def test_limits_of_a_difference_are_not_those_of_a_rate(rng):
+    """Results without attributes, or with values that no rate has, have no bounds."""
+    ds = folds_of_own(rng)
+    for attrs in ({}, ds.attrs):
+        difference = ds.assign(frr=ds["frr"] - ds["frr"].mean() - 0.01)
+        difference.attrs = dict(attrs)
+        method = be.stats.IntervalMethod("nadeau-bengio")
+        limits = be.aggregate(difference, FOLDS, interval=method)
+        mean = limits["frr"].sel(statistic="mean", part="test")
+        low, high = (limits[f"frr_{end}"].sel(part="test") for end in ("low", "high"))
+        assert low < mean < high and low < 0
+        assert float(mean - low) == pytest.approx(float(high - mean), rel=1e-9)
+
+
+def test_equal_values_have_no_interval_at_any_value(rng):
+    ds = folds_of_own(rng)
+    ds["far"] = ds["far"] * 0 + 0.83 + 1e-16
+    limits = be.aggregate(ds, FOLDS)
+    assert np.isnan(limits["far_low"]).all() and np.isnan(limits["far_high"]).all()
+
+
+def test_folds_that_agree_say_so_at_any_rate():
+    """Each person has one template far from its three others: FRR is 1/2 in every fold."""
+    who = np.repeat(np.arange(6), 4)
+    distances = np.where(who[:, None] == who, 1.0, 9.0)
+    first = np.arange(0, 24, 4)
+    for i in range(1, 4):
+        distances[first, first + i] = distances[first + i, first] = 5.0
+    scores = be.Scores(distances, who)
+    folds = be.cross_evaluate(scores, be.partition.SubjectKFold(3), threshold=3.0)
+    assert "FRR is 50 % in every fold: the spread is 0" in str(be.messages(folds))
+    limits = be.aggregate(folds, "fold")
+    assert np.isnan(limits["frr_low"]).all() and np.isnan(limits["far_low"]).all()

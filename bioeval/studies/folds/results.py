@@ -250,9 +250,9 @@ def _at_repeat_and_fold(
     return ("repeat", "fold", *parts, *inner), placed
 
 
-def _is_0_or_1_in_all_folds(column: np.ndarray) -> bool:
+def _is_equal_in_all_folds(column: np.ndarray) -> bool:
     defined = column[~np.isnan(column)]
-    return len(defined) > 1 and bool((defined == defined[0]).all()) and defined[0] in (0, 1)
+    return len(defined) > 1 and bool(np.ptp(defined) <= 1e-12 * defined.max())
 
 
 def _attributes(options: FoldOptions, splitter: Any, kind: Kind) -> dict[str, Any]:
@@ -359,8 +359,9 @@ def _messages_on_rates(
             if "defined" in values and all(values[x][undefined, 0].all() for x in attempts):
                 reason = f"too many comparisons failed for {options.rule.words}"
             yield undefined_in_parts([f"{{{name}}}"], missing, len(rate), unit, reason)
-        if options.interval.method == "nadeau-bengio" and _is_0_or_1_in_all_folds(rate):
-            value = int(np.nanmax(rate))
+        if options.interval.method == "nadeau-bengio" and _is_equal_in_all_folds(rate):
+            equal = float(np.nanmax(rate))
+            value = int(equal) if equal in (0, 1) else f"{100 * equal:.3g} %"
             terms = {"task": "identification"} if options.task == "open_set" else {}
             yield Message("no-spread-between-parts", rate=name, value=value, unit=unit, **terms)
 
