@@ -157,7 +157,7 @@ def partitions(size: int, drawn: int) -> dict[str, float]:
     return medians(
         {
             f"{drawn:,} cut out of the matrix, 100 x 100": cut,
-            "be.repeat": lambda: be.repeat(scores, pairs),
+            "be.repeat": lambda: be.repeat(scores, [be.partition.ProbesGallery(*x) for x in pairs]),
             "be.evaluate of each": evaluate,
         },
         rounds=1,

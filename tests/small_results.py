@@ -34,7 +34,8 @@ def cut() -> object:
     return be.partition.ProbeGallerySplit(1, n_repeats=2, random_state=0)
 
 
-HALVES = [(np.arange(0, 18, 2), np.arange(1, 18, 2)), (np.arange(1, 18, 2), np.arange(0, 18, 2))]
+EVEN, ODD = np.arange(0, 18, 2), np.arange(1, 18, 2)
+HALVES = [be.partition.ProbesGallery(EVEN, ODD), be.partition.ProbesGallery(ODD, EVEN)]
 FEW = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
 #: For each public call that returns a result: the call, and a text of its table.

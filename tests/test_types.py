@@ -29,7 +29,7 @@ for splitter in (be.partition.SubjectKFold(5), be.partition.Experiment(0.5)):
     be.cross_evaluate(scores, splitter, threshold="eer", interval="quantile")
     be.repeat(scores, splitter, curves=True)
 be.cross_evaluate(scores, GroupKFold(5), task="closed_set", rank_unit="subject")
-be.repeat(scores, [(range(5), range(5, 10))])
+be.repeat(scores, [be.partition.ProbesGallery(np.arange(5), np.arange(5, 10))])
 be.repeat(scores, be.partition.ProbeGallerySplit(1))
 be.reid(scores, cmc="allshots", removed="none")
 be.Scores.from_embeddings(np.eye(2), ["a", "b"], metric=lambda a, b: a @ b.T, kind="similarity")

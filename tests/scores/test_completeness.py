@@ -58,7 +58,10 @@ def test_searches_say_with_how_many_candidates(search):
 def test_repeated_searches_say_it_of_the_whole_gallery():
     """Re-identification counts templates that its convention keeps; dan is junk of the card."""
     cameras = {"probe_meta": {"camera": [1, 1, 1]}, "gallery_meta": {"camera": [2, 2, 2, 2]}}
-    partitions = [([0, 1, 2], [0, 1, 2, 3]), ([0, 1], [0, 1, 2])]
+    partitions = [
+        be.partition.ProbesGallery([0, 1, 2], [0, 1, 2, 3]),
+        be.partition.ProbesGallery([0, 1], [0, 1, 2]),
+    ]
     labels = ["1", "2", "3"], ["1", "2", "3", "-1"]
     scores = be.Scores(np.where(COMPARED, D, np.nan), *labels, nan="exclude", **cameras)
     repeated = be.repeat(scores, partitions, "market1501")["reid"].to_dataset()

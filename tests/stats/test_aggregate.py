@@ -81,7 +81,9 @@ def test_statistics_are_those_of_plain_loops(rng):
 def test_pooled_rates_are_summed_counts_over_summed_attempts():
     scores = be.simulate(30, 4, random_state=2)
     galleries = [range(0, 40), range(20, 100), range(90, 120)]
-    tree = be.repeat(scores, [(range(120), x) for x in galleries], curves=True)
+    tree = be.repeat(
+        scores, [be.partition.ProbesGallery(range(120), x) for x in galleries], curves=True
+    )
     summary = be.aggregate(tree)
     accepted, attempts = 0, 0
     for gallery in galleries:

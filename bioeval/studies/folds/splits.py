@@ -80,23 +80,17 @@ def _splits(splitter: Any, samples: SamplesToDivide, *, tests_alone: bool) -> It
         elif tests_alone and isinstance(parts, partition.ProbesGallery):
             yield Split.of_test_alone(Part(*parts))
         else:
-            yield _training_and_test(splitter, parts, samples.n, named=tests_alone)
+            yield _training_and_test(splitter, parts, samples.n, tests_alone=tests_alone)
 
 
-def _training_and_test(splitter: Any, parts: tuple, n: int, *, named: bool) -> Split:
-    if named and not hasattr(parts, "test"):
-        raise DataError(
-            f"{type(splitter).__name__}.split() yields pairs without names, which may be "
-            "training and test, or probes and gallery; let it yield "
-            "bioeval.partition.TrainTest or ProbesGallery, or give a list of them"
-        )
+def _training_and_test(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> Split:
     if not hasattr(parts, "test") and hasattr(parts, "_fields"):
         raise DataError(
             f"{name_of(splitter)} divides gallery from probes, not training from test; "
             "be.repeat evaluates with each of its galleries"
         )
     if not isinstance(splitter, Division):
-        parts = _checked(splitter, parts, n, tests_alone=named)
+        parts = _checked(splitter, parts, n, tests_alone=tests_alone)
     # Parts are training and test, or training, validation and test.
     train, test = (Part.of_one_set(samples) for samples in parts[-2:])
     return Split(train, test, parts[0])
@@ -107,7 +101,8 @@ def _checked(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> tuple
     train, test = checked[-2:]
     if not len(test):
         raise DataError(f"{name_of(splitter)} yields an empty test part")
-    if not tests_alone and _flags_of(train, n, no_person=False)[test].any():
+    may_overlap = tests_alone and hasattr(parts, "_fields")
+    if not may_overlap and _flags_of(train, n, no_person=False)[test].any():
         raise DataError("the splitter puts samples into both training and test")
     return tuple(checked)
 

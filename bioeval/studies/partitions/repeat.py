@@ -12,6 +12,7 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import BioevalError, DataError, ProtocolError
 from bioeval.base.messages import Message, message_attrs, messages_of
+from bioeval.partition.any_splitter import ListedParts
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.choices import ImpostorProbes
@@ -288,8 +289,10 @@ def repeat(
 
         - of a splitter: its galleries and probes (``ProbeGallerySplit``, ``EnrolledSplit``), or its
           test parts, of an ``Experiment`` with their own galleries
-        - for each partition: a split of a splitter; a pair of index arrays, probes first; or a
-          single index array for both sides
+        - for each partition: a split of a splitter, such as
+          ``be.partition.ProbesGallery(probes, gallery)``; a plain pair of index arrays, training
+          and test, as scikit-learn yields them, of which the test part is evaluated; or a single
+          index array for both sides
     protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
         ``impostors = "auto"`` of open set is decided once: people who are not enrolled, if any
@@ -463,9 +466,11 @@ def _parts(scores: Scores, partitions: Any) -> _Parts:
     if is_scalar or is_no_list or not isinstance(partitions, Iterable):
         raise DataError(
             f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
-            "partition a pair (probes, gallery) of index arrays or one index array"
+            "partition a ProbesGallery, a pair (training, test) of index arrays, or one index array"
         )
-    selections = [*map(_selection_of, partitions)]
+    listed = [*partitions]
+    tests = _test_parts(scores, [x for x in listed if _is_plain_pair(x)])
+    selections = [next(tests) if _is_plain_pair(x) else (x,) for x in listed]
     for number, selection in enumerate(selections):
         if any(side is None for side in selection):  # `select` would take all templates
             raise DataError(f"partition {number}: a side is None; expected a list of indices")
@@ -487,8 +492,31 @@ def _has_unenrolled_probe(scores: Scores, selection: Selection) -> bool:
     return not is_enrolled[probe].all()
 
 
-def _selection_of(partition: Any) -> Selection:
+def _is_plain_pair(partition: Any) -> bool:
+    """Whether a partition is a pair of index arrays without names: training and test."""
     if hasattr(partition, "_fields") or not isinstance(partition, tuple | list):
-        return (partition,)
-    is_pair = len(partition) == 2 and not any(map(np.isscalar, partition))
-    return tuple(partition) if is_pair else (partition,)
+        return False
+    return len(partition) == 2 and not any(map(np.isscalar, partition))
+
+
+def _test_parts(scores: Scores, pairs: list[Any]) -> Iterator[Selection]:
+    """Yield the test parts of pairs (training, test) of samples, as :func:`cross_evaluate` does."""
+    for number, pair in enumerate(pairs):
+        if any(part is None for part in pair):
+            raise DataError(f"pair {number}: a side is None; expected a list of indices")
+    if not pairs:
+        return
+    if not knows_people(scores):
+        raise ProtocolError(
+            "pairs (training, test) need the subjects of the templates. Give labels"
+        )
+    sides = SplitSides(scores)
+    for number, pair in enumerate(pairs):
+        try:
+            (split,) = sides.plan(ListedParts([pair]), tests_alone=True).splits.values()
+        except DataError as error:
+            raise DataError(
+                f"pair {number} (training, test): {error}; probes and gallery are said by "
+                "`be.partition.ProbesGallery(probes, gallery)`"
+            ) from None
+        yield sides.indices(split.test)

@@ -11,7 +11,9 @@ CALLS = {
 }
 UNDER_CARD = {
     "summary": be.summary,
-    "repeat": lambda s, card: be.repeat(s, [(range(20), range(s.shape[1]))], card),
+    "repeat": lambda s, card: be.repeat(
+        s, [be.partition.ProbesGallery(range(20), range(s.shape[1]))], card
+    ),
 }
 OTHER_CALLS = dict.fromkeys(("eer_scorer", "make_scorer"), "takes labels and predictions")
 

@@ -101,7 +101,7 @@ OPEN = {
 
 def test_ranks_beyond_a_gallery_are_nan_and_counts_then_floats():
     scores = be.simulate(8, 2, random_state=0)
-    sets = [(np.arange(n), np.arange(n)) for n in (4, 16, 8)]
+    sets = [be.partition.ProbesGallery(np.arange(n), np.arange(n)) for n in (4, 16, 8)]
     tree = be.repeat(scores, sets)
     check(tree, scores, sets)
     counts = tree["closed_set"]["cms_count"]
@@ -124,7 +124,9 @@ def test_an_asymmetric_matrix_is_judged_by_partition():
     values = np.random.default_rng(0).random((30, 30))
     values[:10, :10] = values[:10, :10] + values[:10, :10].T
     scores = be.Scores(values, np.repeat(np.arange(10), 3))
-    sets = [(x, x) for x in (np.arange(10), np.arange(20), np.arange(9)[::-1])]
+    sets = [
+        be.partition.ProbesGallery(x, x) for x in (np.arange(10), np.arange(20), np.arange(9)[::-1])
+    ]
     tree = be.repeat(scores, sets)
     check(tree, scores, sets)
     pairs = tree["verification/single"]
@@ -138,7 +140,10 @@ def test_re_identification(name):
     labels = random.integers(0, 8, 40)
     meta = {"camera": random.integers(0, 3, 40)}
     scores = be.Scores(random.random((40, 40)), labels, labels, probe_meta=meta, gallery_meta=meta)
-    sets = [(random.permutation(40)[:12], random.permutation(40)[:30]) for _ in range(3)]
+    sets = [
+        be.partition.ProbesGallery(random.permutation(40)[:12], random.permutation(40)[:30])
+        for _ in range(3)
+    ]
     check(be.repeat(scores, sets, name), scores, sets, name)
 
 
@@ -152,7 +157,7 @@ def test_failures_name_their_partition():
     with pytest.raises(be.DataError, match=r"^partition 2: gallery selects a template more than"):
         be.repeat(scores, [templates, templates, [1, 1, 2]])
     with pytest.raises(be.DataError, match=r"^partition 1: probes is empty"):
-        be.repeat(scores, [templates, ([], templates)])
+        be.repeat(scores, [templates, be.partition.ProbesGallery([], templates)])
     values = np.array(scores.values)
     values[3, 14] = np.nan
     failed = be.Scores(values, scores.probe_labels)
@@ -162,7 +167,14 @@ def test_failures_name_their_partition():
     card = cards.load("course-probe-vs-gallery")
     strict = replace(card, closed_set=replace(card.closed_set, unmated="raise"))
     with pytest.raises(be.ProtocolError, match=r"^partition 0: closed-set identification requires"):
-        be.repeat(scores, [(templates + 1, templates), (templates[:6], templates[:6])], strict)
+        be.repeat(
+            scores,
+            [
+                be.partition.ProbesGallery(templates + 1, templates),
+                be.partition.ProbesGallery(templates[:6], templates[:6]),
+            ],
+            strict,
+        )
 
 
 class OwnSplitter:
@@ -185,7 +197,6 @@ def test_probes_come_first_in_every_form_of_a_partition():
         galleries,
         partitions,
         OwnSplitter(partitions),
-        [tuple(x) for x in partitions],
         [{"probes": p, "gallery": g} for p, g in pairs],
     ):
         tree = be.repeat(scores, parts, OPEN["other"])
@@ -256,11 +267,54 @@ def test_of_training_and_test_the_test_part_is_evaluated():
         ]
 
 
-def test_pairs_of_an_own_splitter_need_names_where_they_could_be_either():
+def test_plain_pairs_are_training_and_test():
     scores = scores_of()
-    plain = OwnSplitter([tuple(x) for x in be.partition.SubjectKFold(2).split(scores)])
-    with pytest.raises(be.DataError, match=r"OwnSplitter.*TrainTest or ProbesGallery"):
-        be.repeat(scores, plain)
+    folds = [tuple(x) for x in be.partition.SubjectKFold(2).split(scores)]
+    sets = [(test, test) for _, test in folds]
+    check(be.repeat(scores, folds), scores, sets)
+    check(be.repeat(scores, OwnSplitter(folds)), scores, sets, over=("repeat", "fold"))
+    genuine = be.repeat(scores, folds)["verification/single"].genuine_attempts.values
+    by_folds = be.cross_evaluate(scores, folds).genuine_attempts.isel(repeat=0).sel(part="test")
+    assert genuine.tolist() == by_folds.values.tolist()
+    mixed = [folds[0], be.partition.ProbesGallery(*folds[1]), folds[1][1]]
+    check(be.repeat(scores, mixed), scores, [sets[0], folds[1], sets[1]])
+    both = np.arange(12)
+    with pytest.raises(
+        be.DataError, match=r"pair 1 .*both training and test; .*`be\.partition\.Pro"
+    ):
+        be.repeat(scores, [folds[0], (both, both)])
+
+
+@pytest.mark.parametrize("random_state", range(3))
+def test_plain_pairs_of_two_sets_are_of_templates_of_both(random_state):
+    """The templates are numbered rows first; the test part has its probes and its gallery."""
+    scores = scores_of(square=False)
+    rows, columns = scores.shape
+    assert not set(scores.probe_ids) & set(scores.gallery_ids)
+    order = np.random.default_rng(random_state).permutation(rows + columns)
+    train, test = order[: (rows + columns) // 3], order[(rows + columns) // 3 :]
+    found = be.repeat(scores, [(train, test)], OPEN["other"])["verification/single"]
+    genuine = impostor = 0
+    for i in range(rows):
+        for j in range(columns):
+            if i in test and rows + j in test:
+                same = scores.probe_labels[i] == scores.gallery_labels[j]
+                genuine, impostor = genuine + same, impostor + (not same)
+    assert int(found.genuine_attempts[0]) == genuine
+    assert int(found.impostor_attempts[0]) == impostor
+
+
+def test_scikit_learn_tests_parts_of_repeat():
+    selection = pytest.importorskip("sklearn.model_selection")
+    scores = scores_of()
+    splitter = selection.GroupKFold(3)
+    parts = [*splitter.split(np.zeros(len(scores.probe_labels)), None, scores.probe_labels)]
+    sets = [(test, test) for _, test in parts]
+    check(be.repeat(scores, parts), scores, sets)
+
+
+def test_galleries_are_no_training_parts():
+    scores = scores_of()
     galleries = be.partition.ProbeGallerySplit(1, too_few="enrol", random_state=0)
     for parts in (galleries, OwnSplitter([*galleries.split(scores)]), [*galleries.split(scores)]):
         with pytest.raises(be.DataError, match=r"not training from test; be\.repeat"):
@@ -274,14 +328,14 @@ def test_pairs_with_the_gallery_first_are_refused_where_they_do_not_fit():
     scores = scores_of(square=False)[:12, :]
     columns = np.arange(12, scores.shape[1])
     with pytest.raises(be.DataError, match="^partition 0: "):
-        be.repeat(scores, [(columns, np.arange(6))], OPEN["other"])
+        be.repeat(scores, [be.partition.ProbesGallery(columns, np.arange(6))], OPEN["other"])
     with pytest.raises(be.DataError, match="^partition 0: gallery has 6 values outside"):
-        be.repeat(scores, [(np.arange(6), columns + 6)], OPEN["other"])
+        be.repeat(scores, [be.partition.ProbesGallery(np.arange(6), columns + 6)], OPEN["other"])
 
 
 @pytest.mark.parametrize("wrong", [None, (None, None), (None, [0, 1])])
 def test_a_side_that_is_none_is_not_all(wrong):
-    with pytest.raises(be.DataError, match=r"^partition 1: a side is None; expected a list"):
+    with pytest.raises(be.DataError, match=r"a side is None; expected a list"):
         be.repeat(be.simulate(4, 2), [[0, 1, 2], wrong])
 
 
@@ -388,7 +442,14 @@ def test_every_number_that_is_not_defined_has_a_message():
     values = np.random.default_rng(0).random((24, 24))
     scores = be.Scores(values, labels, labels, probe_meta=meta, gallery_meta=meta)
     same = np.flatnonzero(meta["camera"] == 1)
-    tree = be.repeat(scores, [(same, same), (np.arange(24), np.arange(24))], "market1501")
+    tree = be.repeat(
+        scores,
+        [
+            be.partition.ProbesGallery(same, same),
+            be.partition.ProbesGallery(np.arange(24), np.arange(24)),
+        ],
+        "market1501",
+    )
     assert np.isnan(tree["reid"].mean_ap.values).tolist() == [True, False]
     message = arguments(tree["reid"], "undefined-in-parts")
     assert (message["missing"], message["number"]) == (1, 2)
@@ -414,7 +475,10 @@ def test_impostors_are_decided_once_for_all_partitions():
     gallery = np.arange(0, 30, 3)
     probes = np.setdiff1d(np.arange(30), gallery)
     # Four people are not enrolled in the second gallery.
-    both_galleries = [(probes, gallery), (probes, gallery[:6])]
+    both_galleries = [
+        be.partition.ProbesGallery(probes, gallery),
+        be.partition.ProbesGallery(probes, gallery[:6]),
+    ]
     for partitions, role in (
         (both_galleries, "unenrolled"),
         (both_galleries[:1], "leave-subject-out"),
