@@ -67,17 +67,16 @@ def aligned(first: Any, second: Any, systems: Sequence[str]) -> Aligned:
 
 
 def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
-    for side, noun in enumerate(SIDES):
-        if any(_keys_of(x, side).names is None for x in (first, second)):
-            _refuse_unknown_names(
-                *(_texts_of_side(x, side) for x in (first, second)), noun, systems
-            )
     is_one_set = all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (first, second))
     nouns = ("templates", "templates") if is_one_set else ("probes", "gallery templates")
     rows, columns = (
         _common(_keys_of(first, side), _keys_of(second, side), noun, systems)
         for side, noun in enumerate(nouns)
     )
+    for side, common in enumerate((rows, columns)):
+        if common.chosen is None:  # by place
+            texts, other_texts = (_texts_of_side(x, side) for x in (first, second))
+            _refuse_unknown_names(texts, other_texts, SIDES[side], systems)
     return Aligned(
         _part(first, rows.chosen, columns.chosen),
         _part(second, rows.other_chosen, columns.other_chosen),
@@ -101,8 +100,8 @@ def _texts_of_side(scores: Scores, side: int) -> dict[str, Sequence[Any]]:
         return {}
     names = (scores.probe_names, scores.gallery_names)[side]
     columns = dict((scores.probe_meta, scores.gallery_meta)[side])
-    texts = {x: y for x, column in columns.items() if (y := distinct_texts(x, column))}
-    return texts if names is None else {"": names.tolist(), **texts}
+    texts: dict[str, Sequence[Any]] = {} if names is None else {"": names.tolist()}
+    return texts | {x: y for x, column in columns.items() if (y := distinct_texts(x, column))}
 
 
 # Of so many pairs, texts are compared in two systems.

@@ -89,6 +89,14 @@ def test_texts_in_the_same_order_are_no_question():
     assert np.isclose(fused(be.Scores(A, WHO, probe_meta={"day": days}), by_day), MATRIX_EER)
 
 
+def test_rows_that_are_joined_by_numbers_are_no_question():
+    table = pd.DataFrame(B).iloc[ORDER, ORDER]
+    columns = pd.DataFrame({"picture": NAMES}).iloc[ORDER]
+    second = be.Scores(table, pd.Series(WHO).iloc[ORDER], probe_meta=columns)
+    first = be.Scores(pd.DataFrame(A), pd.Series(WHO), probe_meta=pd.DataFrame({"picture": NAMES}))
+    assert np.isclose(fused(first, second), MATRIX_EER)
+
+
 @pytest.mark.parametrize("title", TITLES)
 @pytest.mark.parametrize("other", [None, "shot"])
 def test_queries_that_are_in_the_gallery(title, other):

@@ -495,7 +495,7 @@ def test_measures_of_open_world_retrieval_are_shown_over_partitions():
     labels, meta = np.repeat(np.arange(8), 3), {"camera": np.tile([1, 2, 3], 8)}
     values = np.random.default_rng(0).random((24, 24))
     scores = be.Scores(values, labels, labels, probe_meta=meta, gallery_meta=meta)
-    parts = [(range(24), range(24)), (range(12), range(12))]
+    parts = [be.partition.ProbesGallery(np.arange(n), np.arange(n)) for n in (24, 12)]
     tree = be.repeat(scores, parts, "gom-market1501")
     line = next(x for x in as_text(tree).splitlines() if x.strip().startswith("max mReP"))
     rates = 100 * tree["gom"].max_mrep.values
