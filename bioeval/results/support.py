@@ -288,7 +288,8 @@ def beyond_scores(
     rule chose, counts as outside the scores. `following` is the next score beyond the threshold.
     """
     # Failed attempts are rejected at any threshold, also at one that no score is beyond.
-    accepts_scores = bool(np.isinf(following) and far >= 0 and frr >= 0)
+    # Where most are rejected, it is infinite distances that do it.
+    accepts_scores = bool(np.isinf(following) and far > 0.5 and frr < 0.5)
     if accepts_scores or (far >= 1 - _ALL_BUT and frr <= _ALL_BUT):
         does, is_all = "accepts", accepts_scores or (far == 1 and frr == 0)
     elif far <= _ALL_BUT and frr >= 1 - _ALL_BUT:
