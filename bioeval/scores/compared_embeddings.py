@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from bioeval.base.arguments import require_list, require_text
 from bioeval.base.array_libraries import joined_labels
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
-from bioeval.base.messages import Message
 from bioeval.base.options import OPTIONS
 from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings
 from bioeval.scores.embeddings import EmbeddingSource
@@ -24,60 +20,13 @@ from bioeval.scores.making import (
     MEMORY_LIMIT,
     Attributes,
     SideArguments,
+    are_given,
+    keys_of_side,
     length_of,
-    order_of_side,
 )
 from bioeval.scores.metadata import as_meta
 from bioeval.scores.metrics import FloatType, Metric, describe_metric, kind_of_metric
-from bioeval.scores.sides import GivenSide, Keys
-
-
-class EmbeddingOptions(NamedTuple):
-    """How embeddings are compared: arguments of :meth:`bioeval.Scores.from_embeddings`."""
-
-    metric: Metric = "cosine"
-    kind: Kind | None = None
-    dtype: FloatType = "float64"
-    probe_meta: Mapping[str, Any] | None = None
-    gallery_meta: Mapping[str, Any] | None = None
-    average: Sequence[str] = ()
-    names: Any = "auto"
-
-
-class ComparedEmbeddings(NamedTuple):
-    """Embeddings that are compared, as arguments and attributes of scores."""
-
-    values: Any
-    given: SideArguments
-    kind: Kind
-    attributes: Attributes
-
-
-@dataclass(frozen=True)
-class _EmbeddedSide:
-    """The templates of one side, in the order of their embeddings (n, f)."""
-
-    embeddings: np.ndarray
-    labels: np.ndarray
-    meta: Any
-    keys: Keys | None  # None: not known after averaging
-    other_order: np.ndarray | None  # of the labels, see `InOrder`
-    remarks: Mapping[Message, None]
-    #: Why averaging leaves out columns of metadata, by the name of the column.
-    left_out: Mapping[str, str]
-
-    def averaged(self, columns: tuple[str, ...], noun: str) -> _EmbeddedSide:
-        meta = as_meta(self.meta, len(self.embeddings), f"{noun}_meta")
-        averaged = average_embeddings(self.embeddings, {"": self.labels, **meta}, columns, noun)
-        return replace(
-            self,
-            embeddings=averaged.means,
-            labels=averaged.columns.pop(""),
-            meta=averaged.columns,
-            keys=None,
-            other_order=None,
-            left_out=averaged.left_out,
-        )
+from bioeval.scores.sides import GivenSide
 
 
 def compared_embeddings(
@@ -86,89 +35,80 @@ def compared_embeddings(
     gallery: Any = None,
     gallery_labels: Any = None,
     *,
-    options: EmbeddingOptions,
+    metric: Metric = "cosine",
+    kind: Kind | None = None,
+    dtype: FloatType = "float64",
+    probe_meta: Mapping[str, Any] | None = None,
+    gallery_meta: Mapping[str, Any] | None = None,
+    average: Sequence[str] = (),
+    names: Any = "auto",
     as_read: bool,
     titles: Sequence[str] | None,
-) -> ComparedEmbeddings:
+) -> tuple[Any, SideArguments, Attributes]:
     """Compare embeddings; with `as_read` distances are computed whenever they are read.
 
-    `titles` are those of the columns of the probes, if a file has them.
+    `titles` are those of the columns of the probes, if a file has them; the other arguments are
+    those of :meth:`bioeval.Scores.from_embeddings`. Returned are the values, the arguments of both
+    sides, and attributes of the scores.
     """
     if (gallery is None) != (gallery_labels is None):
         option = "gallery_labels" if gallery is None else "gallery"
         missing_argument = "gallery" if gallery is None else "gallery_labels"
         raise DataError(f"{option} is given without {missing_argument}; expected both or neither")
-    probe_side = _side(probe, labels, options.probe_meta, options.names, 0)
-    gallery_side = probe_side
-    if gallery is not None:
-        gallery_side = _side(gallery, gallery_labels, options.gallery_meta, options.names, 1)
-    sides = [
-        FeatureSide(
-            probe_side.embeddings, probe_side.labels, "probe embeddings", titles or titles_of(probe)
-        )
-    ]
-    if gallery is not None:
-        sides.append(
-            FeatureSide(
-                gallery_side.embeddings,
-                gallery_side.labels,
-                "gallery embeddings",
-                titles_of(gallery),
+    nouns = ("probe", "gallery")[: 1 if gallery is None else 2]
+    all_values, metas = (probe, gallery), (probe_meta, gallery_meta)
+    sides, embeddings = [], []
+    for i, noun in enumerate(nouns):
+        embeddings.append(as_embeddings(all_values[i], f"{noun} embeddings"))
+        people = joined_labels((labels, gallery_labels)[i], ARGUMENTS[i][0])
+        rows, width = embeddings[i].shape
+        if i == 0 and rows != length_of(people) == width:
+            raise DataError(
+                f"the probe embeddings have shape {(rows, width)}, but there are {width:,} labels: "
+                "are they transposed? Expected a row for each template; give embeddings.T"
             )
+        keys = keys_of_side(all_values[i], people, names, i)
+        side = GivenSide(keys, people, metas[i], ARGUMENTS[i], are_listed=are_given(names))
+        side.join(names)
+        side.labels = as_subjects(side.labels, ARGUMENTS[i][0], rows)
+        sides.append(side)
+    all_titles = titles or titles_of(probe), titles_of(gallery)
+    require_features(
+        *(
+            FeatureSide(embeddings[i], side.labels, f"{nouns[i]} embeddings", all_titles[i])
+            for i, side in enumerate(sides)
         )
-    require_features(*sides)
-    average = options.average
+    )
     listed = [average] if isinstance(average, str) else require_list("average", average)
     columns = tuple(require_text("average", name) for name in listed)
     means_in_words = ""
+    left_out: dict[str, str] = {}  # why averaging leaves out columns of metadata
     if columns:
-        rows = len(probe_side.embeddings)
-        means_in_words = f", means by {' and '.join(columns)} of {rows} embeddings of probes"
-        probe_side = probe_side.averaged(columns, "probe")
-        gallery_side = probe_side if gallery is None else gallery_side.averaged(columns, "gallery")
-    source = EmbeddingSource(
-        probe_side.embeddings, gallery_side.embeddings, options.metric, options.dtype
-    )
+        count = len(embeddings[0])
+        means_in_words = f", means by {' and '.join(columns)} of {count} embeddings of probes"
+        for i, side in reversed([*enumerate(sides)]):
+            meta = as_meta(side.meta, len(embeddings[i]), f"{nouns[i]}_meta")
+            averaged = average_embeddings(
+                embeddings[i], {"": side.labels, **meta}, columns, nouns[i]
+            )
+            embeddings[i] = averaged.means
+            side.labels, side.meta = averaged.columns.pop(""), averaged.columns
+            left_out |= averaged.left_out
+    source = EmbeddingSource(embeddings[0], embeddings[-1], metric, dtype)
     bytes_of_matrix = math.prod(source.shape) * source.dtype.itemsize
     is_small = bytes_of_matrix <= (OPTIONS["memory_limit"] or MEMORY_LIMIT)
-    keys = probe_side.keys, gallery_side.keys
-    gallery_meta = options.gallery_meta if gallery is None else gallery_side.meta
     given = SideArguments(
-        (probe_side.labels, None if gallery is None else gallery_side.labels),
-        (probe_side.meta, gallery_meta),
-        options.names,
-        keys=None if keys[0] is None or keys[1] is None else (keys[0], keys[1]),
-        other_order=probe_side.other_order,
+        (sides[0].labels, None if gallery is None else sides[1].labels),
+        (sides[0].meta, gallery_meta if gallery is None else sides[1].meta),
+        names,
+        keys=None if columns else (sides[0].keys, sides[-1].keys),
+        other_order=None if columns else sides[0].other_order,
     )
-    return ComparedEmbeddings(
-        source.matrix() if is_small and not as_read else source,
-        given,
-        kind_of_metric(options.metric, options.kind),
-        attributes={
-            "origin": describe_metric(source.metric, probe_side.embeddings) + means_in_words,
-            "metric": source.metric if isinstance(source.metric, str) else "",
-            "remarks": tuple({**probe_side.remarks, **gallery_side.remarks}),
-            "_columns_left_out": {**gallery_side.left_out, **probe_side.left_out},
-        },
-    )
-
-
-def _side(values: Any, labels: Any, meta: Any, names: Any, side: int) -> _EmbeddedSide:
-    noun = f"{('probe', 'gallery')[side]} embeddings"
-    embeddings = as_embeddings(values, noun)
-    argument = ARGUMENTS[side][0]
-    labels = joined_labels(labels, argument)
-    order = order_of_side(values, labels, names, axis=0, side=side)
-    if side == 0 and len(embeddings) != length_of(labels) == embeddings.shape[1]:
-        raise DataError(
-            f"the probe embeddings have shape {embeddings.shape}, but there are "
-            f"{embeddings.shape[1]:,} labels: are they transposed? Expected a row for each "
-            "template; give embeddings.T"
-        )
-    joined = GivenSide(labels, meta, order, ARGUMENTS[side])
-    joined.join(names)
-    subjects = as_subjects(joined.labels, argument, len(embeddings))
-    remarks = order.remarks
-    return _EmbeddedSide(
-        embeddings, subjects, joined.meta, order.keys, joined.other_order, remarks, {}
-    )
+    attributes = {
+        "kind": kind_of_metric(metric, kind),
+        "origin": describe_metric(source.metric, embeddings[0]) + means_in_words,
+        "metric": source.metric if isinstance(source.metric, str) else "",
+        "remarks": tuple({**sides[0].remarks, **sides[-1].remarks}),
+        "_columns_left_out": left_out,
+    }
+    return source.matrix() if is_small and not as_read else source, given, attributes

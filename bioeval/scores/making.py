@@ -22,7 +22,6 @@ from bioeval.scores.same import Scored, confirm_names
 from bioeval.scores.sides import (
     GivenSide,
     Keys,
-    RowOrder,
     are_subjects,
     as_names,
     counts_rows,
@@ -30,8 +29,8 @@ from bioeval.scores.sides import (
     first_twice,
     in_order,
     keys_of,
+    places,
     refuse_unknown_names,
-    same_templates,
     table_in_order,
 )
 from bioeval.scores.top_k import OwnEntries, TopKLists, numbered_from_zero
@@ -125,14 +124,6 @@ class _Subjects(NamedTuple):
         return self.probe_ids is self.gallery_ids
 
 
-class _NamedTemplates(NamedTuple):
-    """The keys of both sides, and the identities of the probes by their names, int64."""
-
-    probe: Keys
-    gallery: Keys
-    probe_ids: np.ndarray
-
-
 class MatrixSides(NamedTuple):
     """The attributes of both sides of a matrix, and its checked mask."""
 
@@ -154,7 +145,7 @@ def sides_of_matrix(
     for side in (probe, gallery):
         side.join(given.names)
     one_side = shape[0] == shape[1] and gallery.labels is None and gallery.meta is None
-    keys = probe.order.keys, (probe if one_side else gallery).order.keys
+    keys = probe.keys, (probe if one_side else gallery).keys
     brought = table_in_order(mask, keys, "`mask`")
     mask, remarks = brought.values, brought.remarks
     subjects = _subjects_of_sides(probe, gallery, mask, shape)
@@ -162,13 +153,13 @@ def sides_of_matrix(
     gallery_meta = as_meta(gallery.meta, shape[1], "gallery_meta")
     if subjects.is_one_set:
         gallery_meta = probe_meta
-    named = _named_templates(subjects, (probe_meta, gallery_meta), keys, given.names)
-    codes = subjects.codes
+    attributes = _attributes(subjects, (probe_meta, gallery_meta), keys, given.names)
     if subjects.is_labelled:
-        codes = codes.apart(no_person, named.probe_ids, subjects.gallery_ids)
+        ids = attributes["probe_ids"], subjects.gallery_ids
+        attributes["_codes"] = codes = subjects.codes.apart(no_person, *ids)
         mask = None if mask is None else as_mask(mask, shape, codes)
-    attributes = _attributes(subjects, codes, named, probe_meta, gallery_meta) | {
-        "remarks": tuple(probe.order.remarks | gallery.order.remarks | dict.fromkeys(remarks)),
+    attributes |= {
+        "remarks": tuple(probe.remarks | gallery.remarks | dict.fromkeys(remarks)),
         "_without_gallery_labels": subjects.is_labelled and gallery.labels is None,
     }
     other_order = probe.other_order if subjects.is_one_set else None
@@ -176,103 +167,64 @@ def sides_of_matrix(
     return MatrixSides(attributes, mask, other_order)
 
 
-def _attributes(
-    subjects: _Subjects,
-    codes: Codes,
-    named: _NamedTemplates,
-    probe_meta: Mapping[str, np.ndarray],
-    gallery_meta: Mapping[str, np.ndarray],
-) -> Attributes:
-    return {
-        "probe_labels": subjects.probe_labels,
-        "gallery_labels": subjects.gallery_labels,
-        "probe_ids": named.probe_ids,
-        "gallery_ids": subjects.gallery_ids,
-        "_codes": codes,
-        "_labelled": subjects.is_labelled,
-        "_mask_is_consistent": subjects.mask_is_consistent,
-        "_probe_meta": probe_meta,
-        "_gallery_meta": gallery_meta,
-        "_probe_keys": named.probe,
-        "_gallery_keys": named.gallery,
-    }
-
-
 def _given_sides(values: Any, mask: Any, given: SideArguments) -> tuple[GivenSide, GivenSide]:
     names = given.names
     probe_labels, gallery_labels = given.labels
-    table = _table_of_labels(values, mask, given)
-    if table is not None:
+    table = names_of_table(values) if gallery_labels is None and mask is None else None
+    if table is not None and (probe_labels is None or are_subjects(keys_of(values), probe_labels)):
+        values = None  # index and columns are the labels of both sides, and no keys
         has_names = names is not None and all(
             x is not None and declared_names(columns_of(x) or {}) is not None for x in given.metas
         )
-        probe_labels, gallery_labels = labels_of_table(*table, has_names=has_names)
-        values = None  # index and columns do not name templates
+        probe_labels, gallery_labels = table
+        if np.array_equal(probe_labels, gallery_labels):
+            gallery_labels = None
+        elif not has_names and Counter(table[0].tolist()) == Counter(table[1].tolist()):
+            raise DataError(
+                "the rows and the columns of the table have the same labels in another order: it "
+                "is not known whether they are the same templates, which are not compared with "
+                "themselves; bring rows and columns into one order, or, of two sets of templates, "
+                "give `labels` and `gallery_labels`"
+            )
     labels_of_columns = probe_labels if gallery_labels is None else gallery_labels
-    orders = [RowOrder(keys, is_indexed=False) for keys in given.keys or ()] or [
-        order_of_side(values, labels, names, axis=axis, side=axis)
-        for axis, labels in enumerate((probe_labels, labels_of_columns))
-    ]
-    probe_order, gallery_order = orders
-    probe = GivenSide(probe_labels, given.metas[0], probe_order, ARGUMENTS[0])
-    gallery = GivenSide(gallery_labels, given.metas[1], gallery_order, ARGUMENTS[1])
+    keys = given.keys or (
+        keys_of_side(values, probe_labels, names, 0),
+        keys_of_side(values, labels_of_columns, names, 1, axis=1),
+    )
+    are_listed = given.keys is not None or are_given(names)
+    probe, gallery = (
+        GivenSide(*side, are_listed=are_listed)
+        for side in zip(keys, (probe_labels, gallery_labels), given.metas, ARGUMENTS, strict=True)
+    )
     if probe_labels is not None and gallery_labels is None and gallery.meta is None:
         gallery.take_from_rows(probe, names)
     return probe, gallery
 
 
-def _table_of_labels(
-    values: Any, mask: Any, given: SideArguments
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return index and columns of a table if they are the labels of both sides; else None."""
-    labels, gallery_labels = given.labels
-    if gallery_labels is not None or mask is not None:
-        return None
-    table = names_of_table(values)
-    if labels is None or table is None or are_subjects(keys_of(values), labels):
-        return table
-    return None
+def are_given(names: Any) -> bool:
+    """Whether the argument `names` of :class:`bioeval.Scores` lists the names of templates."""
+    return names is not None and not isinstance(names, str)
 
 
-def order_of_side(values: Any, labels: Any, names: Any, *, axis: int, side: int) -> RowOrder:
-    """Return the order of the templates along an axis; without keys if the index has labels.
+def keys_of_side(values: Any, labels: Any, names: Any, side: int, *, axis: int = 0) -> Keys:
+    """Return the keys of the templates along an axis; none if the index has the labels.
 
     `names` is the argument of :class:`bioeval.Scores`.
     """
     keys = keys_of(values, axis)
     listed = names[side] if isinstance(names, tuple) and len(names) == 2 else names
-    if listed is not None and not isinstance(listed, str):
-        stated = as_names(one_dimensional(listed, "`names`"))
-        return RowOrder(Keys(stated, keys.numbers), is_indexed=False)
-    return RowOrder(Keys() if are_subjects(keys, labels) else keys)
+    if are_given(listed):
+        return Keys(as_names(one_dimensional(listed, "`names`")), keys.numbers)
+    return Keys() if are_subjects(keys, labels) else keys
 
 
-def labels_of_table(
-    rows: np.ndarray, columns: np.ndarray, *, has_names: bool
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the index and the columns of a table as labels; no labels of the gallery if equal.
-
-    Raise where both hold the same labels in another order, unless metadata name the templates.
-    """
-    if np.array_equal(rows, columns):
-        return rows, None
-    if not has_names and Counter(rows.tolist()) == Counter(columns.tolist()):
-        raise DataError(
-            "the rows and the columns of the table have the same labels in another order: it is "
-            "not known whether they are the same templates, which are not compared with "
-            "themselves; bring rows and columns into one order, or, of two sets of templates, "
-            "give `labels` and `gallery_labels`"
-        )
-    return rows, columns
-
-
-def _named_templates(
+def _attributes(
     subjects: _Subjects,
     metas: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
     keys: tuple[Keys, Keys],
     names: Any,
-) -> _NamedTemplates:
-    """Return the keys of both sides, without names that only repeat the labels or count the rows.
+) -> Attributes:
+    """Return the attributes of both sides; names that repeat the labels or count the rows go.
 
     `names` is the argument of :class:`bioeval.Scores`.
     """
@@ -294,7 +246,19 @@ def _named_templates(
             ids = _ids_by_name(subjects, probe.names, gallery.names)
         elif names is not None:
             refuse_unknown_names(*metas, labels)
-    return _NamedTemplates(probe, gallery, ids)
+    return {
+        "probe_labels": subjects.probe_labels,
+        "gallery_labels": subjects.gallery_labels,
+        "probe_ids": ids,
+        "gallery_ids": subjects.gallery_ids,
+        "_codes": subjects.codes,
+        "_labelled": subjects.is_labelled,
+        "_mask_is_consistent": subjects.mask_is_consistent,
+        "_probe_meta": metas[0],
+        "_gallery_meta": metas[1],
+        "_probe_keys": probe,
+        "_gallery_keys": gallery,
+    }
 
 
 def _require_distinct_names(names: pd.Index | None, length: int, noun: str) -> None:
@@ -316,10 +280,24 @@ def _require_distinct_names(names: pd.Index | None, length: int, noun: str) -> N
 
 
 def _ids_by_name(subjects: _Subjects, probe: pd.Index, gallery: pd.Index) -> np.ndarray:
-    """Return identities of the probes: of the gallery template with the same name, if any."""
-    codes = subjects.codes
-    people = (codes.probe, codes.gallery, codes.values) if subjects.is_labelled else None
-    entry = same_templates(probe, gallery, people)
+    """Return identities of the probes: of the gallery template with the same name, if any.
+
+    Raise if two templates of one name have different subjects.
+    """
+    entry, codes = places(probe, gallery), subjects.codes
+    is_other_person = (entry >= 0) & (codes.gallery[entry] != codes.probe)
+    if subjects.is_labelled and is_other_person.any():
+        row = int(np.argmax(is_other_person))
+        column = int(entry[row])
+        label, other_label = (
+            plain(codes.values[x]) for x in (codes.probe[row], codes.gallery[column])
+        )
+        raise DataError(
+            f"the name {plain(probe[row])!r} is of two people, in {int(is_other_person.sum()):,} "
+            f"of {len(is_other_person):,} rows: {label!r} in row {row} and {other_label!r} in "
+            f"column {column}; equal names are one template: correct the labels or the names, or "
+            "give `names=None` if these are not names of templates"
+        )
     return np.where(entry >= 0, subjects.gallery_ids[entry], subjects.probe_ids)
 
 
@@ -408,26 +386,28 @@ def searched_lists(
 ) -> Attributes:
     """Return the attributes of top-K lists, of their queries and of their entries."""
     (labels, gallery_labels), (probe_meta, gallery_meta) = given.labels, given.metas
+    by_number = None
     if gallery_labels is None:
         gallery_labels = labels
         gallery_meta = probe_meta if gallery_meta is None else gallery_meta
         leave_out_query = True if leave_out_query is None else leave_out_query
         if query_positions is None and leave_out_query:
-            query_positions = _entries_by_number(labels, indices)
-    queries = GivenSide(labels, probe_meta, RowOrder(keys_of(indices)), ARGUMENTS[0])
-    entries = GivenSide(gallery_labels, gallery_meta, RowOrder(Keys()), ARGUMENTS[1])
+            by_number = _entries_by_number(labels, indices)
+    queries = GivenSide(keys_of(indices), labels, probe_meta, ARGUMENTS[0])
+    entries = GivenSide(Keys(), gallery_labels, gallery_meta, ARGUMENTS[1])
     entries.join(given.names)
     queries.join(given.names)
     enrolled = as_subjects(entries.labels, "`gallery_labels`")
     if not len(enrolled):
         raise DataError("the gallery is empty: `gallery_labels` has no entries")
-    distances = queries.order.bring(distances, "`distances`", may_be_plain=True)
-    query_positions = queries.order.bring(query_positions, "`query_positions`", may_be_plain=True)
+    distances = queries.bring(distances, "`distances`", may_be_plain=True)
+    query_positions = queries.bring(query_positions, "`query_positions`", may_be_plain=True)
     searched = as_subjects(queries.labels, "`labels`")
     indices, query_positions = (
         numbered_from_zero(x, noun, first_index, (searched, enrolled))
         for x, noun in ((indices, "indices"), (query_positions, "`query_positions`"))
     )
+    query_positions = by_number if query_positions is None else query_positions
     lists = TopKLists.from_arrays(indices, distances, len(enrolled), kind)
     if len(searched) != len(lists.indices):
         raise DataError(
@@ -439,24 +419,22 @@ def searched_lists(
         as_meta(queries.meta, len(searched), "probe_meta"),
         as_meta(entries.meta, len(enrolled), "gallery_meta"),
     )
-    keys = queries.order.keys, entries.order.keys
-    named = _named_templates(subjects, metas, keys, given.names)
+    attributes = _attributes(subjects, metas, (queries.keys, entries.keys), given.names)
+    names, probe_ids = attributes["_probe_keys"].names, attributes["probe_ids"]
     entry_by_name = None
-    if named.probe.names is not None and named.gallery.names is not None:
-        entry_by_name = np.where(named.probe_ids < len(enrolled), named.probe_ids, -1)
+    if names is not None and attributes["_gallery_keys"].names is not None:
+        entry_by_name = np.where(probe_ids < len(enrolled), probe_ids, -1)
         if leave_out_query is None and query_positions is None and (entry_by_name >= 0).any():
             scored = Scored.of_lists(lists, kind, subjects.codes)
-            are_shared, _ = confirm_names(
-                scored, entry_by_name, named.probe.names, shared=given.shared
-            )
+            are_shared, _ = confirm_names(scored, entry_by_name, names, shared=given.shared)
             entry_by_name = entry_by_name if are_shared else np.full(len(searched), -1)
     own = OwnEntries(lists, subjects.codes, kind, leave_out_query, query_positions, entry_by_name)
     entry = own.find()
     if entry is not None:
-        named = named._replace(probe_ids=np.where(entry >= 0, entry, subjects.probe_ids))
+        attributes["probe_ids"] = np.where(entry >= 0, entry, subjects.probe_ids)
         lists = lists.leave_out(entry)
-    return _attributes(subjects, subjects.codes, named, *metas) | {
+    return attributes | {
         "_source": lists,
         "_own_entries_are_stated": query_positions is not None or leave_out_query is not None,
-        "remarks": tuple(queries.order.remarks | entries.order.remarks),
+        "remarks": tuple(queries.remarks | entries.remarks),
     }

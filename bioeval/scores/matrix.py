@@ -9,19 +9,24 @@ square matrix and in any selection.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
 from bioeval.base.arguments import require_choice, require_flag
+from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS, Kind, NanPolicy
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import as_values
+from bioeval.base.progress import stage
+from bioeval.scores.arrays import as_array, as_values, named_choice
 from bioeval.scores.cells import Cells
-from bioeval.scores.excluded import as_exclusions
+from bioeval.scores.completeness import Completeness
+from bioeval.scores.excluded import as_exclusions, failed_cells
 from bioeval.scores.listed_templates import ListRules, places_in_words
 from bioeval.scores.making import (
+    MEMORY_LIMIT,
     SideArguments,
     as_ids,
     checked_words,
@@ -29,20 +34,29 @@ from bioeval.scores.making import (
     searched_lists,
     sides_of_matrix,
 )
+from bioeval.scores.masks import as_mask
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.pairs import PairList
 from bioeval.scores.people import columns_of_probes, marking
+from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.same import Scored, confirm_names, refuse_other_order
-from bioeval.scores.score_views import ScoreViews
-from bioeval.scores.selecting import pairs_at
-from bioeval.scores.sides import RowOrder, columns_in_order_of_rows, keys_of, probes_first
+from bioeval.scores.score_data import ScoreData
+from bioeval.scores.selecting import chosen_sides, pairs_at, selected
+from bioeval.scores.sides import (
+    GivenSide,
+    columns_in_order_of_rows,
+    index_of,
+    keys_of,
+    probes_first,
+    table_in_order,
+)
 
 if TYPE_CHECKING:
     from bioeval.scores.listed_templates import Kept
     from bioeval.scores.metrics import FloatType, Metric
 
 
-class Scores(ScoreViews):
+class Scores(ScoreData):
     """A matrix of scores with the labels of its rows (probes) and columns (gallery).
 
     Embeddings are compared by :meth:`from_embeddings`; fixed trials are taken by
@@ -196,29 +210,27 @@ class Scores(ScoreViews):
         sides = sides_of_matrix(values, matrix.shape, mask, given, ids_of_no_person(distractors))
         self._set(_source=Cells(matrix, sides.mask), distractor_ids=distractors, **sides.attributes)
         self._set(_has_no_names=given.names is None)
-        self._leave_out_shared_templates(shared)
-        other_order = sides.other_order if given.other_order is None else given.other_order
-        if other_order is not None and self._labelled and self.probe_ids is self.gallery_ids:
-            refuse_other_order(self, other_order)
-
-    def _leave_out_shared_templates(self, shared: bool | None) -> None:
-        """Keep the identities that equal names give, if the scores or the user confirm them."""
         if shared is not None:
             require_flag("shared", shared)
-        if self.probe_ids is self.gallery_ids or self.probe_names is None:
-            return
-        partner = columns_of_probes(self)
-        if (partner < 0).all():
-            return
-        scored = Scored.from_scores(self)
-        are_shared, remarks = confirm_names(scored, partner, self.probe_names, shared=shared)
-        self._set(remarks=(*self.remarks, *remarks))
-        if not are_shared:
-            probe_ids = np.arange(self.shape[1], sum(self.shape), dtype=np.int64)
-            self._set(probe_ids=probe_ids)
-            if self._labelled:
-                codes = self._codes.apart(self.no_person_ids, probe_ids, self.gallery_ids)
-                self._set(_codes=codes)
+        # Identities that equal names give stay if the scores or the user confirm them.
+        is_one_set, names = self.probe_ids is self.gallery_ids, self.probe_names
+        if (
+            not is_one_set
+            and names is not None
+            and ((partner := columns_of_probes(self)) >= 0).any()
+        ):
+            scored = Scored.from_scores(self)
+            are_shared, remarks = confirm_names(scored, partner, names, shared=shared)
+            self._set(remarks=(*self.remarks, *remarks))
+            if not are_shared:
+                probe_ids = np.arange(self.shape[1], sum(self.shape), dtype=np.int64)
+                self._set(probe_ids=probe_ids)
+                if self._labelled:
+                    codes = self._codes.apart(self.no_person_ids, probe_ids, self.gallery_ids)
+                    self._set(_codes=codes)
+        other_order = sides.other_order if given.other_order is None else given.other_order
+        if other_order is not None and self._labelled and is_one_set:
+            refuse_other_order(self, other_order)
 
     @classmethod
     def from_embeddings(
@@ -318,19 +330,19 @@ class Scores(ScoreViews):
 
         `titles` are those of the columns of the probes, if a file has them.
         """
-        from bioeval.scores.compared_embeddings import EmbeddingOptions, compared_embeddings
+        from bioeval.scores.compared_embeddings import compared_embeddings
 
-        names = [name for name in EmbeddingOptions._fields if name in options]
-        compared_by = EmbeddingOptions(**{name: options.pop(name) for name in names})
-        exclude = options.pop("exclude", ())  # `exclude` may name a column that is left out
-        compared = compared_embeddings(*sides, options=compared_by, as_read=as_read, titles=titles)
-        words = {"kind": compared.kind, "nan": options.pop("nan", "raise")}
-        words["name"] = options.pop("name", None)
+        words = {"nan": "raise", "name": None} | options
+        exclude = words.pop("exclude", ())  # `exclude` may name a column that is left out
+        taken = ("nan", "name", "mask", "distractor_ids", "shared")
+        options = {x: words.pop(x) for x in taken if x in words}
+        values, given, attributes = compared_embeddings(
+            *sides, as_read=as_read, titles=titles, **words
+        )
         scores = cls.__new__(cls)
-        scores._take(compared.values, compared.given, **options, **words)
-        attributes = dict(compared.attributes)
-        remarks = tuple(dict.fromkeys([*attributes.pop("remarks"), *scores.remarks]))
-        scores = scores._with(**attributes, remarks=remarks)
+        scores._take(values, given, kind=attributes["kind"], **options)
+        remarks = tuple(dict.fromkeys([*attributes["remarks"], *scores.remarks]))
+        scores = scores._with(**attributes | {"remarks": remarks})
         scores._set(exclude=as_exclusions(scores, exclude))
         return scores
 
@@ -407,7 +419,7 @@ class Scores(ScoreViews):
         if pair_templates is None and isinstance(meta, Mapping):
             named = [meta[name] for name in ("template", "name") if name in meta]
             pair_templates = next(iter(named), None)
-        order = RowOrder(keys_of(scores))
+        order = GivenSide(keys_of(scores))
         listed = PairList.from_arrays(
             scores,
             order.bring(genuine, "`genuine`"),
@@ -562,3 +574,211 @@ class Scores(ScoreViews):
             tries=self.tries,
             remarks=tuple(notes),
         )
+
+    def excluding(self, *exclusions: str) -> Self:
+        """Leave out comparisons by metadata, such as comparisons of mates within a session.
+
+        Parameters
+        ----------
+        *exclusions : str
+            As for `exclude` of :class:`Scores`; none takes all pairs in again.
+
+        Returns
+        -------
+        Scores
+            A view; no score is copied.
+
+        Examples
+        --------
+        >>> import numpy as np, bioeval as be
+        >>> meta = {"session": [1, 1, 2, 1]}
+        >>> scores = be.Scores(np.ones((4, 4)), ["a", "a", "a", "b"], probe_meta=meta)
+        >>> int(be.verification(scores).genuine_attempts)
+        6
+        >>> int(be.verification(scores.excluding("session")).genuine_attempts)
+        4
+        """
+        return self.replace(exclude=exclusions)
+
+    def replace(
+        self,
+        *,
+        kind: Kind | None = None,
+        exclude: Sequence[str] | None = None,
+        nan: NanPolicy | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Return the same values as scores of another kind, policy or name.
+
+        Scores do not change: what was evaluated before keeps what it says.
+
+        Parameters
+        ----------
+        kind : {"distance", "similarity"}, optional
+            What the values are; they stay as they are.
+        exclude : sequence of str, optional
+            As for :class:`Scores`; an empty one takes all pairs in again.
+        nan : {"raise", "reject", "exclude"}, optional
+        name : str, optional
+            An empty one leaves the scores without a name.
+
+        Returns
+        -------
+        Scores
+            A view; no score is copied. What is left out stays as it is.
+
+        Examples
+        --------
+        >>> import bioeval as be
+        >>> scores = be.Scores([[0.9, 0.1], [0.2, 0.8]], ["a", "b"], ["a", "b"])
+        >>> scores.replace(kind="similarity", name="net").kind
+        'similarity'
+        """
+        words = checked_words(
+            self.kind if kind is None else kind,
+            self.nan if nan is None else nan,
+            self.name if name is None else name,
+        )
+        self._source.require_kind(words["kind"])
+        view = self._with(**words)
+        if exclude is not None:
+            view._set(exclude=as_exclusions(self, exclude))
+        return view
+
+    @cached_property
+    def completeness(self) -> Completeness:
+        """Whether each probe was compared with all of the gallery."""
+        return Completeness.from_scores(self)
+
+    @cached_property
+    def failures(self) -> tuple[int, int]:
+        """The numbers of genuine and of impostor comparisons that failed (NaN)."""
+        if self.layout == "top-k" or self.dtype.kind != "f":
+            return 0, 0
+        if self.layout == "pairs":
+            failed = [self.genuine[np.isnan(self.values)]]
+        else:
+            failed = [genuine for _, _, genuine in failed_cells(self)]
+        same = sum(int(np.count_nonzero(genuine)) for genuine in failed)
+        return same, sum(map(len, failed)) - same
+
+    def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
+        """Take some probes and some gallery templates, without copying any score.
+
+        ``scores[index]`` is ``scores.select(index)``, ``scores[rows, columns]`` takes both sides.
+
+        Parameters
+        ----------
+        *index : array_like of int or bool, or slice
+            One index takes the same templates on both sides of an all-against-all matrix; two are
+            probes and gallery, in this order. The named tuple that a splitter yields, or a
+            mapping, gives the probes and the gallery by name, or the test part for both sides.
+        probes, gallery : array_like of int or bool, or slice, optional
+            Indices (or a boolean choice) of rows and of columns, in the order wanted. None
+            keeps all.
+
+        Returns
+        -------
+        Scores
+            A view that keeps template identities: a template on both sides stays
+            excluded from comparison with itself, also where the view is not square. Its layout
+            is all-against-all while every probe is itself in the gallery, and
+            probe-against-gallery otherwise, which decides the impostors of open-set
+            identification.
+
+        Raises
+        ------
+        DataError
+            If an index does not fit, or one index is given where the sides are not the same
+            templates: name the side with ``probes=`` or ``gallery=``.
+
+        Examples
+        --------
+        >>> import numpy as np, bioeval as be
+        >>> scores = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
+        >>> scores.select([0, 1, 3]).shape
+        (3, 3)
+        >>> scores.select(probes=[1, 3], gallery=[0, 1, 2]).shape
+        (2, 3)
+        >>> scores.select(probes=[1, 3])
+        <Scores probes from the gallery, 2 x 4 float64 distance, 2 subjects, nan='raise'>
+        """
+        scores, probes, gallery = chosen_sides(self, index, probes, gallery)
+        if probes is None and gallery is None:
+            return self
+        return selected(scores, probes, gallery)
+
+    def with_mask(self, mask: Any) -> Self:
+        """Return the same values with another mask.
+
+        Parameters
+        ----------
+        mask : array_like of bool or int, shape (m, n)
+            As for :class:`Scores` (True: an attempt).
+
+        Returns
+        -------
+        Scores
+            A view; no score is copied.
+        """
+        codes = self.codes if self._labelled else None
+        brought = table_in_order(mask, (self.keys(0), self.keys(1)), "`mask`")
+        masked = self.cells.masked(as_mask(brought.values, self.cells.shape, codes))
+        return self._with(_source=masked).with_remarks(*brought.remarks)
+
+    def with_values(self, values: Any, kind: Kind) -> Self:
+        """Return other values of the same comparisons.
+
+        Parameters
+        ----------
+        values : array_like, shape as that of the scores
+            Perhaps an object that is read by rows.
+        kind : {"distance", "similarity"}
+            What these values are.
+
+        Returns
+        -------
+        Scores
+            Labels, metadata and what is left out are as they were.
+        """
+        require_all_scores(self)
+        require_choice("kind", kind, KINDS)
+        keys = [self.pair_keys] if self.layout == "pairs" else [self.keys(0), self.keys(1)]
+        brought = table_in_order(values, keys, "`values`")
+        values, remarks = brought.values, brought.remarks
+        if remarks or not hasattr(values, "shape") or index_of(values) is not None:
+            values = as_array(values, "values")
+        if tuple(values.shape) != self.shape:
+            raise DataError(
+                f"values has shape {tuple(values.shape)}; expected {self.shape}, as the scores"
+            )
+        if self.layout == "pairs":
+            return self._with(_source=replace(self.pairs, values=values), kind=kind)
+        view = self._with(_source=Cells(values, self.mask), kind=kind, _tries=None)
+        return view.with_remarks(*remarks) if remarks else view
+
+    def derived(self, values: np.ndarray, kind: Kind, origin: str) -> Self:
+        """Return values computed from these scores; `origin` says how, in words."""
+        return self.with_values(values, kind)._with(origin=origin, metric="", is_derived=True)
+
+    def loaded(self) -> Self:
+        """Return a view with a container's values in memory, for more than one pass.
+
+        The scores are returned as they are if a memory limit is stated, if the values would take
+        more than a matrix of embeddings may, if rows are selected, or if there is a mask without
+        labels, since the last digits of its d' depend on the blocks of rows.
+        """
+        if self._limited or not self._labelled or not self.cells.is_stored:
+            return self
+        with stage("reading"):
+            return self._with(_source=self.cells.loaded(MEMORY_LIMIT))
+
+    def __getitem__(self, index: Any) -> Self:
+        if isinstance(index, tuple) and named_choice(index) is None:
+            return self.select(*index)
+        return self.select(index)
+
+    __iter__: None = None  # scores are no sequence of rows
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise DataError(f"{type(self).__name__} are no array; give scores.values")

@@ -49,9 +49,6 @@ _NO_NAMES = {*CAMERA_COLUMNS, *LABEL_COLUMNS, "session", "group"}
 # In fewer rows, two columns may have the same texts by chance.
 _FEW_ROWS = 5
 
-# In place of the row of a name: no row has the name, or several rows have it.
-_NO_ROW, _SEVERAL_ROWS = -1, -2
-
 # A text that is a whole number, as `str` writes it.
 _NUMERAL = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
@@ -116,10 +113,14 @@ def index_of(values: Any, axis: int = 0) -> Any:
 
 
 def keys_of(values: Any, axis: int = 0) -> Keys:
-    """Return the keys in an index: numbers if all are whole numbers, or texts of these."""
-    if (index := index_of(values, axis)) is None:
-        return Keys()
-    if getattr(index, "nlevels", 1) == 1 and index.dtype.kind in "iu":
+    """Return the keys along an axis: numbers if all are whole numbers, or texts of these."""
+    index = index_of(values, axis)
+    return Keys() if index is None else as_keys(index)
+
+
+def as_keys(index: Any) -> Keys:
+    """Return the values of an index as keys."""
+    if getattr(index, "nlevels", 0) == 1 and index.dtype.kind in "iu":
         return Keys(numbers=index)
     names = as_names(index)
     if names.isna().all():
@@ -190,6 +191,7 @@ class NamedColumn:
     values: np.ndarray
     names: tuple[pd.Index, ...]
     sources: tuple[str, ...]  # source of each of `names`, for messages
+    numbers: pd.Index | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -230,7 +232,7 @@ def counts_rows(values: np.ndarray) -> bool:
 def _own_keys(values: Any, axis: int = 0) -> tuple[tuple[pd.Index, ...], pd.Index | None]:
     """Return the possible names of the rows of values, likeliest first, and their numbers."""
     if isinstance(values, NamedColumn):
-        return values.names, None
+        return values.names, values.numbers
     keys = keys_of(values, axis)
     if keys.names is not None:
         return (keys.names,), None
@@ -356,12 +358,12 @@ def _taken(values: Any, rows: np.ndarray | None, axis: int) -> InOrder:
 
 def _by_number(keys: Keys, *, is_own: bool) -> np.ndarray | None:
     """Return the order by numbers of values that were taken by place; see :class:`InOrder`."""
-    numbers = keys.numbers
-    if numbers is None or keys.merely_count:
+    if keys.numbers is None or keys.merely_count:
         return None
+    numbers = np.asarray(keys.numbers) - min(keys.numbers, default=0)  # files may count from 1
     if not np.array_equal(np.sort(numbers), np.arange(len(numbers))):
         return None
-    return np.argsort(numbers) if is_own else np.asarray(numbers)
+    return np.argsort(numbers) if is_own else numbers
 
 
 def _may_be_names_of(names: pd.Index, own_names: pd.Index) -> bool:
@@ -414,43 +416,25 @@ def joined(own_names: Sequence[pd.Index], names: pd.Index, noun: str) -> np.ndar
     """
     if any(x.equals(names) and x.notna().all() for x in own_names):
         return None
-    rows_by_index = [
-        places(names, x) if first_twice(x) is None else _rows_of_several(names, x)
-        for x in own_names
-    ]
-    best = next((i for i, row in enumerate(rows_by_index) if (row != _NO_ROW).any()), 0)
-    row = rows_by_index[best]
-    if (row == _SEVERAL_ROWS).any():
-        name = names[int(np.argmax(row == _SEVERAL_ROWS))]
+    own = next((x for x in own_names if x.isin(names[names.notna()]).any()), own_names[0])
+    is_double = names.notna() & names.isin(own[own.duplicated()])
+    if is_double.any():
         raise DataError(
-            f"{noun} has the name {plain(name)!r} twice, and one value is needed for each "
-            "template; give each row its own name, or values without names in the order of the "
+            f"{noun} has the name {plain(names[int(np.argmax(is_double))])!r} twice, and one value "
+            "is needed for each template; give each row its own name, or values without names in "
+            "the order of the templates"
+        )
+    rows = places(names, own.where(~own.duplicated(), None))
+    if (rows < 0).any():
+        row = int(np.argmin(rows))
+        name = "without a name" if names[row] is None else repr(plain(names[row]))
+        raise DataError(
+            f"{noun} has no value of the template {name} (row {row}), and of "
+            f"{int((rows < 0).sum()):,} of {len(names):,} templates in all; its names are such as "
+            f"{example(own)}: complete them, or give values without names in the order of the "
             "templates"
         )
-    if (row == _NO_ROW).any():
-        raise _missing(names, own_names[best], row == _NO_ROW, noun)
-    is_whole = len(row) == len(own_names[best])
-    return None if is_whole and np.array_equal(row, np.arange(len(row))) else row
-
-
-def _rows_of_several(searched: pd.Index, names: pd.Index) -> np.ndarray:
-    """Return :func:`places` among names of which several rows may have one."""
-    is_of_several = names.duplicated(keep=False)
-    row_of_one = np.flatnonzero(~is_of_several)
-    row = np.append(row_of_one, _NO_ROW)[places(searched, names[row_of_one])]
-    row[searched.isin(names[is_of_several]) & searched.notna()] = _SEVERAL_ROWS
-    return row
-
-
-def _missing(names: pd.Index, own_names: pd.Index, is_missing: np.ndarray, noun: str) -> DataError:
-    row = int(np.argmax(is_missing))
-    number = int(is_missing.sum())
-    name = "without a name" if names[row] is None else repr(plain(names[row]))
-    return DataError(
-        f"{noun} has no value of the template {name} (row {row}), and of {number:,} of "
-        f"{len(names):,} templates in all; its names are such as {example(own_names)}: complete "
-        "them, or give values without names in the order of the templates"
-    )
+    return None if np.array_equal(rows, np.arange(len(own))) else rows
 
 
 def table_in_order(table: Any, sides: Sequence[Keys], noun: str) -> InOrder:
@@ -519,22 +503,35 @@ def columns_in_order_of_rows(values: Any, labels: Any) -> Any:
 # ------------------------------------------------------------------------- inputs of one side
 
 
-class RowOrder:
-    """The order of rows, such as templates or pairs, into which all inputs are brought.
+class GivenSide:
+    """Labels and metadata of one side, and the order of its rows, into which inputs are brought.
 
     - `keys`: the keys of the rows; where the scores have none, of the first input that has some
+    - `labels`, `meta`: as they were given, until :meth:`join`
+    - `called`: the names of the arguments of labels and of metadata
     - `remarks`: on inputs that were taken by place
-    - `is_indexed`: whether an index states keys: inputs without keys are then taken by place
+    - `other_order`: of the labels, see :class:`InOrder`
     """
 
     def __init__(
-        self, keys: Keys, *, is_indexed: bool | None = None, templates: str = "the scores"
+        self,
+        keys: Keys,
+        labels: Any = None,
+        meta: Any = None,
+        called: tuple[str, str] = ("labels", "probe_meta"),
+        *,
+        are_listed: bool = False,
+        templates: str = "the scores",
     ):
-        self.is_indexed = bool(keys.stated) if is_indexed is None else is_indexed
+        """Take keys; if they `are_listed`, other inputs without keys are known to be in order."""
         self.keys = keys
+        self.labels = labels
+        self.meta = meta
+        self.called = called
         self.templates = templates
         self.remarks = dict[Message, None]()
-        self.other_order: np.ndarray | None = None  # of the last values, see `InOrder`
+        self.other_order: np.ndarray | None = None
+        self._is_indexed = bool(keys.stated) and not are_listed
 
     def bring(self, values: Any, noun: str, *, may_be_plain: bool = False) -> Any:
         """Return values in this order, without a remark if they are and `may_be_plain`."""
@@ -551,49 +548,33 @@ class RowOrder:
             return columns
         return {x: self.bring(y, f"{noun}[{x!r}]", may_be_plain=True) for x, y in columns.items()}
 
-
-class GivenSide:
-    """Labels and metadata of one side, as they were given.
-
-    - `order` (RowOrder): the order of the templates; its names may come from a column of metadata
-    - `called`: the names of the arguments of labels and of metadata
-    - `other_order`: of the labels, see :class:`InOrder`
-    """
-
-    def __init__(self, labels: Any, meta: Any, order: RowOrder, called: tuple[str, str]):
-        self.labels = labels
-        self.meta = meta
-        self.order = order
-        self.called = called
-        self.other_order: np.ndarray | None = None
-
     def join(self, names: Any) -> None:
         """Bring labels and metadata into the order; `names` is the argument of :class:`Scores`."""
-        order = self.order
         labels_argument, meta_argument = self.called
         columns = None if self.meta is None else columns_of(self.meta)
         is_table = index_of(self.meta) is not None
-        has_names = order.keys.names is not None
-        if columns is not None and not is_table and order.keys.stated:
+        has_names = self.keys.names is not None
+        if columns is not None and not is_table and self.keys.stated:
             columns = self._in_order_of_names(columns, names)
         if columns is not None and not is_table and not has_names:
-            if order.keys.numbers is not None:  # columns with numbers, which names come from
+            if self.keys.numbers is not None:  # columns with numbers, which names come from
                 numbered = {x: y for x, y in columns.items() if keys_of(y).numbers is not None}
-                columns = {**columns, **order.bring_each(numbered, meta_argument)}
+                columns = {**columns, **self.bring_each(numbered, meta_argument)}
             self._take_names(columns, names)
         # With names in a plain column, all plain columns share one order.
-        may_be_plain = bool(order.keys.stated) and not order.is_indexed
-        self.labels = order.bring(self.labels, f"`{labels_argument}`", may_be_plain=may_be_plain)
-        self.other_order = order.other_order
+        may_be_plain = bool(self.keys.stated) and not self._is_indexed
+        self.labels = self.bring(self.labels, f"`{labels_argument}`", may_be_plain=may_be_plain)
+        other_order = self.other_order
         if columns is None:
             return  # there are no metadata, or they are no table
         if is_table:
-            columns = columns_of(order.bring(self.meta, f"`{meta_argument}`")) or {}
-        self.meta = order.bring_each(columns, meta_argument)
-        if order.keys.names is None:
+            columns = columns_of(self.bring(self.meta, f"`{meta_argument}`")) or {}
+        self.meta = self.bring_each(columns, meta_argument)
+        self.other_order = other_order
+        if self.keys.names is None:
             self._take_names(self.meta, names)
         if names is not None:
-            refuse_other_orders(self.meta, order.keys.names)
+            refuse_other_orders(self.meta, self.keys.names)
 
     def _take_names(self, columns: Mapping[str, Any], names: Any) -> None:
         """Take the names of templates that a column states.
@@ -611,7 +592,7 @@ class GivenSide:
                     f"{', '.join(map(repr, columns)) or 'none'}"
                 )
             stated = as_names(plain_columns[names]) if names in plain_columns else None
-        self.order.keys = Keys(stated, self.order.keys.numbers)
+        self.keys = Keys(stated, self.keys.numbers)
 
     def take_from_rows(self, probe: GivenSide, names: Any) -> None:
         """Give the columns of a table the labels and metadata of the rows with the same names.
@@ -619,34 +600,28 @@ class GivenSide:
         Nothing happens if the columns have the names of the rows in the same order, or none of
         these names.
         """
-        names_of_rows, names_of_columns = probe.order.keys.names, self.order.keys.names
-        if (
-            names_of_rows is None
-            or names_of_columns is None
-            or first_twice(names_of_rows) is not None
-        ):
+        rows, columns = probe.keys.names, self.keys.names
+        if rows is None or columns is None or first_twice(rows) is not None or rows.equals(columns):
             return
-        row_of_column = places(names_of_columns, names_of_rows)
-        row_count = len(names_of_rows)
-        if np.array_equal(row_of_column, np.arange(row_count)):
+        is_row = columns.isin(rows[rows.notna()])
+        if len(columns) == len(rows) and not is_row.any():
+            self.keys = Keys()  # a square table whose columns are called otherwise
             return
-        if len(row_of_column) == row_count and (row_of_column < 0).all():
-            self.order = RowOrder(Keys())  # a square table whose columns are called otherwise
-            return
-        if (row_of_column < 0).any():
-            name = names_of_columns[int(np.argmin(row_of_column))]
+        if not is_row.all():
             raise DataError(
-                f"`gallery_labels` is missing: the table has the column {name!r}, which is the "
-                "name of no row, so that its rows and columns are not the same templates"
+                f"`gallery_labels` is missing: the table has the column "
+                f"{columns[int(np.argmin(is_row))]!r}, which is the name of no row, so that its "
+                "rows and columns are not the same templates"
             )
         probe.join(names)
-        self.labels = as_subjects(probe.labels, "`labels`", row_count)[row_of_column]
-        metadata = as_meta(probe.meta, row_count, "probe_meta")
-        self.meta = {name: column[row_of_column] for name, column in metadata.items()}
+        row = places(columns, rows)
+        self.labels = as_subjects(probe.labels, "`labels`", len(rows))[row]
+        metadata = as_meta(probe.meta, len(rows), "probe_meta")
+        self.meta = {name: column[row] for name, column in metadata.items()}
 
     def _in_order_of_names(self, columns: Mapping[str, Any], names: Any) -> Mapping[str, Any]:
         """Return columns, of which those without keys are joined by a column of names."""
-        keys = self.order.keys
+        keys = self.keys
         if names is None:
             return columns
         plain_columns = {x: y for x, y in columns.items() if _are_plain(y)}
@@ -663,32 +638,6 @@ class GivenSide:
 
 
 # ------------------------------------------------------------------------- names of both sides
-
-
-def same_templates(
-    probe: pd.Index, gallery: pd.Index, subjects: tuple[np.ndarray, np.ndarray, Any] | None
-) -> np.ndarray:
-    """Return the gallery template with the name of each probe, -1 if there is none.
-
-    `subjects` are the codes of the probes, the codes of the gallery, and the label of each code;
-    raise :class:`DataError` if two templates of one name have different subjects.
-    """
-    entry = places(probe, gallery)
-    if subjects is None:
-        return entry
-    probe_codes, gallery_codes, labels = subjects
-    is_other_person = (entry >= 0) & (gallery_codes[entry] != probe_codes)
-    for row in np.flatnonzero(is_other_person)[:1]:
-        column = int(entry[row])
-        label = plain(labels[probe_codes[row]])
-        other_label = plain(labels[gallery_codes[column]])
-        raise DataError(
-            f"the name {plain(probe[row])!r} is of two people, in {int(is_other_person.sum()):,} "
-            f"of {len(is_other_person):,} rows: {label!r} in row {row} and {other_label!r} in "
-            f"column {column}; equal names are one template: correct the labels or the names, or "
-            "give `names=None` if these are not names of templates"
-        )
-    return entry
 
 
 def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> None:

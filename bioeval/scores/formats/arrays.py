@@ -59,7 +59,7 @@ from bioeval.scores.making import as_ids
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import as_meta
 from bioeval.scores.people import marking
-from bioeval.scores.sides import GivenSide, Keys, RowOrder, as_names, refuse_other_orders
+from bioeval.scores.sides import GivenSide, Keys, as_names, refuse_other_orders
 
 #: The number of the layout.
 SCHEMA = 1
@@ -326,10 +326,10 @@ def _pairs_of_embeddings(
     file: ArrayFile, embeddings: np.ndarray, metric: Any, labels: Any, meta: Meta, name: str
 ) -> Scores:
     """Return the distances of the pairs that `trials` lists; `name` is the array of embeddings."""
-    side = GivenSide(labels, meta, RowOrder(Keys()), ("labels", "probe_meta"))
+    side = GivenSide(Keys(), labels, meta)
     side.join(file.arguments.names)
     subjects = as_subjects(side.labels, "labels", len(embeddings))
-    names = side.order.keys.names
+    names = side.keys.names
     meta = as_meta(side.meta, len(embeddings), "probe_meta")
     require_features(FeatureSide(embeddings, subjects, f"{file.path}: {name}"))
     if average := file.arguments.take("average", ()):

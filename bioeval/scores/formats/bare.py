@@ -35,7 +35,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import describe_metric
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.pairs import classes_of_subjects
-from bioeval.scores.sides import numbering_in_other_order, other_order
+from bioeval.scores.sides import as_keys
 
 
 def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: bool) -> Scores:
@@ -73,12 +73,13 @@ def read_numbers(head: Head, arguments: Arguments) -> Scores:
     index = {i: "the index" for i in range(index_columns)}
     names = {i: f"column {i + 1}" for i in range(index_columns, head.width)}
     table = read_columns(head, header, index, names, blanks=names)
-    for numbers in (column.objects() for column in table.words.values()):
-        if numbering_in_other_order(numbers):
-            raise other_order(f"{head.path}: the first column, without a name,", numbers)
-    values = np.column_stack([*table.numbers.values()])
-    titles = head.cells[0][index_columns:] if has_names else None
-    scores = _read_matrix(head.path, values, arguments, False, titles)
+    values: Any = np.column_stack([*table.numbers.values()])
+    titles = head.cells[0][index_columns:]
+    if index_columns and (numbers := as_keys(table.words[0].objects()).numbers) is not None:
+        import pandas as pd
+
+        values = pd.DataFrame(values, index=numbers, columns=titles)
+    scores = _read_matrix(head.path, values, arguments, False, titles if has_names else None)
     return scores._with(reading=(*head.reading, *scores.reading))
 
 
@@ -156,6 +157,7 @@ def _read_embeddings(
         "titles": titles,
     }
     features = as_embeddings(values[:], str(path))
+    features = values if hasattr(values, "iloc") else features  # with the numbers of its rows
     label_file = arguments.take("labels")
     if not is_matrix(arguments.peek("gallery")):
         meta_names = arguments.all_meta()

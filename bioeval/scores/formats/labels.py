@@ -35,7 +35,9 @@ from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
 from bioeval.scores.labels import with_whole_numbers
 from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS, NUMBER_COLUMNS
 from bioeval.scores.sides import (
+    Keys,
     NamedColumn,
+    as_keys,
     as_names,
     counts_rows,
     names_in_columns,
@@ -69,8 +71,8 @@ class SideLabels:
     has_header: bool = True
     #: The column that numbers the rows in another order than theirs; None if none does.
     misnumbered: str | None = None
-    #: The first column, if it has no name: the index that pandas wrote.
-    index: np.ndarray | None = None
+    #: The keys in the first column, if it has no name: the index that pandas wrote.
+    index: Keys = Keys()
 
     def expect(self, count: int, noun: str) -> SideLabels:
         """Return the labels; raise if their number is not `count`, and they have no names.
@@ -99,17 +101,17 @@ class SideLabels:
         if self.misnumbered is not None:
             columns.setdefault(self.misnumbered, as_names(self.meta[self.misnumbered]))
         names = {f"{self.path}: the column {name!r}": x for name, x in columns.items()}
-        if self.index is not None and not counts_rows(self.index):
-            names[f"{self.path}: the first column, without a name,"] = as_names(self.index)
+        if self.index.names is not None:
+            names[f"{self.path}: the first column, without a name,"] = self.index.names
         return names
 
     def columns(self) -> tuple[Any, dict[str, Any]]:
-        """Return the labels and the metadata; if the rows have names, as named columns."""
-        if not self.names:
+        """Return the labels and the metadata; if the rows have keys, as named columns."""
+        if not self.names and self.index.numbers is None:
             return self.label, dict(self.meta)
-        own_names = tuple(self.names.values()), tuple(self.names)
-        meta = {name: NamedColumn(column, *own_names) for name, column in self.meta.items()}
-        return NamedColumn(self.label, *own_names), meta
+        keys = tuple(self.names.values()), tuple(self.names), self.index.numbers
+        meta = {name: NamedColumn(column, *keys) for name, column in self.meta.items()}
+        return NamedColumn(self.label, *keys), meta
 
     def renamed(self, meta: Mapping[str, str] | None) -> SideLabels:
         """Return the labels with columns renamed: ``{"camera": "cam"}`` makes ``cam`` a camera."""
@@ -193,8 +195,9 @@ def read_labels(
     label = columns.pop(subjects)
     _refuse_other_lists(path, str(label[0]), has_header=bool(subjects))
     index = columns.pop("", None)
+    keys = Keys() if index is None or counts_rows(index) else as_keys(index)
     misnumbered = _other_numbering(columns, (*(meta or {}).values(), *_NO_NUMBERS))
-    labels = SideLabels(path, label, columns, bool(subjects), misnumbered, index)
+    labels = SideLabels(path, label, columns, bool(subjects), misnumbered, keys)
     return labels.renamed(meta)
 
 

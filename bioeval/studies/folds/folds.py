@@ -34,7 +34,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.metrics import kind_of_metric
 from bioeval.scores.people import knows_people, people_of_probes
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.sides import RowOrder, keys_of
+from bioeval.scores.sides import GivenSide, keys_of
 from bioeval.studies.folds.options import Detected, FoldOptions, Numbers, judged
 from bioeval.studies.folds.splits import (
     IndexSet,
@@ -566,7 +566,7 @@ class TrainedSystem(FoldedSystem):
                 "estimator is given with Scores of a finished system; give the features of "
                 "the samples, shape (n, f)"
             )
-        order = RowOrder(keys_of(features), templates="the features")
+        order = GivenSide(keys_of(features), templates="the features")
         y, meta = order.bring(y, "`y`"), order.bring_each(meta, "meta")
         self.features = as_embeddings(features, "data")
         if y is None:

@@ -19,7 +19,7 @@ from bioeval.partition.base import Division
 from bioeval.scores.labels import concatenated
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, require_people
-from bioeval.scores.sides import Keys, RowOrder, as_names, in_order
+from bioeval.scores.sides import GivenSide, Keys, as_names, in_order
 
 # An identity without a probe may be all distractors, if it has this many times the median number of
 # gallery templates.
@@ -123,7 +123,7 @@ def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def folds_in_order(splitter: Any, order: RowOrder) -> Any:
+def folds_in_order(splitter: Any, order: GivenSide) -> Any:
     """Return a splitter whose folds of samples, if it states any, are in the order of rows."""
     if not isinstance(splitter, partition.PredefinedFolds):
         return splitter

@@ -112,11 +112,17 @@ def test_a_matrix_of_numbers(tmp_path, index, header):
             be.load(path, labels=tmp_path / "who.csv", kind="distance")
 
 
-def test_rows_of_a_matrix_in_another_order_are_refused(tmp_path):
+@pytest.mark.parametrize("columns", [[0, 1, 2, 3], [2, 0, 3, 1]])
+def test_numbers_of_a_matrix_join_its_rows_its_columns_and_its_labels(tmp_path, columns):
+    order = [1, 3, 0, 2]
+    pd.DataFrame({"label": WHO}).to_csv(tmp_path / "who.csv")
+    path = written(tmp_path, pd.DataFrame(MATRIX).iloc[order, columns])
+    scores = be.load(path, labels=tmp_path / "who.csv", kind="distance")
+    np.testing.assert_array_equal(scores.values, np.array(MATRIX)[np.ix_(order, order)])
+    assert scores.layout == "all-against-all"
     (tmp_path / "who.csv").write_text("label\n" + "\n".join(WHO))
-    path = written(tmp_path, pd.DataFrame(MATRIX).iloc[[1, 0, 2, 3]])
-    with pytest.raises(be.DataError, match="without a name, numbers the rows in another order"):
-        be.load(path, labels=tmp_path / "who.csv", kind="distance")
+    scores = be.load(path, labels=tmp_path / "who.csv", kind="distance")
+    assert "taken-in-order" in {x.code for x in be.messages(be.verification(scores))}
 
 
 def test_the_option_of_commands(tmp_path, capsys):

@@ -32,7 +32,7 @@ def load(request, tmp_path):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.parametrize("name", [None, "index", "Row", "id", "template", "image", "of the file"])
+@pytest.mark.parametrize("name", ["index", "Row", "id", "template", "image", "of the file"])
 def test_rows_that_are_numbered_in_another_order_are_refused(load, name, first):
     table = pd.DataFrame({"subject": WHO}, index=pd.RangeIndex(first, 12 + first, name=name))
     assert load(table).probe_labels.tolist() == [*map(str, WHO)]
@@ -40,6 +40,16 @@ def test_rows_that_are_numbered_in_another_order_are_refused(load, name, first):
         load(table.iloc[LEXICOGRAPHIC])
     with pytest.raises(be.DataError, match="another order"):
         load(table[::-1])
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_index_in_another_order_than_scores_without_keys_is_said(load, first):
+    """As the index of a Series is; these scores do not tell which of both orders is right."""
+    table = pd.DataFrame({"subject": WHO}, index=pd.RangeIndex(first, 12 + first))
+    scores = load(table.iloc[LEXICOGRAPHIC])
+    assert scores.probe_labels.tolist() == [str(WHO[i]) for i in LEXICOGRAPHIC]
+    (message,) = (x for x in be.messages(be.verification(scores)) if x.code == "taken-in-order")
+    assert "row numbers" in message.sentence
 
 
 def test_other_columns_number_nothing(load):
