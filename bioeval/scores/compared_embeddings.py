@@ -11,7 +11,7 @@ from bioeval.base.array_libraries import joined_labels
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.base.options import OPTIONS
-from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings
+from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings, left_out_of
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.features import FeatureSide, require_features, titles_of
 from bioeval.scores.labels import as_subjects
@@ -108,7 +108,10 @@ def compared_embeddings(
         "kind": kind_of_metric(metric, kind),
         "origin": describe_metric(source.metric, embeddings[0]) + means_in_words,
         "metric": source.metric if isinstance(source.metric, str) else "",
-        "remarks": tuple({**sides[0].remarks, **sides[-1].remarks}),
+        "remarks": (
+            *{**sides[0].remarks, **sides[-1].remarks},
+            *left_out_of(left_out, columns),
+        ),
         "_columns_left_out": left_out,
     }
     return source.matrix() if is_small and not as_read else source, given, attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import joined
 from bioeval.base.errors import DataError, counted
+from bioeval.base.messages import Message
 from bioeval.scores.arrays import in_memory, is_stored, wrong_dtype
 from bioeval.scores.codes import Codes
 from bioeval.scores.labels import plain
@@ -44,6 +45,12 @@ class AveragedEmbeddings(NamedTuple):
     means: np.ndarray  # (templates, f); NaN if all embeddings of the template failed
     columns: dict[str, np.ndarray]  # labels, named "", and metadata with a value for each template
     left_out: dict[str, str]  # for every other column why it is left out
+
+
+def left_out_of(columns: Iterable[str], averaged: Sequence[str]) -> tuple[Message, ...]:
+    """Return the message of columns that averaging leaves out, but for the `averaged` groups."""
+    names = [x for x in columns if x not in averaged]
+    return (Message("columns-left-out", columns=names),) if names else ()
 
 
 class _TemplatesOfRows(NamedTuple):

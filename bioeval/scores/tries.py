@@ -13,6 +13,7 @@ from bioeval.scores.codes import Codes, places_of_ids
 from bioeval.scores.fusion_rules import Templates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_column
+from bioeval.scores.missing import no_value
 from bioeval.scores.orders import days_of
 
 # Genuine and impostor attempts have unequal numbers of tries if their means differ by more than
@@ -25,6 +26,9 @@ _EXCEPTIONS = 0.05
 
 # The least number of last tries, and of earlier tries, by which the end of visits is judged.
 _LEAST_TRIES = 10
+
+# Titles of columns of days, whose values need not be dates.
+_DAYS = ("day", "date", "days", "dates")
 
 # A visit of more tries than this may be several visits.
 _MOST_TRIES = 10
@@ -153,10 +157,17 @@ def joined_visits(scores: Scores, tries: GroupedTries, column: str | None) -> li
         is_shared = people[name[tries.first_try]] > 1
         seems_joined["have names that another person's visit has, too"] = is_shared
     for date_column, values in scores.probe_meta.items():
-        days = days_of(values) if date_column != column else None
+        if date_column == column:
+            continue
+        days = days_of(values)
+        is_known = np.ones(len(values), dtype=bool)
+        if days is None and date_column.strip().casefold() in _DAYS:
+            days, is_known = values.astype(str), ~no_value(values)
         if days is not None:
             day = np.unique(days, return_inverse=True)[1].reshape(-1)
-            has_two_days = _distinct_partners(tries.attempt, day) > 1
+            known_tries = tries.attempt[is_known]
+            number = len(tries.counts)
+            has_two_days = _distinct_partners(known_tries, day[is_known], number) > 1
             seems_joined[f"have tries of two dates, by {date_column!r}"] = has_two_days
     messages = []
     for reason, is_joined in seems_joined.items():
@@ -169,9 +180,9 @@ def joined_visits(scores: Scores, tries: GroupedTries, column: str | None) -> li
     return messages
 
 
-def _distinct_partners(codes: np.ndarray, partners: np.ndarray) -> np.ndarray:
-    """Return with how many distinct partners each code occurs, int64 (codes,)."""
-    return np.bincount(np.unique(np.stack([codes, partners]), axis=1)[0])
+def _distinct_partners(codes: np.ndarray, partners: np.ndarray, number: int = 0) -> np.ndarray:
+    """Return with how many distinct partners each code occurs, int64 (codes,), or `number` long."""
+    return np.bincount(np.unique(np.stack([codes, partners]), axis=1)[0], minlength=number)
 
 
 def incomplete_claims(scores: Scores) -> tuple[int, int]:

@@ -170,6 +170,8 @@ only-genuine-pairs-listed: the {pairs:count pairs} in {file:name} are genuine, a
 lines-left-out: {lines:count lines} of {file:name} left out: they have {have}
 arrays-left-out: the arrays {arrays:names} are not used as metadata; metadata have one value per
     template, and names that begin with probe_ or gallery_ where the sides differ
+columns-left-out: columns that differ within a template whose embeddings are averaged are left out
+    of the metadata: {columns:names}
 taken-in-order: {named} have {keys}, and {unnamed} have none: both are assumed to be in the same
     order
 in-order-of-trials: the scores are assumed to be in the order of the trials in {file:name}; check

@@ -218,6 +218,14 @@ def test_visits_whose_names_begin_anew_are_named():
     )
     (two_days,) = joined([1, 1, 2, 2], at=times)
     assert two_days["person"] == "b"
+    for title, days in (
+        ("day", [1, 2, 1, 1]),
+        ("Date", ["Mon", "Tue", "Mon", "Mon"]),
+        ("day", ["d1", "d2", "d1", None]),
+    ):
+        (two_days,) = joined([1, 1, 1, 1], **{title: np.array(days, dtype=object)})
+        assert (two_days["visits"], two_days["person"]) == (1, "a") and title in two_days["why"]
+    assert joined([1, 1, 1, 1], day=[3, 3, 4, 4]) == joined([1, 1, 1, 1], lens=[1, 2, 3, 4]) == []
     (two_people,) = joined([1, 2, 2, 3, 4], "aabbb")
     assert two_people["visits"] == 2 and "another person" in two_people["why"]
     (long,) = joined([1] * 11 + [2, 3, 4, 5], "a" * 15)

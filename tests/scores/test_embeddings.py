@@ -285,6 +285,34 @@ def test_few_distances_are_those_of_many(metric, dtype, monkeypatch):
         np.testing.assert_array_equal(np.asarray(of_few.values), np.asarray(of_many.values))
 
 
+def test_columns_that_an_average_cannot_keep_are_said(tmp_path):
+    rng = np.random.default_rng(2)
+    embeddings, who = rng.normal(size=(24, 4)), np.repeat(list("abcdef"), 4)
+    clip = np.repeat(np.arange(12), 2)
+    meta = {"clip": clip, "camera": clip % 3, "frame": np.arange(24), "light": np.arange(24) % 5}
+
+    def left_out(scores):
+        return [x.arguments["columns"] for x in scores.remarks if x.code == "columns-left-out"]
+
+    scores = be.Scores.from_embeddings(embeddings, who, probe_meta=meta, average="clip")
+    expected = [
+        name
+        for name, values in meta.items()
+        if any(len({*np.asarray(values)[clip == i].tolist()}) > 1 for i in range(12))
+    ]
+    assert left_out(scores) == [expected] == [["frame", "light"]]
+    assert {*scores.probe_meta} == {*meta} - {*expected}
+    nested = be.Scores.from_embeddings(embeddings, who, probe_meta=meta, average=["clip", "light"])
+    assert left_out(nested) == [["frame"]]
+    kept = {x: meta[x] for x in ("clip", "camera")}
+    assert not left_out(be.Scores.from_embeddings(embeddings, who, probe_meta=kept, average="clip"))
+    np.savez(tmp_path / "x.npz", embeddings=embeddings, labels=who, **meta)
+    loaded = be.load(tmp_path / "x.npz", average=["clip"])
+    assert left_out(loaded) == [["frame", "light"]]
+    text = " ".join(be.to_markdown(be.verification(loaded)).split())
+    assert "left out of the metadata: frame" in text.replace("'", "").replace("`", "")
+
+
 def test_a_column_that_differs_within_an_average_is_named():
     embeddings = np.random.default_rng(5).normal(size=(6, 4))
     clips = ["c1", "c1", "c2", "c2", "c3", "c3"]

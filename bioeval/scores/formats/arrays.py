@@ -32,7 +32,7 @@ from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import METRICS, VALUED, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.coded_sides import CodedSides
-from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings
+from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings, left_out_of
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.features import FeatureSide, require_features
 from bioeval.scores.formats.array_file import (
@@ -332,6 +332,7 @@ def _pairs_of_embeddings(
     names = side.keys.names
     meta = as_meta(side.meta, len(embeddings), "probe_meta")
     require_features(FeatureSide(embeddings, subjects, f"{file.path}: {name}"))
+    left_out: tuple[Message, ...] = ()
     if average := file.arguments.take("average", ()):
         columns = {"": subjects, **meta}
         averaged = average_embeddings(embeddings, columns, average, "probe")
@@ -339,6 +340,7 @@ def _pairs_of_embeddings(
         meta = averaged.columns
         subjects = meta.pop("")
         names = as_names(meta[average[0]])
+        left_out = left_out_of(averaged.left_out, average)
     listed = look_up_trials(file, subjects, meta, names)
     pairs = Scores.from_pairs(
         EmbeddingSource(embeddings, embeddings, metric).pairs(listed.enrolled, listed.probe),
@@ -348,7 +350,8 @@ def _pairs_of_embeddings(
         pair_folds=listed.fold,
         name=file.path.stem,
     )
-    return scores_of_trials(file, pairs, listed, len(embeddings))
+    scores = scores_of_trials(file, pairs, listed, len(embeddings))
+    return scores._with(remarks=(*scores.remarks, *left_out))
 
 
 def _features(file: ArrayFile, name: str, is_transposed: bool) -> Any:
