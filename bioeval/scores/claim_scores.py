@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import require_choice
+from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.scores.claim_distances import ClaimDistances, claim_distances
-from bioeval.scores.distances import scored
-from bioeval.scores.enrolment import Enrolment
+from bioeval.base.memory import require_memory
+from bioeval.base.messages import Message
+from bioeval.scores.blocks import Block
+from bioeval.scores.distances import scored, with_failures
+from bioeval.scores.excluded import left_out_by_protocol
 from bioeval.scores.fusion_rules import (
     FewTemplates,
     FusionRule,
@@ -21,9 +24,12 @@ from bioeval.scores.fusion_rules import (
     parse_fusion,
 )
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import known_column, places_in_order
+from bioeval.scores.orders import places_of_values
 from bioeval.scores.people import marking
 from bioeval.scores.provenance import left_out
 from bioeval.scores.requirements import require_all_scores, require_subjects
+from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.same import copies_notes
 from bioeval.scores.tries import GroupedTries, Tries, end_of_visits, joined_visits, unequal_tries
 
@@ -272,3 +278,195 @@ def deciding_tries(
     ids = tries.enrolled.probe_ids[nearest]
     order = np.argsort(tries.scores.probe_ids, kind="stable")
     return order[np.searchsorted(tries.scores.probe_ids[order], ids)], tries.scores.probe_meta
+
+
+# ----------------------------------------------------------------------------- enrolled templates
+
+
+class Enrolment(NamedTuple):
+    """The enrolled templates of each subject, such as ``first:3:taken``."""
+
+    text: str
+    number: int  # templates of each subject; a subject with fewer has all enrolled
+    column: str  # the metadata column of their order; empty: the order of their names
+
+    @classmethod
+    def parse(cls, enrol: object) -> Self:
+        word, number, column = [*str(enrol).split(":", 2), "", ""][:3]
+        is_whole = number.isascii() and number.isdigit() and int(number) > 0
+        if not isinstance(enrol, str) or word != "first" or not is_whole or enrol.endswith(":"):
+            raise DataError(
+                f"`enrol` is {received(enrol)}; expected the first templates of each subject, such "
+                "as 'first:3' (in the order of their names) or 'first:3:COLUMN' (in the order of a "
+                "metadata column)"
+            )
+        return cls(enrol, int(number), column)
+
+    def in_words(self, templates: str) -> str:
+        first = "first template" if self.number == 1 else f"first {self.number} templates"
+        return f"one of the {first}" if templates == "single" and self.number > 1 else first
+
+    def applied(self, scores: Scores, templates: str, fusion: str) -> Scores:
+        """Return scores with the enrolled templates as the gallery.
+
+        In all-against-all scores, the templates that are not enrolled are the probes.
+        """
+        method, needed = parse_fusion(fusion)
+        if templates == "multi" and method == "kth" and needed > self.number:
+            raise DataError(
+                f"`fusion` is {fusion!r}, but {counted(self.number, 'templates')} of each subject "
+                f"are enrolled; expected kth:{self.number} or less, or more templates"
+            )
+        subject = scores.codes.gallery
+        largest = int(np.bincount(subject).max())
+        if self.number > largest:
+            raise DataError(
+                f"`enrol` is {self.text}, but no subject has more than "
+                f"{counted(largest, 'templates')} in the gallery; expected at most {largest}"
+            )
+        order = np.lexsort((self._places(scores), subject))
+        starts = np.flatnonzero(np.diff(subject[order], prepend=-1))
+        place_in_subject = np.arange(len(order))
+        place_in_subject -= np.repeat(starts, np.diff(np.append(starts, len(order))))
+        enrolled = np.sort(order[place_in_subject < self.number])
+        if scores.layout != "all-against-all":
+            return scores.select(gallery=enrolled)
+        probes = np.setdiff1d(np.arange(scores.shape[0]), enrolled)
+        if not len(probes):
+            raise DataError(
+                f"`enrol` is {self.text} and leaves no template to probe with: no subject has "
+                f"more than {counted(largest, 'templates')}"
+            )
+        return scores.select(probes=probes, gallery=enrolled)
+
+    def _places(self, scores: Scores) -> np.ndarray:
+        """Return the place of each gallery template by the column, then by names, (templates,)."""
+        place, _ = _places_by_name(scores)
+        if not self.column:
+            return place
+        scores._require_kept(self.column, "enrol", scores.gallery_meta)
+        values = known_column(scores.gallery_meta, self.column, "enrol", "gallery template")
+        place_by_column = places_of_values(values, self.column, scores.codes.gallery)
+        return place_by_column * len(place) + place
+
+    def notes(self, scores: Scores) -> list[Message]:
+        """Return messages on scores whose gallery are the enrolled templates."""
+        notes = []
+        if not self.column and not _places_by_name(scores)[1]:
+            notes.append(Message("first-by-order", what="enrolment"))
+        codes = scores.codes
+        counts = np.bincount(codes.gallery)[codes.people(codes.gallery)]
+        fewer = int(np.count_nonzero(counts < self.number))
+        code = "fewer-templates-than-enrolled"
+        if fewer:
+            notes.append(Message(code, subjects=fewer, templates=self.number))
+        return notes
+
+
+def _places_by_name(scores: Scores) -> tuple[np.ndarray, str]:
+    return places_in_order(scores.gallery_meta, scores.shape[1], scores.gallery_names)
+
+
+# ---------------------------------------------------------------------------- distances of claims
+
+
+class ClaimDistances(NamedTuple):
+    """Distances of claims, (attempts, claimed), and why some claims are no attempts."""
+
+    distance: np.ndarray  # NaN where the claim is no attempt
+    column: np.ndarray  # (claimed,): a column of the scores for each claimed subject or template
+    own: np.ndarray  # (tries,): the distance of each try to its own subject; NaN if not compared
+    lacks_tries: np.ndarray  # bool (attempts, claimed): whether tries of the claim are missing
+    #: bool (attempts, claimed): whether every try has too few templates for the rule of fusion.
+    lacks_templates: np.ndarray
+
+    @property
+    def is_attempt(self) -> np.ndarray:
+        return ~np.isnan(self.distance)
+
+
+class _TriesOfBlock(NamedTuple):
+    """The tries in a block of rows, by the attempts to which they belong."""
+
+    attempts: np.ndarray  # int64 (k,): the attempts that have tries in the block, ascending
+    row: np.ndarray  # int64 (h,): rows of the block, with the tries of an attempt side by side
+    starts: np.ndarray  # int64 (k,): the place in `row` of each attempt's first try
+
+    @classmethod
+    def from_attempts(cls, attempt_of_row: np.ndarray) -> Self:
+        row = np.argsort(attempt_of_row, kind="stable")
+        attempts, starts = np.unique(attempt_of_row[row], return_index=True)
+        return cls(attempts, row, starts)
+
+    def reduced(self, function: np.ufunc, values: np.ndarray) -> np.ndarray:
+        """Reduce a row for each try, (h, n), to a row for each attempt, (k, n)."""
+        return function.reduceat(values[self.row], self.starts, axis=0)
+
+
+def claim_distances(
+    scores: Scores, attempt_of_try: np.ndarray, templates: Templates, fusion: str
+) -> ClaimDistances:
+    """Return the distances of claims; a try is a row of the scores."""
+    order = scores.gallery_order
+    fuses = templates == "multi"
+    column = order.columns[0][order.starts[:-1]] if fuses else order.columns[0]
+    attempts = int(attempt_of_try.max()) + 1
+    require_memory(
+        8 * attempts * len(column),
+        f"the claims of {attempts:,} attempts at {len(column):,} subjects",
+        "select fewer probes",
+    )
+    has_tries = attempts < len(attempt_of_try)
+    may_lack_tries = has_tries and not scores.completeness.nothing_missing
+    may_lack_templates = fuses and order_of(fusion) > 1
+    distance = np.full((attempts, len(column)), np.nan)  # of the nearest try
+    own_distance = np.full(len(attempt_of_try), np.nan)
+    # Whether a try is missing, and whether any try is compared with a template of the subject.
+    lacks_tries, is_compared = np.zeros((2, *distance.shape), dtype=bool)
+    with threads_for(scores):
+        for block in blocks_of(scores):
+            tries = _TriesOfBlock.from_attempts(attempt_of_try[block.probes])
+            attempt = tries.attempts
+            values = _in_float64(block.by_person(fusion) if fuses else block)
+            distance[attempt] = np.fmin(distance[attempt], tries.reduced(np.fmin, values))
+            if has_tries:
+                by_subject = values if fuses else _in_float64(block.by_person("best"))
+                own_group = order.probe_group[block.probes]
+                own = by_subject[np.arange(len(own_group)), own_group]
+                own_distance[block.probes] = np.where(own_group >= 0, own, np.nan)
+            if may_lack_templates:
+                has_score = ~np.isnan(block.by_person("best").values)
+                is_compared[attempt] |= tries.reduced(np.logical_or, has_score)
+            if may_lack_tries:
+                is_missing = _missing_claims(scores, block, templates)
+                lacks_tries[attempt] |= tries.reduced(np.logical_or, is_missing)
+    lacks_templates = is_compared & np.isnan(distance)
+    lacks_tries &= ~np.isnan(distance)
+    distance[lacks_tries] = np.nan
+    return ClaimDistances(distance, column, own_distance, lacks_tries, lacks_templates)
+
+
+def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
+    """Return which claims of tries are missing, bool (tries, claimed).
+
+    A claim is missing if the try was compared with another subject, or template, and should have
+    been compared with this one: a claim that the protocol leaves out is not missing.
+    """
+    is_left_out = left_out_by_protocol(scores, block.probes)[:, block.candidates]
+    is_compared = ~np.isnan(block.values) & ~is_left_out
+    starts = scores.gallery_order.starts
+    if templates == "multi":
+        is_compared = np.logical_or.reduceat(is_compared, starts[:-1], axis=1)
+        is_left_out = np.logical_and.reduceat(is_left_out, starts[:-1], axis=1)
+    return ~is_compared & ~is_left_out & is_compared.any(axis=1)[:, None]
+
+
+def _in_float64(block: Block) -> np.ndarray:
+    """Return a float64 copy of a block's distances, with infinite scores as in a float64 block."""
+    values = block.values.astype(np.float64)
+    if not block.rejected:
+        return values
+    failed = block.values == np.inf
+    infinite = block.values == np.finfo(block.values.dtype).max
+    values[infinite] = np.inf
+    return with_failures(values, failed)
