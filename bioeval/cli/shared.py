@@ -74,7 +74,8 @@ _READING = option_group(
         "The array, or the column of a list, that has a role or is metadata. Roles are scores, "
         "genuine, labels, gallery_labels, embeddings, gallery_embeddings, indices and mask; of a "
         "list also any name that a column may have, as subject_a, subject_b, template and probe. "
-        "The columns of a list without a header have numbers from 1.",
+        "The columns of a list without a header have numbers from 1. NAME=None says that the "
+        "array or column NAME is not to be read.",
         ENTRIES,
         multiple=True,
         callback=joined_entries,

@@ -120,7 +120,8 @@ def load(
         - any other word: the name of a metadata column, for one side with a prefix, as
           ``probe_camera`` or ``gallery_camera``
 
-        The columns of a list without a header have numbers from 1, as in ``{"scores": 3}``.
+        The columns of a list without a header have numbers from 1, as in ``{"scores": 3}``. None in
+        place of a name says that the array or column of this name is not to be read.
     lists : mapping, optional
         Options of lists alone: ``as``, ``unordered``, ``keep``, ``missing_pairs``; of top-K lists
         ``first_index`` and ``leave_out_query``. The values are:
