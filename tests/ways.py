@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 _CELLS = (
-    "chosen_cells.LEAST_CELLS",
-    "chosen_cells.MOST_CELLS",
+    "cells.LEAST_CELLS",
+    "cells.MOST_CELLS",
     "folds.LEAST_CELLS",
     "folds.MOST_CELLS",
 )
@@ -22,9 +22,9 @@ WAYS: dict[str, dict[str, Any]] = {
     "few cells": FEW_CELLS,
     "two cells, nothing kept at first": {
         **FEW_CELLS,
-        "counting.chosen_cells.LEAST_CELLS": 2,
-        "counting.chosen_cells.MOST_CELLS": 2,
-        "counting.chosen_cells.MOST_KEPT": 0.0,
+        "counting.cells.LEAST_CELLS": 2,
+        "counting.cells.MOST_CELLS": 2,
+        "counting.cells.MOST_KEPT": 0.0,
     },
     "small tiles": {
         "counting.parts.BLOCK_BYTES": 64,

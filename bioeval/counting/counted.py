@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.counting.cells import BitCells, EvenCounts
-from bioeval.counting.chosen_cells import GenuineScores, choose_cells
+from bioeval.counting.cells import BitCells, EvenCounts, GenuineScores, choose_cells
 from bioeval.counting.counted_scores import CountedAttempts, CountedScores, CountTable
 from bioeval.counting.floats import rounded_down
 from bioeval.counting.moments import Moments

@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from bioeval.counting.cells import BitCells
-from bioeval.counting.chosen_cells import GenuineScores
+from bioeval.counting.cells import BitCells, GenuineScores
 from bioeval.counting.counted_scores import CountedAttempts, CountedScores, CountTable
 from bioeval.counting.floats import rounded_down
 from bioeval.counting.order import runs

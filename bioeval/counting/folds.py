@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from bioeval.counting.chosen_cells import GenuineScores, choose_cells
+from bioeval.counting.cells import GenuineScores, choose_cells
 from bioeval.counting.floats import rounded_down
 from bioeval.counting.fold_scores import (
     FoldTables,

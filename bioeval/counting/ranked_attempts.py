@@ -57,7 +57,11 @@ class RankedAttempts:
         order = np.argsort(targets, kind="stable")
         limits = self.every.far_limits(targets[order])
         mates = MatesInTable.from_mates(self.mates, self.ranks, limits, ranks)
-        detected = mates.number_detected(self.mates.weights)
+        # The number of mates that are detected at each target and rank.
+        weights = self.mates.weights
+        weights = None if weights is None else weights[mates.is_detected]
+        detected = np.bincount(mates.cell, weights, minlength=np.prod(mates.shape))
+        detected = detected.reshape(mates.shape).cumsum(axis=1).cumsum(axis=2)
         accepted, largest_other = self.others.largest_below(limits)
         loosest = mates.loosest(self.mates.scores(), largest_other)
         is_point = (accepted > 0)[..., None] | (detected > 0)
@@ -111,12 +115,6 @@ class MatesInTable:
         """The index of each detected mate in the flat table."""
         indices = (x[self.is_detected] for x in (self.part, self.target, self.rank))
         return np.ravel_multi_index(tuple(indices), self.shape)
-
-    def number_detected(self, weights: np.ndarray | None) -> np.ndarray:
-        """Return the number of mates that are detected at each target and rank."""
-        weights = None if weights is None else weights[self.is_detected]
-        detected = np.bincount(self.cell, weights, minlength=np.prod(self.shape))
-        return detected.reshape(self.shape).cumsum(axis=1).cumsum(axis=2)
 
     def loosest(self, scores: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return the loosest accepted score of detected mates, and of `others` (parts, targets)."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.kinds import Kind
-from bioeval.counting.chosen_cells import GenuineScores
+from bioeval.counting.cells import GenuineScores
 from bioeval.counting.counted import AttemptCounter, ThreadCounts
 from bioeval.counting.grids import grid_over
 from bioeval.counting.order import increasing
@@ -76,29 +76,6 @@ class ListedClaims(NamedTuple):
     skipped: int = 0  # claims of people who are not enrolled
     source: str = "all"  # words that say which claims are made
     remarks: Sequence[Any] = ()  # remarks on the scores, on the joining of claims by name
-
-
-def list_claims(scores: Scores, claims: Any, unenrolled: UnenrolledClaims) -> ListedClaims:
-    """Return claims that a user gave: listed, by name, drawn, or to be drawn by a sampler."""
-    from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
-
-    source = "explicit"
-    not_enrolled: Claims | None = None
-    remarks: Sequence[Any] = ()
-    if isinstance(claims, ClaimSampler):
-        source = f"drawn by {claims!r}"
-        claims = claims.draw(scores)
-    if isinstance(claims, DrawnClaims):
-        is_enrolled = claims.enrolled
-        others = claims.probe[~is_enrolled], claims.subject[~is_enrolled]
-        not_enrolled = Claims(*parse_claims(scores, others, "raise")[0])
-        claims = claims.probe[is_enrolled], claims.subject[is_enrolled]
-    if index_of(claims) is not None:
-        ordered = in_order(claims, scores.keys(0), "`claims`")
-        remarks = ordered.remarks
-        claims = ordered.values
-    parsed, skipped = parse_claims(scores, claims, unenrolled)
-    return ListedClaims(Claims(*parsed), not_enrolled, skipped, source, remarks)
 
 
 class CollectAttempts(Reducer):
@@ -238,7 +215,26 @@ class Verified:
             self.about = about
         listed = ListedClaims()
         if claims is not None:
-            listed = list_claims(scores, claims, unenrolled_claims)
+            # Claims that a user gave: listed, by name, drawn, or to be drawn by a sampler.
+            from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
+
+            source = "explicit"
+            not_enrolled: Claims | None = None
+            remarks: Sequence[Any] = ()
+            if isinstance(claims, ClaimSampler):
+                source = f"drawn by {claims!r}"
+                claims = claims.draw(scores)
+            if isinstance(claims, DrawnClaims):
+                is_enrolled = claims.enrolled
+                others = claims.probe[~is_enrolled], claims.subject[~is_enrolled]
+                not_enrolled = Claims(*parse_claims(scores, others, "raise")[0])
+                claims = claims.probe[is_enrolled], claims.subject[is_enrolled]
+            if index_of(claims) is not None:
+                ordered = in_order(claims, scores.keys(0), "`claims`")
+                remarks = ordered.remarks
+                claims = ordered.values
+            parsed, skipped = parse_claims(scores, claims, unenrolled_claims)
+            listed = ListedClaims(Claims(*parsed), not_enrolled, skipped, source, remarks)
             self.scores = scores.with_remarks(*listed.remarks)
         self.claims, self.not_enrolled = listed.claims, listed.not_enrolled
         self.claims_of, self.skipped_claims = listed.source, listed.skipped

@@ -19,8 +19,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import printable
-from bioeval.page.results import PageResults, is_evaluation
-from bioeval.page.threshold import PageRates, RatesByThreshold
+from bioeval.page.threshold import PageRates, PageResults, RatesByThreshold, is_evaluation
 from bioeval.plot.det_plots import det
 from bioeval.plot.display import Display
 from bioeval.plot.files import PlotFile, plot_files, svg_text

@@ -33,14 +33,16 @@ from bioeval.base.environment import source_date
 from bioeval.base.errors import BioevalWarning, DataError, printable
 from bioeval.base.replacing import replacing
 from bioeval.base.version import __version__
-from bioeval.page.results import (
+from bioeval.page.threshold import (
     COMPARISON,
     SUMMARIES,
+    PageRates,
     PageResults,
     doubts_of_systems,
     is_evaluation,
+    rates_table,
+    uncounted_thresholds,
 )
-from bioeval.page.threshold import PageRates, rates_table, uncounted_thresholds
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.showing.blocks import Block, Facts, Messages, Paragraph, Section, Table
 from bioeval.showing.cells import Label, Picture, Threshold

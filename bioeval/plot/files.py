@@ -109,18 +109,14 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
             f"{type(display).__name__} has no figure; expected the result of a function of "
             "be.plot, or a matplotlib Figure"
         )
-    raw = rendered(figure, kind, dpi)
-    with replacing(path) as part:
-        part.write_bytes(raw)
-    return path
-
-
-def rendered(figure: Figure, kind: ImageFormat, dpi: float = 150) -> bytes:
-    """Return a figure as the bytes of a file; the same figure gives the same bytes."""
+    # A figure as the bytes of a file; the same figure gives the same bytes.
     drawn = io.BytesIO()  # matplotlib does not close a file if a disk is full
     with _settings():
         figure.savefig(drawn, format=kind, dpi=dpi, metadata=_UNDATED[kind])
-    return drawn.getvalue()
+    raw = drawn.getvalue()
+    with replacing(path) as part:
+        part.write_bytes(raw)
+    return path
 
 
 def svg_text(figure: Figure) -> str:

@@ -82,7 +82,16 @@ def _checked_tables(data: Mapping[str, Any], where: str) -> dict[str, Values]:
         _check_numbers_of_decision(values)
         if "partition" in values:
             _check_in_folds(values, values[""]["layout"])
-        _check_pairs(values)
+        task = values.get("verification", {})
+        rule = task.get("pairs", "ordered")
+        other_tasks = [name for name in values if name in TASKS and name != "verification"]
+        if rule != "ordered" and (other_tasks or task.get("templates") != ("single",)):
+            found = f"; found {_brackets(other_tasks)}" if other_tasks else ""
+            _refuse(
+                "verification",
+                f'pairs = {shorten(rule)} leaves comparisons out; expected templates = ["single"] '
+                f"beside it and no other task{found}",
+            )
         _check_gom_agrees_with_reid(values)
     except CardError as error:
         raise error.preceded_by(f"{where}: ") from None
@@ -126,19 +135,6 @@ def _checked_card(data: Mapping[str, Any]) -> dict[str, Values]:
         legal = [name for name in TASKS if layout in SECTIONS[name].layouts]
         raise CardError(f"the card has no task; expected at least one of {_brackets(legal)}")
     return values
-
-
-def _check_pairs(values: Mapping[str, Values]) -> None:
-    task = values.get("verification", {})
-    rule = task.get("pairs", "ordered")
-    other_tasks = [name for name in values if name in TASKS and name != "verification"]
-    if rule != "ordered" and (other_tasks or task.get("templates") != ("single",)):
-        found = f"; found {_brackets(other_tasks)}" if other_tasks else ""
-        _refuse(
-            "verification",
-            f'pairs = {shorten(rule)} leaves comparisons out; expected templates = ["single"] '
-            f"beside it and no other task{found}",
-        )
 
 
 def _check_gom_agrees_with_reid(values: Mapping[str, Values]) -> None:
@@ -328,7 +324,17 @@ def _checked_value(field: Field, value: object, layout: str | None) -> object:
 def _checked_item(field: Field, value: object, layout: str | None) -> object:
     may_be_text = field.kind == "label" or (field.kind == "size" and field.pattern)
     if field.kind == "text" or (may_be_text and isinstance(value, str)):
-        return _checked_text(field, value, layout)
+        if not isinstance(value, str):
+            raise _UnexpectedValue
+        if field.choices:
+            words = field.words(layout)
+            if not any(matches_choice(value, word) for word in words):
+                raise _UnexpectedValue(_hint(value, words))
+        elif field.pattern and not re.fullmatch(field.pattern, value):
+            raise _UnexpectedValue
+        elif not value.strip():
+            raise _UnexpectedValue(" that is not empty")
+        return value
     if isinstance(value, dict) and field.table:
         if set(value) != set(field.table):
             raise _UnexpectedValue
@@ -354,17 +360,3 @@ def _checked_item(field: Field, value: object, layout: str | None) -> object:
         return float(number)
     except OverflowError:
         raise _UnexpectedValue(", within the range of a float64") from None
-
-
-def _checked_text(field: Field, value: object, layout: str | None) -> str:
-    if not isinstance(value, str):
-        raise _UnexpectedValue
-    if field.choices:
-        words = field.words(layout)
-        if not any(matches_choice(value, word) for word in words):
-            raise _UnexpectedValue(_hint(value, words))
-    elif field.pattern and not re.fullmatch(field.pattern, value):
-        raise _UnexpectedValue
-    elif not value.strip():
-        raise _UnexpectedValue(" that is not empty")
-    return value

@@ -171,6 +171,12 @@ def scalar(
     if not name.isidentifier():
         raise DataError(f'`name="{name}"` is no name of a variable; expected as in max_f1')
     digits = require_integer("decimals", decimals, low=0)
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError):
+        low, high = np.nan, np.nan
+    if not low < high:
+        raise DataError(f"`bounds` is {received(bounds)}; expected two increasing numbers")
     at_threshold = Variable(
         require_text("meaning", meaning),
         name=name,
@@ -180,7 +186,7 @@ def scalar(
         out_of=GENUINE if percent else "",
         decimals=None if percent else digits,
         direction="larger" if require_flag("larger_is_better", larger_is_better) else "smaller",
-        bounds=_checked_bounds(bounds),
+        bounds=(low, high),
     )
     if quotient is not None:
         variables = [replace(at_threshold, quotient=_checked_quotient(quotient))]
@@ -222,16 +228,6 @@ def _require_free(variable: str, name: str, others: Mapping[str, Variable]) -> N
         raise DataError(f'`name="{name}"`: there is a variable {variable} already')
     if hasattr(xr.Dataset, variable):
         raise DataError(f'`name="{name}"`: datasets have a method {variable}')
-
-
-def _checked_bounds(bounds: Any) -> tuple[float, float]:
-    try:
-        low, high = map(float, bounds)
-    except (TypeError, ValueError):
-        low, high = np.nan, np.nan
-    if not low < high:
-        raise DataError(f"`bounds` is {received(bounds)}; expected two increasing numbers")
-    return low, high
 
 
 def _checked_quotient(quotient: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

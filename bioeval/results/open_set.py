@@ -111,33 +111,6 @@ class OpenSetPoints:
         thresholds = np.append(at_far.threshold[:, 0], self.equal_error.eer_threshold)
         return thresholds[np.isfinite(thresholds)]
 
-    def detected_at_thresholds(
-        self, thresholds: np.ndarray, ranks: int, *, has_whole_weights: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of genuine attempts accepted at thresholds, with their mate at a rank.
-
-        Equal rows of the counts (rows, ranks) are written once: the second array, (rows,), has the
-        number of consecutive thresholds that each row stands for.
-        """
-        # A probe is detected from the first threshold that is not below its mate's distance.
-        first_threshold = np.searchsorted(thresholds, self.mate_distance)
-        is_detected = (first_threshold < len(thresholds)) & (self.ranks <= ranks)
-        first_threshold = first_threshold[is_detected]
-        rank = self.ranks[is_detected]
-        # A threshold at which no further probe is detected repeats the row before: only thresholds
-        # that start a new row are counted.
-        starts_row = np.zeros(len(thresholds) + 1, dtype=bool)
-        starts_row[[0, -1]] = starts_row[first_threshold] = True
-        row = np.cumsum(starts_row) - 1
-        rows = int(row[-1])
-        weights = None if has_whole_weights else self.weights[is_detected]  # whole weights are 1
-        added = np.bincount(
-            row[first_threshold] * ranks + rank - 1, weights, minlength=rows * ranks
-        )
-        table = added.reshape(rows, ranks)
-        np.cumsum(table, axis=0, out=table)  # the table may be large: sums replace it
-        return table, np.diff(np.flatnonzero(starts_row))
-
 
 @dataclass(frozen=True)
 class OpenSetAttempts:
@@ -258,9 +231,25 @@ class OpenSetCounts:
         has_whole_weights: bool,
     ) -> Self:
         """Return the counts of searches at the thresholds of a grid, and at ranks up to `ranks`."""
-        detected, repeats = points.detected_at_thresholds(
-            grid, ranks, has_whole_weights=has_whole_weights
+        # The numbers of genuine attempts accepted at thresholds, with their mate at a rank.
+        # A probe is detected from the first threshold that is not below its mate's distance.
+        first_threshold = np.searchsorted(grid, points.mate_distance)
+        is_detected = (first_threshold < len(grid)) & (points.ranks <= ranks)
+        first_threshold = first_threshold[is_detected]
+        rank = points.ranks[is_detected]
+        # A threshold at which no further probe is detected repeats the row before: only thresholds
+        # that start a new row are counted.
+        starts_row = np.zeros(len(grid) + 1, dtype=bool)
+        starts_row[[0, -1]] = starts_row[first_threshold] = True
+        row = np.cumsum(starts_row) - 1
+        rows = int(row[-1])
+        weights = None if has_whole_weights else points.weights[is_detected]  # whole weights are 1
+        added = np.bincount(
+            row[first_threshold] * ranks + rank - 1, weights, minlength=rows * ranks
         )
+        detected = added.reshape(rows, ranks)
+        np.cumsum(detected, axis=0, out=detected)  # the table may be large: sums replace it
+        repeats = np.diff(np.flatnonzero(starts_row))
         nearest = np.fmin(searches.nearest_mate, searches.nearest_other)
         accepted = np.searchsorted(points.impostor_distances, grid, side="right")
         return cls(

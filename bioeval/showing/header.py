@@ -242,11 +242,9 @@ _ENTRIES_LEFT_OUT = {
 
 
 def _fusion(attrs: Attributes) -> str:
-    return fusion_in_words(str(attrs["fusion"]), str(attrs.get("kind", "")))
-
-
-def fusion_in_words(fusion: str, kind: str) -> str:
-    """Return how the scores of a subject's templates are fused, in words of their kind."""
+    # How the scores of a subject's templates are fused, in words of their kind.
+    fusion = str(attrs["fusion"])
+    kind = str(attrs.get("kind", ""))
     if fusion in ("", "none"):
         return ""
     near, far = ("most", "least") if kind == "similarity" else ("nearest", "farthest")

@@ -92,9 +92,9 @@ from bioeval.tasks.reid.convention import (
     column_warnings,
     convention_of,
 )
+from bioeval.tasks.reid.counts import means_without_groups
 from bioeval.tasks.reid.intervals import QueryReplicates
 from bioeval.tasks.reid.reid import plan_reid, require_matches
-from bioeval.tasks.reid.without_groups import means_without_groups
 
 #: How conclusions are adjusted for the number of measures.
 Adjustment = Literal["none", "holm"]

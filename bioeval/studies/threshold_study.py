@@ -257,20 +257,6 @@ class CountedStudy(NamedTuple):
             values[name] = getattr(self.attempts, name)
         return values | self.variables
 
-    def rates_by_part(self) -> dict[str, list[float]]:
-        """Return each rate of all data, and expected with new subjects: over ``all, test``."""
-        over_folds = aggregate(self.folds, ("repeat", "fold"))
-        mean_of_tests = over_folds.sel(part="test", statistic="mean")
-        rates = {}
-        for end in ("", "_low", "_high"):
-            far, frr = (self.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
-            for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
-                rates[f"{rate}{end}"] = [on_all, mean_of_tests[f"{rate}{end}"].item()]
-        for rate, statistic in itertools.product(RATES, FOLD_STATISTICS):
-            value = over_folds[rate].sel(part="test", statistic=statistic).item()
-            rates[f"{rate}_{statistic}"] = [math.nan, value]
-        return rates
-
 
 def count_comparisons(
     scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod
@@ -656,7 +642,17 @@ class _Study:
         counted, rule = self.counted, self.rule
         is_assured = self.assured is not None and self.assured.refusal is None
         needs = needs_of(counted.people, rule, is_assured=is_assured)
-        rates = counted.rates_by_part()
+        # Each rate of all data, and expected with new subjects: over ``all, test``.
+        over_folds = aggregate(counted.folds, ("repeat", "fold"))
+        mean_of_tests = over_folds.sel(part="test", statistic="mean")
+        rates = {}
+        for end in ("", "_low", "_high"):
+            far, frr = (counted.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
+            for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
+                rates[f"{rate}{end}"] = [on_all, mean_of_tests[f"{rate}{end}"].item()]
+        for rate, statistic in itertools.product(RATES, FOLD_STATISTICS):
+            value = over_folds[rate].sel(part="test", statistic=statistic).item()
+            rates[f"{rate}_{statistic}"] = [math.nan, value]
         messages = [*self._messages(rates), *needs.messages]
         study = self._dataset(rates["frr"][0], messages)
         variables = variables_over(("part",), **rates)

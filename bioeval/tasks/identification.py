@@ -130,32 +130,6 @@ class SearchCounted:
         return self.left_out_by_ties.get(ties)
 
 
-def ranks_dataset(searches: Searches, ties: Ties, subjects: np.ndarray | None) -> xr.Dataset:
-    """Return rank, scores and candidates of each probe, and its subject where labels name it."""
-    mated = np.nonzero(searches.mates > 0)[0]
-    probes, ranks, weights = searches.rank_weights(mated, ties)
-    rank = np.full(len(searches.mate), np.nan)
-    rank[probes] = np.bincount(probes, weights * ranks, minlength=len(rank))[probes]
-    kind = searches.about.kind
-    dims = ("probe",)
-    variables = variables_over(
-        dims,
-        identification_rank=rank,
-        mate_distance=to_user(searches.mate, kind),
-        nearest_other=to_user(searches.other, kind),
-        closer=searches.closer,
-        tied=searches.tied,
-        mates=searches.mates,
-        others=searches.others,
-        enrolled=searches.enrolled.astype(np.int64),
-    )
-    if subjects is not None:
-        variables |= variables_over(dims, subject=subjects.astype(str))
-    attrs = about_attrs(searches.about, "ranks", "ranks of the best mates", [])
-    attrs |= {"rank_unit": searches.rank_unit, "fusion": searches.fusion, "ties": ties}
-    return dataset(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
-
-
 @warns_of_doubts
 def open_set(
     scores: Scores,
@@ -411,4 +385,27 @@ def ranks(
     options = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     with rows_reported():
         searches = search(scores, options)
-    return ranks_dataset(searches, ties, scores.probe_labels if knows_people(scores) else None)
+    # Rank, scores and candidates of each probe, and its subject where labels name it.
+    subjects = scores.probe_labels if knows_people(scores) else None
+    mated = np.nonzero(searches.mates > 0)[0]
+    probes, ranks, weights = searches.rank_weights(mated, ties)
+    rank = np.full(len(searches.mate), np.nan)
+    rank[probes] = np.bincount(probes, weights * ranks, minlength=len(rank))[probes]
+    kind = searches.about.kind
+    dims = ("probe",)
+    variables = variables_over(
+        dims,
+        identification_rank=rank,
+        mate_distance=to_user(searches.mate, kind),
+        nearest_other=to_user(searches.other, kind),
+        closer=searches.closer,
+        tied=searches.tied,
+        mates=searches.mates,
+        others=searches.others,
+        enrolled=searches.enrolled.astype(np.int64),
+    )
+    if subjects is not None:
+        variables |= variables_over(dims, subject=subjects.astype(str))
+    attrs = about_attrs(searches.about, "ranks", "ranks of the best mates", [])
+    attrs |= {"rank_unit": searches.rank_unit, "fusion": searches.fusion, "ties": ties}
+    return dataset(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)

@@ -6,7 +6,7 @@ import types
 import pytest
 from optional import optional_import
 
-from bioeval.base import notebook, progress
+from bioeval.base import progress
 
 
 class Shell:
@@ -43,7 +43,7 @@ def shell(monkeypatch):
     monkeypatch.setitem(
         sys.modules, "IPython.display", types.SimpleNamespace(display=shell.display)
     )
-    monkeypatch.setattr(notebook, "_PROGRESS", [])
+    monkeypatch.setattr(progress, "_PROGRESS", [])
     return shell
 
 
@@ -56,8 +56,8 @@ def test_short_work_shows_nothing(shell):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    monkeypatch.setattr(notebook, "_SECONDS_BEFORE", 0.0)
-    monkeypatch.setattr(notebook, "_SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(progress, "_SECONDS_BEFORE", 0.0)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN", 0.0)
 
 
 def texts(shell) -> list[str]:
@@ -77,7 +77,7 @@ def test_long_work_shows_each_stage_and_ends_as_its_time(shell, at_once):
 
 
 def test_captured_outputs_have_no_line(shell, at_once):
-    notebook.in_notebook()
+    progress.in_notebook()
     shell.trigger("pre_run_cell")  # of the cell inside
     shell.display_pub = object()
     progress.report(1, 4)
@@ -87,7 +87,7 @@ def test_captured_outputs_have_no_line(shell, at_once):
 
 
 def test_a_command_shows_its_own(shell, monkeypatch):
-    monkeypatch.setattr(notebook, "_SECONDS_BEFORE", 0.0)
+    monkeypatch.setattr(progress, "_SECONDS_BEFORE", 0.0)
     stages = []
     with progress.shown_by(lambda *stage: stages.append(stage)), progress.stage("a"):
         progress.report(1, 2)
@@ -96,7 +96,7 @@ def test_a_command_shows_its_own(shell, monkeypatch):
 
 def test_without_a_notebook_nothing_is_imported(shell, monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
-    monkeypatch.setattr(notebook, "_SECONDS_BEFORE", 0.0)
+    monkeypatch.setattr(progress, "_SECONDS_BEFORE", 0.0)
     progress.report(1, 2)
     assert shell.shown == []
 
@@ -110,8 +110,8 @@ def test_in_a_kernel():
         "shell = get_ipython()\nsend, html = shell.kernel.session.send, "
         "shell.display_formatter.formatters['text/html']\n"
         "before = len(html.type_printers), len(html.deferred_printers)": [],
-        "import bioeval as be\nfrom bioeval.base import notebook": [],
-        "notebook._SECONDS_BEFORE = 0\nscores = be.simulate(20, 3)": [],
+        "import bioeval as be\nfrom bioeval.base import progress": [],
+        "progress._SECONDS_BEFORE = 0\nscores = be.simulate(20, 3)": [],
         "result = be.verification(scores)": ["done in"],
         "print('one')\nresult = be.verification(scores)": ["one", "done in"],
         "import xarray as xr\nxr.DataTree(xr.Dataset({'a': 1}))": ["xr-"],

@@ -101,7 +101,7 @@ def report_command(
     The page has the answer, the rates at a threshold, the DET and the worst pairs; folded, the
     tables of all results, plots, and the origin of the page.
     """
-    from bioeval.page.results import NOT_SHARED, PageResults, doubts_of_systems
+    from bioeval.page.threshold import NOT_SHARED, PageResults, doubts_of_systems
     from bioeval.results.saved import read_results
     from bioeval.scores.alignment import differences
     from bioeval.showing.writers.lines import written

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_flag
-from bioeval.base.errors import BioevalError, DataError, ProtocolError
+from bioeval import partition
+from bioeval.base.arguments import require_choice, require_flag
+from bioeval.base.errors import BioevalError, DataError, ProtocolError, backquoted, enumerated
 from bioeval.base.messages import Message, message_attrs, messages_of
+from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.verification import Use
 from bioeval.partition.any_splitter import ListedParts
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.choices import ImpostorProbes
 from bioeval.protocol.loading import load
+from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import Scalars, Variables, dataset
 from bioeval.results.support import all_beyond_scores
 from bioeval.results.trees import tree_of
@@ -27,6 +32,7 @@ from bioeval.results.variables import (
     averaged_over_folds,
 )
 from bioeval.scores.codes import present
+from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.people import knows_people, marking
@@ -35,6 +41,9 @@ from bioeval.scores.score_notes import notes_on_scores
 from bioeval.scores.selecting import chosen_sides
 from bioeval.showing.messages import warn_of, warns_of_doubts
 from bioeval.showing.nodes import OVER
+from bioeval.stats.options import IntervalMethod
+from bioeval.studies.folds.cross_evaluate import evaluate_tasks
+from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks
 from bioeval.studies.folds.results import (
     parts_without_attempts,
     support_of_parts,
@@ -42,7 +51,7 @@ from bioeval.studies.folds.results import (
 )
 from bioeval.studies.folds.splits import Place, SplitSides
 from bioeval.studies.partitions.numbers import PARTITION, NumbersOfParts, numbers_of_parts, tasks_of
-from bioeval.tasks.card_scores import check_systems, thresholds_over
+from bioeval.tasks.card_scores import check_systems, compared, thresholds_over
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import convention_of
@@ -520,3 +529,110 @@ def _test_parts(scores: Scores, pairs: list[Any]) -> Iterator[Selection]:
                 "`be.partition.ProbesGallery(probes, gallery)`"
             ) from None
         yield sides.indices(split.test)
+
+
+# The tasks of a card with folds, for :func:`bioeval.evaluate`.
+
+
+# The prior at which both errors weigh the same.
+_EVEN = 0.5
+
+
+def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOptions) -> xr.DataTree:
+    """Evaluate the tasks of a card with ``[partition]``, in its folds or its galleries."""
+    assert card.partition is not None
+    has_galleries = card.partition.by == "gallery-folds"
+    unused = options.set_among("thresholds", "n_thresholds", "max_rank", "per_query", "interval")
+    if unused:
+        raise ProtocolError(
+            f"protocol {card.name} divides the data, and no part has curves or intervals: leave "
+            f"out {enumerated(map(backquoted, unused))} (intervals over folds are those of the "
+            "card's [uncertainty])"
+        )
+    if has_galleries:
+        card_of_part = replace(
+            card, layout="probe-against-gallery", partition=None, decision=None, uncertainty=None
+        )
+        return results_of_partitions(scores, splitter_of(card, scores), card_of_part, options)
+    options.refuse_unused(card)
+    far_targets, frr_targets = options.targets(card.report)
+    scores = compared(scores, card)
+    splitter = splitter_of(card, scores)
+    if card.partition.by == "subject-folds" and splitter.n_splits < card.partition.folds:
+        about = {"usual": card.partition.folds, "there": len(scores.subjects), "what": "people"}
+        scores = scores.with_remarks(Message("fewer-folds", folds=splitter.n_splits, **about))
+
+    uncertainty = card.section("uncertainty")
+    decision = card.section("decision")
+    fold_options = partial(
+        FoldOptions,
+        rule=Rule("none") if decision.rule == "none" else Rule.parse(decision.as_rule()),
+        interval=IntervalMethod(uncertainty.interval, uncertainty.confidence),
+        ranks=parse_ranks(card.report.ranks),
+        far_targets=far_targets,
+    )
+    claims = None
+    if (drawn := card.claims) is not None:
+        claims = partition.ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
+    nodes: dict[str, FoldOptions] = {}
+    if card.verification is not None:
+        for templates in card.verification.templates:
+            nodes[f"verification/{templates}"] = fold_options(
+                task="verification",
+                use=Use(templates, card.verification.fusion),
+                claims=claims,
+                frr_targets=frr_targets,
+                # At an even prior, the least cost is the smallest HTER, which tables leave out.
+                priors=np.array([x for x in card.report.priors if x != _EVEN]),
+            )
+    for name, task in card.tasks.items():
+        if name != "verification":
+            names = ("rank_unit", "fusion", "ties", "impostors")
+            search = {option: task[option] for option in names if hasattr(task, option)}
+            nodes[name] = fold_options(task=cast("FoldTask", name), search=OpenSet(**search))
+    datasets = evaluate_tasks(scores, splitter, list(nodes.values()))
+    for result in datasets:
+        result.attrs["protocol"] = card.name
+    return tree_of(dict(zip(nodes, datasets, strict=True)))
+
+
+def splitter_of(card: Protocol, scores: Scores) -> Any:
+    """Return the splitter of a card with folds; each subject fold has at least two people."""
+    section = card.partition
+    if section is None:
+        raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
+    options = section.options()
+    if section.by == "given-folds" and scores.layout == "pairs":
+        if scores.pair_folds is None:
+            raise DataError(
+                f"protocol {card.name} takes the folds as given, but these pairs have none; give "
+                "Scores.from_pairs(..., pair_folds=), an array or column fold in the file, or four "
+                "columns of pairs with the fold as the third"
+            )
+        return partition.PredefinedPairFolds(scores.pair_folds)
+    if section.by == "given-folds":
+        options["fold_of_sample"] = _column(scores, section.column)
+    if section.by == "experiment":
+        # The option of the templates that are enrolled.
+        if not isinstance(section.gallery_templates, str):
+            options["gallery_templates"] = section.gallery_templates
+        else:
+            column, _, listed = section.gallery_templates.partition("=")
+            column = column.strip()
+            words = [word.strip() for word in listed.split(",")]
+            values = dict.fromkeys(_column(scores, column).tolist())
+            matching = [value for value in values if any(is_written(value, word) for word in words)]
+            options["gallery_templates"] = {column: matching or words}
+    if section.by == "subject-folds":
+        options["n_splits"] = min(options["n_splits"], max(2, len(scores.subjects) // 2))
+    if section.by in ("subject-folds", "sample-folds", "gallery-folds"):
+        options["shuffle"] = True
+    if section.by == "sample-folds":
+        options["stratify"] = section.stratify or "subject"
+    return getattr(partition, section.splitter)(**options)
+
+
+def _column(scores: Scores, column: Any) -> np.ndarray:
+    meta = SplitSides(scores).meta
+    require_choice("the metadata column", column, meta)
+    return meta[column]
