@@ -120,7 +120,7 @@ def keys_of(values: Any, axis: int = 0) -> Keys:
 
 def as_keys(index: Any) -> Keys:
     """Return the values of an index as keys."""
-    if getattr(index, "nlevels", 0) == 1 and index.dtype.kind in "iu":
+    if getattr(index, "nlevels", 0) == 1 and index.dtype.kind in "iu" and not index.hasnans:
         return Keys(numbers=index)
     names = as_names(index)
     if names.isna().all():
@@ -542,11 +542,17 @@ class GivenSide:
         self.other_order = brought.other_order
         return brought.values
 
-    def bring_each(self, columns: Any, noun: str) -> Any:
-        """Return a mapping with each column in this order; other values unchanged."""
+    def bring_each(self, columns: Any, noun: str, *, are_ordered: bool = False) -> Any:
+        """Return a mapping with each column in this order; other values unchanged.
+
+        There is no remark on plain columns that `are_ordered`, or whose order names the rows.
+        """
         if not isinstance(columns, Mapping):
             return columns
-        return {x: self.bring(y, f"{noun}[{x!r}]", may_be_plain=True) for x, y in columns.items()}
+        is_known = are_ordered or not self._is_indexed
+        return {
+            x: self.bring(y, f"{noun}[{x!r}]", may_be_plain=is_known) for x, y in columns.items()
+        }
 
     def join(self, names: Any) -> None:
         """Bring labels and metadata into the order; `names` is the argument of :class:`Scores`."""
@@ -554,8 +560,11 @@ class GivenSide:
         columns = None if self.meta is None else columns_of(self.meta)
         is_table = index_of(self.meta) is not None
         has_names = self.keys.names is not None
+        are_ordered = is_table
         if columns is not None and not is_table and self.keys.stated:
-            columns = self._in_order_of_names(columns, names)
+            by_names = self._in_order_of_names(columns, names)
+            are_ordered = by_names is not None
+            columns = columns if by_names is None else by_names
         if columns is not None and not is_table and not has_names:
             if self.keys.numbers is not None:  # columns with numbers, which names come from
                 numbered = {x: y for x, y in columns.items() if keys_of(y).numbers is not None}
@@ -568,8 +577,11 @@ class GivenSide:
         if columns is None:
             return  # there are no metadata, or they are no table
         if is_table:
+            names_before, has_index = self.keys.names, keys_of(self.meta).names is not None
             columns = columns_of(self.bring(self.meta, f"`{meta_argument}`")) or {}
-        self.meta = self.bring_each(columns, meta_argument)
+            if names is None and not has_index:  # a column of the table names nothing
+                self.keys = Keys(names_before, self.keys.numbers)
+        self.meta = self.bring_each(columns, meta_argument, are_ordered=are_ordered)
         self.other_order = other_order
         if self.keys.names is None:
             self._take_names(self.meta, names)
@@ -619,18 +631,20 @@ class GivenSide:
         metadata = as_meta(probe.meta, len(rows), "probe_meta")
         self.meta = {name: column[row] for name, column in metadata.items()}
 
-    def _in_order_of_names(self, columns: Mapping[str, Any], names: Any) -> Mapping[str, Any]:
-        """Return columns, of which those without keys are joined by a column of names."""
+    def _in_order_of_names(
+        self, columns: Mapping[str, Any], names: Any
+    ) -> Mapping[str, Any] | None:
+        """Return columns, of which those without keys are joined by a column of names, if any."""
         keys = self.keys
         if names is None:
-            return columns
+            return None
         plain_columns = {x: y for x, y in columns.items() if _are_plain(y)}
         own_names = [*names_in_columns(plain_columns).values()]
         names_of_rows = as_names(keys.numbers) if keys.names is None else keys.names
         if keys.names is None:  # names may be the numbers of rows
             own_names = [x for x in own_names if x.isin(names_of_rows).any()]
         if not any(_may_be_names_of(names_of_rows, x) for x in own_names):
-            return columns
+            return None
         rows = joined(own_names, names_of_rows, f"`{self.called[1]}`")
         if rows is None:
             return columns

@@ -605,3 +605,28 @@ def test_names_in_a_column_and_numbers_of_an_index_are_kept_side_by_side():
     again = scores.select(pd.Series({f"t{i}": IS_CHOSEN[i] for i in OTHERWISE}))
     assert chosen.probe_names.tolist() == again.probe_names.tolist()
     assert chosen.probe_names.tolist() == [f"t{i}" for i in SHUFFLED if IS_CHOSEN[i]]
+
+
+def test_no_column_of_a_table_has_names_where_names_is_none():
+    meta = pd.DataFrame({"name": [f"t{i}" for i in ROWS], "session": SESSION.values()})
+    for given in (meta, dict(meta)):
+        scores = scores_of(Keyed(NATURAL, "none"), probe_meta=given, names=None)
+        assert scores.probe_names is None
+        assert scores.probe_meta["session"].tolist() == [*SESSION.values()]
+
+
+@pytest.mark.parametrize("keys", ["numbers", "names"])
+def test_a_plain_column_of_metadata_beside_scores_with_keys_is_said(keys):
+    given = Keyed(SHUFFLED, keys)
+    meta = {"session": [SESSION[i] for i in SHUFFLED]}
+    people = given.column(SUBJECT)
+    scores = be.Scores(given.matrix(distance), people, probe_meta=meta, exclude=["session"])
+    result, numbers = verified(scores)
+    assert numbers == pytest.approx(between_sessions(ROWS))
+    assert says_taken_in_order(result)
+    named = {"name": KEYS["names"](OTHERWISE), "session": [SESSION[i] for i in OTHERWISE]}
+    if keys == "names":
+        scores = be.Scores(given.matrix(distance), people, probe_meta=named, exclude=["session"])
+        result, numbers = verified(scores)
+        assert numbers == pytest.approx(between_sessions(ROWS))
+        assert not says_taken_in_order(result)
