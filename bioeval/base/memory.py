@@ -17,6 +17,9 @@ _UNITS = {"": 1, "B": 1}
 _UNITS |= {f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)}
 _UNITS |= {f"{letter}IB": 1024**power for power, letter in enumerate("KMGT", 1)}
 
+#: A matrix of distances between embeddings is made if it takes no more bytes than this.
+MEMORY_LIMIT = 1 << 30
+
 # The limit of the work inside :func:`memory_limited`, in bytes.
 _LIMIT: ContextVar[int | None] = ContextVar("memory limit", default=None)
 

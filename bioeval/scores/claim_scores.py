@@ -13,6 +13,7 @@ from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
 from bioeval.scores.blocks import Block
+from bioeval.scores.copies import copies_notes
 from bioeval.scores.distances import scored, with_failures
 from bioeval.scores.excluded import left_out_by_protocol
 from bioeval.scores.fusion_rules import (
@@ -28,9 +29,8 @@ from bioeval.scores.metadata import known_column, places_in_order
 from bioeval.scores.orders import places_of_values
 from bioeval.scores.people import marking
 from bioeval.scores.provenance import left_out
-from bioeval.scores.requirements import require_all_scores, require_subjects
+from bioeval.scores.requirements import require_all_scores, require_kept, require_subjects
 from bioeval.scores.rows import blocks_of, threads_for
-from bioeval.scores.same import copies_notes
 from bioeval.scores.tries import GroupedTries, Tries, end_of_visits, joined_visits, unequal_tries
 
 
@@ -344,7 +344,7 @@ class Enrolment(NamedTuple):
         place, _ = _places_by_name(scores)
         if not self.column:
             return place
-        scores._require_kept(self.column, "enrol", scores.gallery_meta)
+        require_kept(scores, self.column, "enrol", scores.gallery_meta)
         values = known_column(scores.gallery_meta, self.column, "enrol", "gallery template")
         place_by_column = places_of_values(values, self.column, scores.codes.gallery)
         return place_by_column * len(place) + place

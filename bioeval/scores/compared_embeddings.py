@@ -10,6 +10,7 @@ from bioeval.base.arguments import require_list, require_text
 from bioeval.base.array_libraries import joined_labels
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
+from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.options import OPTIONS
 from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings, left_out_of
 from bioeval.scores.embeddings import EmbeddingSource
@@ -17,7 +18,6 @@ from bioeval.scores.features import FeatureSide, require_features, titles_of
 from bioeval.scores.labels import as_subjects
 from bioeval.scores.making import (
     ARGUMENTS,
-    MEMORY_LIMIT,
     Attributes,
     SideArguments,
     are_given,

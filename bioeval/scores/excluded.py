@@ -14,6 +14,7 @@ from bioeval.scores.cells import ProtocolMask
 from bioeval.scores.codes import Codes
 from bioeval.scores.exclusions import Exclusion, ExclusionRule, Exclusions
 from bioeval.scores.masks import Mask
+from bioeval.scores.requirements import require_kept
 
 if TYPE_CHECKING:
     from bioeval.scores.score_data import AnyScores, ScoreData
@@ -33,7 +34,7 @@ def as_exclusions(scores: ScoreData, exclude: Sequence[str]) -> tuple[str, ...]:
         require_text("exclude", text)
         exclusion = Exclusion.parse(text)
         sides = (scores.probe_meta, scores.gallery_meta)
-        scores._require_kept(exclusion.column, "exclude", *sides)
+        require_kept(scores, exclusion.column, "exclude", *sides)
         exclusion.require(*sides)
     if texts and not scores._labelled:
         raise DataError("exclude needs labels; a mask does not identify subjects")

@@ -12,6 +12,7 @@ import numpy as np
 from bioeval.base.arguments import require_choice, require_integer, require_list, require_text
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import KINDS, NAN_POLICIES, Kind, NanPolicy
+from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.options import OPTIONS
 from bioeval.scores.codes import Codes
 from bioeval.scores.labels import as_subjects, one_dimensional, plain
@@ -38,9 +39,6 @@ from bioeval.scores.top_k import OwnEntries, TopKLists, numbered_from_zero
 if TYPE_CHECKING:
     import pandas as pd
 
-
-#: A matrix of distances between embeddings is made if it takes no more bytes than this.
-MEMORY_LIMIT = 1 << 30
 
 #: Attributes of scores, by name.
 Attributes = dict[str, Any]

@@ -18,15 +18,16 @@ import numpy as np
 from bioeval.base.arguments import require_choice, require_flag
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS, Kind, NanPolicy
+from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import as_array, as_values, named_choice
 from bioeval.scores.cells import Cells
 from bioeval.scores.completeness import Completeness
+from bioeval.scores.copies import scored_of
 from bioeval.scores.excluded import as_exclusions, failed_cells
 from bioeval.scores.listed_templates import ListRules, places_in_words
 from bioeval.scores.making import (
-    MEMORY_LIMIT,
     SideArguments,
     as_ids,
     checked_words,
@@ -39,7 +40,7 @@ from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.pairs import PairList
 from bioeval.scores.people import columns_of_probes, marking
 from bioeval.scores.requirements import require_all_scores
-from bioeval.scores.same import Scored, confirm_names, refuse_other_order
+from bioeval.scores.same import confirm_names, refuse_other_order
 from bioeval.scores.score_data import ScoreData
 from bioeval.scores.selecting import chosen_sides, pairs_at, selected
 from bioeval.scores.sides import (
@@ -219,7 +220,7 @@ class Scores(ScoreData):
             and names is not None
             and ((partner := columns_of_probes(self)) >= 0).any()
         ):
-            scored = Scored.from_scores(self)
+            scored = scored_of(self)
             are_shared, remarks = confirm_names(scored, partner, names, shared=shared)
             self._set(remarks=(*self.remarks, *remarks))
             if not are_shared:
@@ -230,7 +231,7 @@ class Scores(ScoreData):
                     self._set(_codes=codes)
         other_order = sides.other_order if given.other_order is None else given.other_order
         if other_order is not None and self._labelled and is_one_set:
-            refuse_other_order(self, other_order)
+            refuse_other_order(scored_of(self), self.probe_labels, other_order)
 
     @classmethod
     def from_embeddings(

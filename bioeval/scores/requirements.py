@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.scores.score_data import ScoreData
 
 
@@ -46,4 +47,15 @@ def require_templates(scores: ScoreData, task: str) -> None:
         raise ProtocolError(
             f"{task} ranks the templates of a gallery, and these are claim scores, which are for "
             "verification; give the scores that the claims were made of"
+        )
+
+
+def require_kept(scores: ScoreData, column: Any, argument: str, *sides: Mapping[str, Any]) -> None:
+    """Raise where an argument names a column that was left out of the metadata of both sides."""
+    if not isinstance(column, str) or all(column in meta for meta in sides):
+        return
+    if column in scores._columns_left_out:
+        raise DataError(
+            f"`{argument}` is {received(column)}, and this column "
+            f"{scores._columns_left_out[column]}; give each template one value"
         )

@@ -9,7 +9,8 @@ comparison of the probe with its own person. The scores confirm a pairing if
 - comparisons of a template with its partner have one value, which other mates rarely have.
 
 Each is unlikely by chance. Equal names that the scores deny are a question (:func:`partners`); a
-guess that they confirm is a doubt that every call reports (:func:`find_copies`). A comparison that
+guess that they confirm is a doubt that every call reports
+(:func:`bioeval.scores.copies.find_copies`). A comparison that
 does not exist is NaN. All values here are closeness: larger is closer, for every kind of scores.
 """
 
@@ -24,26 +25,21 @@ from bioeval.base.errors import DataError
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.scores.distances import as_distances
-from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.labels import plain
-from bioeval.scores.people import columns_of_probes
 
 if TYPE_CHECKING:
-    from bioeval.base.kinds import Kind
-    from bioeval.scores.cells import Cells
+    from bioeval.base.kinds import Kind, Layout
     from bioeval.scores.codes import Codes
-    from bioeval.scores.matrix import Scores
-    from bioeval.scores.pairs import PairList
     from bioeval.scores.top_k import TopKLists
 
 # The most probes that are judged. Of a matrix it is one probe in twelve, if these are enough: the
 # test takes less than a tenth of the time of counting.
-_MOST = 300
-_ENOUGH = 60
-_ONE_OF = 12
+MOST = 300
+ENOUGH = 60
+ONE_OF = 12
 # The most cells that are read, if rows are long; but some rows are needed.
 _CELLS = 1 << 19
-_LEAST_ROWS = 20
+LEAST_ROWS = 20
 # The usual score is the median of about so many.
 _FOR_MEDIAN = 1 << 14
 
@@ -81,19 +77,19 @@ class Copies(NamedTuple):
     def are_many(self) -> bool:
         return self.found >= max(2, _COPIES * self.judged)
 
-    def message(self, scores: Scores) -> Message:
+    def message(self, layout: Layout) -> Message:
         whole = self.judged == self.probes
         number = self.found if whole else round(self.found * self.probes / self.judged)
         about: dict[str, Any] = {"copies": number, "probes": self.probes}
         if not whole:
             about["judged"] = self.judged
         about["remedy"] = "give the names of the templates, so that these comparisons are left out"
-        if scores.layout == "top-k":
+        if layout == "top-k":
             about["remedy"] = (
                 "`query_positions` gives the entry that each query is, and "
                 '`lists={{"leave_out_query": ...}}` states that query i is entry i, or is no entry'
             )
-        elif scores.layout == "all-against-all":
+        elif layout == "all-against-all":
             about["remedy"] = "leave one of each two equal templates out"
         return Message("copies-in-gallery", **about)
 
@@ -116,44 +112,10 @@ class Scored(NamedTuple):
     partner: np.ndarray
     read: Callable[[np.ndarray, np.ndarray | None, bool], np.ndarray]
     is_similarity: bool
-    most: int = _MOST  # probes that are judged
+    most: int = MOST  # probes that are judged
     first: int | None = None  # only the first rows are judged, since rows are read by chunks
     is_order: bool = False  # whether a row has only the order of its comparisons
     vectors: tuple[np.ndarray, np.ndarray] | None = None  # of both sides, (m, f) and (n, f)
-
-    @classmethod
-    def from_scores(cls, scores: Scores) -> Self:
-        if scores.layout == "pairs":
-            return cls.of_pairs(scores.pairs, scores.kind, scores.codes)
-        if scores.layout == "top-k":
-            return cls.of_lists(scores.lists, scores.kind, scores.codes, columns_of_probes(scores))
-        cells, codes = scores.cells, scores.codes
-
-        def read(rows: np.ndarray, columns: np.ndarray | None, without: bool) -> np.ndarray:
-            part = scores.select(probes=rows, gallery=columns)
-            raw = part.cells.read(0, len(rows))
-            values = -np.array(as_distances(raw, scores.kind, lambda: np.zeros(raw.shape, bool)))
-            values = values.astype(np.float64, copy=False)
-            if without:
-                values[part.probe_ids[:, None] == part.gallery_ids] = np.nan
-                if (is_left_out := left_out_rows(part, 0, len(rows))) is not None:
-                    values[is_left_out] = np.nan
-            return values
-
-        most = min(_MOST, max(_ENOUGH, scores.shape[0] // _ONE_OF))
-        if cells.streams:
-            most = min(most, max(_LEAST_ROWS, scores.shape[0] // _ONE_OF // 2))
-        return cls(
-            (len(codes.probe), len(codes.gallery)),
-            _people(codes),
-            columns_of_probes(scores),
-            read,
-            scores.kind in LARGER_IS_CLOSER,
-            most,
-            max(cells.row_chunk, most) if cells.is_stored and cells.row_chunk > 1 else None,
-            scores.kind == "order",
-            _vectors(cells),
-        )
 
     @classmethod
     def of_lists(
@@ -172,7 +134,7 @@ class Scored(NamedTuple):
 
         return cls(
             shape,
-            _people(codes),
+            people_of(codes),
             np.full(shape[0], -1) if partner is None else partner,
             read,
             kind in LARGER_IS_CLOSER,
@@ -180,14 +142,14 @@ class Scored(NamedTuple):
         )
 
     @classmethod
-    def of_pairs(cls, pairs: PairList, kind: Kind, codes: Codes | None) -> Self:
+    def of_pairs(cls, pairs: Any, kind: Kind, codes: Codes | None) -> Self:
         """Read a list whose templates have names; without `codes`, the people are not known."""
         templates = pairs.templates
         assert templates is not None
         number = len(templates.values)
         person = np.full(number, -1, dtype=np.int64)
         if codes is not None:
-            probe, gallery = _people(codes)
+            probe, gallery = people_of(codes)
             person[templates.a], person[templates.b] = gallery, probe
 
         def read(rows: np.ndarray, columns: np.ndarray | None, _: bool) -> np.ndarray:
@@ -204,14 +166,14 @@ class Scored(NamedTuple):
 
     def sample(self, rows: np.ndarray) -> np.ndarray:
         """Return some of the rows, evenly spread; of stored scores, of the first chunks."""
-        most = min(self.most, max(_LEAST_ROWS, _CELLS // max(1, self.shape[1])))
+        most = min(self.most, max(LEAST_ROWS, _CELLS // max(1, self.shape[1])))
         rows = rows[: self.first]
         if len(rows) <= most:
             return rows
         return rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
 
 
-def _people(codes: Codes) -> tuple[np.ndarray, np.ndarray]:
+def people_of(codes: Codes) -> tuple[np.ndarray, np.ndarray]:
     probe, gallery = (np.where(codes.no_person[x], -1, x) for x in (codes.probe, codes.gallery))
     return probe, gallery
 
@@ -314,16 +276,6 @@ def _denial(found: _Evidence) -> str:
     )
 
 
-def _vectors(cells: Cells) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the embeddings of both sides of a matrix; None if the scores come from elsewhere."""
-    if cells.embeddings is None:
-        return None
-    probe, gallery = cells.embeddings.embeddings
-    rows = slice(None) if cells.rows is None else cells.rows
-    columns = slice(None) if cells.columns is None else cells.columns
-    return probe[rows], gallery[columns]
-
-
 def _has_one_value(scored: Scored, own: np.ndarray, others: np.ndarray, mates: np.ndarray) -> bool:
     """Whether comparisons with the partner have one value, and fewer than half of other mates it.
 
@@ -346,30 +298,9 @@ def _has_one_value(scored: Scored, own: np.ndarray, others: np.ndarray, mates: n
 # ------------------------------------------------------------------------------------- copies
 
 
-def find_copies(scores: Scores) -> Copies | None:
-    """Return how many probes seem to be gallery templates that are not known by name.
-
-    None if the scores cannot tell. Comparisons that are left out do not count. The answer is kept
-    with the scores.
-    """
-    return scores._copies  # a cached property: views judge anew
-
-
-def copies_notes(scores: Scores) -> list[Message]:
-    """Return the doubt that every call reports, if there are many copies."""
-    copies = find_copies(scores)
-    return [copies.message(scores)] if copies is not None and copies.are_many else []
-
-
 @np.errstate(over="ignore", invalid="ignore")
-def judged_copies(scores: Scores) -> Copies | None:
-    """Judge a sample of the probes for :func:`find_copies`."""
-    if scores.layout == "pairs":
-        if scores.pairs.templates is None or scores.pairs.people is None:
-            return None
-    elif not scores._labelled or scores.claims or scores._own_entries_are_stated:
-        return None
-    scored = Scored.from_scores(scores)
+def judged_copies(scored: Scored) -> Copies | None:
+    """Return how many of the judged probes seem to be gallery templates; None if nothing tells."""
     rows = scored.sample(np.flatnonzero(scored.codes[0] >= 0))
     try:
         block = scored.read(rows, None, True)
@@ -490,14 +421,13 @@ def _lists_that_begin_with_query(block: np.ndarray, mates: np.ndarray) -> int:
 # ----------------------------------------------------------------------------- other orders
 
 
-def refuse_other_order(scores: Scores, other_order: np.ndarray) -> None:
+def refuse_other_order(scored: Scored, labels: np.ndarray, other_order: np.ndarray) -> None:
     """Raise if the labels of one set fit the scores clearly better in another order.
 
     In the other order, row i has the label of row ``other_order[i]``. Each template of two labels
     is compared by its mean closeness to the people of both; templates whose label is not in
     question stand for these people, if there are some.
     """
-    scored = Scored.from_scores(scores)
     joined = scored.codes[0]
     other = joined[other_order]
     rows = scored.sample(np.flatnonzero(joined != other))
@@ -521,12 +451,12 @@ def refuse_other_order(scores: Scores, other_order: np.ndarray) -> None:
     if is_told.sum() < _FEW or (otherwise > as_joined)[is_told].mean() <= _BETTER:
         return
     row = int(rows[0])
-    labels = (plain(scores.probe_labels[x]) for x in (row, other_order[row]))
+    two_labels = (plain(labels[x]) for x in (row, other_order[row]))
     raise DataError(
         "`labels` and the scores are numbered in different orders, and the labels fit the scores "
         "better in the other order: row {0} would be {3!r}, and not {2!r}, and so {1:,} rows in "
         "all. Bring both into one order, and drop their numbers by `reset_index(drop=True)` or "
-        "`to_numpy()`".format(row, int((joined != other).sum()), *labels)
+        "`to_numpy()`".format(row, int((joined != other).sum()), *two_labels)
     )
 
 

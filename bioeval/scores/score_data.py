@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, received
+from bioeval.base.errors import ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout, NanPolicy
+from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import doubt_of_square
 from bioeval.scores.cells import Cells
@@ -19,7 +20,6 @@ from bioeval.scores.exclusions import Exclusions
 from bioeval.scores.fingerprints import digest
 from bioeval.scores.gallery_order import GalleryOrder
 from bioeval.scores.labels import read_only
-from bioeval.scores.making import MEMORY_LIMIT
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.pairs import PairList
 from bioeval.scores.sides import Keys, as_names
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bioeval.scores.fusion_rules import FewTemplates
-    from bioeval.scores.same import Copies
 
 # Arrays that are read-only in all scores, also in copies and after unpickling.
 _FIXED = ("probe_labels", "gallery_labels", "probe_ids", "gallery_ids")
@@ -214,12 +213,6 @@ class ScoreData:
         return doubt_of_square(values, self.kind in LARGER_IS_CLOSER)
 
     @cached_property
-    def _copies(self) -> Copies | None:
-        from bioeval.scores.same import judged_copies
-
-        return judged_copies(self)  # type: ignore[arg-type]
-
-    @cached_property
     def codes(self) -> Codes:
         """The subjects of both sides as codes; the second of a pair is the probe's."""
         if self.layout != "pairs":
@@ -357,15 +350,6 @@ class ScoreData:
     def gallery_size(self) -> int:
         """The number of gallery entries behind top-K lists, listed or not."""
         return self.lists.gallery_size
-
-    def _require_kept(self, column: Any, argument: str, *sides: Mapping[str, Any]) -> None:
-        if not isinstance(column, str) or all(column in meta for meta in sides):
-            return
-        if column in self._columns_left_out:
-            raise DataError(
-                f"`{argument}` is {received(column)}, and this column "
-                f"{self._columns_left_out[column]}; give each template one value"
-            )
 
     @cached_property
     def exclusions(self) -> Exclusions:

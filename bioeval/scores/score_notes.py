@@ -10,13 +10,13 @@ from bioeval.base.errors import counted
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.codes import Codes, column_codes, present
+from bioeval.scores.copies import copies_notes
 from bioeval.scores.excluded import excludes_same, left_out_rows
 from bioeval.scores.exclusions import NO_PERSON_TWICE, Exclusion, ExclusionRule
 from bioeval.scores.kind_check import kind_notes
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import knows_people, mate_cells
-from bioeval.scores.same import copies_notes
 from bioeval.scores.tries import claims_of_few_templates, failures_of_tries, incomplete_claims
 
 # Spellings of values that a message shows.

@@ -15,6 +15,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_column
 from bioeval.scores.missing import no_value
 from bioeval.scores.orders import days_of
+from bioeval.scores.requirements import require_kept
 
 # Genuine and impostor attempts have unequal numbers of tries if their means differ by more than
 # this share.
@@ -51,7 +52,7 @@ class GroupedTries(NamedTuple):
 
         Attempts are in the order of their subjects' first probes.
         """
-        scores._require_kept(column, "attempts", scores.probe_meta)
+        require_kept(scores, column, "attempts", scores.probe_meta)
         values = known_column(scores.probe_meta, column, "attempts", "probe")
         subject = scores.codes.probe
         value = Codes(values, values, column).probe

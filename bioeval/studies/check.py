@@ -30,6 +30,7 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
 from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.compared_people import ComparedPeople
+from bioeval.scores.copies import find_copies
 from bioeval.scores.distances import as_distances, lattice_step
 from bioeval.scores.excluded import left_out_rows
 from bioeval.scores.kind_check import KindVerdict
@@ -42,7 +43,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.row_memory import rows_per_block
 from bioeval.scores.rows import attempted, threads_for
-from bioeval.scores.same import Copies, find_copies
+from bioeval.scores.same import Copies
 from bioeval.scores.score_notes import (
     counts_same,
     exclusion_notes,
@@ -506,7 +507,7 @@ def _layout(scores: Scores, copies: Copies | None) -> Finding:
         return Finding("layout", severity, Message(doubt), count=templates)
     _, sizes = np.unique(scores.codes.gallery, return_counts=True)
     if copies is not None and copies.found:
-        return Finding("layout", "warning", copies.message(scores), count=copies.found)
+        return Finding("layout", "warning", copies.message(scores.layout), count=copies.found)
     labels = scores.codes.labelled
     are_equal = scores.layout == "probe-against-gallery" and np.array_equal(
         labels.probe, labels.gallery

@@ -53,7 +53,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import no_value
 from bioeval.scores.people import require_people
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_scores
+from bioeval.scores.requirements import require_kept, require_scores
 from bioeval.scores.rows import threads_for
 from bioeval.scores.score_notes import look_alike
 from bioeval.scores.sides import InOrder, in_order
@@ -1157,7 +1157,7 @@ def is_pair(column: Any) -> bool:
 
 def _column(scores: Scores, name: str, input_name: str, of_probes: bool) -> Sides:
     sides = (scores.probe_meta, *(() if of_probes else (scores.gallery_meta,)))
-    scores._require_kept(name, input_name, *sides)
+    require_kept(scores, name, input_name, *sides)
     if scores.layout == "pairs" and not scores.probe_meta:
         raise DataError(
             f"`{input_name}` is {received(name)}, but this list of pairs has no metadata; give the "

@@ -107,7 +107,7 @@ def test_help_imports_no_numpy():
         (["run", "scores.npz", "--columns", "a=b", "--columns", "a=c"], "'a' is given twice"),
         (["run", "scores.npz", "--thresholds", "many"], "'many'; expected a number, or several"),
         (["run", "scores.npz", "--far", "x"], "'x'; expected a rate"),
-        (["run", "scores.npz", "--far", "2"], "error: --far is "),
+        (["run", "scores.npz", "--far", "2"], "'2'; expected a rate"),
         (["run", "scores.npz", "--max-rank", "x"], "'x' is not a valid integer"),
         (["run", "scores.npz", "--n-thresholds", "3.5"], "'3.5' is not a valid integer"),
         (["run", "scores.npz", "--n-thresholds", "1"], "--n-thresholds is 1; expected an integer"),

@@ -139,10 +139,11 @@ def test_every_threshold_has_its_row(printed):
 
 def test_a_far_of_all_attempts_is_remarked(said):
     file = "old.npz"
-    for command, *options in (("run", "--far", 1), ("zoo", "--threshold", "far=1")):
-        remark = squeezed(said(command, file, *options)[2])
-        assert "FAR 1 is 100 %; for 1 % write 1% or 0.01" in remark
-    assert "FRR 1 is 100 %; for 1 % write 1% or 0.01" in squeezed(said("run", file, "--frr", 1)[2])
+    remark = squeezed(said("zoo", file, "--threshold", "far=1")[2])
+    assert "FAR 1 is 100 %; for 1 % write 1% or 0.01" in remark
+    for option in ("--far", "--frr"):
+        code, _, refusal = said("run", file, option, 1)
+        assert code == 2 and "expected a rate (0.01, 1% or 1/100)" in squeezed(refusal)
     assert "100 %" not in said("run", file, "--far", "0.5", "--far", "1%")[2]
     assert "warning" not in said("run", file, "--frr", "100%")[2]
     for target, remark in (
