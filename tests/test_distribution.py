@@ -74,4 +74,4 @@ def test_a_package_that_the_other_one_overwrote_says_so(tmp_path):
     (line,) = process.stderr.splitlines()
     assert line.startswith("bioeval: error: bioeval/__init__.py is not that of this program")
     assert f"python -m pip install {NAME}" in line
-    assert (process.returncode, process.stdout) == (1, "")
+    assert (process.returncode, process.stdout) == (70, "")

@@ -131,13 +131,17 @@ def test_lfw_pairs_as_cells_of_a_matrix(lfw):
 
 #: Options of `be.load` by the name under which README.json has the expected numbers.
 FILES = {
-    "bob_dev-4col.txt": {"kind": "similarity"},
-    "bob_test-4col.txt": {"kind": "similarity"},
-    "bob_atnt_scores-nonorm-dev.txt": {"kind": "distance"},
-    "bob_atnt_scores-nonorm-openset-dev.txt": {"kind": "distance"},
-    "bob_scores-cmc-4col.txt": {"kind": "similarity"},
+    "bob_dev-4col.txt": {"kind": "similarity", "format": "bob"},
+    "bob_test-4col.txt": {"kind": "similarity", "format": "bob"},
+    "bob_atnt_scores-nonorm-dev.txt": {"kind": "distance", "format": "bob"},
+    "bob_atnt_scores-nonorm-openset-dev.txt": {"kind": "distance", "format": "bob"},
+    "bob_scores-cmc-4col.txt": {"kind": "similarity", "format": "bob"},
     "pyeer_exp1": {"kind": "similarity"},
-    "pyeer_cmc_exp1": {"kind": "similarity", "trials": "pyeer_cmc_exp1_tp.txt"},  # probes first
+    "pyeer_cmc_exp1": {  # probes first
+        "kind": "similarity",
+        "trials": "pyeer_cmc_exp1_tp.txt",
+        "format": "pyeer",
+    },
 }
 
 #: The files to read under a name that is not itself a file.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import numpy as np
 
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout, NanPolicy
 from bioeval.base.memory import MEMORY_LIMIT
@@ -172,6 +173,7 @@ class ScoreData:
 
     def keys(self, side: int) -> Keys:
         """Return the keys of the probes (0) or of the gallery templates (1); see `probe_names`."""
+        side = require_integer("side", side, low=0, high=1)
         if self.layout != "pairs":
             return (self._probe_keys, self._gallery_keys)[side]
         templates = self.pairs.templates

@@ -24,7 +24,7 @@ from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.base.kinds import Kind
 from bioeval.counting.identification import place_weights, role_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule
-from bioeval.counting.thresholds import to_user
+from bioeval.counting.thresholds import is_accepted, to_user
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.choices import Ties
 from bioeval.protocol.loading import for_layout
@@ -174,7 +174,9 @@ def explain(
             # Comparisons from near to far, at equal distances as the ties say, then by column.
             sign = {"pessimistic": 1, "optimistic": -1}.get((ties[0] if ties else "pessimistic"), 0)
             row = row.taken(np.lexsort((row.column, sign * row.is_genuine, row.distance)))
-            accepted = None if limit is None else row.distance <= among_distances(kept, limit)
+            accepted = None
+            if limit is not None:
+                accepted = is_accepted(row.distance, among_distances(kept, limit))
             lists[key] = row._replace(accepted=accepted, adds=[{} for _ in row.column])
         return lists[key]
 

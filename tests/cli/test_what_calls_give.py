@@ -52,8 +52,8 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
     "compare a.npz b.npz --measure auc --templates multi --fusion mean": lambda a, b, c: be.compare(
         {"a": claimed(a), "b": claimed(b)}, measures=["auc"]
     ),
-    "groups a.npz --by sex --threshold 4 --templates multi --fusion mean": lambda a, b, c: (
-        be.by_group(claimed(a), "sex", threshold=4.0)
+    "groups a.npz --by sex --threshold eer --templates multi --fusion mean": lambda a, b, c: (
+        be.by_group(claimed(a), "sex", threshold="eer")
     ),
     "conventions c.npz --card market1501 --card viper": lambda a, b, c: be.conventions(
         c, cards=["market1501", "viper"]

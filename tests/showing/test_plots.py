@@ -442,7 +442,8 @@ def test_pictures_have_the_terms_of_the_standard_beside_the_axes(name, scores, t
         text = text.replace(note, "")
     message, aside = set(re.findall(r"\w+", text)), set(re.findall(r"\w+", " ".join(notes)))
     assert message & ours and not message & theirs
-    assert aside & theirs and not aside & ours
+    assert not aside & ours
+    assert aside & theirs or not message & {"FAR", "FRR", "DIR"}  # ISO calls CMS by no other name
 
 
 def of_folds(seed, **options):

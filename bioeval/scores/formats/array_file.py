@@ -160,6 +160,7 @@ class ArrayFile:
         exempt |= {*arguments.meta.values(), *(name for role in stated for name in NAMES[role])}
         if not stated.isdisjoint(("scores", "embeddings", "indices")):
             exempt |= {"scores", "embeddings", "gallery_embeddings", "indices", *NAMES["values"]}
+            exempt |= {"probe_ids", "gallery_ids"}
         has_gallery = "gallery_embeddings" in stated or any(
             x in self.arrays for x in NAMES["gallery_embeddings"]
         )

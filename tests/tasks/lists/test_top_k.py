@@ -43,6 +43,7 @@ def test_lists_give_what_the_whole_ranking_gives(
         distances=np.sort(distances, axis=1)[:, :k],
         probe_meta={"camera": q_cam},
         gallery_meta={"camera": g_cam},
+        first_index=0,
     )
     options = {"removed": removed, "unmatched": unmatched, "precision_over": precision_over}
     try:
