@@ -26,10 +26,12 @@ ENDINGS = (".md", ".py", ".toml", ".yml", ".cff", ".lock", ".ipynb", "")
 
 
 def texts():
-    """Yield every text of the project, except texts of tests."""
+    """Yield every text of the project, except texts of tests and what programs keep in hidden folders."""
     for place in ("*", "bioeval/**/*", "docs/**/*", "scripts/**/*", ".github/**/*"):
         for path in ROOT.glob(place):
-            if path.is_file() and path.suffix in ENDINGS and "_build" not in path.parts:
+            folders = path.relative_to(ROOT).parts[:-1]
+            kept = any(x == "_build" or (x.startswith(".") and x != ".github") for x in folders)
+            if path.is_file() and path.suffix in ENDINGS and not kept:
                 yield path, path.read_text(encoding="utf-8")
 
 
