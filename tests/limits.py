@@ -44,5 +44,5 @@ def blocks_of(values: int | None = None, listed: int = 0) -> Iterator[pytest.Mon
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bioeval.scores.blocks.LISTED", listed)
         if values is not None:
-            patch.setattr("bioeval.scores.row_memory.BLOCK_VALUES", values)
+            patch.setattr("bioeval.scores.rows.BLOCK_VALUES", values)
         yield patch

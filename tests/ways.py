@@ -34,7 +34,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "counting.counted.JOIN": 4,
         "counting.counted.MOST_IN_CELL": 30,
         "scores.rows.SERIAL_CELLS": 0,
-        "scores.row_memory.BLOCK_VALUES": 50,
+        "scores.rows.BLOCK_VALUES": 50,
     },
     "sparse tables of people": {"counting.people.MOST_CELLS": 0, "counting.people._MOST_KEPT": 20},
 }

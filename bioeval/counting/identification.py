@@ -22,7 +22,7 @@ from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled, has_subjects, people_of_probes
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_all_scores, require_subjects, require_templates
+from bioeval.scores.score_data import require_all_scores, require_subjects, require_templates
 
 # Ranks up to this number may extend beyond the end of the gallery, so that the curves of several
 # galleries have the same length.

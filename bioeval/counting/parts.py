@@ -19,14 +19,22 @@ from bioeval.base.progress import report_rows
 from bioeval.base.threads import in_turns
 from bioeval.kernels.rows import impostors
 from bioeval.scores.arrays import writable_alias
+from bioeval.scores.attempts import excluded
 from bioeval.scores.blocks import Block, Genuine, Mates, is_few
+from bioeval.scores.codes import BlockLines, GalleryOrder
 from bioeval.scores.distances import distance_dtype, with_failures
-from bioeval.scores.excluded import excluded
-from bioeval.scores.gallery_order import BlockLines, GalleryOrder
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
-from bioeval.scores.row_memory import give_back, mapped_pages, rows_per_block, rows_within
-from bioeval.scores.rows import distances_at, has_few, raise_nan, read_rows
+from bioeval.scores.rows import (
+    distances_at,
+    give_back,
+    has_few,
+    mapped_pages,
+    raise_nan,
+    read_rows,
+    rows_per_block,
+    rows_within,
+)
 
 if TYPE_CHECKING:
     from bioeval.counting.tiled_scores import TiledScores

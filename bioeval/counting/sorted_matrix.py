@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bioeval.scores.attempts import columns_of_probes
 from bioeval.scores.blocks import fused
 from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import columns_of_probes, knows_people
-from bioeval.scores.row_memory import stated_memory_limit
-from bioeval.scores.rows import read_rows
+from bioeval.scores.people import knows_people
+from bioeval.scores.rows import read_rows, stated_memory_limit
 
 #: The most cells of a matrix that is sorted, which takes about 85 bytes a cell.
 MOST_CELLS = 1 << 23

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.progress import report_rows
-from bioeval.scores.blas_threads import on_all_threads
+from bioeval.scores.attempts import excluded
 from bioeval.scores.cells import composed
 from bioeval.scores.embedding_tiles import LARGEST, MOST_OF_SUBJECT, EmbeddingTiles, TemplateTiles
-from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.scores.excluded import excluded
+from bioeval.scores.embeddings import EmbeddingSource, on_all_threads
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 

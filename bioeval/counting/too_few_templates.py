@@ -9,7 +9,7 @@ import numpy as np
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.scores.blocks import Block
-from bioeval.scores.fusion_rules import order_of
+from bioeval.scores.distances import order_of
 from bioeval.scores.matrix import Scores
 
 

@@ -22,15 +22,13 @@ from bioeval.counting.thresholds import CurveThresholds, require_values, to_inte
 from bioeval.counting.too_few_templates import NO_CLAIMS_LOST, ClaimsLost, TooFewTemplates
 from bioeval.counting.wanted_points import PointsWanted, VerificationPoints, points_of
 from bioeval.scores.blocks import Block
-from bioeval.scores.compared_people import ComparedPeople
-from bioeval.scores.distances import scored
-from bioeval.scores.fusion_rules import Templates, by_closeness, order_of, parse_fusion
-from bioeval.scores.gallery_order import cells_between
+from bioeval.scores.codes import cells_between
+from bioeval.scores.distances import Templates, by_closeness, order_of, parse_fusion, scored
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import People
+from bioeval.scores.people import ComparedPeople, People
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_all_scores, require_subjects
 from bioeval.scores.rows import blocks_of, threads_for
+from bioeval.scores.score_data import require_all_scores, require_subjects
 from bioeval.scores.sides import in_order, index_of
 
 UnenrolledClaims = Literal["raise", "skip"]

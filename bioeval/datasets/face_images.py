@@ -20,7 +20,7 @@ from bioeval.base.errors import DataError
 from bioeval.scores.matrix import Scores
 
 if TYPE_CHECKING:
-    from bioeval.scores.metrics import Metric
+    from bioeval.scores.embeddings import Metric
 
 NUMBER_OF_PEOPLE = 40
 IMAGES = 10  # images of each person

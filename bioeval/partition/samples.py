@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, bad_choice, counted
+from bioeval.scores.arrays import digest
 from bioeval.scores.codes import Codes
-from bioeval.scores.fingerprints import digest
 from bioeval.scores.labels import as_labels, as_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import as_meta, places_in_order

@@ -28,7 +28,7 @@ from bioeval.plot.systems import (
     labelled,
 )
 from bioeval.results.histogram import ScoreHistograms
-from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
+from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage, matrix_image
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -251,8 +251,6 @@ def matrix(
     pixels : int
         The largest number of pixels a side. Each pixel of a larger matrix is the mean of a block.
     """
-    from bioeval.tasks.plotted_scores import matrix_image
-
     picture = matrix_image(scores, pixels)
     rows, columns = len(picture.rows), len(picture.columns)
     is_square = LEAST_SQUARE < rows / columns < 1 / LEAST_SQUARE

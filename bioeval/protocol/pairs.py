@@ -15,13 +15,12 @@ from bioeval.base.errors import ProtocolError
 from bioeval.base.messages import Message
 from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
-from bioeval.scores.excluded import left_out_rows
-from bioeval.scores.masks import Mask
+from bioeval.scores.attempts import left_out, left_out_rows
+from bioeval.scores.cells import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import places_in_order
 from bioeval.scores.people import knows_people
-from bioeval.scores.provenance import left_out
-from bioeval.scores.requirements import require_all_scores
+from bioeval.scores.score_data import require_all_scores
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:

@@ -35,7 +35,7 @@ from bioeval.protocol.fields import (
     card_field,
     fields_of,
 )
-from bioeval.scores.fusion_rules import FUSIONS, Templates, by_closeness, parse_fusion
+from bioeval.scores.distances import FUSIONS, Templates, by_closeness, parse_fusion
 
 TIES = {
     "pessimistic": "a non-mate exactly as close as the mate ranks before it",

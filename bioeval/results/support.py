@@ -13,7 +13,7 @@ from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.identification import ENDS
 from bioeval.protocol.choices import ImpostorProbes, PlainTies
 from bioeval.results.variables import RANKS, SUPPORTED
-from bioeval.scores.compared_people import ComparedPeople
+from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 
 #: The largest number of attempts in a result (int64).

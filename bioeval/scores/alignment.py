@@ -11,9 +11,9 @@ import numpy as np
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import row_spans
-from bioeval.scores.coded_sides import CodedSides
-from bioeval.scores.excluded import attempted_cells
-from bioeval.scores.masks import Mask
+from bioeval.scores.attempts import attempted_cells
+from bioeval.scores.cells import Mask
+from bioeval.scores.codes import CodedSides
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.sides import Keys, as_names, distinct_texts, example, in_place, places

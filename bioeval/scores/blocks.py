@@ -27,9 +27,8 @@ from bioeval.kernels.claims import (
     nearest_in_layers,
     nearest_of_row_layers,
 )
-from bioeval.scores.distances import scored, with_failures
-from bioeval.scores.fusion_rules import parse_fusion
-from bioeval.scores.gallery_order import BlockLines
+from bioeval.scores.codes import BlockLines
+from bioeval.scores.distances import parse_fusion, scored, with_failures
 
 #: The most scores that are read at once: their attempts are listed and sorted, without compiling.
 LISTED = 1 << 18

@@ -15,8 +15,7 @@ import numpy as np
 
 from bioeval.kernels.distance import Embeddings, finish_euclidean
 from bioeval.scores.arrays import writable_alias
-from bioeval.scores.blas_threads import padded
-from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.embeddings import EmbeddingSource, padded
 
 #: Templates on each side of a tile, by the bytes of a distance: a tile and its tables then fit into
 #: the cache of a core. A subject's templates are never divided, so that a tile may have more.

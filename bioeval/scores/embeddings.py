@@ -23,22 +23,22 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from itertools import product
-from typing import Any, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.array_libraries import as_numpy
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, received
+from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
+from bioeval.base.threads import in_turns
 from bioeval.kernels.distance import Embeddings, finish_euclidean
-from bioeval.scores.arrays import row_spans
-from bioeval.scores.blas_threads import on_all_threads, same_in_any_tile
+from bioeval.scores.arrays import RowSource, row_spans, writable_alias
 from bioeval.scores.blocks import is_few
-from bioeval.scores.embedding_sides import VALUES_AT_ONCE, Side, scaled_sides
-from bioeval.scores.metrics import FloatType, Metric, known_metric
-from bioeval.scores.row_source import RowSource
 
 #: Templates on each side of a tile of distances.
 TILE = 256
@@ -419,3 +419,305 @@ def distances_of_pairs(probe: Side, gallery: Side, metric: str) -> np.ndarray:
     if metric == "cosine":
         return squared / 2.0
     return np.sqrt(squared)
+
+
+# ------------------------------------------------------------------------------------------ metrics
+
+
+#: Other names of these metrics, as SciPy and scikit-learn have them.
+_OtherName = Literal["euclidean", "manhattan", "cityblock", "chebyshev"]
+_OTHER_NAMES: dict[str, MetricName] = {
+    "euclidean": "l2",
+    "manhattan": "l1",
+    "cityblock": "l1",
+    "chebyshev": "linf",
+}
+
+#: Metrics of embeddings: a name, or a function of probe and gallery embeddings.
+Metric = MetricName | _OtherName | Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+#: Precision in which distances are computed.
+FloatType = Literal["float64", "float32"]
+
+
+def known_metric(metric: Metric) -> Metric:
+    """Return the name of a metric in :data:`METRICS`, or the callable itself."""
+    if callable(metric):
+        return metric
+    if isinstance(metric, str):
+        metric = _OTHER_NAMES.get(metric, metric)
+    require_choice("metric", metric, METRICS)
+    return metric
+
+
+def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
+    """Return the kind of the scores that a metric gives; with a callable, `kind` must say it."""
+    known_metric(metric)
+    if callable(metric):
+        if kind is None:
+            raise DataError(
+                "`metric` is a function, and does not say whether smaller or larger "
+                'scores are closer; give `kind="distance"` or `kind="similarity"`'
+            )
+        require_choice("kind", kind, VALUED)
+        return kind
+    if kind is not None and not (isinstance(kind, str) and kind == "distance"):
+        raise DataError(
+            f"`kind` is {received(kind)}, but the metric {metric!r} gives distances; "
+            "leave the kind out, or give a function as metric"
+        )
+    return "distance"
+
+
+def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
+    name = f"metric {metric}"
+    if callable(metric):
+        name = f"function {getattr(metric, '__name__', type(metric).__name__)}"
+    return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, {name}"
+
+
+# ------------------------------------------------------------------ embeddings as they are compared
+
+
+#: Values that are computed together: 32 MiB of float64.
+VALUES_AT_ONCE = 1 << 22
+
+
+@dataclass
+class Side:
+    """The embeddings of one side, in the form in which they are compared."""
+
+    #: (n, f), in the dtype of the distances: the vectors whose products are computed. Unit vectors
+    #: (cosine), square roots of proportions (Bhattacharyya), otherwise the embeddings.
+    vectors: np.ndarray
+    #: float32 or float64 (n, f): ``exact * factor[:, None]`` are `vectors` before rounding, from
+    #: which near pairs are computed.
+    exact: np.ndarray
+    factor: np.ndarray  # float (n,)
+    squared: np.ndarray  # float (n,): the squared lengths of `vectors`; NaN of a failed template
+
+    def __getitem__(self, rows: Any) -> Self:
+        vectors = self.vectors[rows]
+        exact = vectors if self.exact is self.vectors else self.exact[rows]
+        return replace(
+            self, vectors=vectors, exact=exact, factor=self.factor[rows], squared=self.squared[rows]
+        )
+
+    @cached_property
+    def padded_vectors(self) -> np.ndarray:
+        template_count, features = self.vectors.shape
+        rows = padded(template_count)
+        if rows == template_count:
+            return self.vectors
+        return np.concatenate(
+            [self.vectors, np.zeros((rows - template_count, features), self.vectors.dtype)]
+        )
+
+    @cached_property
+    def for_kernels(self) -> Any:
+        exact, factor = map(writable_alias, map(np.ascontiguousarray, (self.exact, self.factor)))
+        return Embeddings(exact, factor, self.squared, np.arange(len(self.squared)))
+
+
+def scaled_sides(
+    probe: np.ndarray, gallery: np.ndarray, metric: str, dtype: np.dtype
+) -> tuple[tuple[Side, Side], float]:
+    """Return both sides as they are compared, and the factor by which embeddings are multiplied.
+
+    The factor keeps the squares of Euclidean distances in range. If both sides are the same array,
+    they are one :class:`Side`.
+    """
+    floats = [_as_floats(probe, metric, "probe embeddings", dtype)]
+    if probe is not gallery:
+        floats.append(_as_floats(gallery, metric, "gallery embeddings", dtype))
+    scale = _scale_of(floats, dtype) if metric == "l2" else 1.0
+    if scale != 1.0:
+        floats = [x * x.dtype.type(scale) for x in floats]
+    sides = [_side(x, metric, dtype) for x in floats]
+    return (sides[0], sides[-1]), scale
+
+
+def _scale_of(sides: list[np.ndarray], dtype: np.dtype) -> float:
+    """Return a power of two by which embeddings are multiplied so that squares stay in range."""
+    largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in sides)
+    info = np.finfo(dtype)
+    exponent = math.frexp(largest)[1]
+    is_in_range = info.minexp // 4 < exponent < info.maxexp // 2 - 16
+    if largest == 0 or is_in_range:
+        return 1.0
+    # For subnormal numbers the power would overflow; the largest power brings them into range.
+    return 2.0 ** min(-exponent, info.maxexp - 1)
+
+
+def _as_floats(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) -> np.ndarray:
+    """Return checked embeddings as float32 or float64, which holds their values exactly."""
+    fits_in_float32 = values.dtype.itemsize <= 2 or values.dtype == np.float32
+    # Unit vectors are made in float64, by blocks, so that the embeddings may be float32: `_units`.
+    are_made_unit = metric in ("cosine", "bhattacharyya")
+    is_narrow = fits_in_float32 and (are_made_unit or dtype != np.float64)
+    floats: np.ndarray = np.ascontiguousarray(values, dtype=np.float32 if is_narrow else np.float64)
+    checked = floats
+    if not are_made_unit:  # distances are as long as embeddings, which may overflow in their dtype
+        with np.errstate(over="ignore"):
+            checked = floats.astype(dtype, copy=False)
+    infinite = np.isinf(checked).any(axis=1)
+    if infinite.any():
+        raise DataError(
+            f"{input_name}: {int(infinite.sum())} rows hold infinite values, the first is row "
+            f"{int(np.argmax(infinite))}; mark failed templates with NaN"
+        )
+    if metric == "bhattacharyya" and (floats < 0).any():
+        row = int(np.argmax((floats < 0).any(axis=1)))
+        raise DataError(
+            f"{input_name}: row {row} has negative values; the Bhattacharyya distance is defined "
+            "for non-negative features (histograms)"
+        )
+    return floats
+
+
+def _side(embeddings: np.ndarray, metric: str, dtype: np.dtype) -> Side:
+    exact = embeddings
+    factor = np.ones(len(embeddings))
+    if metric in ("l1", "linf"):  # no products: the lengths say which templates failed, and no more
+        squared = np.where(np.isnan(embeddings).any(axis=1), np.nan, factor)
+        return Side(embeddings, embeddings, factor, squared)
+    if metric == "l2":
+        vectors = embeddings.astype(dtype, copy=False)
+    else:
+        vectors, exact, factor = _units(embeddings, metric, dtype)
+    return Side(vectors, exact, factor, np.einsum("ij,ij->i", vectors, vectors))
+
+
+def _units(
+    embeddings: np.ndarray, metric: str, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return `vectors`, `exact` and `factor` of a :class:`Side` with unit vectors."""
+    vectors = np.empty(embeddings.shape, dtype)
+    length = np.empty(len(embeddings))
+    ones = np.ones(len(embeddings))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        for low, high in row_spans(len(embeddings), embeddings.shape[1], VALUES_AT_ONCE):
+            rows = slice(low, high)
+            block = embeddings[rows].astype(np.float64, copy=False)
+            vectors[rows], length[rows] = _unit(block, metric)
+        factor = 1 / length
+        if dtype == np.float64:
+            return vectors, vectors, ones
+        if metric == "bhattacharyya":
+            return vectors, np.sqrt(embeddings / length[:, None]), ones
+        if np.isinf(factor[length > 0]).any():  # the length is too short for an inverse in float64
+            return vectors, embeddings / length[:, None], ones
+        return vectors, embeddings, factor
+
+
+def _unit(embeddings: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return unit vectors (n, f) and their divisors (n,): lengths, or sums of features."""
+    if metric == "bhattacharyya":
+        total = embeddings.sum(axis=1, keepdims=True)
+        return np.sqrt(embeddings / total), total[:, 0]
+    scale = np.abs(embeddings).max(axis=1, keepdims=True)  # keeps the squares in range
+    embeddings = embeddings / scale
+    length = np.sqrt(np.einsum("ij,ij->i", embeddings, embeddings))
+    return embeddings / length[:, None], scale[:, 0] * length
+
+
+# ------------------------------------------------------------------------ threads of linear algebra
+
+
+# Rows and columns of products are padded, so that most libraries of linear algebra take the same
+# steps for every cell.
+MULTIPLE = 16  # the numbers of rows and of columns are multiples of it
+LEAST = 64  # the least number of rows, and of columns
+
+
+class _OneThread:
+    """A context in which libraries of linear algebra use one thread.
+
+    The limit holds for the whole process, so contexts in several threads share it: the first to
+    begin sets the limit, and the last to end restores the former numbers of threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._limit: Any = None  # restores the former numbers of threads
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._calls == 0:
+                with _any_thread_may_limit():
+                    self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._calls += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._calls -= 1
+            if self._calls == 0:
+                with _any_thread_may_limit():
+                    self._limit.restore_original_limits()
+
+
+@cache
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def _any_thread_may_limit() -> Iterator[None]:
+    """Let this thread set or restore the limit of OpenBLAS, whichever thread set the limit before.
+
+    Newer versions of threadpoolctl ignore all threads but the first that has set a limit, until
+    that thread gives up its control.
+    """
+    import threadpoolctl
+
+    openblas = getattr(threadpoolctl, "OpenBLASController", None)
+    give_up = getattr(openblas, "clear_controlling_thread", None)
+    if give_up is not None:
+        give_up(force=True)
+    yield
+    if give_up is not None:
+        give_up(force=True)
+
+
+_ONE_THREAD = _OneThread()
+
+
+def on_all_threads(compute: Callable[[Iterator[int]], None], steps: int) -> None:
+    """Run steps of work on all threads; each product is computed on one thread.
+
+    No thread waits for another, and last digits do not depend on the number of threads.
+    """
+    with _ONE_THREAD:
+        in_turns(compute, steps)
+
+
+@cache
+def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
+    """Whether a product of two vectors has the same bits in any matrix product.
+
+    The size of the matrix product and the order of its factors vary between tiles. Most libraries
+    sum over the features in the same order, but no library guarantees the order, so it is tested
+    here on random vectors.
+    """
+    rng = np.random.default_rng(0)
+    probe, gallery = rng.standard_normal((2, 512 + MULTIPLE, features), dtype=dtype.type)
+    with _ONE_THREAD:
+        products = probe @ gallery.T
+        # A large tile, and tiles with a short side, for which libraries may take other steps.
+        for height, width in ((480, 496), (LEAST, 464), (320, LEAST + MULTIPLE)):
+            rows = rng.permutation(len(probe))[:height]
+            columns = rng.permutation(len(gallery))[:width]
+            expected = products[np.ix_(rows, columns)]
+            if not np.array_equal(probe[rows] @ gallery[columns].T, expected):
+                return False
+            if not np.array_equal((gallery[columns] @ probe[rows].T).T, expected):
+                return False
+    return True
+
+
+def padded(rows: int) -> int:
+    """Return the number of rows of a side of a product with the padding."""
+    return max(-(-rows // MULTIPLE) * MULTIPLE, LEAST)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import Kind, Layout
-from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.attempts import left_out_rows
 from bioeval.scores.matrix import Scores
 
 #: Values that are read together.
@@ -41,8 +42,12 @@ class MatrixImage:
     subjects: int | None
 
 
-def reduced_matrix(scores: Scores, pixels: int) -> MatrixImage:
+def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
     """Reduce a matrix to at most `pixels` a side, reading it once in blocks of rows."""
+    if not isinstance(scores, Scores):
+        raise DataError(f"be.plot.matrix got {type(scores).__name__}; expected Scores")
+    if scores.layout == "pairs":
+        raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
     rows, columns = _order(scores)
     row_edges, column_edges = _edges(len(rows), pixels), _edges(len(columns), pixels)
     place = np.empty(len(rows), dtype=np.int64)  # of each probe in the order of the image

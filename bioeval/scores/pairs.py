@@ -1,24 +1,26 @@
-"""Fixed trials: one score per pair, listed."""
+"""Fixed trials: one score per pair, listed, perhaps with the names of the templates of both sides.
+
+A pair has one class, whatever its order. With names, the same ordered pair counts once, and a
+comparison of a template with itself is not an attempt, as in a matrix.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
+from bioeval.base.arguments import require_array, require_choice, require_flag, require_list
 from bioeval.base.array_libraries import joined
-from bioeval.base.errors import DataError, ProtocolError, received
-from bioeval.base.kinds import Kind, NanPolicy
+from bioeval.base.errors import DataError, ProtocolError, counted, received
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, NanPolicy
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import as_array
-from bioeval.scores.coded_sides import CodedSides
-from bioeval.scores.codes import Codes
+from bioeval.scores.arrays import as_array, digest, digest_of_values
+from bioeval.scores.codes import CodedSides, Codes
 from bioeval.scores.distances import as_distances, with_failures
-from bioeval.scores.fingerprints import digest, digest_of_values
 from bioeval.scores.image_names import EXAMPLE_PATTERN, subject_pattern
 from bioeval.scores.labels import (
     as_labels,
@@ -29,14 +31,7 @@ from bioeval.scores.labels import (
     require_one_type,
     with_whole_numbers,
 )
-from bioeval.scores.listed_templates import (
-    DescribeRows,
-    ListedTemplates,
-    ListRules,
-    note_on_infinite,
-    require_classes,
-    require_one_subject,
-)
+from bioeval.scores.metadata import natural_places
 from bioeval.scores.missing import NO_PERSON, are_of_no_person
 from bioeval.scores.same import Scored, confirm_names
 
@@ -373,3 +368,382 @@ def _both_sides(names: Any, input_name: str, length: int, *, are_labels: bool = 
     if are_labels:
         values = with_whole_numbers(values, f"`{input_name}`")
     return read_only(values.reshape(array.shape), names)
+
+
+# ----------------------------------------------------------------- contradictory and repeated pairs
+
+
+#: Lines of a list that are left out unless `keep` names them.
+Kept = Literal["self", "repeated"]
+KEEP: tuple[Kept, ...] = get_args(Kept)
+
+# The pairs that a message shows.
+_EXAMPLES = 3
+
+# Pairs are counted in a table of all templates if it has at most so many cells for each pair.
+_CELLS_PER_PAIR = 8
+
+#: The least share of pairs that counts as nearly all.
+MOSTLY = 0.9
+
+# Two scores of a pair are equal but for rounding if they differ by at most this share of the
+# largest score of the list.
+_ROUNDING = 1e-5
+
+#: A function that names the places of pairs: ``line 3``, ``lines 3 and 9``.
+DescribeRows = Callable[[Sequence[int]], str]
+
+
+def places_in_words(noun: str, numbers: Sequence[int]) -> str:
+    """Return ``line 3``, or ``lines 3, 4 and 9``."""
+    words = [f"{number:,}" if noun == "pair" else str(number) for number in numbers]
+    if len(words) == 1:
+        return f"{noun} {words[0]}"
+    return f"{noun}s {', '.join(words[:-1])} and {words[-1]}"
+
+
+@dataclass(frozen=True)
+class ListRules:
+    """Rules for the lines of a list that are left out, or stand for the same attempt."""
+
+    #: Lines that are attempts nevertheless: ``"self"``, comparisons of a template with itself, and
+    #: ``"repeated"``, pairs that are listed again.
+    keep: tuple[Kept, ...] = ()
+    unordered: bool = False  # whether a-b and b-a are one attempt
+    shared: bool | None = None  # whether equal names are one template; None: the scores decide
+
+    @classmethod
+    def parse(
+        cls,
+        keep: Kept | Sequence[Kept] | None,
+        unordered: bool | None,
+        shared: bool | None = None,
+    ) -> ListRules:
+        if shared is not None and not require_flag("shared", shared):
+            raise DataError(
+                "`shared` is False, but equal names of a list are one template; give the templates "
+                'names of their own, or `keep="self"` to count these comparisons'
+            )
+        unordered = require_flag("unordered", unordered)
+        words = () if keep is None else keep
+        keep_words = (words,) if isinstance(words, str) else tuple(require_list("keep", words))
+        for word in keep_words:
+            require_choice("keep", word, KEEP)
+        if unordered and "repeated" in keep_words:
+            raise DataError(
+                "`unordered` counts each pair once, and "
+                '`keep="repeated"` counts it as often as it is listed; leave one of '
+                "the two out"
+            )
+        return cls(keep_words, unordered, shared)
+
+
+class _SameTemplates(NamedTuple):
+    """Lines with the same templates: the rows of a first and of a later line, int64 (k,)."""
+
+    first: np.ndarray
+    later: np.ndarray
+
+    @classmethod
+    def with_equal_keys(cls, keys: np.ndarray) -> Self:
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        is_first = np.append(True, keys[1:] != keys[:-1])
+        first = order[is_first][np.cumsum(is_first) - 1]
+        return cls(first[~is_first], order[~is_first])
+
+    def select(self, is_chosen: np.ndarray) -> Self:
+        return type(self)(self.first[is_chosen], self.later[is_chosen])
+
+
+class _PairCounts(NamedTuple):
+    """The pairs of a list, whatever the order of their names."""
+
+    distinct: int
+    in_both_orders: int  # pairs that are listed in both orders
+    any_repeated: bool = False  # whether any pair is listed again, in the same order
+    any_contradictory: bool = False  # whether any pair is both genuine and impostor
+
+
+class _LeftOut(NamedTuple):
+    """Lines that are left out, since another line has the same templates."""
+
+    rows: np.ndarray  # int64 (k,)
+    different: _SameTemplates  # lines whose scores differ, which are refused
+    rounded: int = 0  # number of lines whose scores differ by rounding
+
+
+# The low bits of the key of a pair: its class, and above it the order of its names.
+_CLASS_BITS = 1
+_ORDER_AND_CLASS_BITS = 2
+
+_NOTHING = np.zeros(0, dtype=np.int64)
+_NO_LINES = _LeftOut(_NOTHING, _SameTemplates(_NOTHING, _NOTHING))
+
+
+@dataclass(frozen=True, eq=False)
+class ListedTemplates:
+    """The pairs of a list whose templates have names."""
+
+    names: CodedSides
+    values: np.ndarray  # (p,)
+    genuine: np.ndarray  # bool (p,)
+    rules: ListRules
+    describe_rows: DescribeRows
+
+    def attempts(self) -> tuple[np.ndarray | None, list[Message]]:
+        """Return which pairs are attempts (None: all), and notes on the pairs left out.
+
+        Raises
+        ------
+        DataError
+            If a pair is both genuine and impostor, or has several scores.
+        """
+        counts = self._count_in_table() or self._count_by_sorting()
+        is_kept = np.ones(len(self.names), dtype=bool)
+        repeated = merged = _NO_LINES
+        leaves_out = counts.any_repeated and "repeated" not in self.rules.keep
+        merges = self.rules.unordered and counts.in_both_orders > 0
+        if counts.any_contradictory or leaves_out or merges:
+            keys = self._keys()
+            same_templates = _SameTemplates.with_equal_keys(keys >> _ORDER_AND_CLASS_BITS)
+            self._refuse_two_classes(same_templates)
+            if leaves_out:
+                repeated = self._repeated(_SameTemplates.with_equal_keys(keys >> _CLASS_BITS))
+                is_kept[repeated.rows] = False
+            if merges:
+                merged = self._merged(same_templates.select(is_kept[same_templates.later]))
+                is_kept[merged.rows] = False
+            self._refuse_two_scores(repeated.different, merged.different)
+        itself = self._self_comparisons(is_kept)
+        keeps_self = "self" in self.rules.keep
+        is_kept[itself] = keeps_self
+        if not is_kept.any():
+            raise DataError(
+                "every pair compares a template with itself, which is not an attempt; give "
+                '`keep="self"` to count such pairs'
+            )
+        notes = _notes_on_left_out(len(repeated.rows), 0 if keeps_self else len(itself))
+        pairs = counts.distinct - len(np.unique(self.names.a[itself]))
+        notes += self._notes_on_orders(pairs, counts.in_both_orders, merged)
+        return (None if is_kept.all() else is_kept), notes
+
+    def _count_in_table(self) -> _PairCounts | None:
+        """Count the pairs in a table of all templates, which is several times faster than sorting.
+
+        None if the table would be too large, or if lines are to be left out or refused.
+        """
+        size = len(self.names.values)
+        if size * size > _CELLS_PER_PAIR * len(self.names):
+            return None
+        table = np.zeros((size, size), dtype=np.uint8)
+        table[self.names.a, self.names.b] = 1 + self.genuine
+        is_repeated = np.count_nonzero(table) < len(self.names)
+        if is_repeated or ((table | table.T) == 3).any():  # 3 has the bits of both classes
+            return None
+        mirrored = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
+        if mirrored and self.rules.unordered:
+            return None
+        in_both_orders = int(mirrored) // 2
+        return _PairCounts(len(self.names) - in_both_orders, in_both_orders)
+
+    def _count_by_sorting(self) -> _PairCounts:
+        keys = np.sort(self._keys())
+        change = keys[1:] ^ keys[:-1]
+        has_same_names = change >> _ORDER_AND_CLASS_BITS == 0
+        has_same_order = change >> _CLASS_BITS == 0
+        has_other_class = has_same_names & (change & 1).astype(bool)
+        return _PairCounts(
+            distinct=len(keys) - int(has_same_names.sum()),
+            in_both_orders=int((has_same_names & ~has_same_order).sum()),
+            any_repeated=bool(has_same_order.any()),
+            any_contradictory=bool(has_other_class.any()),
+        )
+
+    def _keys(self) -> np.ndarray:
+        """Return keys of the pairs, int64 (p,).
+
+        The lowest bit is the class, the next bit the order of the names, and the others are the two
+        names in any order.
+        """
+        first, second = self.names.a, self.names.b
+        keys = np.minimum(first, second).astype(np.int64)
+        for factor, term in (
+            (len(self.names.values), np.maximum(first, second)),
+            (2, first > second),
+            (2, self.genuine),
+        ):
+            keys *= factor
+            keys += term
+        return keys
+
+    def _repeated(self, lines: _SameTemplates) -> _LeftOut:
+        first_score = self.values[lines.first]
+        later_score = self.values[lines.later]
+        have_failed = np.isnan(first_score) & np.isnan(later_score)
+        return _LeftOut(lines.later, lines.select((first_score != later_score) & ~have_failed))
+
+    def _merged(self, lines: _SameTemplates) -> _LeftOut:
+        """Return the lines of pairs that are listed in the other order as the same attempt.
+
+        The line whose names are in natural order is kept, whatever the order of the two lines.
+        """
+        first_score = self.values[lines.first].astype(np.float64)
+        later_score = self.values[lines.later].astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            gap = np.where(first_score == later_score, 0.0, np.abs(first_score - later_score))
+        gap[np.isnan(first_score) & np.isnan(later_score)] = 0.0
+        largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0.0)
+        is_different = ~(gap <= _ROUNDING * float(largest))
+        place = natural_places(as_objects(list(self.names.values)))
+        is_descending = place[self.names.a[lines.first]] > place[self.names.b[lines.first]]
+        return _LeftOut(
+            np.where(is_descending, lines.first, lines.later),
+            lines.select(is_different),
+            int((gap[~is_different] > 0).sum()),
+        )
+
+    def _self_comparisons(self, is_kept: np.ndarray) -> np.ndarray:
+        """Return the kept rows that compare a template with itself; raise if any is impostor."""
+        itself = np.flatnonzero((self.names.a == self.names.b) & is_kept)
+        impostors = itself[~self.genuine[itself]].tolist()
+        if impostors:
+            number = len(impostors)
+            compare = "compares" if number == 1 else "compare"
+            raise DataError(
+                f"{counted(number, 'impostor pairs')} {compare} a template with itself "
+                f"({_first(number, self.describe_rows, impostors[:_EXAMPLES])}); correct the list, "
+                "or give each template its own name"
+            )
+        return itself
+
+    def _refuse_two_classes(self, lines: _SameTemplates) -> None:
+        differing = lines.select(self.genuine[lines.later] != self.genuine[lines.first])
+        number, examples = self._describe_refused(differing)
+        if number:
+            raise DataError(
+                f"{_number(number, 'pairs')} both genuine and impostor: {examples}; give each "
+                "pair of templates one class"
+            )
+
+    def _refuse_two_scores(self, *lines: _SameTemplates) -> None:
+        differing = _SameTemplates(*map(np.concatenate, zip(*lines, strict=True)))
+        number, examples = self._describe_refused(differing, scores=True)
+        if number:
+            advice = 'give `keep="repeated"` if these are separate attempts'
+            if self.rules.unordered:
+                advice = "leave out `unordered`, so that a-b and b-a are two attempts"
+            raise DataError(
+                f"{_number(number, 'pairs')} listed more than once with different scores: "
+                f"{examples}; list each pair once, or {advice}. Where the names are those of "
+                "subjects, call their columns subject_a and subject_b in a first line"
+            )
+
+    def _describe_refused(self, lines: _SameTemplates, scores: bool = False) -> tuple[int, str]:
+        first_rows, line = np.unique(lines.first, return_index=True)
+        later_rows = lines.later[line]
+        examples = []
+        for row, later_row in zip(first_rows[:_EXAMPLES], later_rows[:_EXAMPLES], strict=True):
+            name, other_name = (
+                self.names.values[side[row]] for side in (self.names.a, self.names.b)
+            )
+            text = self.describe_rows([int(row), int(later_row)])
+            if scores:
+                text += f": {float(self.values[row])!r} and {float(self.values[later_row])!r}"
+            examples.append(f"{name!r} and {other_name!r} ({text})")
+        ending = " and others" if len(first_rows) > len(examples) else ""
+        return len(first_rows), f"{', '.join(examples)}{ending}"
+
+    def _notes_on_orders(self, pairs: int, in_both_orders: int, merged: _LeftOut) -> list[Message]:
+        """Return the note on merged pairs, or on pairs that are listed in one order alone.
+
+        The latter is given if nearly all pairs are listed in both orders; in a list that was drawn
+        by chance, some pairs are.
+        """
+        if self.rules.unordered and not len(merged.rows):
+            return []
+        if self.rules.unordered:
+            order_in_words = " in the other order"
+            if merged.rounded:
+                order_in_words += f" ({merged.rounded:,} with a score that differs by rounding)"
+            about = {"pairs": len(merged.rows), "how": order_in_words}
+            return [Message("repeated-pairs", **about, option="")]
+        if not MOSTLY * pairs <= in_both_orders < pairs:
+            return []
+        numbers = {"one_order": pairs - in_both_orders, "pairs": pairs}
+        consequence = ", the others in both, as two attempts each"
+        option = "`unordered=True`"
+        return [Message("pairs-in-one-order", **numbers, consequence=consequence, option=option)]
+
+
+def _notes_on_left_out(repeated: int, self_comparisons: int) -> list[Message]:
+    notes = []
+    if repeated:
+        option = '; `keep="repeated"` counts each line'
+        notes.append(Message("repeated-pairs", pairs=repeated, how="", option=option))
+    if self_comparisons:
+        option = '`keep="self"`'
+        notes.append(
+            Message("self-comparisons-left-out", comparisons=self_comparisons, option=option)
+        )
+    return notes
+
+
+def require_classes(
+    genuine: np.ndarray,
+    enrolled: np.ndarray,
+    probe: np.ndarray,
+    are_people: np.ndarray,
+    describe_rows: DescribeRows,
+) -> None:
+    """Raise where a class contradicts the two subjects of a pair of people (`are_people`)."""
+    wrong = np.flatnonzero(((enrolled == probe) != genuine) & are_people)
+    if len(wrong):
+        contradict = "contradicts" if len(wrong) == 1 else "contradict"
+        classes = f"{counted(len(wrong), 'pairs')} {contradict} their subjects"
+        raise DataError(
+            f"{classes}, as impostors of one subject or as genuine pairs of two "
+            f"({_first(len(wrong), describe_rows, wrong[:_EXAMPLES].tolist())}); correct their "
+            "class or their subjects"
+        )
+
+
+def require_one_subject(
+    names: CodedSides, enrolled: np.ndarray, probe: np.ndarray, describe_rows: DescribeRows
+) -> None:
+    """Raise where a template has two subjects, whose codes are `enrolled` and `probe`, (p,)."""
+    subject_of_name = np.full(len(names.values), -1, dtype=np.int64)
+    subject_of_name[names.b[::-1]] = probe[::-1]
+    subject_of_name[names.a[::-1]] = enrolled[::-1]
+    for codes, subjects in ((names.a, enrolled), (names.b, probe)):
+        for row in np.flatnonzero(subject_of_name[codes] != subjects)[:1]:
+            name = names.values[codes[row]]
+            first_row = np.flatnonzero((names.a == codes[row]) | (names.b == codes[row]))[0]
+            rows = sorted({int(first_row), int(row)})
+            raise DataError(
+                f"the template {name!r} is of two subjects ({describe_rows(rows)}); equal names "
+                "are one template: correct the subjects, or give each template its own name"
+            )
+
+
+def _number(number: int, nouns: str) -> str:
+    return f"{counted(number, nouns)} {'is' if number == 1 else 'are'}"
+
+
+def _first(number: int, describe_rows: DescribeRows, rows: Sequence[int]) -> str:
+    return ("first: " if number > len(rows) else "") + describe_rows(rows)
+
+
+def note_on_infinite(values: np.ndarray, kind: Kind, describe_rows: DescribeRows) -> list[Message]:
+    """Return messages on the number of infinite scores, at either end."""
+    notes = []
+    for end in (np.inf, -np.inf):
+        infinite = np.flatnonzero(values == end)
+        if len(infinite):
+            is_nearest = (kind in LARGER_IS_CLOSER) == (end > 0)
+            about = {
+                "accepted": "every" if is_nearest else "no",
+                "first": f" ({describe_rows([int(infinite[0])])})",
+            }
+            notes.append(Message("infinite-scores", scores=len(infinite), **about))
+    return notes

@@ -1,4 +1,7 @@
-"""Provenance of counts (`Provenance`): a part of all counts and results."""
+"""What was counted, and messages on scores that are valid, but often mistakes.
+
+A :class:`Provenance` is a part of all counts and results.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.errors import counted
 from bioeval.base.kinds import Kind, Layout, NanPolicy
 from bioeval.base.messages import Message
-from bioeval.scores.codes import present
-from bioeval.scores.completeness import Completeness
+from bioeval.scores.arrays import row_spans
+from bioeval.scores.attempts import Completeness, excludes_same, left_out, left_out_rows
+from bioeval.scores.claim_scores import (
+    claims_of_few_templates,
+    failures_of_tries,
+    incomplete_claims,
+)
+from bioeval.scores.codes import Codes, column_codes, present
+from bioeval.scores.exclusions import NO_PERSON_TWICE, Exclusion, ExclusionRule
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people
-from bioeval.scores.score_notes import notes_on_scores, too_few_notes
-from bioeval.scores.tries import claims_of_few_templates, incomplete_claims
+from bioeval.scores.metadata import known_texts
+from bioeval.scores.people import knows_people, mate_cells
+from bioeval.scores.sampled import copies_notes, kind_notes
 
 # Separates the names of exclusions in the one attribute that a result has for them.
 _BETWEEN_NAMES = ", "
-
-
-def left_out(scores: Scores) -> list[str]:
-    """Return the exclusions of scores; for claims also the exclusions of their tries."""
-    return [*scores._excluded_before, *scores.exclude]
 
 
 def exclusions_of(attrs: Mapping[Any, Any]) -> tuple[str, ...]:
@@ -128,3 +134,163 @@ def _sizes(scores: Scores) -> dict[str, Any]:
         "enrolled_subjects": on_both_sides,
         "people": (probes, gallery, probes + gallery - on_both_sides) if probes + gallery else None,
     }
+
+
+# ------------------------------------------------------------------------------- messages on scores
+
+
+# Spellings of values that a message shows.
+_EXAMPLES = 3
+
+
+def notes_on_scores(scores: Scores) -> list[Message]:
+    notes = [*kind_notes(scores), *scores.remarks, *_notes_on_attempts(scores)]
+    notes += copies_notes(scores)
+    if scores.layout != "pairs" and not scores._labelled:
+        return notes
+    if scores.layout == "probe-against-gallery":
+        notes += _notes_on_sides(scores)
+    if scores.doubt_of_square:
+        notes.append(Message(scores.doubt_of_square))
+    if counts_same(scores, "session"):
+        notes.append(pairs_of_same("session"))
+    if knows_people(scores):
+        notes += spelling_notes(scores.codes, "label") + no_person_notes(scores)
+    return notes + exclusion_notes(scores) if scores.exclude else notes
+
+
+def _notes_on_attempts(scores: Scores) -> list[Message]:
+    notes = []
+    if scores._incomplete is not None:
+        notes += transaction_notes(scores)
+    if scores._too_few is not None:
+        notes += too_few_notes(*claims_of_few_templates(scores), scores._too_few.needed)
+    of_tries = failures_of_tries(scores)
+    if scores.nan != "raise" and any(scores.failures if of_tries is None else of_tries):
+        notes.append(_failures(scores, of_tries))
+    if scores.layout == "pairs" and scores.pairs.missing:
+        listed = scores.pairs.missing + scores.shape[0]
+        notes.append(Message("listed-pairs-missing", pairs=scores.pairs.missing, listed=listed))
+    return notes
+
+
+def _notes_on_sides(scores: Scores) -> list[Message]:
+    codes = scores.codes.labelled
+    if not present(codes.gallery, len(codes.values))[codes.probe].any():
+        probes = str(scores.probe_labels.dtype)
+        templates = str(scores.gallery_labels.dtype)
+        return [Message("no-mate-in-gallery", probe_dtype=probes, gallery_dtype=templates)]
+    return []
+
+
+def no_person_notes(scores: Scores) -> list[Message]:
+    """Return the message on templates of no person, if there are any."""
+    codes = scores.codes
+    probes, gallery = (int(codes.no_person[x].sum()) for x in (codes.probe, codes.gallery))
+    if not probes and not gallery:
+        return []
+    numbers = [(probes, "probes"), (gallery, "gallery templates")]
+    treatment = "impostors to every person, and no attempt against each other"
+    if scores.layout == "pairs":
+        numbers = [(probes, "probes of pairs"), (gallery, "enrolled templates of pairs")]
+        treatment = "no subjects, and the class of a pair decides"
+    elif scores.layout == "all-against-all" and probes == gallery:
+        numbers = [(probes, "templates")]
+    templates = " and ".join(counted(number, noun) for number, noun in numbers if number)
+    labels = codes.labels_of_no_person(scores.no_person_ids)
+    return [Message("no-person", templates=templates, labels=labels, treatment=treatment)]
+
+
+def _failures(scores: Scores, of_tries: tuple[int, int] | None) -> Message:
+    genuine, impostor = scores.failures
+    meaning = {"reject": "attempts that are always rejected", "exclude": "no attempts"}[scores.nan]
+    about: dict[str, Any] = {"genuine": genuine, "impostor": impostor, "meaning": meaning}
+    if of_tries is None:
+        return Message("failures", **about)
+    genuine, impostor = of_tries
+    return Message("failures-of-visits", **about, tries_genuine=genuine, tries_impostor=impostor)
+
+
+def transaction_notes(scores: Scores) -> list[Message]:
+    genuine, impostor = incomplete_claims(scores)
+    if not genuine and not impostor:
+        return []
+    return [Message("transactions-incomplete", genuine=genuine, impostor=impostor)]
+
+
+def too_few_notes(genuine: int, impostor: int, needed: int, where: str = "") -> list[Message]:
+    if not genuine and not impostor:
+        return []
+    numbers = {"genuine": genuine, "impostor": impostor, "templates": needed}
+    return [Message("too-few-templates", **numbers, where=where)]
+
+
+def exclusion_notes(scores: Scores) -> list[Message]:
+    rules = (x for x in scores.exclusions.rules if x.exclusion is not NO_PERSON_TWICE)
+    return [note for rule in rules for note in rule_notes(scores, rule)]
+
+
+def rule_notes(scores: Scores, rule: ExclusionRule) -> list[Message]:
+    """Return messages on an exclusion that leaves out nothing, or less than it seems to."""
+    notes = []
+    if not rule.number(scores.codes, scores.probe_ids, scores.gallery_ids):
+        notes.append(Message("exclusion-without-effect", exclusion=rule.exclusion.text))
+    notes += spelling_notes(rule.codes, rule.exclusion.column)
+    return notes + unknown_notes(rule.codes, rule.exclusion.column)
+
+
+def counts_same(scores: Scores, column: str) -> bool:
+    """Whether genuine comparisons with the same value of a column are counted.
+
+    Not if the column has a single value.
+    """
+    probe, gallery = scores.probe_meta.get(column), scores.gallery_meta.get(column)
+    if probe is None or gallery is None or excludes_same(scores, column):
+        return False
+    if len(known_texts(probe, column) | known_texts(gallery, column)) < 2:
+        return False
+    rule = ExclusionRule(Exclusion.parse(column), column_codes(probe, gallery, column))
+    if scores.layout == "pairs":
+        return bool((rule.holds(slice(None), slice(None)) & scores.genuine).any())
+    if not rule.number(scores.codes, scores.probe_ids, scores.gallery_ids):
+        return False
+    if not scores.exclude and not scores.has_mask:
+        return True
+    for low, high in row_spans(scores.shape[0], scores.shape[1], 1 << 22):
+        rows, columns = mate_cells(scores, np.arange(low, high))
+        is_same = rule.holds(rows + low, columns)
+        rows, columns = rows[is_same], columns[is_same]
+        left_out = left_out_rows(scores, low, high)
+        if left_out is None or not left_out[rows, columns].all():
+            return True
+    return False
+
+
+def spelling_notes(codes: Codes, column: str) -> list[Message]:
+    return look_alike(codes.in_many_spellings, column, len(codes.values))
+
+
+def look_alike(spelt: list[list[Any]], column: str, number: int) -> list[Message]:
+    """Return the message on groups of values that differ only in spelling, if there are any."""
+    if not spelt:
+        return []
+    examples = ", ".join(" and ".join(map(repr, same)) for same in spelt[:_EXAMPLES])
+    about = {"column": column, "values": sum(map(len, spelt)), "of": number}
+    return [Message("values-look-alike", **about, examples=examples)]
+
+
+def pairs_of_same(column: str) -> Message:
+    """Return the message that pairs of the same session, or of the same camera, are counted."""
+    noun = "genuine ones" if column == "camera" else "them"
+    advice = f'reading the scores with `exclude="{column}"`'
+    return Message("same-value-counted", column=column, advice=advice, which=noun)
+
+
+def unknown_notes(codes: Codes, name: str) -> list[Message]:
+    """Return the message on templates whose value in a compared column is unknown."""
+    probes = int((codes.probe < 0).sum())
+    templates = int((codes.gallery < 0).sum())
+    if not probes and not templates:
+        return []
+    about = {"column": name, "probes": probes, "templates": templates}
+    return [Message("unknown-values", **about, treatment="they equal no other")]

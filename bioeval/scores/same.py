@@ -10,7 +10,7 @@ comparison of the probe with its own person. The scores confirm a pairing if
 
 Each is unlikely by chance. Equal names that the scores deny are a question (:func:`partners`); a
 guess that they confirm is a doubt that every call reports
-(:func:`bioeval.scores.copies.find_copies`). A comparison that
+(:func:`bioeval.scores.sampled.find_copies`). A comparison that
 does not exist is NaN. All values here are closeness: larger is closer, for every kind of scores.
 """
 

@@ -1,4 +1,7 @@
-"""Attributes of scores, whether their source is a matrix, a list of pairs or top-K lists."""
+"""Attributes of scores, whether their source is a matrix, a list of pairs or top-K lists.
+
+Tasks and studies refuse scores that lack what they need by the functions at the end.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import ProtocolError
+from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout, NanPolicy
 from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.messages import Message
-from bioeval.scores.arrays import doubt_of_square
+from bioeval.scores.arrays import digest, doubt_of_square
 from bioeval.scores.cells import Cells
-from bioeval.scores.codes import Codes, present
+from bioeval.scores.codes import Codes, GalleryOrder, present
 from bioeval.scores.exclusions import Exclusions
-from bioeval.scores.fingerprints import digest
-from bioeval.scores.gallery_order import GalleryOrder
 from bioeval.scores.labels import read_only
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.pairs import PairList
@@ -29,7 +30,8 @@ from bioeval.scores.top_k import TopKLists
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bioeval.scores.fusion_rules import FewTemplates
+    from bioeval.scores.distances import FewTemplates
+
 
 # Arrays that are read-only in all scores, also in copies and after unpickling.
 _FIXED = ("probe_labels", "gallery_labels", "probe_ids", "gallery_ids")
@@ -371,3 +373,58 @@ class ScoreData:
 
 #: Scores of the class that a function is given and returns.
 AnyScores = TypeVar("AnyScores", bound=ScoreData)
+
+
+# ---------------------------------------------------------------- requirements of tasks and studies
+
+
+def require_scores(scores: Any, input_name: str = "scores") -> None:
+    """Raise :class:`DataError` unless `scores` are :class:`bioeval.Scores`."""
+    if not isinstance(scores, ScoreData):
+        raise DataError(
+            f"{input_name} is {type(scores).__name__}; expected bioeval.Scores(values, labels, "
+            "gallery_labels), with the kind of the values"
+        )
+
+
+def require_all_scores(scores: Any) -> None:
+    """Raise unless `scores` are :class:`bioeval.Scores` of the whole gallery: no top-K lists."""
+    require_scores(scores)
+    if scores.layout == "top-k":
+        scores.lists.refuse_matrix()
+
+
+def require_subjects(scores: ScoreData, input_name: str) -> None:
+    """Raise :class:`ProtocolError` unless scores are a matrix of subjects, as a task needs."""
+    if scores.layout == "pairs":
+        raise ProtocolError(
+            f"{input_name} needs a matrix of scores with labels; these are fixed pairs, for "
+            "verification alone. A list that names both templates of a pair, in columns such as "
+            'template_a and template_b, is read as a matrix with `lists={"as": "matrix"}`'
+        )
+    if not scores._labelled:
+        raise ProtocolError(
+            f"{input_name} needs the subjects of probes and gallery; a mask does not give the "
+            "subjects of the templates. Give labels"
+        )
+    require_all_scores(scores)
+
+
+def require_templates(scores: ScoreData, task: str) -> None:
+    """Raise :class:`ProtocolError` of claim scores, which have no templates to rank."""
+    if scores.claims:
+        raise ProtocolError(
+            f"{task} ranks the templates of a gallery, and these are claim scores, which are for "
+            "verification; give the scores that the claims were made of"
+        )
+
+
+def require_kept(scores: ScoreData, column: Any, argument: str, *sides: Mapping[str, Any]) -> None:
+    """Raise where an argument names a column that was left out of the metadata of both sides."""
+    if not isinstance(column, str) or all(column in meta for meta in sides):
+        return
+    if column in scores._columns_left_out:
+        raise DataError(
+            f"`{argument}` is {received(column)}, and this column "
+            f"{scores._columns_left_out[column]}; give each template one value"
+        )

@@ -25,8 +25,8 @@ from bioeval.base.kinds import VALUED, Layout, ValuedKind
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.arrays import row_spans
+from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metrics import Metric
 
 Model = Literal["gaussian-embeddings", "gaussian-scores"]
 MODELS: tuple[Model, ...] = get_args(Model)

@@ -15,9 +15,8 @@ from bioeval.base.arguments import require_array, require_choice, require_flag, 
 from bioeval.base.array_libraries import joined
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
-from bioeval.scores.arrays import as_array
+from bioeval.scores.arrays import as_array, digest_of_values
 from bioeval.scores.codes import Codes
-from bioeval.scores.fingerprints import digest_of_values
 from bioeval.scores.labels import read_only
 from bioeval.scores.missing import NO_PERSON, are_of_no_person
 

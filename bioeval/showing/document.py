@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.messages import Message, messages_of
 from bioeval.results.words import method_in_words
-from bioeval.scores.kind_check import KIND_DOUBTS
+from bioeval.scores.sampled import KIND_DOUBTS
 from bioeval.showing.blocks import Block, Detail, Legend, Messages, Paragraph, Section, Table
 from bioeval.showing.cells import Label, Quantity
 from bioeval.showing.header import header_of, joined_texts, rules_of, use_of_threshold

@@ -12,7 +12,7 @@ from bioeval.base.errors import counted, enumerated
 from bioeval.counting.threshold_rules import Rule
 from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.results.words import excluded_in_words
-from bioeval.scores.fusion_rules import parse_fusion
+from bioeval.scores.distances import parse_fusion
 from bioeval.showing.blocks import Fact, Facts, Vocabulary
 from bioeval.showing.cells import Label
 from bioeval.showing.nodes import Node

@@ -17,10 +17,10 @@ from bioeval.counting.people import CountPeople
 from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
-from bioeval.scores.fusion_rules import Templates
+from bioeval.scores.distances import Templates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
-from bioeval.scores.requirements import require_all_scores
+from bioeval.scores.score_data import require_all_scores
 from bioeval.stats.weighted_sums import by_subject
 
 

@@ -27,7 +27,7 @@ from bioeval.results.variables import Variable
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, subject_pattern_of
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_scores
+from bioeval.scores.score_data import require_scores
 from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import EER

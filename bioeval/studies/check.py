@@ -28,32 +28,27 @@ from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.card import Protocol
 from bioeval.results.attributes import about_attrs
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
+from bioeval.scores.attempts import left_out_rows
+from bioeval.scores.cells import Mask
+from bioeval.scores.claim_scores import incomplete_claims
 from bioeval.scores.codes import Codes, spellings
-from bioeval.scores.compared_people import ComparedPeople
-from bioeval.scores.copies import find_copies
 from bioeval.scores.distances import as_distances, lattice_step
-from bioeval.scores.excluded import left_out_rows
-from bioeval.scores.kind_check import KindVerdict
 from bioeval.scores.labels import plain
-from bioeval.scores.masks import Mask
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, of_own_columns
 from bioeval.scores.metadata import NAME_COLUMNS
-from bioeval.scores.people import comparisons, knows_people
-from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_all_scores, require_scores
-from bioeval.scores.row_memory import rows_per_block
-from bioeval.scores.rows import attempted, threads_for
-from bioeval.scores.same import Copies
-from bioeval.scores.score_notes import (
+from bioeval.scores.people import ComparedPeople, comparisons, knows_people
+from bioeval.scores.provenance import (
+    Provenance,
     counts_same,
     exclusion_notes,
     no_person_notes,
     pairs_of_same,
     transaction_notes,
 )
-from bioeval.scores.selecting import of_own_columns
-from bioeval.scores.symmetry import is_symmetric, mixed_bits
-from bioeval.scores.tries import incomplete_claims
+from bioeval.scores.rows import attempted, rows_per_block, threads_for
+from bioeval.scores.same import Copies
+from bioeval.scores.sampled import KindVerdict, find_copies, is_symmetric, mixed_bits
+from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.showing.blocks import Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.showing.cells import Count, Label
 from bioeval.showing.header import data_fact, scores_in_words

@@ -19,12 +19,12 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset
 from bioeval.results.support import RatesAtTargets, support_messages
 from bioeval.results.variables import SUPPORTED, Variable, figure
-from bioeval.scores.compared_people import ComparedPeople
 from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts
+from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_scores
+from bioeval.scores.score_data import require_scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.showing.record_documents import MEASURES_OF_CARDS
 from bioeval.studies.partitions.repeat import scalars_of

@@ -30,14 +30,14 @@ from bioeval.protocol.choices import Ties
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.attributes import about_attrs
-from bioeval.scores.excluded import excluded
+from bioeval.scores.attempts import excluded
+from bioeval.scores.cells import Mask
 from bioeval.scores.labels import plain
-from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_scores
 from bioeval.scores.rows import among_distances, read_rows
+from bioeval.scores.score_data import require_scores
 from bioeval.scores.sides import in_words
 from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
 from bioeval.showing.cells import Label, Number, Picture, Score, Threshold

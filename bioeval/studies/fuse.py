@@ -29,9 +29,9 @@ from bioeval.scores.alignment import aligned
 from bioeval.scores.distances import farthest
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import LearntFrom
-from bioeval.scores.requirements import require_all_scores, require_scores
 from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.sampled import SampledAttempts
+from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.showing.messages import warn_of
 
 FusionMethod = Literal["mean", "min", "max", "product", "weighted"]

@@ -30,9 +30,9 @@ from bioeval.results.dataset import dataset, rate
 from bioeval.results.support import all_beyond_scores
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.blocks import Block
-from bioeval.scores.fusion_rules import FusionRule
+from bioeval.scores.distances import FusionRule
 from bioeval.scores.matrix import Scores
-from bioeval.scores.requirements import require_all_scores, require_subjects, require_templates
+from bioeval.scores.score_data import require_all_scores, require_subjects, require_templates
 from bioeval.showing.messages import warns_of_doubts
 
 GALLERY_SIZE = {

@@ -47,17 +47,15 @@ from bioeval.results.dataset import dataset, threshold_with_next
 from bioeval.results.support import RuleOf, beyond_scores
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.codes import Codes, spellings
-from bioeval.scores.disjoint import mates_among
 from bioeval.scores.labels import one_dimensional, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import no_value
-from bioeval.scores.people import require_people
-from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_kept, require_scores
+from bioeval.scores.people import mates_among, require_people
+from bioeval.scores.provenance import Provenance, look_alike
 from bioeval.scores.rows import threads_for
-from bioeval.scores.score_notes import look_alike
+from bioeval.scores.sampled import is_symmetric
+from bioeval.scores.score_data import require_kept, require_scores
 from bioeval.scores.sides import InOrder, in_order
-from bioeval.scores.symmetry import is_symmetric
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.limits import Limits, limits_of_rate, limits_of_sum
 from bioeval.stats.options import IntervalMethod, interval_of, trials_of

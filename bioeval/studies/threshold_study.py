@@ -39,13 +39,12 @@ from bioeval.results.variables import (
     Variable,
     entries,
 )
-from bioeval.scores.compared_people import ComparedPeople
-from bioeval.scores.fusion_rules import FusionRule, by_closeness
+from bioeval.scores.distances import FusionRule, by_closeness
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people, people_of_probes, subject_pattern_of
+from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern_of
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_scores, require_subjects
-from bioeval.scores.symmetry import is_symmetric
+from bioeval.scores.sampled import is_symmetric
+from bioeval.scores.score_data import require_scores, require_subjects
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.aggregate import aggregate
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval

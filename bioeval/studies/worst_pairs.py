@@ -20,8 +20,8 @@ from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import blocks_of, threads_for
+from bioeval.scores.score_data import require_all_scores
 from bioeval.showing.messages import warns_of_doubts
 
 WORST_PAIRS = {

@@ -47,15 +47,14 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
 from bioeval.results.support import ALL_REJECTED, beyond_scores
 from bioeval.results.variables import COORDINATES, Variable
+from bioeval.scores.attempts import excludes_same
 from bioeval.scores.codes import Codes, column_codes
 from bioeval.scores.distances import farthest
-from bioeval.scores.excluded import excludes_same
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
-from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_all_scores, require_subjects
+from bioeval.scores.provenance import Provenance, unknown_notes
 from bioeval.scores.rows import among_distances, blocks_of, threads_for
-from bioeval.scores.score_notes import unknown_notes
+from bioeval.scores.score_data import require_all_scores, require_subjects
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.weighted_sums import ratio
 from bioeval.tasks.threshold_choice import chosen_threshold

@@ -16,7 +16,7 @@ from bioeval.results.stacking import MEAN
 from bioeval.scores.codes import Codes
 from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import no_value
-from bioeval.scores.requirements import require_all_scores, require_scores
+from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.tasks.options import CORE_TASKS
 from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of

@@ -21,10 +21,10 @@ from bioeval.results.closed_set import closed_set_counts, closed_set_dataset
 from bioeval.results.dataset import Scalars, dataset, variables_over
 from bioeval.results.open_set import open_set_dataset, open_set_scalars
 from bioeval.results.variables import Variable
-from bioeval.scores.fusion_rules import FusionRule
+from bioeval.scores.distances import FusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, people_of_probes, require_people
-from bioeval.scores.requirements import require_scores
+from bioeval.scores.score_data import require_scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.single_template_counts import SingleTemplateCounted

@@ -26,7 +26,7 @@ from bioeval.results.variables import RANKS, best_values
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import has_subjects, knows_people, require_people
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.symmetry import is_symmetric
+from bioeval.scores.sampled import is_symmetric
 from bioeval.tasks.card_scores import compared_under, galleries_of
 from bioeval.tasks.identification import SearchCounted
 from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, has_no_core_task

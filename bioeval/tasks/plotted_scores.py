@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import DataError
 from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import verify
 from bioeval.results.attributes import about_attrs
 from bioeval.results.histogram import Histogram, ScoreHistograms, edges_of
 from bioeval.scores.distances import as_distances
 from bioeval.scores.matrix import Scores
-from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
 from bioeval.scores.people import knows_people
 from bioeval.scores.rows import attempted
 
@@ -84,12 +83,3 @@ def plotted(scores: Any) -> list[tuple[str, str, Scores]]:
         if system.layout not in ("pairs", "top-k"):
             plots.append(("matrix", str(name), system))
     return plots
-
-
-def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
-    """Return the scores of a matrix, reduced to at most `pixels` a side."""
-    if not isinstance(scores, Scores):
-        raise DataError(f"be.plot.matrix got {type(scores).__name__}; expected Scores")
-    if scores.layout == "pairs":
-        raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
-    return reduced_matrix(scores, pixels)

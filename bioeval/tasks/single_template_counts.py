@@ -29,7 +29,7 @@ from bioeval.results.dataset import Scalars, rate
 from bioeval.results.open_set import OpenSetAttempts, OpenSetCounts
 from bioeval.results.support import note_thresholds_beyond_scores, rank_message, tie_message
 from bioeval.scores.matrix import Scores
-from bioeval.scores.requirements import require_subjects
+from bioeval.scores.score_data import require_subjects
 
 if TYPE_CHECKING:
     from bioeval.stats.options import IntervalMethod

@@ -6,7 +6,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.verification import Use, verify
 from bioeval.counting.wanted_points import PointsWanted
-from bioeval.scores.fusion_rules import Templates
+from bioeval.scores.distances import Templates
 from bioeval.scores.matrix import Scores
 
 

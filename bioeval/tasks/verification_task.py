@@ -19,11 +19,11 @@ from bioeval.counting.wanted_points import PointsWanted
 from bioeval.results.dataset import Scalars
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset, verification_scalars
-from bioeval.scores.fusion_rules import FusionRule, Templates
+from bioeval.scores.distances import FusionRule, Templates
 from bioeval.scores.matrix import Scores
-from bioeval.scores.requirements import require_all_scores
 from bioeval.scores.rows import threads_for
-from bioeval.scores.symmetry import is_symmetric
+from bioeval.scores.sampled import is_symmetric
+from bioeval.scores.score_data import require_all_scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 

@@ -17,7 +17,7 @@ from ways import counted_by
 
 import bioeval as be
 from bioeval.counting import tiled_scores
-from bioeval.scores.blas_threads import same_in_any_tile
+from bioeval.scores.embeddings import same_in_any_tile
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
 FEATURES = 7

@@ -22,7 +22,7 @@ from bioeval.results.support import (
     supported,
     tie_message,
 )
-from bioeval.scores.compared_people import ComparedPeople
+from bioeval.scores.people import ComparedPeople
 
 SUPPORT = {"target-not-supported": 3, "target-uncertain": 30}
 

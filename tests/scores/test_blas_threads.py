@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bioeval.scores import blas_threads
-from bioeval.scores.blas_threads import on_all_threads
+from bioeval.scores import embeddings
+from bioeval.scores.embeddings import on_all_threads
 
 
 def threads() -> set[int]:
@@ -20,7 +20,7 @@ def threads() -> set[int]:
 
 def test_the_limit_holds_until_the_last_call_ends():
     """The first call that has begun ends first, while the other one goes on."""
-    blas_threads._libraries.cache_clear()  # others may have been loaded since it was filled
+    embeddings._libraries.cache_clear()  # others may have been loaded since it was filled
     begun = threading.Barrier(2)
     first_has_ended = threading.Event()
     threads_seen = []

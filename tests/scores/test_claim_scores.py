@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.scores import blocks, row_memory
+from bioeval.scores import blocks, rows
 
 RELAXED = settings(
     max_examples=examples_of(15),
@@ -32,13 +32,13 @@ def test_they_equal_the_definition(data, templates, fusion, one_row_at_a_time):
         **case.naive(), column=column, templates=templates, fusion=fusion
     )
     thresholds = data.draw(cases.thresholds(case, extra=[*genuine, *impostor]))
-    block_values, small = row_memory.BLOCK_VALUES, blocks.LISTED
+    block_values, small = rows.BLOCK_VALUES, blocks.LISTED
     if one_row_at_a_time:  # the tries of an attempt are then read in parts
-        row_memory.BLOCK_VALUES = blocks.LISTED = 1
+        rows.BLOCK_VALUES = blocks.LISTED = 1
     try:
         claims = be.claim_scores(scores, templates=templates, fusion=fusion, attempts="visit")
     finally:
-        row_memory.BLOCK_VALUES, blocks.LISTED = block_values, small
+        rows.BLOCK_VALUES, blocks.LISTED = block_values, small
     ds = be.verification(claims, thresholds=thresholds)
     counts = naive.verification_counts(genuine, impostor, thresholds, case.kind)
     assert (ds.genuine_attempts, ds.impostor_attempts) == (len(genuine), len(impostor))

@@ -12,7 +12,7 @@ from result_messages import arguments
 
 import bioeval as be
 from bioeval.counting import parts
-from bioeval.scores import row_memory
+from bioeval.scores import rows
 
 NAN, INF = np.nan, np.inf
 
@@ -46,7 +46,7 @@ def as_case(values: np.ndarray, **options: Any) -> dict[str, Any]:
 @pytest.fixture
 def tiny_blocks(monkeypatch):
     """Read the rows one or two at a time, so that every seam between blocks occurs."""
-    monkeypatch.setattr(row_memory, "BLOCK_VALUES", 12)
+    monkeypatch.setattr(rows, "BLOCK_VALUES", 12)
     monkeypatch.setattr(parts, "VALUES_IN_MEMORY", 12)
 
 

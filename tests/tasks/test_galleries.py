@@ -242,7 +242,7 @@ def test_tiles_change_nothing(monkeypatch):
     options = {"gallery": "single", "n_thresholds": 30}
     expected = be.open_set(scores, **options)
     monkeypatch.setattr("bioeval.counting.single_template.TILE_CHANCES", 100)
-    monkeypatch.setattr("bioeval.scores.row_memory.BLOCK_VALUES", 50)
+    monkeypatch.setattr("bioeval.scores.rows.BLOCK_VALUES", 50)
     assert be.open_set(scores, **options).equals(expected)
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.kinds import Format, Kind, NanPolicy
+from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats import writing
 from bioeval.scores.formats.options import LOAD_NAMES, Arguments
 from bioeval.scores.formats.reading import read
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metrics import Metric
 
 __all__ = ["load", "losses", "save"]
 

@@ -31,10 +31,16 @@ import numpy as np
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import METRICS, VALUED, Kind
 from bioeval.base.messages import Message
-from bioeval.scores.coded_sides import CodedSides
-from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings, left_out_of
+from bioeval.scores.build import as_ids
+from bioeval.scores.codes import CodedSides
 from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.scores.features import FeatureSide, require_features
+from bioeval.scores.features import (
+    FeatureSide,
+    as_embeddings,
+    average_embeddings,
+    left_out_of,
+    require_features,
+)
 from bioeval.scores.formats.array_file import (
     DISTMAT,
     IMPOSTOR,
@@ -54,10 +60,9 @@ from bioeval.scores.formats.options import Arguments
 from bioeval.scores.formats.scores_alone import scores_of_classes
 from bioeval.scores.formats.spellings import COLUMNS, MOST_COLUMNS, TRIAL_NAMES
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_subjects
-from bioeval.scores.listed_templates import ListRules, places_in_words
-from bioeval.scores.making import as_ids
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import as_meta
+from bioeval.scores.pairs import ListRules, places_in_words
 from bioeval.scores.people import marking
 from bioeval.scores.sides import GivenSide, Keys, as_names, refuse_other_orders
 

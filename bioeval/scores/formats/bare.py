@@ -16,9 +16,8 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
-from bioeval.scores.embedding_arrays import as_embeddings, average_embeddings
-from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.scores.features import FeatureSide, require_features
+from bioeval.scores.embeddings import EmbeddingSource, describe_metric
+from bioeval.scores.features import FeatureSide, as_embeddings, average_embeddings, require_features
 from bioeval.scores.formats.array_file import KIND_ASSUMED
 from bioeval.scores.formats.comparisons import in_listed_order, look_up, read_comparisons
 from bioeval.scores.formats.containers import open_npy
@@ -32,7 +31,6 @@ from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.formats.tables import Head, read_columns
 from bioeval.scores.formats.template_tables import TemplateTable, read_templates
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metrics import describe_metric
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.pairs import classes_of_subjects
 from bioeval.scores.sides import as_keys

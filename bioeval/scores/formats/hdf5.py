@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bioeval.scores.arrays import StoredRows
 from bioeval.scores.formats.containers import MOST_INFLATED, Lazy, refused, require_unicode
 from bioeval.scores.formats.faults import fault, guarded
 from bioeval.scores.formats.files import FileKind, optional
-from bioeval.scores.stored import StoredRows
 
 # Attributes of a file that are words, and are read as arrays of one word.
 _WORDS = ("kind", "nan", "metric")

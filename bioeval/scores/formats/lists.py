@@ -14,7 +14,8 @@ import numpy as np
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.memory import require_memory
 from bioeval.base.messages import Message
-from bioeval.scores.coded_sides import CodedSides
+from bioeval.scores.cells import Mask
+from bioeval.scores.codes import CodedSides
 from bioeval.scores.formats.comparisons import ScoredPairs, join, read_comparisons, truth_of
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.formats.files import existing_file
@@ -31,12 +32,10 @@ from bioeval.scores.formats.tables import Columns, Head, Words, read_columns, wh
 from bioeval.scores.formats.template_tables import read_templates
 from bioeval.scores.image_names import subject_pattern
 from bioeval.scores.labels import as_objects, with_whole_numbers
-from bioeval.scores.listed_templates import MOSTLY, ListRules, places_in_words
-from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import natural_places
 from bioeval.scores.missing import are_of_no_person, ids_of_no_person
-from bioeval.scores.orders import natural_places
-from bioeval.scores.pairs import PairList
+from bioeval.scores.pairs import MOSTLY, ListRules, PairList, places_in_words
 from bioeval.scores.sides import as_names, places, united
 
 

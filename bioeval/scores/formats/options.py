@@ -19,11 +19,11 @@ from bioeval.base.arguments import (
 )
 from bioeval.base.errors import DataError, backquoted, nearest_name, received
 from bioeval.base.kinds import FORMATS, KINDS, NAN_POLICIES, Kind
+from bioeval.scores.build import as_ids
+from bioeval.scores.embeddings import known_metric
 from bioeval.scores.formats.faults import fault
 from bioeval.scores.image_names import PATTERNS, subject_pattern
-from bioeval.scores.listed_templates import ListRules
-from bioeval.scores.making import as_ids
-from bioeval.scores.metrics import known_metric
+from bioeval.scores.pairs import ListRules
 
 #: Keys of ``columns`` that are no metadata, in files of arrays and in lists.
 ROLES = (

@@ -18,14 +18,14 @@ from numpy.lib import format as npy_format
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.replacing import replacing, text_to_write
-from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.attempts import left_out_rows
+from bioeval.scores.cells import Mask
 from bioeval.scores.formats.array_file import RESERVED
 from bioeval.scores.formats.arrays import SCHEMA
 from bioeval.scores.formats.files import optional
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects, missing_values
-from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
-from bioeval.scores.requirements import require_all_scores
+from bioeval.scores.score_data import require_all_scores
 from bioeval.scores.sides import declared_names
 
 # Bytes of an array that are written together.

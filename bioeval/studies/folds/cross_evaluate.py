@@ -19,9 +19,9 @@ from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.choices import ImpostorProbes, PlainTies, RankUnit
 from bioeval.protocol.tasks import OpenSet
-from bioeval.scores.fusion_rules import FusionRule
+from bioeval.scores.distances import FusionRule
+from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metrics import Metric
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.stats.repeated import REPEATED_INTERVALS, RepeatedInterval

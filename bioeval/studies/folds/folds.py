@@ -28,10 +28,9 @@ from bioeval.counting.wanted_points import PointsWanted
 from bioeval.partition.samples import LabelCodes
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.open_set import OpenSetPoints
-from bioeval.scores.embedding_arrays import as_embeddings
-from bioeval.scores.features import FeatureSide, require_features, titles_of
+from bioeval.scores.embeddings import kind_of_metric
+from bioeval.scores.features import FeatureSide, as_embeddings, require_features, titles_of
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metrics import kind_of_metric
 from bioeval.scores.people import knows_people, people_of_probes
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.sides import GivenSide, keys_of

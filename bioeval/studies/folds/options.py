@@ -21,7 +21,7 @@ from bioeval.counting.wanted_points import PointsWanted, point_values
 from bioeval.protocol.choices import PlainTies
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.matrix import Scores
-from bioeval.scores.requirements import require_subjects
+from bioeval.scores.score_data import require_subjects
 from bioeval.stats.options import IntervalMethod
 
 #: The numbers of splits as arrays by name, the splits first.

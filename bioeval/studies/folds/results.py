@@ -34,7 +34,7 @@ from bioeval.results.variables import (
     rates_of_folds,
     rates_of_scripts,
 )
-from bioeval.scores.compared_people import ComparedPeople
+from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.repeated import attrs_of_interval
 from bioeval.stats.weighted_sums import ratio

@@ -28,14 +28,14 @@ from bioeval.results.stacking import Stack
 from bioeval.results.support import independent_searches, supported
 from bioeval.results.variables import RANKS, TASKS, described
 from bioeval.results.verification import in_units
-from bioeval.scores.compared_people import ComparedPeople
-from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.attempts import left_out_rows
 from bioeval.scores.exclusions import NO_PERSON_TWICE
 from bioeval.scores.matrix import Scores
+from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_scores
-from bioeval.scores.row_memory import stated_memory_limit
-from bioeval.scores.symmetry import sampled_numbers
+from bioeval.scores.rows import stated_memory_limit
+from bioeval.scores.sampled import sampled_numbers
+from bioeval.scores.score_data import require_scores
 from bioeval.tasks.card_scores import resolve_card
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks

@@ -33,12 +33,11 @@ from bioeval.results.variables import (
 )
 from bioeval.scores.codes import present
 from bioeval.scores.labels import is_written
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, chosen_sides
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.people import knows_people, marking
-from bioeval.scores.requirements import require_all_scores, require_scores
-from bioeval.scores.score_notes import notes_on_scores
-from bioeval.scores.selecting import chosen_sides
+from bioeval.scores.provenance import notes_on_scores
+from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.showing.messages import warn_of, warns_of_doubts
 from bioeval.showing.nodes import OVER
 from bioeval.stats.options import IntervalMethod

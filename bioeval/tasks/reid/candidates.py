@@ -10,17 +10,15 @@ import numpy as np
 
 from bioeval.base.messages import Message
 from bioeval.counting.parts import Parts, RowParts, parts_of
-from bioeval.scores.cells import ProtocolMask
+from bioeval.scores.attempts import leaving_out, masked
+from bioeval.scores.cells import Mask, ProtocolMask
 from bioeval.scores.codes import Codes, column_codes
-from bioeval.scores.excluded import leaving_out, masked
 from bioeval.scores.exclusions import Exclusion, ExclusionRule
-from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.people import are_enrolled
-from bioeval.scores.provenance import Provenance
-from bioeval.scores.requirements import require_subjects, require_templates
-from bioeval.scores.score_notes import rule_notes
+from bioeval.scores.provenance import Provenance, rule_notes
+from bioeval.scores.score_data import require_subjects, require_templates
 from bioeval.tasks.reid.convention import Convention, cameras_of
 
 

@@ -23,12 +23,12 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import CardSection, Field
 from bioeval.protocol.loading import available, load
 from bioeval.protocol.tasks import Reid
-from bioeval.scores.excluded import excludes_same
+from bioeval.scores.attempts import excludes_same
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts
 from bioeval.scores.missing import CAMERA_COLUMNS
 from bioeval.scores.people import knows_people
-from bioeval.scores.score_notes import pairs_of_same
+from bioeval.scores.provenance import pairs_of_same
 
 #: The name, the path or the card of a convention.
 Named: TypeAlias = str | os.PathLike[str] | Protocol

@@ -29,7 +29,7 @@ from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.support import rank_message
 from bioeval.results.variables import GOM, GOM_MEANS, Variable
 from bioeval.scores.matrix import Scores
-from bioeval.scores.requirements import require_all_scores, require_scores, require_subjects
+from bioeval.scores.score_data import require_all_scores, require_scores, require_subjects
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.reid.candidates import Candidates

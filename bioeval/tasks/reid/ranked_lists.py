@@ -13,10 +13,10 @@ from bioeval.counting.thresholds import to_user
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.dataset import dataset
 from bioeval.results.variables import GOM, Variable, entries
-from bioeval.scores.excluded import left_out_rows
+from bioeval.scores.attempts import left_out_rows
 from bioeval.scores.matrix import Scores
-from bioeval.scores.requirements import require_scores, require_subjects
 from bioeval.scores.rows import attempted
+from bioeval.scores.score_data import require_scores, require_subjects
 from bioeval.tasks.reid.candidates import kept_scores
 from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.reid.gom import gom

@@ -28,7 +28,7 @@ from bioeval.protocol.choices import (
 )
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.scores.matrix import Scores
-from bioeval.scores.requirements import require_scores
+from bioeval.scores.score_data import require_scores
 from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.options import EvaluationOptions

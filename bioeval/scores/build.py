@@ -1,7 +1,11 @@
-"""The attributes of scores from their arguments: checked labels, identities and metadata."""
+"""The attributes of scores from their arguments: a matrix, embeddings, or top-K lists.
+
+Labels, identities and metadata are checked, and brought into the order of the scores.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,16 +14,34 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from bioeval.base.arguments import require_choice, require_integer, require_list, require_text
+from bioeval.base.array_libraries import joined_labels
 from bioeval.base.errors import DataError, counted, short_name
-from bioeval.base.kinds import KINDS, NAN_POLICIES, Kind, NanPolicy
+from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, NAN_POLICIES, Kind, NanPolicy
 from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.options import OPTIONS
+from bioeval.scores.attempts import columns_of_probes, left_out_rows
+from bioeval.scores.cells import Cells, as_mask, subjects_of_mask
 from bioeval.scores.codes import Codes
+from bioeval.scores.distances import as_distances
+from bioeval.scores.embeddings import (
+    EmbeddingSource,
+    FloatType,
+    Metric,
+    describe_metric,
+    kind_of_metric,
+)
+from bioeval.scores.features import (
+    FeatureSide,
+    as_embeddings,
+    average_embeddings,
+    left_out_of,
+    require_features,
+    titles_of,
+)
 from bioeval.scores.labels import as_subjects, one_dimensional, plain
-from bioeval.scores.masks import as_mask, subjects_of_mask
 from bioeval.scores.metadata import as_meta, columns_of, names_of_table
 from bioeval.scores.missing import NO_PERSON
-from bioeval.scores.same import Scored, confirm_names
+from bioeval.scores.same import ENOUGH, LEAST_ROWS, MOST, ONE_OF, Scored, confirm_names, people_of
 from bioeval.scores.sides import (
     GivenSide,
     Keys,
@@ -436,3 +458,140 @@ def searched_lists(
         "_own_entries_are_stated": query_positions is not None or leave_out_query is not None,
         "remarks": tuple(queries.remarks | entries.remarks),
     }
+
+
+def scored_of(scores: Any) -> Scored:
+    """Return scores of any layout as the test of :mod:`bioeval.scores.same` reads them."""
+    if scores.layout == "pairs":
+        return Scored.of_pairs(scores.pairs, scores.kind, scores.codes)
+    if scores.layout == "top-k":
+        partner = columns_of_probes(scores)
+        return Scored.of_lists(scores.lists, scores.kind, scores.codes, partner)
+    cells, codes = scores.cells, scores.codes
+
+    def read(rows: np.ndarray, columns: np.ndarray | None, without: bool) -> np.ndarray:
+        part = scores.select(probes=rows, gallery=columns)
+        raw = part.cells.read(0, len(rows))
+        values = -np.array(as_distances(raw, scores.kind, lambda: np.zeros(raw.shape, bool)))
+        values = values.astype(np.float64, copy=False)
+        if without:
+            values[part.probe_ids[:, None] == part.gallery_ids] = np.nan
+            if (is_left_out := left_out_rows(part, 0, len(rows))) is not None:
+                values[is_left_out] = np.nan
+        return values
+
+    most = min(MOST, max(ENOUGH, scores.shape[0] // ONE_OF))
+    if cells.streams:  # each row is computed
+        most = min(most, max(LEAST_ROWS, scores.shape[0] // ONE_OF // 2))
+    return Scored(
+        (len(codes.probe), len(codes.gallery)),
+        people_of(codes),
+        columns_of_probes(scores),
+        read,
+        scores.kind in LARGER_IS_CLOSER,
+        most,
+        max(cells.row_chunk, most) if cells.is_stored and cells.row_chunk > 1 else None,
+        scores.kind == "order",
+        _vectors(cells),
+    )
+
+
+def _vectors(cells: Cells) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the embeddings of both sides of a matrix; None if the scores come from elsewhere."""
+    if cells.embeddings is None:
+        return None
+    probe, gallery = cells.embeddings.embeddings
+    rows = slice(None) if cells.rows is None else cells.rows
+    columns = slice(None) if cells.columns is None else cells.columns
+    return probe[rows], gallery[columns]
+
+
+# --------------------------------------------------------------------------------------- embeddings
+
+
+def compared_embeddings(
+    probe: Any,
+    labels: Any,
+    gallery: Any = None,
+    gallery_labels: Any = None,
+    *,
+    metric: Metric = "cosine",
+    kind: Kind | None = None,
+    dtype: FloatType = "float64",
+    probe_meta: Mapping[str, Any] | None = None,
+    gallery_meta: Mapping[str, Any] | None = None,
+    average: Sequence[str] = (),
+    names: Any = "auto",
+    as_read: bool,
+    titles: Sequence[str] | None,
+) -> tuple[Any, SideArguments, Attributes]:
+    """Compare embeddings; with `as_read` distances are computed whenever they are read.
+
+    `titles` are those of the columns of the probes, if a file has them; the other arguments are
+    those of :meth:`bioeval.Scores.from_embeddings`. Returned are the values, the arguments of both
+    sides, and attributes of the scores.
+    """
+    if (gallery is None) != (gallery_labels is None):
+        option = "gallery_labels" if gallery is None else "gallery"
+        missing_argument = "gallery" if gallery is None else "gallery_labels"
+        raise DataError(f"{option} is given without {missing_argument}; expected both or neither")
+    nouns = ("probe", "gallery")[: 1 if gallery is None else 2]
+    all_values, metas = (probe, gallery), (probe_meta, gallery_meta)
+    sides, embeddings = [], []
+    for i, noun in enumerate(nouns):
+        embeddings.append(as_embeddings(all_values[i], f"{noun} embeddings"))
+        people = joined_labels((labels, gallery_labels)[i], ARGUMENTS[i][0])
+        rows, width = embeddings[i].shape
+        if i == 0 and rows != length_of(people) == width:
+            raise DataError(
+                f"the probe embeddings have shape {(rows, width)}, but there are {width:,} labels: "
+                "are they transposed? Expected a row for each template; give embeddings.T"
+            )
+        keys = keys_of_side(all_values[i], people, names, i)
+        side = GivenSide(keys, people, metas[i], ARGUMENTS[i], are_listed=are_given(names))
+        side.join(names)
+        side.labels = as_subjects(side.labels, ARGUMENTS[i][0], rows)
+        sides.append(side)
+    all_titles = titles or titles_of(probe), titles_of(gallery)
+    require_features(
+        *(
+            FeatureSide(embeddings[i], side.labels, f"{nouns[i]} embeddings", all_titles[i])
+            for i, side in enumerate(sides)
+        )
+    )
+    listed = [average] if isinstance(average, str) else require_list("average", average)
+    columns = tuple(require_text("average", name) for name in listed)
+    means_in_words = ""
+    left_out: dict[str, str] = {}  # why averaging leaves out columns of metadata
+    if columns:
+        count = len(embeddings[0])
+        means_in_words = f", means by {' and '.join(columns)} of {count} embeddings of probes"
+        for i, side in reversed([*enumerate(sides)]):
+            meta = as_meta(side.meta, len(embeddings[i]), f"{nouns[i]}_meta")
+            averaged = average_embeddings(
+                embeddings[i], {"": side.labels, **meta}, columns, nouns[i]
+            )
+            embeddings[i] = averaged.means
+            side.labels, side.meta = averaged.columns.pop(""), averaged.columns
+            left_out |= averaged.left_out
+    source = EmbeddingSource(embeddings[0], embeddings[-1], metric, dtype)
+    bytes_of_matrix = math.prod(source.shape) * source.dtype.itemsize
+    is_small = bytes_of_matrix <= (OPTIONS["memory_limit"] or MEMORY_LIMIT)
+    given = SideArguments(
+        (sides[0].labels, None if gallery is None else sides[1].labels),
+        (sides[0].meta, gallery_meta if gallery is None else sides[1].meta),
+        names,
+        keys=None if columns else (sides[0].keys, sides[-1].keys),
+        other_order=None if columns else sides[0].other_order,
+    )
+    attributes = {
+        "kind": kind_of_metric(metric, kind),
+        "origin": describe_metric(source.metric, embeddings[0]) + means_in_words,
+        "metric": source.metric if isinstance(source.metric, str) else "",
+        "remarks": (
+            *{**sides[0].remarks, **sides[-1].remarks},
+            *left_out_of(left_out, columns),
+        ),
+        "_columns_left_out": left_out,
+    }
+    return source.matrix() if is_small and not as_read else source, given, attributes
