@@ -65,7 +65,7 @@ class set_options:  # noqa: N801 (a call, as users see it)
     client : dask.distributed.Client, optional
         A cluster whose workers count the scores of a large matrix, or of embeddings (it needs the
         extra ``cluster``); the results are the same. They open the file of scores that
-        are read from HDF5 or mapped, under the same path. By default, all is counted here.
+        are read from HDF5 or .npy, under the same path. By default, all is counted here.
 
     Raises
     ------

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bioeval.base.unchanged import unchanged
 from bioeval.scores.formats.faults import guarded
 from bioeval.scores.formats.files import existing_file
 
@@ -23,8 +24,9 @@ def read_results(path: str | os.PathLike[str], expected: str) -> xr.DataTree:
     path = Path(path)
     if path.is_dir():
         path /= "results.nc"
-    existing_file(path, expected)
     # A number of days, or of seconds, is a number: some versions of xarray make it a timedelta.
     options: dict[str, Any] = {"engine": "h5netcdf", "decode_timedelta": False}
-    with guarded(path, expected=expected), xr.open_datatree(path, **options) as tree:
-        return tree.load()
+    with unchanged():
+        existing_file(path, expected)
+        with guarded(path, expected=expected), xr.open_datatree(path, **options) as tree:
+            return tree.load()

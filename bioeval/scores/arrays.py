@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import io
+import math
 import os
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -17,6 +21,7 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.array_libraries import as_numpy, joined
 from bioeval.base.errors import BioevalError, DataError, counted, cut
+from bioeval.base.unchanged import WatchedFile
 
 #: Libraries whose arrays are read in blocks of rows.
 LIBRARIES = ("zarr", "h5py")
@@ -264,13 +269,13 @@ class _KeptRows:
 
 
 class StoredRows:
-    """A matrix of a zarr or HDF5 container, read by rows like an array.
+    """A matrix of a zarr or HDF5 container or of a .npy file, read by rows like an array.
 
     Whole chunks are read, and the rows that were read last are kept, so that a pass over all rows
-    inflates each chunk once.
+    inflates each chunk once. A file that changes after the matrix was opened is an error.
 
-    - `array` (array of a library): has ``shape``, ``dtype``, ``chunks`` (or None), and is read by
-      slices of rows
+    - `array` (array of a library, or :class:`NpyMatrix`): has ``shape``, ``dtype``, ``chunks`` (or
+      None), and is read by slices of rows
     - `input_name` (str): name in messages; by default the file and the name of the array
     """
 
@@ -285,6 +290,7 @@ class StoredRows:
         # The rows and columns of a chunk.
         chunks: tuple[int, int] = getattr(array, "chunks", None) or (1, self.shape[1])
         self.chunk_rows, self.chunk_columns = chunks
+        self.file = _file_of(array)
         self._lock = Lock()
         self._kept = _KeptRows(0, np.empty((0, self.shape[1]), self.dtype))  # read last
 
@@ -293,13 +299,16 @@ class StoredRows:
         if _library(array) == "h5py":
             file = array.file.filename  # other drivers have names that are no paths
             array = _Dataset(os.path.abspath(file) if os.path.exists(file) else file, array.name)
-        return {"array": array, "input_name": self.input_name}
+        state = None if self.file is None else self.file.state
+        return {"array": array, "input_name": self.input_name, "state": state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         array = state["array"]
         if isinstance(array, _Dataset):
             array = array.opened()
         self.__init__(array, state["input_name"])  # type: ignore[misc]
+        if self.file is not None and state["state"] is not None:
+            self.file.require_unchanged(state["state"])
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         if isinstance(rows, slice) and rows.step in (None, 1):
@@ -347,11 +356,17 @@ class StoredRows:
 
     def _read(self, low: int, high: int) -> np.ndarray:
         try:
-            return np.asarray(self.array[low:high])
+            rows = np.asarray(self.array[low:high])
         except (BioevalError, MemoryError):
             raise
         except Exception as error:  # libraries raise errors of any class on damaged bytes
+            if self.file is not None:
+                self.file.require_unchanged()
             raise self._blamed(error, low, high) from error
+        # HDF5 reads zeros behind the end of a file.
+        if self.file is not None:
+            self.file.require_unchanged()
+        return rows
 
     def _blamed(self, error: Exception, low: int, high: int) -> DataError:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
@@ -372,6 +387,80 @@ class StoredRows:
 
 def _spans(low: int, high: int, size: int) -> list[tuple[int, int]]:
     return [*pairwise([*range(low, high, size), high])]
+
+
+# A chunk of a .npy file in the order of columns takes at most this number of bytes.
+_CHUNK = 16 << 20
+
+
+class NpyMatrix:
+    """A matrix in a .npy file, whose rows are read when they are needed.
+
+    Reading fails where the file has become shorter; a memory map would end the process.
+
+    - `start` (int): the number of bytes before the values
+    - `by_columns` (bool): whether columns are stored one after the other (Fortran's order)
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        shape: tuple[int, int],
+        dtype: np.dtype,
+        start: int,
+        by_columns: bool,
+    ):
+        self.path = os.path.abspath(path)
+        self.shape = shape
+        self.dtype = dtype
+        self.start = start
+        self.by_columns = by_columns
+        self.chunks = (1, shape[1])
+        if by_columns:  # each column is a piece of the file
+            self.chunks = (max(1, _CHUNK // (shape[1] * dtype.itemsize)), shape[1])
+        self._lock = Lock()
+        self.number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        weakref.finalize(self, os.close, self.number)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NpyMatrix, (self.path, self.shape, self.dtype, self.start, self.by_columns)
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        first_row, end_row, _ = rows.indices(self.shape[0])
+        first, end, _ = columns.indices(self.shape[1])
+        if not self.by_columns:
+            return self._lines(first_row, end_row, first, end, self.shape[1])
+        return self._lines(first, end, first_row, end_row, self.shape[0]).T
+
+    def _lines(self, low: int, high: int, first: int, end: int, width: int) -> np.ndarray:
+        """Return values ``first:end`` of stored lines ``low:high``, which have `width` values."""
+        lines = np.empty((max(high - low, 0), max(end - first, 0)), self.dtype)
+        pieces = [lines] if lines.shape[1] == width else [*lines]  # whole lines are one piece
+        with self._lock, io.FileIO(self.number, closefd=False) as file:
+            for number, piece in enumerate(pieces):
+                file.seek(self.start + ((low + number) * width + first) * self.dtype.itemsize)
+                read_exactly(file, piece)
+        return lines
+
+
+def read_exactly(file: Any, array: np.ndarray) -> None:
+    """Fill an array in C order from a file; raise where the file ends before."""
+    if not array.nbytes:
+        return
+    view = memoryview(array.reshape(-1).view(np.uint8))
+    while len(view):
+        count = file.readinto(view)
+        if not count:
+            raise EOFError(f"it ends at byte {file.tell():,}, within the values")
+        view = view[count:]
+
+
+def npy_values(file: Any, shape: tuple[int, ...], dtype: np.dtype, by_columns: bool) -> np.ndarray:
+    """Read all values of a .npy file, which is opened at the first of them."""
+    values = np.empty(math.prod(shape), dtype)
+    read_exactly(file, values)
+    return values.reshape(shape, order="F" if by_columns else "C")
 
 
 class _Columns:
@@ -403,6 +492,19 @@ class _Dataset:
         return h5py.File(self.file, "r")[self.name]
 
 
+def _file_of(array: Any) -> WatchedFile | None:
+    """Return the file of an array that must not change; None if the process may write to it."""
+    if isinstance(array, _Columns):
+        return array.rows.file
+    if isinstance(array, NpyMatrix):
+        return WatchedFile(array.path, array.number)
+    if _library(array) != "h5py" or array.file.mode != "r" or array.file.swmr_mode:
+        return None
+    if array.file.driver != "sec2":  # other drivers have no number of one open file
+        return None
+    return WatchedFile(array.file.filename, array.file.id.get_vfd_handle())
+
+
 def _library(array: Any) -> str:
     return type(array).__module__.partition(".")[0]
 
@@ -412,6 +514,8 @@ def _described(array: Any) -> str:
         return f"{array.file.filename}: {array.name.lstrip('/')!r}"
     if _library(array) == "zarr":
         return str(array.store_path)
+    if isinstance(array, NpyMatrix):
+        return array.path
     return f"the {_library(array)} array of scores"
 
 

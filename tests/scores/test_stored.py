@@ -1,5 +1,7 @@
 """Matrices in containers: each chunk once, under a memory limit."""
 
+import itertools
+import os
 import pickle
 import re
 import subprocess
@@ -208,3 +210,152 @@ def test_peak_memory_is_within_the_limit(kind, tmp_path):
     # Once more, since a first run may compile a kernel, which takes memory that no limit knows.
     runs = (subprocess.run(program, capture_output=True, text=True, check=True) for _ in range(2))
     assert any(int(done.stdout) < 170 << 20 for done in runs)
+
+
+def stored_matrix(path, distances, **options):
+    """Write a matrix with labels as .h5, or as .npy in either order of its values."""
+    labels = np.arange(len(distances)) // 5
+    if path.suffix == ".h5":
+        with h5py.File(path, "w") as file:
+            file.create_dataset("scores", data=distances, **options)
+            file["labels"] = labels
+        return
+    np.save(path, distances)
+    path.with_suffix(".labels.csv").write_text("label\n" + "\n".join(map(str, labels)))
+
+
+def halved(path):
+    with open(path, "rb+") as file:
+        file.truncate(path.stat().st_size // 2)
+
+
+def touched(path):
+    os.utime(path, ns=(0, 1_000_000_007))
+
+
+def removed_values(path):
+    path.write_bytes(b"")
+
+
+FILES = ["x.h5", "x.npy", "columns.npy"]
+CHANGES = [
+    (halved, "changed while it was read .*bytes became"),
+    (touched, "changed while it was read .it was written to"),
+    (removed_values, "changed while it was read .*bytes became 0"),
+]
+
+
+def loaded_by_rows(path):
+    with be.set_options(memory_limit="1 GiB"):
+        return be.load(path)
+
+
+@pytest.mark.parametrize("change, message", CHANGES)
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_that_changes_before_or_between_its_blocks_is_an_error(
+    file, change, message, tmp_path
+):
+    distances, _ = matrix(1100)
+    path = tmp_path / file
+    stored_matrix(path, np.asfortranarray(distances) if file.startswith("col") else distances)
+    scores = loaded_by_rows(path)
+    blocks = []
+
+    def interfere(done, rows):
+        blocks.append(done)
+        if len(blocks) == 2:
+            change(path)
+
+    with be.set_options(threads=1, progress=interfere), refused(f"{file}: {message}"):
+        be.verification(scores)
+    assert len(blocks) == 2
+    with refused(f"{file}: {message}"):
+        be.verification(scores)
+    with refused(f"{file}: {message}"):
+        be.Scores(scores.cells.source, np.arange(1100)).cells.read(0, 3)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_rows_of_a_file_are_those_of_the_array(file, tmp_path):
+    distances, labels = matrix(1100)
+    path = tmp_path / file
+    stored_matrix(path, np.asfortranarray(distances) if file.startswith("col") else distances)
+    scores = loaded_by_rows(path)
+    for low, high in [(0, 1100), (3, 3), (7, 900), (1099, 1100)]:
+        np.testing.assert_array_equal(scores.cells.read(low, high), distances[low:high])
+    np.testing.assert_array_equal(scores.values, distances)
+    chosen = scores.select(probes=[5, 3, 1000], gallery=range(100, 400))
+    np.testing.assert_array_equal(chosen.cells.read(0, 3), distances[[5, 3, 1000], 100:400])
+    received = pickle.loads(pickle.dumps(scores))
+    np.testing.assert_array_equal(received.cells.read(4, 9), distances[4:9])
+    expected = be.verification(be.Scores(distances, labels))
+    for loaded in (scores, be.load(path)):
+        read = be.verification(loaded)
+        read.attrs = expected.attrs
+        assert_same_but_d_prime(read, expected)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_another_process_refuses_a_file_that_changed_on_the_way(file, tmp_path):
+    distances, _ = matrix(60)
+    path = tmp_path / file
+    stored_matrix(path, distances)
+    sent = pickle.dumps(loaded_by_rows(path))
+    touched(path)
+    with refused(f"{file}: changed while it was read"):
+        pickle.loads(sent)
+
+
+def test_a_file_that_is_replaced_as_a_whole_is_read_as_it_was(tmp_path):
+    distances, labels = matrix(600)
+    path = tmp_path / "x.npy"
+    stored_matrix(path, distances)
+    scores = loaded_by_rows(path)
+    np.save(tmp_path / "new.npy", np.zeros_like(distances))
+    os.replace(tmp_path / "new.npy", path)
+    assert be.verification(scores).eer == be.verification(be.Scores(distances, labels)).eer
+
+
+def test_a_process_may_write_to_its_own_container(tmp_path):
+    distances, labels = matrix(600)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        values = file.create_dataset("scores", data=distances, chunks=(100, 600))
+        scores = be.Scores(values, labels)
+        file["more"] = np.zeros(100_000)
+        file.flush()
+        assert be.verification(scores).eer == be.verification(be.Scores(distances, labels)).eer
+
+
+@pytest.mark.parametrize(
+    "file, part",
+    [("pairs.csv", "scores"), *itertools.product(["x.npz", "x.npy", "x.h5"], ["scores", "labels"])],
+)
+def test_a_file_that_changes_while_it_is_loaded_is_an_error(file, part, tmp_path, monkeypatch):
+    distances, labels = matrix(60)
+    path = tmp_path / file
+    if file == "x.npz":
+        np.savez(path, scores=distances, probe_labels=labels)
+    elif file == "pairs.csv":
+        rows = [
+            f"{i},{j},{labels[i]},{labels[j]},{distances[i, j]}"
+            for i in range(60)
+            for j in range(i)
+        ]
+        header = "template_a,template_b,subject_a,subject_b,score"
+        path.write_text("\n".join([header, *rows]))
+    else:
+        stored_matrix(path, distances)
+    changed = path if part == "scores" else tmp_path / "labels.csv"
+    options = {"kind": "distance"}
+    if part == "labels":
+        changed.write_text("label\n" + "\n".join(map(str, labels)))
+        options["labels"] = changed
+
+    def interfere(scores, *ids):
+        with open(changed, "ab") as out:
+            out.write(b"\n")
+        return scores
+
+    monkeypatch.setattr("bioeval.scores.formats.reading.marking", interfere)
+    with refused(f"{changed.name}: changed while it was read"):
+        be.load(path, **options)

@@ -49,7 +49,7 @@ def load(
 
         - ``.npz``, HDF5, ``.mat``: scores, a list of pairs, embeddings or top-K lists, with labels
           and metadata
-        - ``.npy``: a matrix of scores, memory-mapped, with labels beside it in ``x.labels.csv``, or
+        - ``.npy``: a matrix of scores, with labels beside it in ``x.labels.csv``, or
           in ``x.probe.csv`` and ``x.gallery.csv``
         - ``.npy`` with `metric`, or with embeddings as `gallery`: embeddings, one per row
         - text, also compressed, Parquet, or a DataFrame of pandas: a list of pairs with a score on

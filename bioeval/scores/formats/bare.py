@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from bioeval.scores.embeddings import EmbeddingSource, describe_metric
 from bioeval.scores.features import FeatureSide, as_embeddings, average_embeddings, require_features
 from bioeval.scores.formats.array_file import KIND_ASSUMED
 from bioeval.scores.formats.comparisons import in_listed_order, look_up, read_comparisons
-from bioeval.scores.formats.containers import open_npy
+from bioeval.scores.formats.containers import npy_dimensions, open_npy
 from bioeval.scores.formats.faults import fault, wrong_shape
 from bioeval.scores.formats.files import FileKind, existing_file, kind_of_file
 from bioeval.scores.formats.labels import labels_of_matrix, labels_of_rows
@@ -81,17 +82,17 @@ def read_numbers(head: Head, arguments: Arguments) -> Scores:
     return scores._with(reading=(*head.reading, *scores.reading))
 
 
-def _open_second(path: Path, expected: str) -> np.ndarray:
+def _open_second(path: Path, expected: str) -> Any:
     kind = kind_of_file(existing_file(path, expected))
     if kind != FileKind.NPY:
         raise fault(path, f"is {kind}", f"expected {expected}")
     return open_npy(path)
 
 
-def _vector(path: Path, values: np.ndarray) -> np.ndarray:
-    if values.size != max(values.shape, default=0):
+def _vector(path: Path, values: Any) -> np.ndarray:
+    if prod(values.shape) != max(values.shape, default=0):
         raise wrong_shape(path, "", values.shape, "one score an attempt")
-    return np.ravel(values)
+    return np.ravel(np.asarray(values[:] if values.ndim else values))
 
 
 def _require_matrix(path: Path, values: Any) -> Any:
@@ -110,7 +111,7 @@ def is_matrix(path: Path | None) -> bool:
     """Whether a file is an array of two dimensions, such as the embeddings of a gallery."""
     if path is None or not path.is_file() or kind_of_file(path) != FileKind.NPY:
         return False
-    return open_npy(path).ndim > 1
+    return npy_dimensions(path) > 1
 
 
 def _read_matrix(

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy_format
 
+from bioeval.base.memory import MEMORY_LIMIT
+from bioeval.base.options import OPTIONS
+from bioeval.scores.arrays import NpyMatrix, StoredRows, npy_values
 from bioeval.scores.formats.faults import fault, guarded
 
 #: The most bytes that deflate packs into one byte.
@@ -76,8 +79,16 @@ def require_unicode(array: np.ndarray) -> np.ndarray:
 # ------------------------------------------------------------------------- NumPy
 
 
-def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype, int]:
-    """Return shape and dtype of a .npy array, and the number of bytes before its values."""
+class _NpyHeader(NamedTuple):
+    """The header of a .npy array."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    by_columns: bool
+    start: int  # the number of bytes before the values
+
+
+def _npy_header(file: Any) -> _NpyHeader:
     head = io.BytesIO(file.read(_MOST_HEADER))
     version = npy_format.read_magic(head)
     if version not in ((1, 0), (2, 0), (3, 0)):
@@ -85,15 +96,25 @@ def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype, int]:
     read = npy_format.read_array_header_2_0
     if version == (1, 0):
         read = npy_format.read_array_header_1_0
-    shape, _, dtype = read(head)
-    return tuple(shape), dtype, head.tell()
+    shape, by_columns, dtype = read(head)
+    return _NpyHeader(tuple(shape), dtype, by_columns, head.tell())
 
 
-def open_npy(path: Path, expected: str = "a .npy matrix", as_: str = "float") -> np.ndarray:
-    """Memory-map a .npy array, which errors call `expected`; `as_` is its expected type."""
-    with guarded(path, expected=expected):
-        with open(path, "rb") as file:
-            shape, dtype, start = _npy_header(file)
+def npy_dimensions(path: Path) -> int:
+    """Return the number of dimensions of a .npy array."""
+    with guarded(path, expected="a .npy matrix"), open(path, "rb") as file:
+        return len(_npy_header(file).shape)
+
+
+def open_npy(path: Path, expected: str = "a .npy matrix", as_: str = "float") -> Any:
+    """Return a .npy array, which errors call `expected`; `as_` is its expected type.
+
+    A matrix that memory shall not hold is read by rows: one of more than 1 GiB, or any under a
+    stated limit. No array is memory-mapped, since a map of a file that becomes shorter ends the
+    process.
+    """
+    with guarded(path, expected=expected), open(path, "rb") as file:
+        shape, dtype, by_columns, start = _npy_header(file)
         if dtype.hasobject:
             kind = "numbers" if as_ == "float" else "text"
             raise fault(
@@ -102,7 +123,13 @@ def open_npy(path: Path, expected: str = "a .npy matrix", as_: str = "float") ->
                 f"save it as {kind} (numpy.asarray(x, dtype={as_}))",
             )
         _require_bytes(shape, dtype, path.stat().st_size - start)
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        is_matrix = len(shape) == 2 and 0 not in shape and dtype.kind in "biuf"
+        most = MEMORY_LIMIT if OPTIONS["memory_limit"] is None else 0
+        if is_matrix and prod(shape) * dtype.itemsize > most:
+            matrix = NpyMatrix(path, (shape[0], shape[1]), dtype, start, by_columns)
+            return StoredRows(matrix, str(path))
+        file.seek(start)
+        return npy_values(file, shape, dtype, by_columns)
 
 
 def open_npz(path: Path) -> dict[str, Lazy]:
@@ -115,7 +142,7 @@ def open_npz(path: Path) -> dict[str, Lazy]:
             if name == member.filename:
                 continue
             with guarded(path, f"the array {name!r}"), archive.open(member) as file:
-                shape, dtype, _ = _npy_header(file)
+                shape, dtype, _, _ = _npy_header(file)
                 if not dtype.hasobject:
                     _require_bytes(shape, dtype, _size_at_most(member, path.stat().st_size))
             arrays[name] = Lazy(shape, dtype, partial(_read_member, path, name))

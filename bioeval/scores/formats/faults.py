@@ -99,7 +99,7 @@ def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
         raise
     except MemoryError as error:
         raise DataError(
-            f"{location}does not fit into memory; save a matrix as .npy (memory-mapped)"
+            f"{location}does not fit into memory; save a matrix as .npy, which is read by rows"
         ) from error
     except Exception as error:
         if isinstance(error, _OF_PROGRAMS) and not _is_of_reader(error):

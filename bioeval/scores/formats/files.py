@@ -20,6 +20,7 @@ from bioeval.base.distribution import how_to_install
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.progress import report
 from bioeval.base.replacing import require_no_loop, why_no_folder
+from bioeval.base.unchanged import unchanged, watch
 from bioeval.scores.formats.faults import fault, guarded
 
 
@@ -110,6 +111,7 @@ def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> P
         )
     if path.stat().st_size == 0:
         raise DataError(f"{path}: is empty (0 bytes); write the file again")
+    watch(path)
     return path
 
 
@@ -233,7 +235,7 @@ def open_text(path: Path, bounded: bool = False) -> IO[bytes]:
 
 def read_text(path: Path) -> str:
     """Return a text in UTF-8, decompressed where it is compressed, with line feeds as line ends."""
-    with guarded(path, expected="text"), open_text(path, bounded=True) as file:
+    with unchanged(), guarded(path, expected="text"), open_text(path, bounded=True) as file:
         return decode(file.read(), path)
 
 

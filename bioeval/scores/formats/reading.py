@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bioeval.base.errors import DataError, enumerated
+from bioeval.base.unchanged import unchanged
 from bioeval.scores.formats.arrays import scores_of
 from bioeval.scores.formats.bare import read_npy, read_numbers
 from bioeval.scores.formats.containers import open_npz
@@ -46,7 +47,7 @@ FORMATS = {
         FileKind.NPY,
         "a .npy file",
         (".npy",),
-        "a matrix of scores, memory-mapped; or embeddings. Labels are in CSV files beside it",
+        "a matrix of scores, or embeddings. Labels are in CSV files beside it",
     ),
     "mat": Format(
         FileKind.MAT,
@@ -93,6 +94,11 @@ def read(
     With `only_embeddings` the file must hold embeddings, whose distances are computed as they are
     read.
     """
+    with unchanged():
+        return _read(path, impostor, arguments, only_embeddings)
+
+
+def _read(path: Any, impostor: Path | None, arguments: Arguments, only_embeddings: bool) -> Scores:
     is_frame = hasattr(path, "iloc")
     place = Path("DataFrame") if is_frame else existing_file(path)
     form = "text" if is_frame else recognise(place, arguments)

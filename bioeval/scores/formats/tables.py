@@ -378,7 +378,7 @@ def _grown(
             raise fault(
                 head.path,
                 f"more than {limit:,} lines do not fit into the memory of this machine",
-                "expected a matrix as .npy (memory-mapped)",
+                "expected a matrix as .npy, which is read by rows",
             )
     if not rows:
         raise fault(head.path, "has a header but no rows")
