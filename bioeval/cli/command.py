@@ -78,7 +78,7 @@ class Command(click.Command):
         return {x.name: max(x.opts, key=len) for x in self.params if isinstance(x, click.Option)}
 
     def _option_of(self, match: re.Match[str]) -> str:
-        from bioeval.scores.formats.options import LOAD_NAMES
+        from bioeval.scores.formats.roles import LOAD_NAMES
 
         name, value = match[1], match[2] or ""
         if name not in self._options and "lists" in self._options:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.unchanged import unchanged
-from bioeval.scores.formats.faults import guarded
-from bioeval.scores.formats.files import existing_file
+from bioeval.scores.formats.files import existing_file, guarded
 
 if TYPE_CHECKING:
     import xarray as xr

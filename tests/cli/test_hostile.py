@@ -15,7 +15,7 @@ from commands import COMMANDS, command_of
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.scores.formats import files, spellings
+from bioeval.scores.formats import files, roles
 
 
 @pytest.fixture(autouse=True)
@@ -83,12 +83,12 @@ def test_many_columns_are_refused_at_once(scores, capsys):
     header = ",".join(f"c{i}" for i in range(80_000))
     Path("l.csv").write_text(f"label,{header}\n")
     text = error_of(capsys, "run", "plain.npz", "--labels", "l.csv")
-    expected = f"has more than {spellings.MOST_COLUMNS:,} columns; a matrix of scores is read from"
+    expected = f"has more than {roles.MOST_COLUMNS:,} columns; a matrix of scores is read from"
     assert f"l.csv: line 1: {expected}" in text
 
 
 def test_many_arrays_of_metadata_are_refused(capsys):
-    columns = {f"probe_{i}": np.zeros(4) for i in range(spellings.MOST_COLUMNS + 1)}
+    columns = {f"probe_{i}": np.zeros(4) for i in range(roles.MOST_COLUMNS + 1)}
     np.savez("x.npz", scores=np.eye(4), labels=[1, 1, 2, 2], **columns)
     assert "holds 1,001 arrays of metadata" in error_of(capsys, "run", "x.npz")
 

@@ -55,7 +55,7 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     """
     from bioeval.cli.running import Extras
     from bioeval.evaluation import evaluate
-    from bioeval.scores.formats.comparisons import lists_trials
+    from bioeval.scores.formats.trials import lists_trials
     from bioeval.studies.compare import compare
 
     files, trials = list(data), None

@@ -12,8 +12,8 @@ from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.kinds import Format, Kind, NanPolicy
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats import writing
-from bioeval.scores.formats.options import LOAD_NAMES, Arguments
 from bioeval.scores.formats.reading import read
+from bioeval.scores.formats.roles import LOAD_NAMES, Arguments
 from bioeval.scores.matrix import Scores
 
 __all__ = ["load", "losses", "save"]

@@ -21,15 +21,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, backquoted
-from bioeval.base.kinds import METRICS, VALUED, Kind
+from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, NAN_POLICIES, VALUED, Kind
 from bioeval.base.messages import Message
 from bioeval.scores.build import as_ids
 from bioeval.scores.codes import CodedSides
@@ -41,35 +42,399 @@ from bioeval.scores.features import (
     left_out_of,
     require_features,
 )
-from bioeval.scores.formats.array_file import (
-    DISTMAT,
-    IMPOSTOR,
-    NAMES,
-    PEOPLE_NAMES,
-    PREFIXES,
-    RESERVED,
-    ArrayFile,
-    Meta,
-)
-from bioeval.scores.formats.comparisons import in_listed_order, look_up, read_comparisons
 from bioeval.scores.formats.containers import Lazy
-from bioeval.scores.formats.faults import fault, wrong_shape
-from bioeval.scores.formats.files import existing_file
-from bioeval.scores.formats.labels import SideLabels, read_labels
-from bioeval.scores.formats.options import Arguments
-from bioeval.scores.formats.scores_alone import scores_of_classes
-from bioeval.scores.formats.spellings import COLUMNS, MOST_COLUMNS, TRIAL_NAMES
-from bioeval.scores.labels import IDS_OF_NO_PERSON, as_subjects
+from bioeval.scores.formats.files import existing_file, fault, listing, missing, wrong_shape
+from bioeval.scores.formats.labels import Role, SideLabels, of_images, read_labels
+from bioeval.scores.formats.lists import scores_of_classes
+from bioeval.scores.formats.roles import (
+    COLUMNS,
+    MOST_COLUMNS,
+    PREFIXES,
+    ROLES,
+    TRIAL_NAMES,
+    Arguments,
+    side_and_column,
+)
+from bioeval.scores.formats.trials import in_listed_order, look_up, read_comparisons
+from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, as_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import as_meta
 from bioeval.scores.pairs import ListRules, places_in_words
 from bioeval.scores.people import marking
 from bioeval.scores.sides import GivenSide, Keys, as_names, refuse_other_orders
 
+#: The remark on scores whose kind is stated by neither the file nor an argument.
+KIND_ASSUMED = (
+    "taken as distances: the file does not state the kind of its scores. If they are similarities, "
+    "all results are wrong: give kind = similarity"
+)
+
+#: Names of a matrix of distances in programs for re-identification.
+DISTMAT = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")
+# Names of arrays that say that their scores are distances.
+_DISTANCES = (*DISTMAT, "distance", "distances", "dissimilarity")
+_PEOPLE = ("label", "labels", "id", "ids", "pid", "pids")
+_CAMERAS = ("cam", "cams", "camera", "cameras", "camid", "camids")
+
+
+def _with_prefixes(long: str, short: str, words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(prefix + word for prefix in (long, short) for word in words)
+
+
+#: The names of arrays by their roles; the first name present counts. Names of bioeval's own layout
+#: come first, then names of programs for re-identification.
+NAMES: dict[str, tuple[str, ...]] = {
+    "scores": ("scores", *DISTMAT),
+    "embeddings": ("embeddings", "query_f", "query_feature", "query_features", "qf"),
+    "gallery_embeddings": (
+        *("gallery_embeddings", "gallery_f", "gallery_feature", "gallery_features", "gf"),
+    ),
+    "indices": ("indices",),
+    "labels": ("probe_labels", "labels", *_with_prefixes("query_", "q_", _PEOPLE)),
+    "gallery_labels": ("gallery_labels", *_with_prefixes("gallery_", "g_", _PEOPLE)),
+    "camera of queries": _with_prefixes("query_", "q_", _CAMERAS),
+    "camera of the gallery": _with_prefixes("gallery_", "g_", _CAMERAS),
+    "genuine": ("genuine",),
+    "mask": ("mask",),
+    "values": ("distances", "similarities", "scores"),  # scores of the entries of top-K lists
+}
+
+#: Names of the layout, which are no metadata.
+RESERVED = {
+    *("scores", "genuine", "subjects", "templates", "template_names", "mask", "pairs"),
+    *("embeddings", "gallery_embeddings", "probe_embeddings", "metric"),
+    *("labels", "probe_labels", "gallery_labels", "probe_ids", "gallery_ids", "query_positions"),
+    *("kind", "nan", "exclude", "distractor_ids", "junk_ids", "schema"),
+    *("indices", "distances", "similarities"),
+}
+# The names of arrays that each layout reads; another layout's are no metadata of it.
+_LABELS = frozenset(("labels", "probe_labels", "gallery_labels"))
+_READ: dict[str, frozenset[str]] = {
+    "a matrix of scores": _LABELS | {"scores", "mask", "probe_ids", "gallery_ids"},
+    "a list of pairs": frozenset(
+        ("scores", "genuine", "subjects", "subject_a", "subject_b", "templates", "template_a")
+        + ("template_b", "template_names")
+    ),
+    "top-K lists": _LABELS
+    | {"indices", "scores", "distances", "similarities"}
+    | {"query_positions", "probe_ids", "gallery_ids"},
+    "embeddings": _LABELS | {"embeddings", "gallery_embeddings", "mask"},
+    "scores of two classes": frozenset(("genuine",)),
+}
+# What may be meant by arrays of another layout.
+_MEANT_AS = {
+    "genuine": "the classes of cells are a `mask` of 0 (ignore), 1 (impostor) and 2 (genuine); ",
+    "probe_labels": "the subjects of both sides of pairs are `subjects` (pairs, 2); ",
+    "gallery_labels": "a gallery needs its own scores or embeddings; ",
+}
+_OF_A_LAYOUT = frozenset(("probe_embeddings",)).union(*_READ.values())
+# Of these arrays, a file has one: each states what the others state.
+_ROLES_OF_TWO_SIDES = ("labels", "gallery_labels", "embeddings", "gallery_embeddings")
+_ONE_OF = (
+    *(("subjects", f"subject_{side}") for side in "ab"),
+    *(("templates", f"template_{side}") for side in "ab"),
+    *(("distances", "similarities"), ("distances", "scores"), ("similarities", "scores")),
+)
+#: The array of the names of people, whose places may stand for the people as labels.
+PEOPLE_NAMES = "names"
+
+#: The word of ``columns`` for impostor scores, where ``genuine`` names an array of scores.
+IMPOSTOR = "impostor"
+
 #: The number of the layout.
 SCHEMA = 1
 
-_MAIN_ROLES = ("scores", "embeddings", "indices")
+#: The roles by one of which a file is read.
+MAIN_ROLES = ("scores", "embeddings", "indices")
+
+Meta = dict[str, np.ndarray]
+
+
+@dataclass
+class ArrayFile:
+    """The arrays of one file, and the arguments; arrays that have a role are no metadata."""
+
+    path: Path
+    arrays: dict[str, Lazy]
+    arguments: Arguments
+    #: Whether MATLAB wrote the file: a list is a matrix of one row or column, and matrices may be
+    #: transposed.
+    matlab: bool = False
+    roles: dict[str, str] = field(default_factory=dict)  # the array of each role that was taken
+    used: set[str] = field(default_factory=set)  # the arrays that have a role, or are metadata
+
+    def take(self, role: str) -> str | None:
+        """Return the array that has a role, by ``columns`` or a known name; None if absent.
+
+        The array is no metadata from now on.
+        """
+        stated = self.arguments.take(f"columns.{role}")
+        if stated is not None:
+            self.require(stated, f'`columns={{"{role}": ...}}`')
+        known = (x for x in NAMES[role] if x in self.arrays and x not in self.arguments.ignored)
+        name = stated or next(known, None)
+        if name is not None:
+            self.refuse_objects(name)
+            self.roles[role] = name
+            self.used.add(name)
+        return name
+
+    def refuse_objects(self, name: str) -> None:
+        """Raise with the reason if an array cannot be read without unpickling objects."""
+        if self.arrays[name].dtype.hasobject:
+            self.arrays[name].read()  # this call raises
+
+    def use(self, *names: str) -> None:
+        """State that arrays are used: they are no metadata, and none of the unused arrays."""
+        self.used.update(names)
+
+    def require(self, name: str, option: Any) -> None:
+        """Raise unless an array that an argument names is in the file, and can be read."""
+        if name not in self.arrays:
+            raise missing(self.path, "array", name, [*self.arrays], option, self.contents)
+        self.refuse_objects(name)
+
+    def require_used(self, layout: str) -> None:
+        """Raise where an array has the name of a role that a layout, in words, does not read.
+
+        Arrays that ``columns`` names, or says to ignore, are no such arrays, nor are those of
+        another layout if ``columns`` says which array is read, nor others of a role it states.
+        """
+        arguments = self.arguments
+        stated = {role for role in NAMES if f"columns.{role}" in arguments}
+        exempt = {arguments.peek(f"columns.{role}") for role in stated} | arguments.ignored
+        exempt |= {*arguments.meta.values(), *(name for role in stated for name in NAMES[role])}
+        if not stated.isdisjoint(("scores", "embeddings", "indices")):
+            exempt |= {"scores", "embeddings", "gallery_embeddings", "indices", *NAMES["values"]}
+            exempt |= {"probe_ids", "gallery_ids"}
+        has_gallery = "gallery_embeddings" in stated or any(
+            x in self.arrays for x in NAMES["gallery_embeddings"]
+        )
+        read = set(_READ[layout])
+        if layout == "embeddings" and not has_gallery:
+            read.remove("gallery_labels")
+        if layout == "a list of pairs" and not {"templates", "template_a"} & {*self.arrays}:
+            read.remove("template_names")
+        names = [x for x in self.arrays if x in _OF_A_LAYOUT - exempt]
+        for name in names:
+            if name not in read:
+                raise fault(
+                    self.path,
+                    f"the array {name!r}, {self.arrays[name]}, is not read with {layout}",
+                    f"{_MEANT_AS.get(name, '')}leave it out, give it another name, or say "
+                    f'`columns={{"{name}": None}}` if it is not to be read',
+                )
+        roles = [NAMES[role] for role in _ROLES_OF_TWO_SIDES if role in read]
+        exempt |= {"probe_ids", "gallery_ids"}  # bioeval's own are numbers of templates, no labels
+        for group in (*_ONE_OF, *roles):
+            first, *others = [x for x in group if x in self.arrays and x not in exempt] or [""]
+            for second in others:
+                same_shape = self.shape(first) == self.shape(second)
+                if same_shape and np.array_equal(self.read(first), self.read(second)):
+                    continue
+                raise fault(
+                    self.path,
+                    f"the arrays {first!r} and {second!r} each state the same, and differ",
+                    f'say `columns={{"{second}": None}}` if {first!r} is meant, or '
+                    f'`columns={{"{first}": None}}` if {second!r} is',
+                )
+
+    @property
+    def contents(self) -> str:
+        """The names of the arrays, with shape and dtype, for a message."""
+        return listing([f"{name} {array}" for name, array in self.arrays.items()])
+
+    def read_if_there(self, name: str | None) -> np.ndarray | None:
+        """Return the values of an array; None where the file has no such array."""
+        return self.read(name) if name is not None and name in self.arrays else None
+
+    def read(self, name: str) -> np.ndarray:
+        """Return the values of an array; a list of whole floats from MATLAB becomes integers."""
+        array = self.arrays[name]
+        values = array.read()
+        if not (self.matlab and array.is_vector):
+            return values
+        values = values.reshape(-1)
+        is_whole = (
+            values.dtype.kind == "f"
+            and (np.abs(values) < LEAST_INEXACT).all()
+            and (values == np.floor(values)).all()
+        )
+        return values.astype(np.int64) if is_whole else values
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of an array; (n,) where MATLAB has a matrix of one row or column."""
+        array = self.arrays[name]
+        return (max(array.shape),) if self.is_list(name) else array.shape
+
+    def is_list(self, name: str) -> bool:
+        """Whether an array is MATLAB's form of a list: a matrix of one row or one column."""
+        array = self.arrays[name]
+        return self.matlab and len(array.shape) == 2 and array.is_vector
+
+    def word(self, name: str, default: str, accepted: Sequence[str]) -> Any:
+        """Return the argument `name`, else the word of that name in the file, else `default`."""
+        value = self.arguments.take(name)
+        return self.stored_word(name, accepted) or default if value is None else value
+
+    def stored_word(self, name: str, accepted: Sequence[str]) -> str:
+        """Return the word that the file stores; empty where the file has no such array."""
+        if name not in self.arrays:
+            return ""
+        array = self.arrays[name]
+        if array.shape not in ((), (1,), (1, 1)) or array.dtype.kind not in "SU":
+            raise fault(self.path, f"{name!r} is {array}", "expected one word of text")
+        cell = array.read().reshape(-1)[0]
+        word = cell.decode("ascii", "replace") if isinstance(cell, bytes) else str(cell)
+        require_choice(f"{self.path}: {name}", word, accepted)
+        return word
+
+    def kind(self, name: str, accepted: Sequence[str] = KINDS) -> tuple[Kind, tuple[str, ...]]:
+        """Return the kind of the scores in the array `name`, and remarks on how the kind was found.
+
+        The argument decides, then the word in the file; without both the scores are distances.
+        """
+        declared: Any = self.stored_word("kind", accepted)
+        stated = self.arguments.take("kind")
+        remarks: tuple[str, ...] = ()
+        if declared and stated not in (None, "order", declared):
+            declares_similarity = declared in LARGER_IS_CLOSER
+            if declared != "order" and (stated in LARGER_IS_CLOSER) != declares_similarity:
+                raise DataError(
+                    f'{self.path}: kind: declares the kind {declared}; `kind="{stated}"` '
+                    "contradicts it; leave it out, or mend this word of the file if it is wrong"
+                )
+            remarks = (f"taken as {stated}; the file declares {declared}",)
+        elif not declared and not stated and name.casefold() not in _DISTANCES:
+            remarks = (KIND_ASSUMED,)
+        kind: Kind = stated or declared or "distance"
+        require_choice("kind", kind, accepted)
+        return kind, remarks
+
+    @property
+    def nan(self) -> Any:
+        """The policy for failed comparisons."""
+        return self.word("nan", "raise", NAN_POLICIES)
+
+    @property
+    def is_own_layout(self) -> bool:
+        """Whether the file is in bioeval's own layout, where every array of metadata has to fit."""
+        has_own_names = all(self.roles.get(x, x) == x for x in ("scores", "embeddings"))
+        return has_own_names and not self.arguments.names_arrays
+
+    @property
+    def exclude(self) -> list[str]:
+        """The forms of `exclude` that the file states; empty where ``columns`` names arrays."""
+        if self.arguments.names_arrays or "exclude" not in self.arrays:
+            return []
+        return np.atleast_1d(self.arrays["exclude"].read()).astype(str).tolist()
+
+    # --------------------------------------------------------------------- labels
+
+    def labels(
+        self, side: str, count: int, noun: str, *, has_metadata: bool = False
+    ) -> SideLabels | None:
+        """Return the labels of a side, ``"probe"`` or ``"gallery"``; None if there are none.
+
+        - A file that an argument names comes before the array of labels.
+        - `noun` is the word for the `count` templates in messages.
+        - With `has_metadata`, the names in ``columns`` are columns of such a file.
+        """
+        option = "labels" if side == "probe" else "gallery"
+        role: Role = "labels" if side == "probe" else "gallery_labels"
+        path = self.arguments.take(option)
+        if path is not None:
+            if str(path) in self.arrays and not path.exists():
+                raise DataError(
+                    f'{self.path}: `{option}="{path}"` is a file, and there is no such '
+                    f"file; {str(path)!r} is an array in the file: name it with "
+                    f'`columns={{"{role}": "{path}"}}`'
+                )
+            meta = self.arguments.all_meta() if has_metadata else {}
+            return read_labels(path, self.arguments, meta, role).expect(count, noun)
+        name = self.take(role)
+        if name is None:
+            return None
+        shape = self.shape(name)
+        if shape != (count,):
+            raise DataError(
+                f"{self.path}: the labels {name!r} have shape {shape}; expected ({count},), one "
+                f"for each of the {count} {noun}. It holds: {self.contents}"
+            )
+        values = self.read(name)
+        if pattern := self.arguments.take("names_of"):
+            return of_images(values, pattern, f"{self.path}: {name!r}", self.path)
+        return SideLabels(self.path, values, {})
+
+    def unread(self) -> list[str]:
+        """Return the arrays that have no role and are no metadata, though they may be meant so.
+
+        An array with a value for each comparison is an error, unless ``columns`` says which array
+        has the scores, or that this one is not to be read.
+        """
+        is_chosen = any(f"columns.{role}" in self.arguments for role in MAIN_ROLES)
+        main = next((role for role in MAIN_ROLES if role in self.roles), "")
+        shapes: set[tuple[int, ...]] = set()  # those of a value for each comparison
+        if main:
+            shape = self.shape(self.roles[main])
+            gallery = self.roles.get("gallery_embeddings", self.roles[main])
+            of_embeddings = zip(shape, self.shape(gallery), strict=True)
+            shapes = {*of_embeddings} if main == "embeddings" else {shape, shape[::-1]}
+        names = []
+        for name, array in self.arrays.items():
+            shape = self.shape(name)
+            is_matrix = len(shape) > 1 and prod(shape) > 1 and name not in RESERVED | self.used
+            if name in self.arguments.ignored or not (is_matrix or self.is_unused_list(name)):
+                continue
+            is_of_comparisons = any(shape[: len(x)] == x for x in shapes)
+            is_of_sides = len(shape) == 2 and shape[1] == 2  # metadata of both sides of pairs
+            if is_matrix and is_of_comparisons and not is_chosen and not is_of_sides:
+                mask = f'`columns={{"mask": "{name}"}}` if it has the classes of the cells, or '
+                raise fault(
+                    self.path,
+                    f"the array {name!r}, {array}, has a value for each comparison, and its name "
+                    f"is none of the roles {', '.join(ROLES)}",
+                    f"say {mask if main != 'indices' and len(min(shapes)) > 1 else ''}"
+                    f'`columns={{"{name}": None}}` if it is not to be read',
+                )
+            if not is_matrix or not is_chosen or is_of_sides:
+                names.append(name)
+        return names
+
+    def is_unused_list(self, name: str) -> bool:
+        """Whether an array without a prefix is a list of values that has no role."""
+        shape = self.shape(name)
+        is_list = prod(shape) == max(shape, default=0) > 1
+        names_in_use = RESERVED | self.used | {"fold", PEOPLE_NAMES}
+        return is_list and not name.startswith(PREFIXES) and name not in names_in_use
+
+    def wrong_length(self, name: str, count: int) -> DataError:
+        """Return the error of metadata without one value for each template or pair."""
+        return DataError(
+            f"{self.path}: the metadata {name!r} have shape {self.shape(name)}; expected "
+            f"({count},), one value for each"
+        )
+
+    def ids(self, name: str, count: int) -> np.ndarray:
+        """Return the template identities in an array, int64 (count,)."""
+        if name not in self.arrays:
+            raise fault(self.path, f"there is no {name!r}", "expected the ids of both sides")
+        array = self.arrays[name]
+        if array.shape != (count,) or array.dtype.kind not in "iu":
+            raise fault(self.path, f"{name!r} is {array}", f"expected ({count},) int64")
+        return array.read().astype(np.int64)
+
+    def no_labels(self, row_count: int, column_count: int | None = None) -> DataError:
+        """Return the error of a matrix, or of embeddings, without labels."""
+        has_columns = column_count not in (None, row_count)
+        columns = f" and {column_count} columns" if has_columns else ""
+        return DataError(
+            f"{self.path}: no labels, the subject of each of {row_count} rows{columns}; name the "
+            "arrays "
+            'with `columns={"labels": ...}` and, if the columns are other templates, '
+            '`columns={"gallery_labels": ...}`, or give CSV files with `labels` and '
+            f"`gallery`. It holds: {self.contents}"
+        )
 
 
 # ------------------------------------------------------------------------- what a file holds
@@ -95,9 +460,34 @@ def scores_of(
                 "bioeval"
             )
     file = ArrayFile(path, arrays, arguments, matlab)
-    scores = _by_role(file, as_read)
-    if unused := file.unused:
-        remark = Message("arrays-left-out", arrays=unused)
+    names_impostors = IMPOSTOR in arguments.meta and "columns.scores" not in arguments
+    has_two_vectors = "columns.genuine" in arguments and names_impostors
+    roles = [] if has_two_vectors else _main_roles(file)
+    if len(roles) > 1:
+        names = [next(x for x in NAMES[role] if x in arrays) for role in roles]
+        raise DataError(
+            f"{path}: holds both {' and '.join(names)}; choose by "
+            + " or ".join(f'`columns={{"{r}": "{x}"}}`' for r, x in zip(roles, names, strict=True))
+        )
+    if roles == ["indices"]:
+        scores = _top_k_lists(file)
+    elif roles == ["embeddings"]:
+        scores = _embeddings(file, as_read)
+    elif not roles:
+        scores = _two_vectors(file, are_named=has_two_vectors)
+    else:
+        name = file.take("scores") or ""
+        shape = arrays[name].shape
+        has_classes = "genuine" in arrays or "columns.genuine" in arguments
+        if len(shape) == 1 or file.is_list(name) and (has_classes or "trials" in arguments):
+            scores = _pairs(file, name)
+        elif len(shape) == 2:
+            scores = _matrix(file, name)
+        else:
+            expected = "a matrix (probes, gallery), or one score per pair"
+            raise wrong_shape(path, repr(name), shape, expected)
+    if unread := file.unread():
+        remark = Message("arrays-left-out", arrays=unread)
         scores = scores._with(remarks=(*scores.remarks, remark))
     if arguments.names_arrays:
         return scores
@@ -108,60 +498,18 @@ def scores_of(
     return marking(scores, ids, junk_ids or ())
 
 
-def _by_role(file: ArrayFile, as_read: bool) -> Scores:
-    arguments = file.arguments
-    names_impostors = IMPOSTOR in arguments.meta and "columns.scores" not in arguments
-    if "columns.genuine" in arguments and names_impostors:
-        return two_named_vectors(file)
-    roles = _main_roles(file)
-    if len(roles) > 1:
-        names = [next(x for x in NAMES[role] if x in file.arrays) for role in roles]
-        raise DataError(
-            f"{file.path}: holds both {' and '.join(names)}; choose by "
-            + " or ".join(f'`columns={{"{r}": "{x}"}}`' for r, x in zip(roles, names, strict=True))
-        )
-    if roles == ["indices"]:
-        return top_k_lists(file)
-    if roles == ["embeddings"]:
-        return _embeddings(file, as_read)
-    if roles == ["scores"]:
-        return _pairs_or_matrix(file)
-    if names_of_vectors := vectors_of_classes(file.arrays):
-        return two_vectors(file, *names_of_vectors)
-    matrices = (k for k, v in file.arrays.items() if len(v.shape) == 2 and v.dtype.kind in "iuf")
-    raise DataError(
-        f"{file.path}: no array 'scores' or 'embeddings'; name the array to use with "
-        f"{backquoted('columns.scores', next(matrices, None))} or "
-        f'`columns={{"embeddings": ...}}`. It holds: {file.contents}'
-    )
-
-
-def _pairs_or_matrix(file: ArrayFile) -> Scores:
-    arguments = file.arguments
-    name = file.take("scores") or ""
-    shape = file.arrays[name].shape
-    has_classes = "genuine" in file.arrays or "columns.genuine" in arguments
-    if len(shape) == 1 or file.is_list(name) and (has_classes or "trials" in arguments):
-        return scores_of_pairs(file, name)
-    if len(shape) != 2:
-        expected = "a matrix (probes, gallery), or one score per pair"
-        raise wrong_shape(file.path, repr(name), shape, expected)
-    return _matrix(file, name)
-
-
 def _main_roles(file: ArrayFile) -> list[str]:
-    """Return the role among `_MAIN_ROLES` by which a file is read, or several if it is not clear.
+    """Return the role among `MAIN_ROLES` by which a file is read, or several if it is not clear.
 
     Roles are stated by ``columns``, else by bioeval's own names, else by names of other programs.
     """
-    arguments = file.arguments
     arrays = file.arrays
-    if named := [role for role in _MAIN_ROLES if f"columns.{role}" in arguments]:
+    if named := [role for role in MAIN_ROLES if f"columns.{role}" in file.arguments]:
         if {*named} >= {"scores", "embeddings"}:
             problem = '`columns={"scores": ...}` and `columns={"embeddings": ...}` are both given'
             raise DataError(f"{problem}; expected one")
         return ["indices"] if "indices" in named else named
-    if roles := [role for role in _MAIN_ROLES if role in arrays]:
+    if roles := [role for role in MAIN_ROLES if role in arrays]:
         # Scores beside indices are a matrix, unless they have the shape of the lists.
         main_roles = [role for role in roles if role != "indices"]
         if main_roles == roles or "embeddings" in roles:
@@ -195,6 +543,50 @@ def _are_transposed(file: ArrayFile, *names: str) -> bool:
     return column_counts == counts != row_counts
 
 
+def _two_vectors(file: ArrayFile, *, are_named: bool) -> Scores:
+    """Return genuine and impostor scores, in an array each, as pairs without names.
+
+    `are_named` is whether ``columns`` names the two arrays; else their own names show them.
+    """
+    path = file.path
+    genuine, impostor = "", ""
+    if are_named:
+        names = {"genuine": file.arguments.take("columns.genuine")} | file.arguments.all_meta()
+        for word, name in names.items():
+            if word not in ("genuine", IMPOSTOR):
+                raise file.arguments.no_meaning(path, f"columns.{word}", "scores of two classes")
+            file.require(name, f'`columns={{"{word}": ...}}`')
+            if not file.arrays[name].is_vector:
+                raise wrong_shape(path, repr(name), file.arrays[name].shape, "one score a pair")
+        genuine, impostor = names["genuine"], names[IMPOSTOR]
+    else:
+        vectors = {
+            re.sub("scores?|[_ -]", "", name.casefold()): name
+            for name, array in file.arrays.items()
+            if array.dtype.kind in "iuf" and array.is_vector
+        }
+        for words in _NAMES_OF_CLASSES:
+            if not genuine and vectors.keys() >= {*words}:
+                genuine, impostor = map(vectors.__getitem__, words)
+    if not genuine:
+        arrays = file.arrays.items()
+        matrices = (k for k, v in arrays if len(v.shape) == 2 and v.dtype.kind in "iuf")
+        raise DataError(
+            f"{path}: no array 'scores' or 'embeddings'; name the array to use with "
+            f"{backquoted('columns.scores', next(matrices, None))} or "
+            f'`columns={{"embeddings": ...}}`. It holds: {file.contents}'
+        )
+    genuine_scores = file.arrays[genuine].read().reshape(-1)
+    impostor_scores = file.arrays[impostor].read().reshape(-1)
+    file.use(genuine, impostor)
+    file.require_used("scores of two classes")
+    kind, remarks = file.kind(genuine)
+    options = {"kind": kind, "nan": file.nan, "name": path.stem}
+    scores = scores_of_classes(genuine_scores, impostor_scores, file.arguments, options)
+    origin = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
+    return scores._with(reading=(origin, *remarks))
+
+
 # ------------------------------------------------------------------------- a matrix
 
 
@@ -204,9 +596,23 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
     array = file.arrays[name]
     is_transposed = _are_transposed(file, name)
     mask = file.take("mask")
-    shape = array.shape[::-1] if is_transposed else array.shape
-    sides = _sides_of_matrix(file, name, (shape[0], shape[1]), has_mask=mask is not None)
-    probe_meta, gallery_meta = metadata(file, sides, plain=sides.are_one_set)
+    row_count, column_count = array.shape[::-1] if is_transposed else array.shape
+    # Without labels of the columns, a square matrix is all-against-all; with a mask, and without
+    # any labels, the two sides are not known to be one set.
+    gallery = file.labels("gallery", column_count, "gallery templates")
+    may_be_one_set = gallery is None and row_count == column_count
+    probe = file.labels("probe", row_count, "probes", has_metadata=may_be_one_set)
+    if probe is None and (mask is None or gallery is not None):
+        raise file.no_labels(row_count, column_count)
+    if probe is not None and gallery is None and not may_be_one_set:
+        raise DataError(
+            f"{file.path}: {name!r} is {row_count} x {column_count}, not square, and there are "
+            "no gallery labels; "
+            f'name them with `columns={{"gallery_labels": ...}}`. It holds: {file.contents}'
+        )
+    are_one_set = probe is not None and gallery is None
+    sides = Sides(probe, gallery, (row_count, column_count), are_one_set)
+    probe_meta, gallery_meta = _metadata(file, sides, plain=are_one_set)
     if is_transposed:
         values = array.read().T
     else:
@@ -214,11 +620,11 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
     kind, remarks = file.kind(name)
     scores = Scores(
         values,
-        sides.probe and sides.probe.columns()[0],
-        sides.gallery and sides.gallery.columns()[0],
+        probe and probe.columns()[0],
+        gallery and gallery.columns()[0],
         mask=file.read_if_there(mask),
         probe_meta=probe_meta,
-        gallery_meta=None if sides.are_one_set else gallery_meta,
+        gallery_meta=None if are_one_set else gallery_meta,
         kind=kind,
         nan=file.nan,
         name=file.path.stem,
@@ -227,39 +633,16 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
         shared=True if "probe_ids" in file.arrays else arguments.take("shared"),
     )._with(reading=remarks)
     if not arguments.names_arrays and "probe_ids" in file.arrays:
-        probe_ids = file.ids("probe_ids", shape[0])
-        scores = scores._with(probe_ids=probe_ids, gallery_ids=file.ids("gallery_ids", shape[1]))
+        probe_ids = file.ids("probe_ids", row_count)
+        scores = scores._with(
+            probe_ids=probe_ids, gallery_ids=file.ids("gallery_ids", column_count)
+        )
     if "trials" not in arguments:
         return scores
     _require_one_set(file, sides)
-    listed = look_up_trials(file, scores.probe_labels, scores.probe_meta, scores.probe_names)
+    listed = _look_up_trials(file, scores.probe_labels, scores.probe_meta, scores.probe_names)
     pairs = scores.at_pairs(listed.enrolled, listed.probe, listed.genuine, listed.fold)
-    return scores_of_trials(file, pairs, listed, shape[0])
-
-
-def _sides_of_matrix(
-    file: ArrayFile, name: str, counts: tuple[int, int], *, has_mask: bool
-) -> Sides:
-    """Return the labels of the rows and of the columns; raise where they are missing.
-
-    Without labels of the columns, a square matrix is all-against-all; with a mask, and without any
-    labels, the two sides are not known to be one set.
-    """
-    probe_count, gallery_count = counts
-    gallery = file.labels("gallery", gallery_count, "gallery templates")
-    may_be_one_set = gallery is None and probe_count == gallery_count
-    probe = file.labels("probe", probe_count, "probes", has_metadata=may_be_one_set)
-    if probe is None:
-        if has_mask and gallery is None:
-            return Sides(None, None, counts)
-        raise file.no_labels(probe_count, gallery_count)
-    if gallery is None and not may_be_one_set:
-        raise DataError(
-            f"{file.path}: {name!r} is {probe_count} x {gallery_count}, not square, and there are "
-            "no gallery labels; "
-            f'name them with `columns={{"gallery_labels": ...}}`. It holds: {file.contents}'
-        )
-    return Sides(probe, gallery, counts, are_one_set=gallery is None)
+    return _scores_of_trials(file, pairs, listed, row_count)
 
 
 def _require_one_set(file: ArrayFile, sides: Sides) -> None:
@@ -286,14 +669,23 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         shape = file.arrays[name].shape
         if len(shape) != 2:
             raise wrong_shape(file.path, repr(name), shape, "one embedding per row")
-    is_transposed = len(names) == 2 and _are_transposed(file, *names)
+    are_one_set = len(names) == 1
+    is_transposed = not are_one_set and _are_transposed(file, *names)
     counts = [file.arrays[name].shape[is_transposed] for name in names]
-    sides = _sides_of_embeddings(file, counts)
-    probe_meta, gallery_meta = metadata(file, sides, plain=True)
+    gallery = None if are_one_set else file.labels("gallery", counts[1], "gallery templates")
+    probe = file.labels("probe", counts[0], "templates", has_metadata=are_one_set)
+    if probe is None or not are_one_set and gallery is None:
+        raise file.no_labels(*counts)
+    sides = Sides(probe, gallery, (counts[0], counts[-1]), are_one_set)
+    probe_meta, gallery_meta = _metadata(file, sides, plain=True)
     metric = file.word("metric", "cosine", METRICS)
     mask = file.take("mask")
-    features = [_features(file, name, is_transposed) for name in names]
-    labels = [side.columns()[0] for side in (sides.probe, sides.gallery) if side is not None]
+    features = []
+    for name in names:
+        values = file.arrays[name].read()
+        values = values.T if is_transposed else values
+        features.append(as_embeddings(values, f"{file.path}: {name}"))
+    labels = [side.columns()[0] for side in (probe, gallery) if side is not None]
     if "trials" in arguments:
         _require_one_set(file, sides)
         return _pairs_of_embeddings(file, features[0], metric, labels[0], probe_meta, names[0])
@@ -304,7 +696,7 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         nan=file.nan,
         mask=file.read_if_there(mask),
         probe_meta=probe_meta,
-        gallery_meta=None if sides.are_one_set else gallery_meta,
+        gallery_meta=None if are_one_set else gallery_meta,
         name=file.path.stem,
         exclude=file.exclude,
         average=arguments.take("average", ()),
@@ -312,19 +704,6 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         shared=arguments.take("shared"),
         as_read=as_read,
     )
-
-
-def _sides_of_embeddings(file: ArrayFile, counts: Sequence[int]) -> Sides:
-    """Return the labels; `counts` are the numbers of templates on each side that is in the file."""
-    if len(counts) == 1:
-        gallery = None
-        probe = file.labels("probe", counts[0], "templates", has_metadata=True)
-    else:
-        gallery = file.labels("gallery", counts[1], "gallery templates")
-        probe = file.labels("probe", counts[0], "templates")
-    if probe is None or (len(counts) == 2 and gallery is None):
-        raise file.no_labels(*counts)
-    return Sides(probe, gallery, (counts[0], counts[-1]), are_one_set=len(counts) == 1)
 
 
 def _pairs_of_embeddings(
@@ -346,7 +725,7 @@ def _pairs_of_embeddings(
         subjects = meta.pop("")
         names = as_names(meta[average[0]])
         left_out = left_out_of(averaged.left_out, average)
-    listed = look_up_trials(file, subjects, meta, names)
+    listed = _look_up_trials(file, subjects, meta, names)
     pairs = Scores.from_pairs(
         EmbeddingSource(embeddings, embeddings, metric).pairs(listed.enrolled, listed.probe),
         listed.genuine,
@@ -355,39 +734,58 @@ def _pairs_of_embeddings(
         pair_folds=listed.fold,
         name=file.path.stem,
     )
-    scores = scores_of_trials(file, pairs, listed, len(embeddings))
+    scores = _scores_of_trials(file, pairs, listed, len(embeddings))
     return scores._with(remarks=(*scores.remarks, *left_out))
 
 
-def _features(file: ArrayFile, name: str, is_transposed: bool) -> Any:
-    values = file.arrays[name].read()
-    return as_embeddings(values.T if is_transposed else values, f"{file.path}: {name}")
+# ------------------------------------------------------------------------- top-K lists
 
 
-# ------------------------------------------------------------------------- array lists
-
-
-def top_k_lists(file: ArrayFile) -> Scores:
+def _top_k_lists(file: ArrayFile) -> Scores:
     arguments = file.arguments
+    path = file.path
     file.require_used("top-K lists")
     name = file.take("indices") or ""
     lists = file.arrays[name].read()
     if lists.ndim != 2 or lists.dtype.kind not in "iu":
         expected = "integers (queries, K), the nearest gallery entries of each query"
-        raise fault(file.path, f"{name!r} is {file.arrays[name]}", f"expected {expected}")
-    values = _array_of_values(file, lists.shape)
+        raise fault(path, f"{name!r} is {file.arrays[name]}", f"expected {expected}")
+
+    # The scores of the entries; lists of entries alone have none.
+    values = file.take("scores") if "columns.scores" in arguments else None
+    if values is None:
+        for known_name in NAMES["values"]:
+            if known_name not in file.arrays or known_name in arguments.ignored:
+                continue
+            if (shape := file.shape(known_name)) == lists.shape:
+                values = known_name
+                break
+            if known_name != "scores":  # which may be a matrix beside the lists
+                raise wrong_shape(path, repr(known_name), shape, f"{lists.shape}, as the lists")
     kind: Kind = "similarity"
     remarks: tuple[str, ...] = ()
     if values != "similarities" or "kind" in arguments or "kind" in file.arrays:
         kind, remarks = file.kind(values or "distances", VALUED)
+
     counts = len(lists), _gallery_size(file)
-    probe, gallery = _labels_of_sides(file, *counts)
-    probe_meta, gallery_meta = metadata(file, Sides(probe, gallery, counts))
+    probe = file.labels("probe", counts[0], "queries")
+    gallery = file.labels("gallery", counts[1], "gallery entries")
+    if gallery is None and file.roles.get("labels") == "labels":
+        gallery = probe  # queries and entries are one set of templates
+    if probe is None or gallery is None:
+        raise file.no_labels(*counts)
+    probe_meta, gallery_meta = _metadata(file, Sides(probe, gallery, counts))
+
     # Lists that bioeval saved state the entry of each query, and lack it already.
     are_saved = not arguments.names_arrays and "probe_ids" in file.arrays
     leave_out = arguments.take("lists.leave_out_query")
     if leave_out is None and probe is gallery:
         leave_out = True  # a gallery searched with its own templates
+    first_index = arguments.take("lists.first_index")
+    if first_index is None and file.matlab:
+        first_index = 1
+    elif first_index is None and file.is_own_layout and "schema" in file.arrays:
+        first_index = 0
     scores = Scores.from_top_k(
         lists,
         probe.columns()[0],
@@ -396,64 +794,24 @@ def top_k_lists(file: ArrayFile) -> Scores:
         kind=kind,
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
-        name=file.path.stem,
+        name=path.stem,
         leave_out_query=False if are_saved else leave_out,
         query_positions=None if are_saved else file.read_if_there("query_positions"),
-        first_index=_first_index(file),
-        shared=file.arguments.take("shared"),
+        first_index=first_index,
+        shared=arguments.take("shared"),
     )
-    if are_saved:
-        scores = _with_saved_ids(file, scores)
+    if are_saved:  # the gallery entry that each query is; larger numbers are no entries
+        ids = file.ids("probe_ids", len(scores.probe_labels))
+        queries = np.flatnonzero(ids < len(scores.gallery_labels))
+        labels = scores.probe_labels[queries], scores.gallery_labels[ids[queries]]
+        if (ids < 0).any() or not np.array_equal(*labels):
+            raise fault(
+                path,
+                "'probe_ids' names gallery entries of other subjects than the queries",
+                "expected the entry that a query is itself, or a larger number",
+            )
+        scores = scores._with(probe_ids=ids)
     return scores._with(reading=remarks)
-
-
-def _first_index(file: ArrayFile) -> int | None:
-    """Return the number of the first gallery entry, as stated, or as a program writes it."""
-    stated = file.arguments.take("lists.first_index")
-    if stated is not None:
-        return stated
-    if file.matlab:
-        return 1
-    return 0 if file.is_own_layout and "schema" in file.arrays else None
-
-
-def _array_of_values(file: ArrayFile, shape: tuple[int, ...]) -> str | None:
-    """Return the array of the scores of the entries; None for lists of entries alone."""
-    if "columns.scores" in file.arguments:
-        return file.take("scores")
-    names = [x for x in NAMES["values"] if x in file.arrays and x not in file.arguments.ignored]
-    for name in names:
-        if file.shape(name) == shape:
-            return name
-        if name != "scores":  # which may be a matrix beside the lists
-            raise wrong_shape(file.path, repr(name), file.shape(name), f"{shape}, as the lists")
-    return None
-
-
-def _labels_of_sides(
-    file: ArrayFile, query_count: int, entry_count: int
-) -> tuple[SideLabels, SideLabels]:
-    probe = file.labels("probe", query_count, "queries")
-    gallery = file.labels("gallery", entry_count, "gallery entries")
-    if gallery is None and file.roles.get("labels") == "labels":
-        gallery = probe  # queries and entries are one set of templates
-    if probe is None or gallery is None:
-        raise file.no_labels(query_count, entry_count)
-    return probe, gallery
-
-
-def _with_saved_ids(file: ArrayFile, scores: Scores) -> Scores:
-    """Return lists with the gallery entry that each query is; larger numbers are no entries."""
-    ids = file.ids("probe_ids", len(scores.probe_labels))
-    queries = np.flatnonzero(ids < len(scores.gallery_labels))
-    labels = scores.probe_labels[queries], scores.gallery_labels[ids[queries]]
-    if (ids < 0).any() or not np.array_equal(*labels):
-        raise fault(
-            file.path,
-            "'probe_ids' names gallery entries of other subjects than the queries",
-            "expected the entry that a query is itself, or a larger number",
-        )
-    return scores._with(probe_ids=ids)
 
 
 def _gallery_size(file: ArrayFile) -> int:
@@ -474,7 +832,7 @@ def _gallery_size(file: ArrayFile) -> int:
     return prod(file.shape(name))
 
 
-# ------------------------------------------------------------------------- array metadata
+# ------------------------------------------------------------------------- metadata
 
 
 class Sides(NamedTuple):
@@ -486,15 +844,7 @@ class Sides(NamedTuple):
     are_one_set: bool = False  # whether both sides are the same templates
 
 
-class _Column(NamedTuple):
-    """A column of metadata, and the array that has its values."""
-
-    side: int  # 0: of the probes, 1: of the gallery
-    name: str
-    array: str
-
-
-def metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta, Meta]:
+def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta, Meta]:
     """Return the metadata of both sides.
 
     - Arrays ``probe_x`` and ``gallery_x`` are columns ``x``.
@@ -504,143 +854,109 @@ def metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta, 
     - Further columns are in the files of the labels.
     """
     array_of_column = _columns_by_prefix(file, sides, plain)
-    for column in [*_cameras(file, sides), *_named_columns(file, sides)]:
-        if file.shape(column.array) != (sides.counts[column.side],):
-            raise file.wrong_length(column.array, sides.counts[column.side])
-        arrays = array_of_column[column.side]
+    for side, column, array in [*_further_columns(file, sides)]:
+        if file.shape(array) != (sides.counts[side],):
+            raise file.wrong_length(array, sides.counts[side])
+        arrays = array_of_column[side]
         # An array is one column only, under the name that was given.
-        for name in [x for x in arrays if arrays[x] == column.array]:
+        for name in [x for x in arrays if arrays[x] == array]:
             del arrays[name]
-        arrays[column.name] = column.array
-    probe_arrays, gallery_arrays = array_of_column
-    return (
-        _values_of_columns(file, sides.probe, probe_arrays),
-        _values_of_columns(file, sides.gallery, gallery_arrays),
-    )
-
-
-def _values_of_columns(
-    file: ArrayFile, labels: SideLabels | None, array_of_column: dict[str, str]
-) -> Meta:
-    """Return the columns of a side; a column in arrays and in labels has the values of the array.
-
-    Raise where such a column has its values in two orders, and no names that join them.
-    """
-    file.use(*array_of_column.values())
-    from_arrays = {name: file.read(array) for name, array in array_of_column.items()}
-    from_labels = labels.columns()[1] if labels else {}
-    if labels and not labels.names:
-        for name in from_labels.keys() & from_arrays.keys():
-            values = {f"{name} of the labels": from_labels[name], name: from_arrays[name]}
-            refuse_other_orders(values, None)
-    return from_labels | from_arrays
+        arrays[column] = array
+    metadata = []
+    for labels, arrays in zip((sides.probe, sides.gallery), array_of_column, strict=True):
+        file.use(*arrays.values())
+        from_arrays = {name: file.read(array) for name, array in arrays.items()}
+        from_labels = labels.columns()[1] if labels else {}
+        # A column in two orders, without names that join them, is an error.
+        if labels and not labels.names:
+            for name in from_labels.keys() & from_arrays.keys():
+                values = {f"{name} of the labels": from_labels[name], name: from_arrays[name]}
+                refuse_other_orders(values, None)
+        metadata.append(from_labels | from_arrays)
+    probe_meta, gallery_meta = metadata
+    return probe_meta, gallery_meta
 
 
 def _columns_by_prefix(
     file: ArrayFile, sides: Sides, plain: bool
 ) -> tuple[dict[str, str], dict[str, str]]:
-    array_of_column: tuple[dict[str, str], dict[str, str]] = ({}, {})
-    for name in _candidates(file, sides, plain):
-        side = int(name.startswith("gallery_"))
-        column = _without_prefix(name)
-        has_prefix = column != name
-        if has_prefix and file.is_own_layout:
-            file.refuse_objects(name)
-        is_pickled = file.arrays[name].dtype.hasobject
-        if side and sides.are_one_set:
-            _require_same_metadata(file, name)
-        elif not is_pickled and file.shape(name) == (sides.counts[side],):
-            array_of_column[side][column] = name
-        elif file.is_own_layout and (has_prefix or file.is_unused_list(name)):
-            raise file.wrong_length(name, sides.counts[side])
-    return array_of_column
+    """Return the arrays that are columns by their own names, for each side by column.
 
-
-def _without_prefix(name: str) -> str:
-    return re.sub("^(probe|gallery)_", "", name)
-
-
-def _candidates(file: ArrayFile, sides: Sides, plain: bool) -> list[str]:
-    """Return the names of arrays that may be columns of metadata, since they have no role.
-
-    Without `plain`, they begin with the prefix of a side.
+    Without `plain`, their names begin with the prefix of a side.
     """
     names_in_use = RESERVED | file.used
     if sides.are_one_set and not file.is_own_layout:
         names_in_use |= {*NAMES["camera of the gallery"]}  # a square matrix has one side
-    columns = [
+    candidates = [
         name
         for name in file.arrays
         if (plain or name.startswith(PREFIXES))
         and len(file.shape(name)) < 2
         and name not in names_in_use
     ]
-    if len(columns) > MOST_COLUMNS:
-        problem = f"holds {len(columns):,} arrays of metadata"
+    if len(candidates) > MOST_COLUMNS:
+        problem = f"holds {len(candidates):,} arrays of metadata"
         raise fault(file.path, problem, f"expected at most {MOST_COLUMNS:,}")
-    return columns
+    array_of_column: tuple[dict[str, str], dict[str, str]] = ({}, {})
+    for name in candidates:
+        side, column = side_and_column(name)
+        has_prefix = column != name
+        if has_prefix and file.is_own_layout:
+            file.refuse_objects(name)
+        is_pickled = file.arrays[name].dtype.hasobject
+        if side and sides.are_one_set:
+            same = f"probe_{column}"
+            is_same = same in file.arrays and np.array_equal(file.read(name), file.read(same))
+            if file.is_own_layout and not is_same:
+                problem = f"there are gallery metadata, {name!r}, but no gallery_labels"
+                raise fault(file.path, problem)
+        elif not is_pickled and file.shape(name) == (sides.counts[side or 0],):
+            array_of_column[side or 0][column] = name
+        elif file.is_own_layout and (has_prefix or file.is_unused_list(name)):
+            raise file.wrong_length(name, sides.counts[side or 0])
+    return array_of_column
 
 
-def _require_same_metadata(file: ArrayFile, name: str) -> None:
-    probe_name = f"probe_{name.removeprefix('gallery_')}"
-    same = probe_name in file.arrays and np.array_equal(file.read(name), file.read(probe_name))
-    if file.is_own_layout and not same:
-        raise fault(file.path, f"there are gallery metadata, {name!r}, but no gallery_labels")
+def _further_columns(file: ArrayFile, sides: Sides) -> Iterator[tuple[int, str, str]]:
+    """Yield columns of cameras by the names of other programs, and columns that ``columns`` names.
 
-
-def _cameras(file: ArrayFile, sides: Sides) -> Iterator[_Column]:
-    """Yield the columns ``camera`` of arrays that have the name of another program."""
-    if file.is_own_layout or "camera" in file.arguments.meta:
-        return
-    for side, role in enumerate(("camera of queries", "camera of the gallery")):
-        if side == 0 or not sides.are_one_set:
+    Each is the side (0 of the probes, 1 of the gallery), the column, and the array of its values.
+    """
+    stated = file.arguments.meta
+    if not file.is_own_layout and "camera" not in stated:
+        for side, role in enumerate(("camera of queries", "camera of the gallery")):
             array = next((x for x in NAMES[role] if x in file.arrays), None)
-            if array and f"{PREFIXES[side]}camera" not in file.arguments.meta:
-                yield _Column(side, "camera", array)
-
-
-def _named_columns(file: ArrayFile, sides: Sides) -> Iterator[_Column]:
+            is_side = not (side and sides.are_one_set)
+            if array and is_side and f"{PREFIXES[side]}camera" not in stated:
+                yield side, "camera", array
     if sides.are_one_set and "labels" in file.arguments:
         return  # they are columns of the file of labels
     for word, array in file.arguments.all_meta().items():
-        columns = _columns_of_word(file, sides, word, array)
-        for column in columns:
-            name = column.array if column.array in file.arrays else array
-            file.require(name, f'`columns={{"{word}": ...}}`')
+        option = f'`columns={{"{word}": ...}}`'
+        side_of_word, column = side_and_column(word)
+        if sides.are_one_set:
+            columns = [(0, word, array if array in file.arrays else f"probe_{array}")]
+        elif side_of_word is not None:
+            columns = [(side_of_word, column, array)]
+        else:
+            columns = [(side, word, f"{PREFIXES[side]}{array}") for side in (0, 1)]
+            if not any(name in file.arrays for _, _, name in columns):
+                file.require(array, option)
+                raise DataError(
+                    f"{file.path}: {array!r} is given for {word!r}, but probes and gallery "
+                    f'differ; say `columns={{"probe_{word}": "{array}"}}` and '
+                    f'`columns={{"gallery_{word}": ...}}`'
+                )
+        for _, _, name in columns:
+            file.require(name if name in file.arrays else array, option)
         yield from columns
 
 
-def _columns_of_word(file: ArrayFile, sides: Sides, word: str, array: str) -> list[_Column]:
-    """Return the columns that ``columns={word: array}`` means: of one side, or of both."""
-    if sides.are_one_set:
-        return [_Column(0, word, array if array in file.arrays else f"probe_{array}")]
-    column = _without_prefix(word)
-    if column != word:
-        return [_Column(int(word.startswith("gallery_")), column, array)]
-    of_both_sides = [_Column(side, word, f"{PREFIXES[side]}{array}") for side in (0, 1)]
-    if any(x.array in file.arrays for x in of_both_sides):
-        return of_both_sides
-    file.require(array, f'`columns={{"{word}": ...}}`')
-    raise DataError(
-        f"{file.path}: {array!r} is given for {word!r}, but probes and gallery "
-        f'differ; say `columns={{"probe_{word}": "{array}"}}` and '
-        f'`columns={{"gallery_{word}": ...}}`'
-    )
-
-
-# ------------------------------------------------------------------------- array pairs
+# ------------------------------------------------------------------------- trials
 
 
 # The number of an image among the images of its subject, which lists in LFW's form state.
 _IMAGE_NUMBER = "image_number"
-
-_SIDES = ("subject_a", "subject_b", "template_a", "template_b")
-
-# Names of two vectors of scores, in lower case and without "scores".
-_NAMES_OF_CLASSES = (
-    ("genuine", "impostor"), ("gen", "imp"), ("client", "impostor"), ("target", "nontarget"),
-    ("mated", "nonmated"), ("match", "nonmatch"), ("same", "different"), ("intra", "inter"),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -654,7 +970,7 @@ class Trials:
     missing: int  # number of trials that were left out, since a template is not in the set
 
 
-def look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_names: Any) -> Trials:
+def _look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_names: Any) -> Trials:
     """Return the trials that `trials` lists, among the templates of a file.
 
     Templates are found by `template_names`, images of LFW by their subject and number.
@@ -668,8 +984,15 @@ def look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_name
                 f"are no whole numbers called {_IMAGE_NUMBER!r}; name them with "
                 f'`columns={{"{_IMAGE_NUMBER}": ...}}`. It holds: {file.contents}'
             )
+        # Labels may be places in an array of names of people, as in files of LFW's images.
+        array = file.arrays.get(PEOPLE_NAMES)
+        name_count = 0
+        if array is not None and array.dtype.kind == "U" and len(array.shape) == 1:
+            name_count = array.shape[0]
+        if labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < name_count:
+            labels = file.arrays[PEOPLE_NAMES].read()[labels]
         numbers = meta[_IMAGE_NUMBER].tolist()
-        names = [f"{person} {i}" for person, i in zip(_people(file, labels), numbers, strict=True)]
+        names = [f"{person} {i}" for person, i in zip(labels.tolist(), numbers, strict=True)]
     elif template_names is None:
         raise fault(
             file.path,
@@ -680,33 +1003,14 @@ def look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_name
     else:
         names = template_names.tolist()
     skip = file.arguments.take("lists.missing_pairs") == "skip"
-    found = look_up(listed, names, skip)
+    enrolled, probe, is_found = look_up(listed, names, skip)
     if listed.genuine is None:
         raise fault(listed.path, "lists genuine pairs alone", "expected impostor pairs, too")
-    return Trials(
-        found.enrolled,
-        found.probe,
-        listed.genuine[found.is_found],
-        None if listed.fold is None else listed.fold[found.is_found],
-        int((~found.is_found).sum()),
-    )
+    fold = None if listed.fold is None else listed.fold[is_found]
+    return Trials(enrolled, probe, listed.genuine[is_found], fold, int((~is_found).sum()))
 
 
-def _people(file: ArrayFile, labels: np.ndarray) -> list[str]:
-    """Return the name of each template's person.
-
-    Labels may be places in an array of names, as in files of LFW's images.
-    """
-    array = file.arrays.get(PEOPLE_NAMES)
-    name_count = 0
-    if array is not None and array.dtype.kind == "U" and len(array.shape) == 1:
-        name_count = array.shape[0]
-    if labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < name_count:
-        return file.arrays[PEOPLE_NAMES].read()[labels].tolist()
-    return [*map(str, labels.tolist())]
-
-
-def scores_of_trials(
+def _scores_of_trials(
     file: ArrayFile, scores: Scores, trials: Trials, template_count: int
 ) -> Scores:
     """Return the scores of trials without the trials that the rules of lists leave out."""
@@ -723,7 +1027,19 @@ def scores_of_trials(
     return scores.with_pairs(listed, remarks=notes)
 
 
-def scores_of_pairs(file: ArrayFile, name: str) -> Scores:
+# ------------------------------------------------------------------------- pairs
+
+
+_SIDES = ("subject_a", "subject_b", "template_a", "template_b")
+
+# Names of two vectors of scores, in lower case and without "scores".
+_NAMES_OF_CLASSES = (
+    ("genuine", "impostor"), ("gen", "imp"), ("client", "impostor"), ("target", "nontarget"),
+    ("mated", "nonmated"), ("match", "nonmatch"), ("same", "different"), ("intra", "inter"),
+)  # fmt: skip
+
+
+def _pairs(file: ArrayFile, name: str) -> Scores:
     """Return the scores in the vector `name`, which has a score for each pair of templates.
 
     Whether a pair is genuine is in an array of 0 and 1, or in the list ``trials``, which is then in
@@ -744,12 +1060,27 @@ def scores_of_pairs(file: ArrayFile, name: str) -> Scores:
             f"{file.path}: {name!r} is a list of {pair_count} scores without classes; name the "
             f'array of 0 and 1 with `columns={{"genuine": ...}}`. It holds: {file.contents}'
         )
+    names = file.read_if_there("template_names")
+    templates: Any = _both_sides(file, "template", pair_count)
+    if templates is not None and names is not None:  # places in the array of names
+        are_places = templates.shape == (pair_count, 2) and templates.dtype.kind in "iu"
+        are_places = are_places and names.ndim == 1
+        if not are_places or templates.min(initial=0) < 0 or templates.max(initial=0) >= len(names):
+            raise fault(
+                file.path,
+                f"'templates' is {templates.shape} {templates.dtype}",
+                f"expected ({pair_count}, 2) places in 'template_names', 0 to {names.size - 1:,}",
+            )
+        if len({*names.tolist()}) < len(names):
+            raise fault(file.path, "'template_names' has a name twice", "expected each once")
+        templates = np.ascontiguousarray(templates.T, dtype=np.int32)
+        templates = CodedSides(names.tolist(), *templates)
     scores = Scores.from_pairs(
         values,
         file.read(genuine),
         subjects=_both_sides(file, "subject", pair_count),
         pair_folds=file.read_if_there("fold"),
-        pair_templates=_template_names(file, pair_count),
+        pair_templates=templates,
         meta=_meta_of_pairs(file, pair_count),
         **options,
         **arguments.rules(),
@@ -758,11 +1089,22 @@ def scores_of_pairs(file: ArrayFile, name: str) -> Scores:
 
 
 def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | None:
-    """Return the subjects or templates of both sides, (pairs, 2); None if the file has neither."""
+    """Return the subjects or templates of both sides, (pairs, 2); None if the file has neither.
+
+    The array of a side has a name that ``columns`` gives, or that the column has in lists.
+    """
     if f"{noun}s" in file.arrays:
         return file.read(f"{noun}s")
-    sides = [_array_of_side(file, side) for side in (f"{noun}_a", f"{noun}_b")]
-    named = [name for name in sides if name is not None]
+    stated = file.arguments.meta
+    named = []
+    for words in (COLUMNS[f"{noun}_a"], COLUMNS[f"{noun}_b"]):
+        word = next((x for x in words if x in stated), None)
+        if word is not None:
+            file.require(stated[word], f'`columns={{"{word}": ...}}`')
+            named.append(stated[word])
+        else:
+            known = (x for x in words if x in file.arrays and x not in TRIAL_NAMES)
+            named += [*known][:1]
     if not named:
         return None
     if len(named) == 1:
@@ -779,42 +1121,14 @@ def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | Non
     return np.column_stack([file.read(name) for name in named])
 
 
-def _array_of_side(file: ArrayFile, side: str) -> str | None:
-    """Return the array of a column of lists such as ``subject_a``; None if there is none.
-
-    Its name is given by ``columns``, or is one of the names that the column has in lists.
-    """
-    stated = file.arguments.meta
-    for word in COLUMNS[side]:
-        if word in stated:
-            file.require(stated[word], f'`columns={{"{word}": ...}}`')
-            return stated[word]
-    for word in COLUMNS[side]:
-        if word in file.arrays and word not in TRIAL_NAMES:
-            return word
-    return None
-
-
 def _meta_of_pairs(file: ArrayFile, pair_count: int) -> Meta:
     """Return the metadata of both templates of each pair, (pairs, 2), the enrolled one first.
 
     Metadata are arrays that ``columns`` names, then other arrays of two columns, and then arrays
-    ``gallery_x`` with ``probe_x``: an array that one of these functions uses is none for the next.
+    ``gallery_x`` with ``probe_x``. An array is one of these alone.
     """
-    return {
-        **_named_by_columns(file, pair_count),
-        **_of_two_columns(file, pair_count),
-        **_named_by_sides(file, pair_count),
-    }
-
-
-def _named_by_columns(file: ArrayFile, pair_count: int) -> Meta:
-    """Return the arrays that ``columns`` names.
-
-    If an array has a single value for a pair, both templates have this value.
-    """
+    by_option, of_two_columns, by_prefix = Meta(), Meta(), Meta()
     roles = {word for side in _SIDES for word in COLUMNS[side]}
-    columns = {}
     for word, name in file.arguments.all_meta().items():
         if word in roles:
             continue
@@ -822,92 +1136,23 @@ def _named_by_columns(file: ArrayFile, pair_count: int) -> Meta:
         if file.shape(name) not in ((pair_count,), (pair_count, 2)):
             raise file.wrong_length(name, pair_count)
         values = file.read(name)
-        columns[word] = values if values.ndim == 2 else np.column_stack([values, values])
+        # A single value for a pair is that of both templates.
+        by_option[word] = values if values.ndim == 2 else np.column_stack([values, values])
         file.use(name)
-    return columns
-
-
-def _of_two_columns(file: ArrayFile, pair_count: int) -> Meta:
-    columns = {}
     for name in file.arrays:
         if file.shape(name) == (pair_count, 2) and name not in RESERVED | file.used:
-            columns[name] = file.read(name)
+            of_two_columns[name] = file.read(name)
             file.use(name)
-    return columns
-
-
-def _named_by_sides(file: ArrayFile, pair_count: int) -> Meta:
-    """Return the arrays ``gallery_x`` and ``probe_x`` as ``x``.
-
-    Arrays of another length are an error, unless ``columns`` says which arrays are meant.
-    """
-    columns = {}
     for probe_name in file.arrays:
         name = probe_name.removeprefix("probe_")
-        gallery_name = f"gallery_{name}"
-        names = (gallery_name, probe_name)
-        if name == probe_name or gallery_name not in file.arrays or probe_name in file.used:
+        names = (f"gallery_{name}", probe_name)
+        if name == probe_name or names[0] not in file.arrays or probe_name in file.used:
             continue
         if not RESERVED.isdisjoint(names):
             continue
-        wrong = [x for x in (probe_name, gallery_name) if file.shape(x) != (pair_count,)]
+        wrong = [x for x in names[::-1] if file.shape(x) != (pair_count,)]
         if not wrong:
-            columns[name] = np.column_stack([file.read(x) for x in names])
-        elif not file.arguments.names_arrays:
+            by_prefix[name] = np.column_stack([file.read(x) for x in names])
+        elif not file.arguments.names_arrays:  # else `columns` says which arrays are meant
             raise file.wrong_length(wrong[0], pair_count)
-    return columns
-
-
-def _template_names(file: ArrayFile, pair_count: int) -> np.ndarray | CodedSides | None:
-    names = file.read_if_there("template_names")
-    codes = _both_sides(file, "template", pair_count)
-    if codes is None or names is None:
-        return codes
-    are_places = codes.shape == (pair_count, 2) and codes.dtype.kind in "iu" and names.ndim == 1
-    if not are_places or codes.min(initial=0) < 0 or codes.max(initial=0) >= len(names):
-        raise fault(
-            file.path,
-            f"'templates' is {codes.shape} {codes.dtype}",
-            f"expected ({pair_count}, 2) places in 'template_names', 0 to {names.size - 1:,}",
-        )
-    if len({*names.tolist()}) < len(names):
-        raise fault(file.path, "'template_names' has a name twice", "expected each once")
-    return CodedSides(names.tolist(), *np.ascontiguousarray(codes.T, dtype=np.int32))
-
-
-def vectors_of_classes(arrays: dict[str, Lazy]) -> tuple[str, str] | None:
-    """Return the names of the arrays of genuine and impostor scores; None unless both exist."""
-    vectors = {
-        re.sub("scores?|[_ -]", "", name.casefold()): name
-        for name, array in arrays.items()
-        if array.dtype.kind in "iuf" and array.is_vector
-    }
-    for genuine, impostor in _NAMES_OF_CLASSES:
-        if genuine in vectors and impostor in vectors:
-            return vectors[genuine], vectors[impostor]
-    return None
-
-
-def two_named_vectors(file: ArrayFile) -> Scores:
-    """Return the scores of the two classes, whose arrays ``columns`` names."""
-    names = {"genuine": file.arguments.take("columns.genuine")} | file.arguments.all_meta()
-    for word, name in names.items():
-        if word not in ("genuine", IMPOSTOR):
-            raise file.arguments.no_meaning(file.path, f"columns.{word}", "scores of two classes")
-        file.require(name, f'`columns={{"{word}": ...}}`')
-        if not file.arrays[name].is_vector:
-            raise wrong_shape(file.path, repr(name), file.arrays[name].shape, "one score a pair")
-    return two_vectors(file, names["genuine"], names[IMPOSTOR])
-
-
-def two_vectors(file: ArrayFile, genuine: str, impostor: str) -> Scores:
-    """Return the scores in two arrays as pairs without names."""
-    genuine_scores = file.arrays[genuine].read().reshape(-1)
-    impostor_scores = file.arrays[impostor].read().reshape(-1)
-    file.use(genuine, impostor)
-    file.require_used("scores of two classes")
-    kind, remarks = file.kind(genuine)
-    options = {"kind": kind, "nan": file.nan, "name": file.path.stem}
-    scores = scores_of_classes(genuine_scores, impostor_scores, file.arguments, options)
-    origin = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
-    return scores._with(reading=(origin, *remarks))
+    return by_option | of_two_columns | by_prefix

@@ -1,14 +1,20 @@
-"""Arrays of files, read when they are needed and never unpickled; .npy and .npz files.
+"""Arrays of files, read when they are needed and never unpickled: .npy, .npz, HDF5, MATLAB.
 
-A reader of files of named arrays returns a dictionary of :class:`Lazy` arrays by name; the readers
-of HDF5 and of MATLAB's files are in :mod:`bioeval.scores.formats.hdf5`.
+A reader of files of named arrays returns a dictionary of :class:`Lazy` arrays by name.
+
+MATLAB 7.3 writes HDF5. The arrays of versions 5 to 7 are found and checked here, and read by SciPy,
+which ends the process on some damaged files. Arrays of MATLAB have the shape that MATLAB shows,
+although in HDF5 it reverses dimensions and writes characters as numbers.
 """
 
 from __future__ import annotations
 
 import io
+import struct
+import warnings
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -21,7 +27,7 @@ from numpy.lib import format as npy_format
 from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.options import OPTIONS
 from bioeval.scores.arrays import NpyMatrix, StoredRows, npy_values
-from bioeval.scores.formats.faults import fault, guarded
+from bioeval.scores.formats.files import FileKind, fault, guarded, optional
 
 #: The most bytes that deflate packs into one byte.
 MOST_INFLATED = 1032
@@ -175,3 +181,332 @@ def _read_member(path: Path, name: str) -> np.ndarray:
     if further_bytes:
         raise fault(path, f"the array {name!r} is followed by more data than declared")
     return array
+
+
+# Attributes of a file that are words, and are read as arrays of one word.
+_WORDS = ("kind", "nan", "metric")
+# Classes of MATLAB that HDF5 holds as datasets, and that are no arrays of numbers or characters.
+_NO_ARRAYS = ("cell", "function_handle", "string")
+# What to save in MATLAB in place of such a class.
+_ADVICE = {"cell": "numbers, or names as char(x)", "sparse": "full(x)", "string": "char(x)"}
+# Arrays up to this size are accepted whatever they store, since unwritten HDF5 chunks read as the
+# fill value.
+_MOST_FILLED = 1 << 20
+# The most characters of a line of text, of which a damaged file may claim any number.
+_MOST_CHARACTERS = 1 << 16
+
+
+def open_hdf5(path: Path) -> dict[str, Lazy]:
+    """Return the datasets of an HDF5 file, and the words among its attributes."""
+    h5py = optional("h5py", path, FileKind.HDF5)
+    arrays: dict[str, Lazy] = {}
+    with guarded(path, expected=FileKind.HDF5):
+        file = h5py.File(path, "r")
+        try:
+            for name in _WORDS:
+                word = _as_text(file.attrs.get(name))
+                if isinstance(word, str):
+                    text = np.array(word)
+                    arrays[name] = Lazy((), text.dtype, text.copy)
+            links: list[tuple[str, Any]] = []
+            file.visititems_links(lambda name, link: links.append((name, link)))
+            closed: list[str] = []  # groups whose members are not listed
+            for name, link in links:
+                # MATLAB keeps the contents of cells and objects in groups with a # in their names.
+                if "#" in name or any(name.startswith(f"{group}/") for group in closed):
+                    continue
+                array = _array(path, name, link, file)
+                if array is not None:
+                    arrays[name] = array
+                    if array.dtype.hasobject:
+                        closed.append(name)
+        except BaseException:
+            file.close()
+            raise
+    return arrays
+
+
+def _as_text(attribute: Any) -> Any:
+    return attribute.decode("ascii", "replace") if isinstance(attribute, bytes) else attribute
+
+
+def _array(path: Path, name: str, link: Any, file: Any) -> Lazy | None:
+    """Return the array of an HDF5 file that is called `name`; None for a plain group."""
+    import h5py
+
+    if not isinstance(link, h5py.HardLink):
+        reason = "is a link, and bioeval follows none; copy the values to its place"
+        return refused(path, name, reason)
+    item = file[name]
+    matlab_class = str(_as_text(item.attrs.get("MATLAB_class", "")))
+    if not isinstance(item, h5py.Dataset):
+        if "MATLAB_sparse" in item.attrs:
+            return refused(path, name, _no_array("sparse"))
+        return refused(path, name, _no_array("struct")) if matlab_class else None
+    if item.is_virtual or item.external:
+        return refused(path, name, "has its values in other files; copy them into this file")
+    is_text = bool(h5py.check_string_dtype(item.dtype))
+    if matlab_class in _NO_ARRAYS or (not is_text and item.dtype.kind not in "biuf"):
+        return refused(path, name, _no_array(matlab_class or "struct"), item.shape[::-1])
+    if item.attrs.get("MATLAB_empty", 0):
+        return Lazy((0, 0), item.dtype, lambda: np.empty((0, 0), item.dtype))
+    stored_bytes = item.id.get_storage_size()
+    if item.nbytes > max(_MOST_FILLED, MOST_INFLATED * stored_bytes):
+        raise ValueError(
+            f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores "
+            f"{stored_bytes:,}"
+        )
+    array = _array_of_class(item, matlab_class, is_text)
+
+    def read() -> np.ndarray:
+        if 0 in array.shape:
+            return np.empty(array.shape, array.dtype)
+        with guarded(path, f"the array {name!r}"):
+            return array.read()
+
+    rows = None if matlab_class else lambda: StoredRows(item, f"{path}: the array {name!r}")
+    return Lazy(array.shape, array.dtype, read, rows)
+
+
+def _no_array(matlab_class: str) -> str:
+    """Return the fault of a class of MATLAB that is no array, and what to save in its place."""
+    advice = _ADVICE.get(matlab_class, "its arrays one by one")
+    return (
+        f"is a MATLAB {matlab_class}; expected a matrix of numbers or of characters. Save {advice}"
+    )
+
+
+def _array_of_class(item: Any, matlab_class: str, is_text: bool) -> Lazy:
+    if matlab_class == "char":
+        return _matlab_characters(item)
+    if is_text:
+        return Lazy(item.shape, np.dtype("U1"), lambda: _strings(item))
+    if matlab_class:
+        return _matlab_numbers(item, np.dtype(bool) if matlab_class == "logical" else item.dtype)
+    return Lazy(item.shape, item.dtype, lambda: np.asarray(item[...]))
+
+
+def _matlab_characters(item: Any) -> Lazy:
+    """Return a matrix of UTF-16 code units as one text for each row of the matrix."""
+    shape = item.shape[::-1]
+
+    def read() -> np.ndarray:
+        units = np.ascontiguousarray(np.asarray(item[...]).T, dtype="<u2")
+        return _rows_of_text(units)
+
+    return Lazy(shape[:1], _dtype_of_text(shape), read)
+
+
+def _matlab_numbers(item: Any, dtype: np.dtype) -> Lazy:
+    def read() -> np.ndarray:
+        return np.asarray(item[...]).T.astype(dtype, copy=False)
+
+    return Lazy(item.shape[::-1], dtype, read)
+
+
+def _strings(item: Any) -> np.ndarray:
+    return require_unicode(np.asarray(item.asstr("utf-8")[()]).astype(str))
+
+
+def _dtype_of_text(shape: tuple[int, ...]) -> np.dtype:
+    """Return the dtype of the rows of a matrix of characters as texts."""
+    return np.dtype(f"U{min(prod(shape[1:]), _MOST_CHARACTERS)}")
+
+
+def _rows_of_text(units: np.ndarray) -> np.ndarray:
+    """Return rows of UTF-16 code units, uint16 (rows, width), as text, str (rows,)."""
+    return np.array([row.tobytes().decode("utf-16-le").rstrip(" \x00") for row in units], dtype=str)
+
+
+# ------------------------------------------------------------------------- MATLAB 5 to 7
+
+
+# Numbers of the format are as in MathWorks, "MAT-File Format".
+# The types in which numbers are stored, and characters.
+_NUMBERS = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13}
+_CHARACTERS = {1, 2, 4, 16, 17}
+# What SciPy adds to the arrays of a file.
+_NO_VARIABLES = ("__header__", "__version__", "__globals__")
+# The classes of arrays of numbers, and all other classes but characters.
+_CLASSES = dict(enumerate(("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"), 6))
+_OTHERS = {1: "cell", 2: "struct", 3: "object", 5: "sparse", 16: "function", 17: "object"}
+_CHAR = 4
+_OPAQUE = 17
+# Types of elements: an array, and a compressed array.
+_MATRIX = 14
+_COMPRESSED = 15
+# The type of an array's flags: its class in the lowest byte, and two marks.
+_ARRAY_FLAGS = 6
+_IS_COMPLEX = 0x800
+_IS_LOGICAL = 0x200
+_HEAD_BYTES = 128
+# Bytes that hold the description of an array.
+_DESCRIPTION_BYTES = 4096
+
+
+def open_mat(path: Path) -> dict[str, Lazy]:
+    """Return the arrays of a MATLAB file, 5 to 7.3."""
+    with open(path, "rb") as file:
+        start = file.read(_HEAD_BYTES)
+        if start.startswith((b"MATLAB 7.3", b"\x89HDF")):
+            arrays = open_hdf5(path)
+        else:
+            arrays = {}
+            with guarded(path, expected="a MATLAB file"):
+                order = {b"IM": "<", b"MI": ">"}.get(start[126:])
+                if order is None:
+                    raise ValueError("its header is not whole")
+                for element in _elements(path, file, order):
+                    name, array = _variable(element)
+                    if name:  # an array without a name belongs to the objects of a variable
+                        arrays[name] = array
+    if not arrays:
+        raise fault(path, "holds no matrix", "expected features, labels and cameras, or scores")
+    return arrays
+
+
+class _Element(NamedTuple):
+    """An array in a MATLAB file, perhaps compressed."""
+
+    path: Path
+    offset: int  # position of the first byte after the tag
+    kind: int  # _MATRIX or _COMPRESSED
+    size: int  # number of bytes
+    order: str  # order of bytes: "<" or ">"
+
+    def read(self, limit: int) -> bytes:
+        with open(self.path, "rb") as file:
+            file.seek(self.offset)
+            if self.kind == _MATRIX:
+                return file.read(min(self.size, limit))
+            tag_and_array = zlib.decompressobj().decompress(file.read(self.size), limit + 8)
+            return tag_and_array[8:]
+
+
+def _elements(path: Path, file: Any, order: str) -> Iterator[_Element]:
+    offset = _HEAD_BYTES
+    length = path.stat().st_size
+    while offset < length:
+        file.seek(offset)
+        tag = file.read(8)
+        if len(tag) < 8:
+            raise ValueError(f"it ends within an element, at byte {offset}")
+        kind, size = struct.unpack(f"{order}II", tag)
+        if offset + 8 + size > length:
+            raise ValueError(f"the element at byte {offset} is longer than the file")
+        if kind not in (_MATRIX, _COMPRESSED) or not size:
+            raise ValueError(f"the element at byte {offset} is no array")
+        yield _Element(path, offset + 8, kind, size, order)
+        offset += 8 + size
+
+
+class _Description(NamedTuple):
+    """The description of an array, which stands before its values."""
+
+    matlab_class: int
+    flags: int
+    shape: tuple[int, ...]
+    name: str
+    end: int  # the byte behind the description, where the tag of the values begins
+
+
+def _description(data: bytes, order: str) -> _Description:
+    flags_tag = _tag(data, 0, order)
+    if flags_tag.type != _ARRAY_FLAGS or flags_tag.size != 8:
+        raise ValueError("an array without its flags")
+    (flags,) = struct.unpack_from(f"{order}I", data, flags_tag.start)
+    matlab_class = flags & 0xFF
+    shape = tuple[int, ...]()
+    if matlab_class not in {_CHAR, *_OTHERS, *_CLASSES}:
+        raise ValueError(f"an array of unknown class {matlab_class}")
+    end = flags_tag.end
+    if matlab_class != _OPAQUE:  # opaque arrays have no dimensions
+        tag = _tag(data, end, order)
+        shape = struct.unpack_from(f"{order}{tag.size // 4}i", data, tag.start)
+        if len(shape) < 2 or min(shape) < 0:
+            raise ValueError(f"an array of shape {shape}")
+        end = tag.end
+    tag = _tag(data, end, order)
+    name = tag.data_in(data).decode("ascii", "replace").rstrip("\x00")
+    return _Description(matlab_class, flags, shape, name, tag.end)
+
+
+def _variable(element: _Element) -> tuple[str, Lazy]:
+    """Return the name and the array of an element; raise where it claims too many values."""
+    data = element.read(_DESCRIPTION_BYTES)
+    described = _description(data, element.order)
+    matlab_class, flags, shape, name, end = described
+    if flags & _IS_COMPLEX:
+        reason = "holds complex numbers; expected real ones"
+        return name, refused(element.path, name, reason, shape)
+    if matlab_class in _OTHERS:
+        return name, refused(element.path, name, _no_array(_OTHERS[matlab_class]), shape)
+    shape_as_read = shape
+    if matlab_class == _CHAR:
+        dtype = _dtype_of_text(shape)
+        shape_as_read = shape[:1]
+    else:
+        dtype = np.dtype(bool if flags & _IS_LOGICAL else _CLASSES[matlab_class])
+    if 0 in shape:
+        return name, Lazy(shape_as_read, dtype, lambda: np.zeros(shape_as_read, dtype))
+    available = element.size * (MOST_INFLATED if element.kind == _COMPRESSED else 1)
+    if prod(shape) > available:  # each value takes a byte at least
+        raise ValueError(f"the array {name!r} claims the shape {shape} in {available:,} bytes")
+    values = _tag(data, end, element.order)
+    if values.size > 8 * prod(shape):  # each value takes 8 bytes at most
+        raise ValueError(f"the array {name!r} has {values.size:,} bytes for its shape {shape}")
+    return name, Lazy(
+        shape_as_read, dtype, partial(_read_values, element, described, values, dtype)
+    )
+
+
+def _read_values(
+    element: _Element, described: _Description, tag: _Tag, dtype: np.dtype
+) -> np.ndarray:
+    """Return the values by SciPy, which gets this array alone, whose tag is one that it knows."""
+    from scipy.io import loadmat
+
+    is_text = described.matlab_class == _CHAR
+    with guarded(element.path, f"the array {described.name!r}"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if tag.type not in (_CHARACTERS if is_text else _NUMBERS):
+            noun = "characters" if is_text else "numbers"
+            raise ValueError(f"{noun} stored as type {tag.type}")
+        raw = element.read(tag.end)
+        if len(raw) < tag.start + tag.size:
+            raise ValueError("its values are cut off")
+        mark = b"\x00\x01IM" if element.order == "<" else b"\x01\x00MI"
+        head = b"MATLAB 5.0 MAT-file".ljust(124) + mark
+        outer_tag = struct.pack(f"{element.order}II", _MATRIX, len(raw))
+        arrays = loadmat(io.BytesIO(head + outer_tag + raw), mat_dtype=True)
+        (values,) = (arrays[name] for name in arrays if name not in _NO_VARIABLES)
+        if is_text:
+            return np.char.rstrip(values.reshape(described.shape[:1]), " \x00")
+        return values.reshape(described.shape).astype(dtype, copy=False)
+
+
+class _Tag(NamedTuple):
+    """The tag of an element within an array: the type and the place of its data."""
+
+    type: int
+    start: int  # first byte of the data
+    size: int  # number of bytes
+    end: int  # first byte of the next element
+
+    def data_in(self, element: bytes) -> bytes:
+        return element[self.start : self.start + self.size]
+
+
+def _tag(data: bytes, offset: int, order: str) -> _Tag:
+    """Return the tag at an offset.
+
+    A tag is two words of 32 bits: type and size, with the data behind, filled up to 8 bytes. A
+    small element has size and type in the first word, and its data, up to 4 bytes, in the second.
+    """
+    type_word, size = struct.unpack_from(f"{order}II", data, offset)
+    small_size = type_word >> 16
+    if not small_size:
+        return _Tag(type_word, offset + 8, size, offset + 8 + size + -size % 8)
+    if small_size > 4:
+        raise ValueError(f"a small element of {small_size} bytes")
+    return _Tag(type_word & 0xFFFF, offset + 4, small_size, offset + 8)

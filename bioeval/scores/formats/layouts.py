@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import Kind, ListFormat
-from bioeval.scores.formats.faults import fault, missing
-from bioeval.scores.formats.options import Arguments
-from bioeval.scores.formats.spellings import (
+from bioeval.scores.formats.files import fault, missing
+from bioeval.scores.formats.roles import (
     COLUMNS,
     HEADER_NAMES,
     KINDS,
     TRIAL_NAMES,
     TRUTH,
+    Arguments,
     counts_columns,
     folded,
     is_number,
@@ -35,7 +35,7 @@ from bioeval.scores.formats.tables import Head
 
 #: The columns of lists without a header, by their preset and number; ``-`` is a column that is not
 #: read. Rows without a score are of lists of trials, of which some list genuine pairs alone.
-#: LFW's form has other lines (:func:`bioeval.scores.formats.comparisons.read_lfw`).
+#: LFW's form has other lines (:func:`bioeval.scores.formats.trials.read_lfw`).
 PRESETS: dict[ListFormat, tuple[str, ...]] = {
     "asvspoof": (
         *("template score", "template genuine score", "template genuine"),

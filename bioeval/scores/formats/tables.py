@@ -19,9 +19,16 @@ from bioeval.base.arguments import overflows
 from bioeval.base.csv_cells import from_cell
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.memory import physical_memory
-from bioeval.scores.formats.faults import fault, guarded
-from bioeval.scores.formats.files import cells_of, decode, delimiter_of, open_text, rows_of
-from bioeval.scores.formats.spellings import (
+from bioeval.scores.formats.files import (
+    cells_of,
+    decode,
+    delimiter_of,
+    fault,
+    guarded,
+    open_text,
+    rows_of,
+)
+from bioeval.scores.formats.roles import (
     HEADER_NAMES,
     folded,
     is_number,

@@ -20,8 +20,7 @@ from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.replacing import replacing, text_to_write
 from bioeval.scores.attempts import left_out_rows
 from bioeval.scores.cells import Mask
-from bioeval.scores.formats.array_file import RESERVED
-from bioeval.scores.formats.arrays import SCHEMA
+from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.files import optional
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects, missing_values
 from bioeval.scores.matrix import Scores

@@ -15,7 +15,7 @@ from bioeval.base.arguments import require_integer, require_path
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.base.messages import Message
 from bioeval.scores.formats.files import existing_file, read_text
-from bioeval.scores.formats.spellings import is_number
+from bioeval.scores.formats.roles import is_number
 from bioeval.scores.metadata import columns_of
 
 #: The order of columns, in MOTChallenge and in CityFlow, whose cameras share identities.

@@ -15,7 +15,7 @@ from optional import optional_import
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.scores.formats import wide as of_parquet
+from bioeval.scores.formats import lists as of_parquet
 
 RNG = np.random.default_rng(5)
 SQUARE = be.Scores(

@@ -13,18 +13,15 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.messages import Message
-from bioeval.scores.formats.faults import fault, refuse_rows
-from bioeval.scores.formats.files import FileKind, kind_of_file, read_text
+from bioeval.scores.formats.files import FileKind, fault, kind_of_file, read_text, refuse_rows
 from bioeval.scores.formats.layouts import Layout, trial_layout, with_header
-from bioeval.scores.formats.options import Arguments
-from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, truth_word
+from bioeval.scores.formats.roles import IMPOSTORS, TRUTH, Arguments, truth_word
 from bioeval.scores.formats.tables import Columns, Words, head_of, read_columns
 from bioeval.scores.matrix import Scores
 from bioeval.scores.sides import as_names, first_twice, places, united
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 # A genuine pair in LFW's form: a person, and the numbers i and j of two images.
 _GENUINE = re.compile(r"(?P<a>\S+) (?P<i>\d+) (?P<j>\d+)", re.ASCII)
