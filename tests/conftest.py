@@ -24,6 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = os.environ.get("BIOEVAL_PUBLISHED_DATA", "")
 WITHOUT_PUBLISHED = "without published data"
 
+#: How many cases of one test a run without the slow tests has, unless the test is marked otherwise.
+MOST_CASES = 4
+
 #: Of the tests that a run leaves out: how many are slow, and how many are further cases.
 LEFT_OUT = pytest.StashKey[list[int]]()
 
@@ -159,6 +162,7 @@ def pairwise(cases: list[pytest.Item]) -> list[pytest.Item]:
     return [cases[i] for i in sorted(chosen)]
 
 
+@pytest.hookimpl(trylast=True)  # after -k and -m, by which one case can be asked for
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if everything(config):
         return
@@ -169,9 +173,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item not in left_out:
             by_function[item.location[0], getattr(item, "originalname", item.name)].append(item)
     for cases in by_function.values():
-        if mark := cases[0].get_closest_marker("cases"):
-            chosen = spread(cases, *mark.args) if mark.args else pairwise(cases)
-            left_out |= set(cases) - set(chosen)
+        mark = cases[0].get_closest_marker("cases")
+        number = mark.args if mark else (MOST_CASES,)
+        left_out |= set(cases) - set(spread(cases, *number) if number else pairwise(cases))
     config.stash[LEFT_OUT] = [len(slow), len(left_out) - len(slow)]
     config.hook.pytest_deselected(items=[x for x in items if x in left_out])
     items[:] = [x for x in items if x not in left_out]

@@ -132,8 +132,9 @@ class World:
 def drawn_world(seed: int, layout: str = "square", naming: str = "any") -> World:
     """Draw 12 to 30 templates of 4 to 6 people: as both sides, or as two sets of templates.
 
-    Names are files, words, whole numbers, or a mixture; ``naming="0..n-1"`` numbers the templates.
-    Of overlapping sides names are no numbers, which never say that two templates are one.
+    Names are files, words, whole numbers, or a mixture. The numbers of rows are ``"0..n-1"`` in any
+    order, ``"in order"``, or those of some rows of a larger table, ``"with gaps"``. Of overlapping
+    sides names are no numbers, which never say that two templates are one.
     """
     rng = random.Random(seed)
     people = PEOPLE[: rng.randint(4, 6)]
@@ -147,7 +148,7 @@ def drawn_world(seed: int, layout: str = "square", naming: str = "any") -> World
         file = f"{person[0]}/{number}.png"
         of_kind = {
             "files": file, "words": f"{person}_{number}", "numbers": number,
-            "mixed": (file, number)[i % 2], "0..n-1": i,
+            "mixed": (file, number)[i % 2], "0..n-1": i, "in order": i, "with gaps": i + i // 4,
         }  # fmt: skip
         names.append(of_kind[kind_of_names])
     centre = {person: [rng.gauss(0, 1) for _ in range(DIMENSIONS)] for person in people}
@@ -157,7 +158,8 @@ def drawn_world(seed: int, layout: str = "square", naming: str = "any") -> World
     }
     subject = dict(zip(names, owners, strict=True))
     session = {name: rng.randint(1, 2) for name in names}
-    rng.shuffle(names)
+    if naming != "in order":
+        rng.shuffle(names)
     third = len(names) // 3
     sides = {
         "square": (names, names),
@@ -228,7 +230,10 @@ class Twist:
     expected: str  # "equal", "refused", "equal or refused"
     is_respelled: bool = False
     scores_have_names: bool = True
+    has_names: bool = True  # what is joined
     naming: str = "any"  # of the world
+    #: How the names of scores, and of what is joined, are written where they number the rows.
+    written: tuple[Callable[[Name], Any], Callable[[Name], Any]] | None = None
 
 
 def lines_of(names: Iterable[Name]) -> list[Line]:
@@ -289,6 +294,20 @@ def numbered_in_another_order(names: list[Name], rng: random.Random) -> list[Lin
     return [Line(number, of) for number, of in zip(numbers, names, strict=True)]
 
 
+def by_number(names: list[Name], rng: random.Random) -> list[Line]:
+    """As of a table of all rows, of which the scores have some."""
+    numbers = range(max(names) + 1)
+    return [Line(i, i if i in names else rng.choice(names)) for i in numbers]
+
+
+def with_rows_behind(names: list[Name], rng: random.Random) -> list[Line]:
+    return lines_of(names) + [Line(len(names) + i, names[i]) for i in range(3)]
+
+
+def numbered_anew(names: list[Name], rng: random.Random) -> list[Line]:
+    return [Line(i, of) for i, of in enumerate(names)]
+
+
 def anything(names: list[Name], rng: random.Random) -> list[Line]:
     """A mixture: perhaps other orders, rows that are missing, unnamed, doubled, or more."""
     twists = [in_another_order, with_more_than_needed, without_one, with_one_unnamed,
@@ -320,11 +339,41 @@ TWISTS = {
         numbered_in_another_order, "equal", scores_have_names=False
     ),
 }
+
+
+def as_date(number: int) -> pd.Timestamp:
+    return pd.Timestamp("2020-01-01") + pd.Timedelta(number, unit="D")
+
+
+#: Rows that have numbers, as the index of pandas, or keys in place of numbers.
+TWISTS_OF_NUMBERS = {
+    "values by number": Twist(by_number, "equal", naming="0..n-1"),
+    "values of more rows": Twist(by_number, "equal", naming="with gaps"),
+    "numbered anew": Twist(numbered_anew, "refused", naming="with gaps"),
+    "values of rows behind": Twist(with_rows_behind, "refused", naming="in order"),
+    "values of a part": Twist(without_one, "refused", naming="0..n-1"),
+    "an array beside numbers": Twist(in_order, "equal", has_names=False, naming="with gaps"),
+    "numbers beside an array": Twist(
+        in_order, "equal", scores_have_names=False, naming="with gaps"
+    ),
+    "an array beside names": Twist(in_order, "equal", has_names=False, naming="words"),
+    "a count beside names": Twist(numbered_anew, "equal", naming="words"),
+    "numerals": Twist(in_another_order, "equal", naming="0..n-1", written=(str, int)),
+    "dates": Twist(in_another_order, "equal", naming="0..n-1", written=(as_date, as_date)),
+    "two levels": Twist(
+        in_another_order, "equal", naming="0..n-1", written=(lambda i: (i % 3, i),) * 2
+    ),
+    "numbers that repeat": Twist(
+        in_order, "equal", naming="in order", written=(lambda i: i // 2,) * 2
+    ),
+}
+TWISTS |= TWISTS_OF_NUMBERS
 #: Of systems, what one of them lacks is left out of all.
 TWISTS_OF_SYSTEMS = {
     **TWISTS,
     "one is missing": Twist(without_one, "equal"),
     "one has no name": Twist(with_one_unnamed, "equal or refused"),
+    "values of a part": Twist(without_one, "equal", naming="0..n-1"),
 }
 
 
@@ -339,17 +388,30 @@ GRIDS = ("frame", "xarray")
 
 
 def column(container: str, names: Sequence[Any], values: Sequence[Any]) -> Any:
-    """One value for each name."""
+    """One value for each name; a plain array has no names."""
+    if container == "plain":
+        return as_array(values)
     if container == "series":
         return pd.Series(list(values), index=pd.Index(as_array(names)))
     assert container == "xarray"
     return xr.DataArray(as_array(values), {"template": as_array(names)}, ["template"])
 
 
+def rows_of(container: str, names: Sequence[Any], values: Any, dim: str = "column") -> Any:
+    """A row of values for each name."""
+    if container in ("frame", "series"):
+        return pd.DataFrame(values, index=pd.Index(as_array(names)))
+    if container == "plain":
+        return np.asarray(values)
+    return xr.DataArray(values, {"template": as_array(names)}, ["template", dim])
+
+
 def table(
     container: str, names: Sequence[Any], columns: Mapping[str, Sequence[Any]], word: str
 ) -> Any:
     """Several columns; the last two containers have the names in a column `word`."""
+    if container == "plain":
+        return dict(columns)
     if container == "dict of series":
         return {key: column("series", names, values) for key, values in columns.items()}
     if container == "dict of arrays with coordinates":
@@ -368,6 +430,8 @@ def grid(
 ) -> Any:
     """A value for each pair of a row and a column."""
     values = np.array(values, dtype=dtype)
+    if container == "plain":
+        return values
     if container == "frame":
         return pd.DataFrame(values, pd.Index(as_array(rows)), pd.Index(as_array(columns)))
     assert container == "xarray"
@@ -392,7 +456,9 @@ class Case:
     word: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.naming_of_scores = self.rng.choice(GRIDS)
+        self.naming_of_scores = "frame" if self.twist.written else self.rng.choice(GRIDS)
+        if not self.twist.has_names:
+            self.container = "plain"
         self.spelling = self.rng.choice(SPELLINGS if self.twist.is_respelled else SPELLINGS[:1])
         self.word = self.rng.choice(WORDS_FOR_NAMES)
 
@@ -407,11 +473,14 @@ class Case:
         names_of_lines = [line.name for line in lines]
         if self.twist.is_respelled:
             names_of_lines = respelled(names_of_lines, self.rng.choice(SPELLINGS), self.rng)
+        if self.twist.written:
+            names_of_lines = [self.twist.written[1](x) for x in names_of_lines]
         return names_of_lines, [line.of for line in lines]
 
     def other_order(self, names: Sequence[Name]) -> list[Name]:
         """The order of the side that is not twisted: a random order, unless rows are in order."""
-        is_in_order = self.twist.rows is in_order or not self.twist.scores_have_names
+        is_in_order = self.twist.rows in (in_order, numbered_anew, with_rows_behind)
+        is_in_order |= not self.twist.scores_have_names
         return list(names) if is_in_order else self.rng.sample(list(names), len(names))
 
     def column(self, value: Mapping[Name, Any], names: Sequence[Name]) -> Any:
@@ -435,6 +504,8 @@ class Case:
                 names_of_side, templates = self.twisted(names)
             else:
                 names_of_side = templates = self.other_order(names)
+                if self.twist.written:
+                    names_of_side = [self.twist.written[1](x) for x in templates]
             fed.append(names_of_side)
             of.append(templates)
         values = [[value(p, g) for g in of[1]] for p in of[0]]
@@ -443,6 +514,8 @@ class Case:
     # What it is joined to.
 
     def names(self, names: Sequence[Name]) -> list[Any]:
+        if self.twist.written:
+            return [self.twist.written[0](x) for x in names]
         return respelled(names, self.spelling, self.rng) if self.twist.is_respelled else list(names)
 
     def matrix(self) -> Any:
@@ -460,10 +533,7 @@ class Case:
         values = np.array([self.world.point[x] for x in names])
         if not self.twist.scores_have_names:
             return values
-        fed = self.names(names)
-        if self.naming_of_scores == "frame":
-            return pd.DataFrame(values, index=pd.Index(as_array(fed)))
-        return xr.DataArray(values, {"template": as_array(fed)}, ["template", "feature"])
+        return rows_of(self.naming_of_scores, self.names(names), values, "feature")
 
     def labels(self) -> list[list[str]]:
         """Plain labels, in the order of the scores: of both sides where they are two."""
@@ -506,7 +576,8 @@ def assert_true_or_refused(outcome: Callable[[], Outcome], twist: Twist) -> Outc
         return None
     assert_true(result)
     assert twist.expected != "refused", f"TAKEN: {result.numbers}, expected an error"
-    if not twist.scores_have_names and hasattr(result.result, "attrs"):
+    is_in_order = not (twist.scores_have_names and twist.has_names) or twist.rows is numbered_anew
+    if is_in_order and hasattr(result.result, "attrs"):
         assert says_taken_in_order(result.result), "SILENT: names on one side only, in order"
     return result
 

@@ -18,7 +18,6 @@ def module_names() -> list[str]:
     return ["bioeval", *(module.name for module in modules if not module.name.endswith("__main__"))]
 
 
-@pytest.mark.cases(40)
 @pytest.mark.parametrize("name", module_names())
 def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # what an example writes is gone afterwards

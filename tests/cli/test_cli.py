@@ -490,7 +490,6 @@ def unmated(tmp_path):
         ("fuse", "x.npz", "--name", "x", "--name", "y"),
     ],
 )  # fmt: skip
-@pytest.mark.cases(4)
 def test_nothing_evaluated_is_no_success(unmated, tmp_path, capsys, command):
     name, *options = command
     assert run(name, unmated, *options) == 2

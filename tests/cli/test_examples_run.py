@@ -23,7 +23,7 @@ SLOW = re.compile(
     "--interval|others.npz --measure|"  # replicates
     "course-kfold|test.csv|"  # folds, or a training set
     "--system deep|"  # a data set of the package
-    "bioeval (report|gom|conventions|gallery-)"
+    "bioeval (demo|report|gom|conventions|gallery-)"
 )
 
 #: Options that make an example small.

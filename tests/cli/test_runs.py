@@ -231,7 +231,6 @@ def sessions():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.cases(4)
 def test_a_command_says_what_is_excluded(command, sessions, printed):
     name, *words = command.split()
     arguments = [name, "a.npz", *words, "--kind", "distance", "--columns", "session=session"]

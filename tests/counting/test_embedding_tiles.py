@@ -223,7 +223,6 @@ def test_embeddings_give_what_their_matrix_gives(case):
 @pytest.mark.parametrize("layout", ["square", "gallery", "selection", "overlap"])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("call", [results, of_folds, of_retrieval])
-@pytest.mark.cases(4)
 def test_tiles_are_what_is_counted(layout, metric, call):
     """No pass over the rows replaces them; and tiles of mates need not be held."""
     case = Case((1, 5, 2, 2, 3, 1, 1, 4, 6, 2), metric=metric, layout=layout, exclude=("session",))

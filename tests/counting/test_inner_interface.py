@@ -192,7 +192,6 @@ def counted(result: Any) -> dict[int, tuple[int, int]]:
 
 @each_way
 @each_seed
-@pytest.mark.cases(8)
 def test_the_study_counts_what_loops_count(study, seed, way):
     small_world, rng = world(seed, way), np.random.default_rng(seed)
     rows, columns = (rng.permutation(len(x)) for x in (small_world.probes, small_world.gallery))
@@ -278,7 +277,6 @@ def dtype_of(parts: Parts, fusion: str | None) -> Any:
 
 @each_way
 @each_seed
-@pytest.mark.cases(16)
 def test_blocks_hold_each_impostor_attempt_once(seed, way):
     small_world = world(seed, way)
     with sent(way):
@@ -307,7 +305,6 @@ def test_most_worlds_have_several_blocks(way):
 
 @each_way
 @each_seed
-@pytest.mark.cases(8)
 def test_claims_of_a_block_are_fused_templates(seed, way):
     small_world = world(seed, way)
     impostors = [x for x in small_world.attempts() if not x.genuine]
@@ -328,7 +325,6 @@ def test_claims_of_a_block_are_fused_templates(seed, way):
 
 @each_way
 @each_seed
-@pytest.mark.cases(16)
 def test_mates_are_all_genuine_attempts(seed, way):
     small_world = world(seed, way)
     genuine = [x for x in small_world.attempts() if x.genuine]
@@ -372,7 +368,6 @@ def test_mates_are_all_genuine_attempts(seed, way):
 
 @each_way
 @each_seed
-@pytest.mark.cases(12)
 def test_ranks_are_those_of_loops_on_any_number_of_threads(seed, way):
     small_world, threads = world(seed, way), THREADS[seed % len(THREADS)]
     case = {

@@ -264,7 +264,6 @@ STEPS = np.random.default_rng(3).integers(0, 9, 40) + 4.0 * (np.arange(40) > 14)
         ([0.25, 0.25], [0.25, 0.25 + 2.0**-54]),
     ],
 )  # fmt: skip
-@pytest.mark.cases(14)
 def test_d_prime_keeps_its_digits(genuine, impostor, form, kind):
     """Of scores that hardly differ, of any magnitude, and of very different spreads."""
     values, flags = [*genuine, *impostor], np.arange(len(genuine) + len(impostor)) < len(genuine)

@@ -250,7 +250,6 @@ def check_verification(scores: be.Scores, way: str, **options: Any) -> None:
 
 @each_world
 @each_way
-@pytest.mark.cases(5)
 def test_verification(world, way):
     scores = WORLDS[world]().scores()
     check_verification(scores, way)
@@ -281,7 +280,6 @@ def test_claims(world, way):
 
 @each_world
 @each_way
-@pytest.mark.cases(4)
 def test_evaluation(world, way):
     """Of all tasks at once; with rows at all operating points, and at more thresholds."""
     scores = WORLDS[world]().scores()
@@ -305,7 +303,6 @@ def test_evaluation(world, way):
 
 @each_world
 @each_way
-@pytest.mark.cases(5)
 def test_identification(world, way):
     """Ranks under every tie policy, among templates and among subjects, by any rule of fusion."""
     scores = WORLDS[world]().scores()
@@ -383,7 +380,6 @@ def test_tables_of_folds_that_were_merged_are_merged_again(is_fused):
 
 @each_world
 @each_way
-@pytest.mark.cases(4)
 def test_groups(world, way):
     """Attempts of groups of people, at the threshold that every rule chooses on all of them."""
     scores = WORLDS[world]().scores()

@@ -172,7 +172,6 @@ def test_of_twenty_homeworks_ten_are_wrong_each_in_one_way(
         if x != "seed"
     ],
 )
-@pytest.mark.cases(4)
 def test_each_mistake_is_another_value_than_the_right_one(name: str) -> None:
     right = solution.solution(4)
     sentences = []
@@ -353,7 +352,6 @@ CARELESS: dict[str, tuple[dict[str, Any], set[str], str]] = {
 
 
 @pytest.mark.parametrize("case", CARELESS)
-@pytest.mark.cases(4)
 def test_a_careless_form_costs_no_more_than_the_array(case: str, tmp_path: Path) -> None:
     changes, lost, remark = CARELESS[case]
     hand_in(tmp_path / "Ada", careless(**changes))
@@ -477,7 +475,6 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("case", HOSTILE)
-@pytest.mark.cases(4)
 def test_a_hostile_array_costs_itself(case: str, tmp_path: Path) -> None:
     file, remark = HOSTILE[case]
     (tmp_path / "Eve").mkdir()

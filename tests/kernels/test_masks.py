@@ -35,7 +35,6 @@ def assert_same_attempts(found, part, one, times=1):
 
 
 @pytest.mark.parametrize("seed", range(100))
-@pytest.mark.cases(8)
 def test_attempts_of_masks_are_those_of_selected_parts(seed):
     scores, matrix, places = world(seed)
     parts = MaskedParts(matrix, places)
@@ -48,7 +47,6 @@ def test_attempts_of_masks_are_those_of_selected_parts(seed):
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of loops not compiled
 @pytest.mark.parametrize("fusion", FUSIONS)
 @pytest.mark.parametrize("seed", range(40))
-@pytest.mark.cases(6)
 def test_claims_of_masks_are_those_of_selected_parts(seed, fusion):
     scores, matrix, places = world(seed)
     whole = matrix.claims(fusion)
@@ -63,7 +61,6 @@ def test_claims_of_masks_are_those_of_selected_parts(seed, fusion):
 
 
 @pytest.mark.parametrize("seed", range(100))
-@pytest.mark.cases(8)
 def test_searches_of_masks_are_those_of_selected_parts(seed):
     scores, matrix, places = world(seed)
     parts = MaskedParts(matrix, places)

@@ -122,7 +122,6 @@ def assert_same(found: Any, expected: Any, dtype: str = "float64") -> None:
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.slow
-@pytest.mark.cases(8)
 def test_float32_is_float64(call, capsys):
     """Where the values are exact."""
     expected, result = wanted(call), CALLS[call](scores_of("similarity", "float32"))
@@ -141,7 +140,6 @@ UNTIED = study_cases("UNTIED")
 
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call != "explain"])
-@pytest.mark.cases(4)
 def test_templates_in_another_order_have_the_same_results(call):
     """A value for each template moves with the template; sums may differ in the last digit."""
     call_of_ties = UNTIED.get(call, CALLS[call])
@@ -182,7 +180,6 @@ def turned(ds: xr.Dataset) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call not in ("explain", "summary")])
-@pytest.mark.cases(4)
 def test_distances_are_negated_similarities(call):
     result = datasets(TURNED.get(call, CALLS[call])(scores_of("distance")))
     expected = datasets(wanted(call))

@@ -55,7 +55,6 @@ def features(m: int, f: int = 5, seed: int = 0, dtype: str = "float64") -> np.nd
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int64"])
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.cases(5)
 def test_metrics_follow_their_formula(metric, dtype):
     probe_features, gallery_features = (
         features(4, seed=1, dtype=dtype),

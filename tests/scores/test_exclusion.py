@@ -118,7 +118,6 @@ def check_every_task(scores, expected, thresholds):
 
 @pytest.mark.parametrize("forms", FORMS, ids=" ".join)
 @pytest.mark.parametrize("layout", ["square", "embeddings", "npz"])
-@pytest.mark.cases(5)
 def test_every_form_in_every_layout(forms, layout, tmp_path):
     square = layout in ("square", "embeddings")
     rng, probe, gallery = drawn(5, square, templates=(20, 30))

@@ -25,6 +25,7 @@ from joined_worlds import (
     GRIDS,
     TABLES,
     TWISTS,
+    TWISTS_OF_NUMBERS,
     WORDS_FOR_NAMES,
     Case,
     Name,
@@ -36,11 +37,11 @@ from joined_worlds import (
     counted,
     drawn_world,
     eer_of,
-    says_taken_in_order,
     searched,
     seed_of,
     verified,
 )
+from named_arguments import refused
 from reference import one_thread  # noqa: F401
 from sklearn.preprocessing import FunctionTransformer
 
@@ -84,7 +85,14 @@ def door(
 
 
 def applies(door: Door, container: str, twist: joined_worlds.Twist) -> bool:
-    if twist.naming == "0..n-1":
+    if twist in TWISTS_OF_NUMBERS.values():
+        is_written_in_pandas = container in ("series", "frame", "dict of series")
+        others = ("xarray", "dict of arrays with coordinates", "frame with index")
+        if not is_written_in_pandas and (
+            container not in others or twist.written or not twist.has_names
+        ):
+            return False
+    if twist.naming not in ("any", "words"):
         return SQUARE in door.layouts  # else rows and columns would be numbered alike
     if not twist.scores_have_names:
         return container not in WITH_COLUMN_OF_NAMES and set(door.layouts) != {OVERLAPPING}
@@ -271,9 +279,12 @@ class Lines:
         pairs = rng.sample(world.comparisons(), min(60, len(world.comparisons())))
         pairs += [(x, x) for x in rng.sample(world.gallery, self_lines)]
         numbers: list[Name] = list(range(len(pairs)))
-        if case.twist.naming == "any":
+        if case.twist.naming in ("any", "words"):
             numbers = [f"trial {i}" for i in numbers]
-        rng.shuffle(numbers)
+        elif case.twist.naming == "with gaps":
+            numbers = [i + i // 4 for i in numbers]
+        if case.twist.naming != "in order":
+            rng.shuffle(numbers)
         self.case = case
         self.pair = dict(zip(numbers, pairs, strict=True))
         self.names = list(self.pair)
@@ -294,9 +305,7 @@ class Lines:
         """The values of both templates of each line, twisted."""
         names, line_order = self.case.twisted(self.names)
         values = np.array([[value[x] for x in self.pair[line]] for line in line_order])
-        if self.case.container == "frame":
-            return pd.DataFrame(values, index=pd.Index(as_array(names)))
-        return xr.DataArray(values, {"line": as_array(names)}, ["line", "side"])
+        return joined_worlds.rows_of(self.case.container, names, values)
 
     def attempts(self) -> Numbers:
         world = self.case.world
@@ -412,19 +421,58 @@ def folds_of_pairs(case: Case) -> Outcome:
     return Outcome(result, errors_of_folds(result, folds), truth)
 
 
-@door(*COLUMNS, layouts=[SQUARE])
-def folds_of_samples(case: Case) -> Outcome:
-    world, folds = case.world, ("a", "b")
-    fold = {x: folds[who in ("ann", "bob")] for x, who in world.subject.items()}
-    splitter = be.partition.PredefinedFolds(case.column(fold, world.probes))
-    result = be.cross_evaluate(case.scores(), splitter, threshold=world.threshold)
+@door(*COLUMNS)
+def select_pairs(case: Case) -> Outcome:
+    lines, distance = Lines(case), case.world.distance
+    is_taken = {line: case.rng.random() < 0.7 for line in lines.names}
+    scores = be.Scores.from_pairs(lines.scores(), lines.plain())
+    attempts = [(lines.genuine[x], distance(*lines.pair[x])) for x in lines.names if is_taken[x]]
+    return Outcome(*verified(scores.select(case.column(is_taken, lines.names))), counted(attempts))
+
+
+def folds_of_people(world: World) -> dict[Name, str]:
+    return {x: "ab"[who in ("ann", "bob")] for x, who in world.subject.items()}
+
+
+def within_folds(case: Case, result: Any) -> Outcome:
+    """The errors of each fold are those between its templates."""
+    world, fold = case.world, folds_of_people(case.world)
     attempts = [
         (fold[p], world.is_genuine(p, g), world.distance(p, g))
         for p, g in world.comparisons()
         if fold[p] == fold[g]
     ]
-    truth = true_errors_of_folds(attempts, world.threshold, folds)
-    return Outcome(result, errors_of_folds(result, folds), truth)
+    truth = true_errors_of_folds(attempts, world.threshold, "ab")
+    return Outcome(result, errors_of_folds(result, "ab"), truth)
+
+
+@door(*COLUMNS, layouts=[SQUARE])
+def folds_of_samples(case: Case) -> Outcome:
+    folds = case.column(folds_of_people(case.world), case.world.probes)
+    splitter = be.partition.PredefinedFolds(folds)
+    result = be.cross_evaluate(case.scores(), splitter, threshold=case.world.threshold)
+    return within_folds(case, result)
+
+
+def evaluated_in_folds(case: Case, people: Any, folds: Any) -> Outcome:
+    points, splitter = case.points(case.world.probes), be.partition.PredefinedFolds(folds)
+    options = {"estimator": FunctionTransformer(), "metric": "l2"}
+    threshold = case.world.threshold
+    result = be.cross_evaluate(points, splitter, y=people, threshold=threshold, **options)
+    return within_folds(case, result)
+
+
+@door(*COLUMNS, layouts=[SQUARE])
+def people_of_an_estimator(case: Case) -> Outcome:
+    world, fold = case.world, folds_of_people(case.world)
+    people = case.column(world.subject, world.probes)
+    return evaluated_in_folds(case, people, [fold[x] for x in world.probes])
+
+
+@door(*COLUMNS, layouts=[SQUARE])
+def folds_of_an_estimator(case: Case) -> Outcome:
+    folds = case.column(folds_of_people(case.world), case.world.probes)
+    return evaluated_in_folds(case, *case.labels(), folds)
 
 
 # Top-K lists.
@@ -474,11 +522,8 @@ def distances_of_lists(case: Case) -> Outcome:
     places, distances = lists_of(case, depth=3)
     of_query = dict(zip(world.probes, distances, strict=True))
     names, names_in_order = case.twisted(world.probes)
-    fed: Any = np.array([of_query[q] for q in names_in_order])
-    if case.container == "frame":
-        fed = pd.DataFrame(fed, index=pd.Index(as_array(names)))
-    else:
-        fed = xr.DataArray(fed, {"query": as_array(names)}, ["query", "rank"])
+    fed = np.array([of_query[q] for q in names_in_order])
+    fed = joined_worlds.rows_of(case.container, names, fed)
     scores = be.Scores.from_top_k(places, *case.labels(), distances=fed)
     nearest = {f"nearest of {q}": float(scores.distances[i, 0]) for i, q in enumerate(world.probes)}
     truth = {f"nearest of {q}": of_query[q][0] for q in world.probes}
@@ -613,8 +658,9 @@ class Second:
 
     def has(self, probe: Name, template: Name) -> bool:
         """Whether the comparison has names here; if not, both systems leave it out."""
-        if not self.case.twist.scores_have_names:
-            return True
+        twist = self.case.twist
+        if not twist.scores_have_names or twist in TWISTS_OF_NUMBERS.values():
+            return probe in self.of["probe"] and template in self.of["gallery"]
         sides = zip(self.names.values(), (probe, template), strict=True)
         return all(str(name) in map(joined_worlds.same_text, names) for names, name in sides)
 
@@ -672,7 +718,10 @@ def compare_lists(case: Case) -> Outcome:
     }  # fmt: skip
     result = be.compare(systems, measures="eer")
     listed = set(map(joined_worlds.same_text, names))
-    common = [x for x in lines.names if str(x) in listed or not case.twist.scores_have_names]
+    has_all = not case.twist.scores_have_names
+    if case.twist in TWISTS_OF_NUMBERS.values():
+        listed = set(map(str, line_order))
+    common = [x for x in lines.names if str(x) in listed or has_all]
     numbers = {x: float(result.eer.sel(system=x).item()) for x in systems}
     truth = {
         name: counted((lines.genuine[x], d(*lines.pair[x])) for x in common)["eer"]
@@ -760,15 +809,13 @@ CASES = [
     for container in entry.containers
     for twist in TWISTS
     if applies(entry, container, TWISTS[twist])
-]
-#: Every fifth runs with the default tests.
-FED = [
-    pytest.param(*case, id="-".join(case), marks=[pytest.mark.slow] if i % 5 else [])
-    for i, case in enumerate(CASES)
+    # A mask alone says nothing of the order in which it is taken.
+    and not (name == "mask_without_labels" and not TWISTS[twist].has_names)
 ]
 
 
-@pytest.mark.parametrize(("name", "container", "twist_name"), FED)
+@pytest.mark.parametrize(("name", "container", "twist_name"), CASES)
+@pytest.mark.cases(40)
 def test_every_door_joins_by_names_or_refuses(name, container, twist_name, tmp_path):
     entry = DOORS[name]
     twists = joined_worlds.TWISTS_OF_SYSTEMS if entry.is_of_systems else TWISTS
@@ -777,8 +824,11 @@ def test_every_door_joins_by_names_or_refuses(name, container, twist_name, tmp_p
         twist = dataclasses.replace(twist, expected="refused")  # a file without names of its rows
     if twist.naming == "0..n-1" and container == "frame with names":
         twist = dataclasses.replace(twist, expected="equal or refused")  # by which numbers?
-    layouts = [x for x in entry.layouts if twist.scores_have_names or x != OVERLAPPING]
-    layout = SQUARE if twist.naming == "0..n-1" else layouts[seed % len(layouts)]
+    # A template on both sides is known by its names.
+    has_names = twist.scores_have_names and twist not in TWISTS_OF_NUMBERS.values()
+    layouts = [x for x in entry.layouts if has_names or x != OVERLAPPING]
+    is_numbered = twist.naming not in ("any", "words")
+    layout = SQUARE if is_numbered else layouts[seed % len(layouts)]
     world = drawn_world(seed, layout, twist.naming)
     case = Case(world, container, twist, random.Random(seed), tmp_path)
     assert_true_or_refused(lambda: entry.feed(case), twist)
@@ -873,15 +923,16 @@ def test_a_template_on_both_sides_is_not_compared_with_itself(container, naming,
 
 
 @pytest.mark.parametrize("container", GRIDS)
+@pytest.mark.parametrize("naming", ["files", "0..n-1"])
 def test_a_square_whose_columns_are_in_another_order_leaves_no_diagonal_but_its_templates_out(
-    container,
+    container, naming
 ):
-    for world in worlds(3):
+    for world in worlds(2, naming=naming):
         order = random.Random(1).sample(world.gallery, len(world.gallery))
         values = [[world.distance(p, g) for g in order] for p in world.probes]
         grid = joined_worlds.grid(container, world.probes, order, values)
         people = [[world.subject[x] for x in side] for side in (world.probes, order)]
-        scores = be.Scores(grid, *people)
+        scores = be.Scores(grid, *people[: 1 if naming == "0..n-1" else 2])
         assert scores.layout == "all-against-all"
         joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
 
@@ -943,23 +994,6 @@ def test_an_index_with_values_that_stand_twice_holds_subjects_where_no_labels_ar
         probes, gallery = people_of(world)
         frame = pd.DataFrame(all_distances(world), probes, gallery)
         joined_worlds.assert_true(Outcome(*verified(be.Scores(frame)), world.verified()))
-
-
-def test_an_unknown_column_that_both_sides_share_is_asked_about():
-    """All texts of the smaller side are on the other side, and each stands once."""
-    (world,) = worlds(1, OVERLAPPING)
-    small_world = World(world.subject, world.session, world.point,
-                   tuple(p for p in world.probes if p in world.gallery), world.gallery)  # fmt: skip
-    meta = meta_of_sides(small_world, shot={x: x for x in world.subject})
-    data = all_distances(small_world), *people_of(small_world)
-    assert is_refused(lambda: be.Scores(*data, **meta))
-    scores = be.Scores(*data, **meta, names=None)
-    truth = counted(
-        (small_world.is_genuine(p, g), small_world.distance(p, g))
-        for p in small_world.probes
-        for g in small_world.gallery
-    )
-    joined_worlds.assert_true(Outcome(*verified(scores), truth))
 
 
 NAMES_THAT_ARE_EQUAL = [
@@ -1169,153 +1203,157 @@ def test_images_of_lfw_are_found_by_their_person_and_number_in_any_order(tmp_pat
         joined_worlds.assert_true(Outcome(*verified(scores), truth))
 
 
-# ------------------------------------------------------------------------------- files of labels
+# ------------------------------------------------------------------------------- numbers of rows
+
+ROWS = range(24)
+SUBJECT = {i: f"p{i % 6}" for i in ROWS}
+CENTRES, NOISE = (np.random.default_rng(3).normal(size=x) for x in ((6, 4), (24, 4)))
+POINT = dict(enumerate(3.0 * CENTRES[np.arange(24) % 6] + NOISE))
+SHUFFLED, OTHERWISE = (random.Random(i).sample(ROWS, 24) for i in (1, 2))
+IS_CHOSEN = pd.Series({i: i % 7 not in (2, 5) for i in ROWS})
 
 
-@pytest.mark.parametrize(
-    ("word", "heading"),
-    list(zip(WORDS_FOR_NAMES, itertools.cycle(WORDS_FOR_SUBJECTS), strict=False)),
-)
-def test_a_table_of_labels_beside_embeddings_is_joined_by_any_column_of_names(
-    word, heading, tmp_path
-):
-    (world,) = worlds(1)
-    names = random.Random(7).sample(world.probes, len(world.probes))
-    lines = [f"{word},{heading}", *(f"{x},{world.subject[x]}" for x in names)]
-    people = written(tmp_path / "people.csv", lines)
-    points = np.array([world.point[x] for x in world.probes])
-    np.savez(tmp_path / "a.npz", embeddings=points, name=stored(world.probes))
-    scores = be.load(tmp_path / "a.npz", labels=people, metric="l2")
-    joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
+def distances(rows: Sequence[int], columns: Sequence[int]) -> np.ndarray:
+    return np.array([[np.linalg.norm(POINT[i] - POINT[j]) for j in columns] for i in rows])
 
 
-@pytest.mark.parametrize("word", WORDS_FOR_NAMES)
-def test_systems_are_joined_by_any_column_of_names(word):
-    for layout in (SQUARE, DISJOINT):
-        (world,) = worlds(1, layout)
-        first = named_scores(world, "columns", Path(), word)
-        rng, second_distance = random.Random(8), city_block(world)
-        rows, columns = (rng.sample(x, len(x)) for x in (world.probes, world.gallery))
-        second = be.Scores(
-            [[second_distance(p, g) for g in columns] for p in rows],
-            [world.subject[p] for p in rows], [world.subject[g] for g in columns],
-            probe_meta={word: rows}, gallery_meta={word: columns},
-        )  # fmt: skip
-        fused = be.fuse({"first": first, "second": second})
-        truth = world.verified(
-            distance=lambda p, g, w=world, d=second_distance: (w.distance(p, g) + d(p, g)) / 2
-        )
-        joined_worlds.assert_true(Outcome(*verified(fused), truth))
+def numbered_distances(rows: Sequence[int]) -> pd.DataFrame:
+    return pd.DataFrame(distances(rows, rows), rows, rows)
 
 
-NUMBERING = ("", "index", "row", "id", "template", "image", "Unnamed: 0")
+def labels_of(rows: Sequence[int]) -> list[str]:
+    return [SUBJECT[i] for i in rows]
 
 
-def numbered_table(world: World, heading: str, first: int, order: list[int], folder: Path) -> Path:
-    lines = [f"{heading},subject"]
-    lines += [f"{first + i},{world.subject[world.probes[i]]}" for i in order]
-    return written(folder / "people.csv", lines)
-
-
-def unnamed_arrays(world: World, kind: str, folder: Path) -> tuple[Path, dict[str, Any]]:
-    if kind == "npy":
-        np.save(folder / "x.npy", all_distances(world))
-        return folder / "x.npy", {"kind": "distance"}
-    if kind == "npz of scores":
-        np.savez(folder / "x.npz", scores=all_distances(world))
-        return folder / "x.npz", {"kind": "distance"}
-    np.savez(folder / "x.npz", embeddings=np.array([world.point[x] for x in world.probes]))
-    return folder / "x.npz", {"metric": "l2"}
-
-
-@pytest.mark.parametrize("heading", NUMBERING[1:])
-@pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.parametrize("kind", ["npy", "npz of scores", "npz of embeddings"])
-def test_a_table_that_numbers_the_rows_in_another_order_is_refused(heading, first, kind, tmp_path):
-    (world,) = worlds(1)
-    as_texts = sorted(range(len(world.probes)), key=lambda i: str(first + i))
-    data, options = unnamed_arrays(world, kind, tmp_path)
-    people = numbered_table(world, heading, first, as_texts, tmp_path)
-    with pytest.raises(be.DataError):
-        be.load(data, labels=people, **options)
-
-
-@pytest.mark.parametrize("heading", NUMBERING)
-@pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.parametrize("kind", ["npy", "npz of scores", "npz of embeddings"])
-def test_a_table_that_numbers_the_rows_in_order_is_taken(heading, first, kind, tmp_path):
-    (world,) = worlds(1)
-    data, options = unnamed_arrays(world, kind, tmp_path)
-    people = numbered_table(world, heading, first, list(range(len(world.probes))), tmp_path)
-    scores = be.load(data, labels=people, **options)
-    joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
-
-
-@pytest.mark.parametrize("kind", ["npy", "npz of scores", "npz of embeddings"])
-def test_a_table_without_names_is_taken_by_line_and_no_message_is_needed(kind, tmp_path):
-    for world in worlds(2):
-        data, options = unnamed_arrays(world, kind, tmp_path)
-        lines = ["subject,weather", *(f"{world.subject[x]},fair" for x in world.probes)]
-        people = written(tmp_path / "people.csv", lines)
-        scores = be.load(data, labels=people, **options)
-        result, numbers = verified(scores)
-        joined_worlds.assert_true(Outcome(result, numbers, world.verified()))
-        assert not says_taken_in_order(result)
-
-
-# ------------------------------------------------------------------------------- examples
-
-
-def crowd() -> tuple[list[str], dict[str, str], dict[str, np.ndarray]]:
-    """Names, subjects and embeddings of 20 people with 4 templates each, in any order."""
-    rng = np.random.default_rng(98)
-    names = [f"{who}_{i}" for who in range(20) for i in range(4)]
-    centre = rng.normal(size=(20, 5))
-    subject = {name: name.split("_")[0] for name in names}
-    point = {x: centre[int(subject[x])] + 0.9 * rng.normal(size=5) for x in names}
-    return names, subject, point
-
-
-def all_pairs(subject: dict[str, str], point: dict[str, np.ndarray]) -> dict[tuple, float]:
-    return {
-        (a, b): float(np.linalg.norm(point[a] - point[b])) for a in point for b in point if a != b
-    }
-
-
-def eer_of_crowd() -> float:
-    _, subject, point = crowd()
-    distances = all_pairs(subject, point)
-    genuine = [d for (a, b), d in distances.items() if subject[a] == subject[b]]
-    return eer_of(genuine, [d for (a, b), d in distances.items() if subject[a] != subject[b]])
-
-
-def test_pairs_and_their_flags_are_joined_by_their_index():
-    genuine = {"a": True, "b": True, "c": False, "d": False}
-    distance = {"a": 0.1, "b": 0.2, "c": 0.8, "d": 0.9}
-    flags = pd.Series(genuine)[list("dcba")]
-    scores = be.Scores.from_pairs(pd.Series(distance), flags)
-    truth = counted((genuine[x], distance[x]) for x in genuine)
+def assert_attempts(scores: be.Scores, pairs: Sequence[tuple[int, int]]) -> None:
+    truth = counted((SUBJECT[i] == SUBJECT[j], distances([i], [j])[0, 0]) for i, j in pairs)
     joined_worlds.assert_true(Outcome(*verified(scores), truth))
 
 
-def test_an_index_that_shares_no_name_with_the_scores_is_refused():
-    names, subject, point = crowd()
-    distances = [[np.linalg.norm(point[a] - point[b]) for b in names] for a in names]
-    frame = pd.DataFrame(distances, names, names)
-    for unknown_names in ([f"x/{name}" for name in names], range(1000, 1080)):
-        people = pd.Series([subject[x] for x in names], index=list(unknown_names))
-        with pytest.raises(be.DataError):
-            be.Scores(frame, people)
+@pytest.mark.parametrize("of_embeddings", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "has_numbers", "labels"),
+    [
+        (SHUFFLED, True, labels_of(ROWS)),
+        (ROWS, False, pd.Series(SUBJECT)[SHUFFLED]),
+        (SHUFFLED, True, pd.Series(labels_of(SHUFFLED))),
+    ],
+    ids=["an array in natural order", "scores are an array", "numbered anew"],
+)
+def test_labels_that_fit_the_scores_in_another_order_are_asked_about(
+    of_embeddings, rows, has_numbers, labels
+):
+    points = pd.DataFrame([POINT[i] for i in rows], rows)
+    data = points if of_embeddings else numbered_distances(rows)
+    make = be.Scores.from_embeddings if of_embeddings else be.Scores
+    with refused(r"numbered in different orders.*reset_index\(drop=True\)"):
+        make(data if has_numbers else data.to_numpy(), labels, **{"metric": "l2"} if of_embeddings
+             else {})  # fmt: skip
 
 
-@pytest.mark.parametrize("container", COLUMNS)
-def test_names_in_the_order_of_text_have_the_eer_of_the_crowd(container):
-    names, subject, point = crowd()
-    as_text_sorted = sorted(names)
-    distances = [[np.linalg.norm(point[a] - point[b]) for b in names] for a in names]
-    people = joined_worlds.column(container, as_text_sorted, [subject[x] for x in as_text_sorted])
-    scores = be.Scores(pd.DataFrame(distances, names, names), people)
-    assert float(be.verification(scores).eer) == pytest.approx(eer_of_crowd())
+@pytest.mark.parametrize(
+    ("fed", "written", "message"),
+    [
+        ([*ROWS][5:], int, r"`labels` has no row 0, which the scores have, nor 5 of 24"),
+        (ROWS, lambda i: i // 2, "the number 0 stands twice in the index of `labels`"),
+        (ROWS, lambda i: f"x{i}", "no value of the template 't0'.* such as 'x0'"),
+    ],
+)
+def test_an_error_names_a_key_of_each_side(fed, written, message):
+    names = [f"t{i}" for i in ROWS] if "t0" in message else ROWS
+    table = numbered_distances(ROWS).set_axis(names).set_axis(names, axis=1)
+    with refused(message):
+        be.Scores(table, pd.Series(labels_of(fed), index=[*map(written, fed)]))
+
+
+def test_a_selection_keeps_the_numbers_of_its_rows():
+    """Of a matrix, and of a list of pairs."""
+    rows = [i for i in SHUFFLED[3:] if IS_CHOSEN[i]]
+    scores = be.Scores(numbered_distances(SHUFFLED), labels_of(SHUFFLED))
+    pairs = [(i, j) for i in rows for j in rows if i != j]
+    assert_attempts(scores.select(np.arange(3, 24)).select(IS_CHOSEN), pairs)
+    pairs = [(i, (i + (6 if i % 2 else 1)) % 24) for i in SHUFFLED]
+    lines = pd.Series([distances([i], [j])[0, 0] for i, j in pairs], SHUFFLED)
+    listed = be.Scores.from_pairs(lines, [SUBJECT[i] == SUBJECT[j] for i, j in pairs])
+    chosen = [x for x in pairs[3:] if IS_CHOSEN[x[0]]]
+    assert_attempts(listed.select(np.arange(3, 24)).select(IS_CHOSEN), chosen)
+
+
+def test_lists_of_one_set_leave_out_the_query_by_its_number():
+    """Lists in another order than the labels, which are those of the entries, too."""
+    lists = {i: np.argsort(distances([i], ROWS)[0])[:5].tolist() for i in ROWS}
+    given = pd.DataFrame([lists[i] for i in SHUFFLED], SHUFFLED)
+    scores = be.Scores.from_top_k(given, pd.Series(SUBJECT))
+    for row, indices in zip(SHUFFLED, scores.indices.tolist(), strict=True):
+        assert [x for x in indices if x >= 0] == [x for x in lists[row] if x != row]
+
+
+def test_names_in_a_column_and_numbers_of_an_index_are_kept_side_by_side():
+    """Labels are joined by numbers, and templates on both sides are known by their names."""
+    meta = pd.DataFrame({"name": [f"t{i}" for i in ROWS]})
+    scores = be.Scores(numbered_distances(SHUFFLED), pd.Series(SUBJECT), probe_meta=meta)
+    assert scores.probe_names.tolist() == [f"t{i}" for i in SHUFFLED]
+    again = pd.Series({f"t{i}": IS_CHOSEN[i] for i in OTHERWISE})
+    for chosen in (IS_CHOSEN, again):
+        names = scores.select(chosen).probe_names.tolist()
+        assert names == [f"t{i}" for i in SHUFFLED if IS_CHOSEN[i]]
+
+
+def test_no_column_of_a_table_has_names_where_names_is_none():
+    meta = pd.DataFrame({"name": [f"t{i}" for i in ROWS], "session": ROWS})
+    for given in (meta, dict(meta)):
+        options = {"probe_meta": given, "names": None}
+        scores = be.Scores(distances(ROWS, ROWS), labels_of(ROWS), **options)
+        assert scores.probe_names is None
+        assert scores.probe_meta["session"].tolist() == [*ROWS]
+
+
+# ------------------------------------------------------------------------------- dimensions
+
+
+@pytest.mark.parametrize(
+    ("dims", "of_labels"),
+    [
+        (("gallery", "probe"), (None, None)),
+        (("references", "q"), (None, None)),
+        (("g", "p"), ("p", "g")),
+        (("g", "Query"), (None, None)),
+    ],
+)
+def test_dimensions_of_xarray_are_known_by_their_names(dims, of_labels):
+    """Scores and a mask of as many rows as columns, with the gallery first."""
+    probes, gallery = range(12), range(12, 24)
+    people = [
+        np.array(labels_of(rows)) if dim is None else xr.DataArray(labels_of(rows), dims=dim)
+        for rows, dim in zip((probes, gallery), of_labels, strict=True)
+    ]
+    values = xr.DataArray(distances(gallery, probes), dims=dims)
+    is_kept = np.random.default_rng(1).random((12, 12)) < 0.7
+    pairs = [*itertools.product(probes, gallery)]
+    assert_attempts(be.Scores(values, *people), pairs)
+    np.testing.assert_array_equal(be.Scores(values, *people).values, values.to_numpy().T)
+    if dims[0] != "g":
+        scores = be.Scores(values, *people, mask=values.copy(data=is_kept.T))
+        assert_attempts(scores, [x for x in pairs if is_kept[x[0], x[1] - 12]])
+
+
+def test_dimensions_of_other_names_are_taken_by_position():
+    values = xr.DataArray(distances(range(9), range(9, 24)), dims=("a", "b"))
+    scores = be.Scores(values, labels_of(range(9)), labels_of(range(9, 24)))
+    np.testing.assert_array_equal(scores.values, values)
+
+
+@pytest.mark.parametrize(
+    ("dims", "of_labels", "message"),
+    [
+        (("probe", "query"), ("x", "y"), "'probe' and 'query' are both of the probes"),
+        (("probe", "gallery"), ("gallery", "probe"), "'probe' is that of the labels of the other"),
+    ],
+)
+def test_dimensions_that_contradict_are_refused(dims, of_labels, message):
+    people = [xr.DataArray(["a", "b", "c"], dims=x) for x in of_labels]
+    with refused(message):
+        be.Scores(xr.DataArray(np.ones((3, 3)), dims=dims), *people)
 
 
 # ------------------------------------------------------------------------------- failures
@@ -1466,11 +1504,3 @@ def test_fused_systems_have_the_comparisons_that_none_of_them_lacks():
             lambda p, g, w=world, d=second_distance: (w.distance(p, g) + d(p, g)) / 2,
         )
         joined_worlds.assert_true(Outcome(*verified(fused), truth))
-
-
-def test_names_of_scores_are_public():
-    (world,) = worlds(1, DISJOINT)
-    scores = named_scores(world, "frame", Path())
-    assert list(scores.probe_names) == list(world.probes)
-    assert list(scores.gallery_names) == list(world.gallery)
-    assert be.Scores(all_distances(world), *people_of(world)).probe_names is None

@@ -57,11 +57,6 @@ def test_the_example_of_the_definition():
     assert float(dataset.cmc.sel(rank=1)) == 0.0
 
 
-@pytest.mark.parametrize("column", ["name", "template", "file", "path", "image", "names", "files"])
-def test_columns_of_names_are_known(column):
-    assert attempts(named(column)) == COUNTED
-
-
 def test_numbers_name_templates_but_neither_counts_nor_labels_nor_photographs_do():
     all_attempts = (MATRIX.size - int(IMPOSTOR.sum()), int(IMPOSTOR.sum()))
     assert attempts(named("template", np.arange(40, 52))) == COUNTED
@@ -183,12 +178,6 @@ def test_every_reader_knows_the_names_of_both_sides(tmp_path, kind):
 TABLE = pd.DataFrame(SQUARE, index=NAMES, columns=NAMES)
 OF_LABELS = pd.DataFrame(SQUARE, index=LABELS, columns=LABELS)
 OWNERS = pd.Series(LABELS, index=NAMES)
-CAMERAS = pd.DataFrame({"camera": np.arange(12)}, index=NAMES)
-
-
-def shuffled(values):
-    """Values in another order, each under its own name."""
-    return values.sample(frac=1, random_state=3)
 
 
 def test_a_table_has_its_labels_or_its_names():
@@ -250,67 +239,6 @@ def test_a_table_has_its_labels_or_its_names():
 def test_names_that_contradict_are_errors(make, message):
     with refused(message):
         make(np.where(np.arange(12) == 5, NAMES[4], NAMES))
-
-
-def test_labels_and_metadata_of_a_table_are_joined_by_name():
-    for table in (TABLE, SQUARE):
-        owners = shuffled(OWNERS) if table is TABLE else OWNERS
-        scores = be.Scores(table, owners, probe_meta=shuffled(CAMERAS))
-        np.testing.assert_array_equal(scores.probe_labels, LABELS)
-        np.testing.assert_array_equal(scores.probe_meta["camera"], np.arange(12))
-    meta = {"camera": shuffled(CAMERAS)["camera"]}
-    part = TABLE.iloc[ROWS, COLUMNS]
-    scores = be.Scores(part, shuffled(OWNERS), shuffled(OWNERS), probe_meta=meta)
-    np.testing.assert_array_equal(scores.gallery_labels, PEOPLE[1])
-    np.testing.assert_array_equal(scores.probe_meta["camera"], ROWS)
-    assert attempts(scores) == COUNTED
-    for index in (np.arange(12)[::-1], [f"row {i}" for i in range(12)]):  # other names
-        with refused("`labels` has no value of the template 'ann/0.png'"):
-            be.Scores(TABLE, pd.Series(LABELS, index=index))
-
-
-def test_values_of_templates_are_joined_by_name():
-    scores = be.Scores(TABLE, OWNERS)
-    group = pd.Series(np.where(np.arange(12) < 6, "f", "m"), index=NAMES)
-    for groups in (shuffled(group), (shuffled(group), shuffled(group))):
-        assert be.by_group(scores, groups).equals(be.by_group(scores, group))
-    chosen = scores.select(shuffled(group == "f"))
-    assert set(chosen.probe_labels) == {"ann", "bob"}
-    folds = shuffled(pd.Series(np.arange(12) % 3, index=NAMES))
-    by_group, expected = (
-        be.cross_evaluate(scores, be.partition.PredefinedFolds(x))
-        for x in (folds, np.arange(12) % 3)
-    )
-    assert by_group.equals(expected)
-
-
-def test_a_mask_is_joined_by_name():
-    mask = np.median(SQUARE) > TABLE
-    expected = be.verification(be.Scores(SQUARE, LABELS, mask=mask.to_numpy()))
-    order = np.random.default_rng(4).permutation(12)
-    for mask_given in (mask, mask.iloc[order, order]):
-        scores = (
-            be.Scores(TABLE, OWNERS, mask=mask_given),
-            be.Scores(TABLE, OWNERS).with_mask(mask_given),
-        )
-        assert all(be.verification(x).equals(expected) for x in scores)
-
-
-@pytest.mark.parametrize("column", ["template", "name", "file", None])
-def test_systems_in_another_order_are_joined_by_name(column):
-    """By a column, or by the index of a table."""
-    order, in_order = np.random.default_rng(5).permutation(12), np.arange(12)
-    second_table = TABLE + np.add.outer(in_order, in_order) / 40
-
-    def system(table, rows):
-        table, labels = table.iloc[rows, rows], LABELS[rows]
-        if column is None:
-            return be.Scores(table, labels)
-        return be.Scores(table.to_numpy(), labels, probe_meta={column: NAMES[rows]})
-
-    expected = be.fuse({"a": system(TABLE, in_order), "b": system(second_table, in_order)})
-    fused = be.fuse({"a": system(TABLE, in_order), "b": system(second_table, order)})
-    np.testing.assert_array_equal(fused.values, expected.values)
 
 
 def test_names_of_an_index_are_saved_and_loaded(tmp_path):

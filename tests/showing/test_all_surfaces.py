@@ -120,7 +120,6 @@ def check_number(cell: Quantity, text: str) -> None:
         assert value == pytest.approx(cell.value, rel=0.06, abs=1e-12)
 
 
-@pytest.mark.cases(12)
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @pytest.mark.parametrize("name", [*CALLS, *OTHERS])
 def test_each_form_has_the_same_numbers_and_names(name):
@@ -149,7 +148,6 @@ def check_cells(table: Table, forms: dict[str, str]) -> None:
 
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @pytest.mark.parametrize("name", [*CALLS, *OTHERS])
-@pytest.mark.cases(16)
 def test_each_message_is_in_each_form(name):
     for section in sections(name):
         forms = forms_of(section)

@@ -35,7 +35,6 @@ def numbers_in_frame(results: object) -> set[float]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.cases(12)
 def test_every_number_of_a_table_is_in_the_frame(name):
     results = result_of(name)
     numbers_known = numbers_in_frame(results)

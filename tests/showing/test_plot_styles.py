@@ -75,7 +75,6 @@ def test_names_of_six_systems_lie_off_the_data(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PLOTS))
-@pytest.mark.cases(6)
 def test_letters_of_a_slide_are_read_from_the_last_row(name):
     figure = drawn_in(name, "slide").figure_
     assert figure.get_size_inches().tolist() == [6.4, 3.6]
@@ -160,7 +159,6 @@ def test_the_zoo_writes_its_names_inside_the_axes_and_apart():
 @pytest.mark.slow
 @pytest.mark.parametrize("look", ["slide", "paper"])
 @pytest.mark.parametrize("number", [2, 4, 8, 14])
-@pytest.mark.cases(4)
 def test_groups_with_long_names_fit(look, number):
     names = [f"people of the cohort of {1950 + i}" for i in range(number)]
     scores = be.simulate(60, 3, random_state=1)

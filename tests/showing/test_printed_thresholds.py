@@ -102,7 +102,6 @@ def shortest(attempts: np.ndarray, threshold: float, kind: str, printed: str) ->
 
 
 @pytest.mark.parametrize("seed", range(200))
-@pytest.mark.cases(12)
 def test_each_row_has_the_rates_of_its_printed_threshold(seed):
     small_world = world(seed)
     ds = evaluated(small_world.scores)
@@ -142,7 +141,6 @@ def threshold_in(text: str) -> float:
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("rule", ["eer", "far=0.05", "frr=0.05", "min-dcf=0.1"])
 @pytest.mark.parametrize("study", STUDIES)
-@pytest.mark.cases(24)
 def test_the_threshold_of_a_study(study, rule, seed):
     small_world = world(1000 + seed)
     threshold = be.study_threshold(small_world.scores, rule, folds=2, repeats=1).threshold.item()
@@ -151,7 +149,6 @@ def test_the_threshold_of_a_study(study, rule, seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
-@pytest.mark.cases(8)
 def test_a_threshold_of_two_sets_decides_both(seed):
     train, test = world(2000 + 6 * seed), world(2000 + 6 * (seed + 41))
     scaled = np.asarray(test.scores.values) * (np.ptp(train.impostor) / np.ptp(test.impostor))
@@ -269,7 +266,6 @@ COMMANDS = {
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.cases(4)
 def test_commands(command, seed, tmp_path, capsys, monkeypatch):
     """A printed threshold decides as the exact threshold does."""
     monkeypatch.chdir(tmp_path)

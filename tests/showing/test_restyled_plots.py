@@ -38,7 +38,6 @@ WITHOUT_COLOURS = {"matrix", "worst_pairs"}
 
 
 @pytest.mark.parametrize("name", sorted(PLOTS))
-@pytest.mark.cases(6)
 def test_every_plot_takes_colours_letters_a_title_and_a_label(name):
     options = {"colors": ["#123456"], "fontsize": 13, "title": "A title", "labels": ["Renamed"]}
     if name == "ranking":
@@ -54,7 +53,6 @@ def test_every_plot_takes_colours_letters_a_title_and_a_label(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PLOTS))
-@pytest.mark.cases(10)
 def test_letters_twice_as_large_do_not_run_into_each_other(name):
     with plt.rc_context({"font.size": 20}):
         display = drawn(name)
@@ -103,7 +101,6 @@ def test_wrong_words_of_style_are_refused(options, message):
 
 
 @pytest.mark.parametrize("name", sorted({*PLOTS} - {"groups"}))
-@pytest.mark.cases(4)
 def test_no_plot_takes_a_property_that_its_artists_lack(name):
     with pytest.raises(be.DataError, match=f"be.plot.{name} cannot be drawn with wdth=1"):
         drawn(name, wdth=1)

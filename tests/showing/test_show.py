@@ -45,7 +45,6 @@ def test_every_public_call_has_a_table_or_is_no_result():
 
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @pytest.mark.parametrize("name", SMALL_RESULTS)
-@pytest.mark.cases(16)
 def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
     call, expected = SMALL_RESULTS[name]
     result = call()

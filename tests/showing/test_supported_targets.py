@@ -58,7 +58,6 @@ RESULTS = {
 
 
 @pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.cases(4)
 def test_every_table_withholds_the_same_targets(name, capsys):
     make, supported = RESULTS[name]
     results = make()

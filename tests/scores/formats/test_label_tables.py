@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from result_messages import codes
 
 import bioeval as be
 
@@ -35,7 +36,9 @@ def load(request, tmp_path):
 @pytest.mark.parametrize("name", ["index", "Row", "id", "template", "image", "of the file"])
 def test_rows_that_are_numbered_in_another_order_are_refused(load, name, first):
     table = pd.DataFrame({"subject": WHO}, index=pd.RangeIndex(first, 12 + first, name=name))
-    assert load(table).probe_labels.tolist() == [*map(str, WHO)]
+    scores = load(table)
+    assert scores.probe_labels.tolist() == [*map(str, WHO)]
+    assert "taken-in-order" not in codes(be.verification(scores))
     with pytest.raises(be.DataError, match=rf"row 2 has '{10 + first}'.*Sort the rows.*or drop"):
         load(table.iloc[LEXICOGRAPHIC])
     with pytest.raises(be.DataError, match="another order"):

@@ -55,7 +55,6 @@ WORDS = [
 
 @pytest.mark.parametrize(("yes", "no"), WORDS)
 @pytest.mark.parametrize("mark", [" ", "\t", ",", ";", "  "])
-@pytest.mark.cases(8)
 def test_a_word_and_a_score(tmp_path, yes, no, mark):
     words = [yes if same else no for same in SAME]
     lines = [[word, str(score)] for word, score in zip(words, SCORES, strict=True)]

@@ -72,7 +72,6 @@ def random_card(rng: np.random.Generator, layout: str) -> be.protocol.Protocol:
 
 
 @pytest.mark.parametrize("seed", range(200))
-@pytest.mark.cases(6)
 def test_repeat_counts_by_masks_what_selected_parts_have(seed, monkeypatch):
     rng = np.random.default_rng([seed, 9])
     scores = random_scores(rng)
@@ -91,7 +90,6 @@ def test_repeat_counts_by_masks_what_selected_parts_have(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(150))
-@pytest.mark.cases(6)
 def test_cross_evaluate_counts_by_masks_what_selected_parts_have(seed, monkeypatch):
     rng = np.random.default_rng([seed, 10])
     scores = random_scores(rng)

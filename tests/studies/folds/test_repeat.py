@@ -424,9 +424,11 @@ def test_thresholds_beyond_the_scores_of_all_partitions_are_said(thresholds, is_
 def test_curves_larger_than_the_memory_name_the_ways_out():
     with be.set_options(memory_limit="64 MiB"):
         scores = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.arange(12), 3))
-        halves = be.partition.SubjectShuffleSplit(400, test_size=0.5, random_state=0)
-        with pytest.raises(be.DataError, match=r"GiB.*`memory_limit`.*`n_thresholds`.*`max_rank`"):
-            be.repeat(scores, halves, curves=True, n_thresholds=5_000)
+        halves = be.partition.SubjectShuffleSplit(50, test_size=0.5, random_state=0)
+        with pytest.raises(
+            be.DataError, match=r"[GM]iB.*`memory_limit`.*`n_thresholds`.*`max_rank`"
+        ):
+            be.repeat(scores, halves, curves=True, n_thresholds=40_000)
         be.repeat(scores, halves, curves=True, n_thresholds=20, max_rank=2)
 
 

@@ -54,7 +54,13 @@ LAYOUTS = {
 FEW_ON_ONE_SIDE = LAYOUTS["some on one side"].select(gallery=np.arange(4))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "layout",
+    [
+        pytest.param(x, marks=[pytest.mark.slow] if x.startswith("people of") else [])
+        for x in LAYOUTS
+    ],
+)
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_a_promise_has_the_limits_of_an_interval(layout, confidence):
     """An interval misses at each end half as often as at both ends."""
@@ -167,13 +173,8 @@ def test_each_of_several_promises_is_tested():
     assert three_promises.frr_high == single_checks[1].frr_high
 
 
-@pytest.mark.parametrize(
-    "layout",
-    [
-        *(pytest.param(x, marks=pytest.mark.slow) for x in LAYOUTS if x != "some on one side"),
-        "some on one side",  # the fewest thresholds
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_threshold_is_the_loosest_at_which_the_promise_is_shown(layout):
     """Every attainable threshold is looked at in turn."""
