@@ -26,7 +26,7 @@ ENDINGS = (".md", ".py", ".toml", ".yml", ".cff", ".lock", ".ipynb", "")
 
 
 def texts():
-    """Yield every text of the project, except texts of tests and what programs keep in hidden folders."""
+    """Yield every text of the project, but for those of tests and of hidden folders."""
     for place in ("*", "bioeval/**/*", "docs/**/*", "scripts/**/*", ".github/**/*"):
         for path in ROOT.glob(place):
             folders = path.relative_to(ROOT).parts[:-1]
