@@ -1,9 +1,7 @@
 """Assertions that compare the results of an evaluation with naive implementations, by task."""
 
-import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
-from unittest import mock
 
 import naive
 import numba
@@ -12,7 +10,6 @@ import pytest
 import xarray as xr
 
 import bioeval as be
-from bioeval.studies.folds import cross_evaluate
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,13 +48,6 @@ def assert_same_but_d_prime(found: Any, expected: Any) -> None:
         xr.testing.assert_identical(first, second)
     if "d_prime" in expected:
         np.testing.assert_allclose(found.d_prime, expected.d_prime, rtol=1e-12)
-
-
-def cross_evaluated(*args: Any, templates: str = "single", **options: Any) -> Any:
-    """Cross-evaluate the attempts that a card says: of single templates, or of all of a subject."""
-    of_card = functools.partial(cross_evaluate.Use, templates)
-    with mock.patch.object(cross_evaluate, "Use", of_card):
-        return be.cross_evaluate(*args, **options)
 
 
 def floats(values: Any) -> np.ndarray:

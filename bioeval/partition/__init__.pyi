@@ -9,6 +9,7 @@ from .enrolment import (
 from .experiment import Experiment as Experiment, ExperimentParts as ExperimentParts
 from .folds import (
     GalleryKFold as GalleryKFold,
+    LeaveOneGroupOut as LeaveOneGroupOut,
     PredefinedFolds as PredefinedFolds,
     PredefinedPairFolds as PredefinedPairFolds,
     SampleKFold as SampleKFold,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -333,6 +333,74 @@ class PredefinedFolds(_FoldsByColumn):
     def __init__(self, fold_of_sample: Any):
         self.fold_of_sample = fold_of_sample
         super().__init__(fold_of_sample, "fold_of_sample")
+
+
+class LeaveOneGroupOut(Splitter[TrainTest]):
+    """A fold for each value of a metadata column: it is tested, and all others are trained on.
+
+    The test part of each fold has the templates of one session, camera or device, so that attempts
+    are within it, and the threshold was chosen without it. Folds are in the order of the values,
+    numbers by size and names by alphabet. The same people may be in both parts.
+
+    Parameters
+    ----------
+    column : str
+        The metadata column, such as ``"session"``. Each template needs a value, and there are at
+        least two values.
+
+    See Also
+    --------
+    PredefinedFolds : folds of values that are no metadata.
+
+    Examples
+    --------
+    >>> from bioeval.partition import LeaveOneGroupOut
+    >>> camera = ["door", "gate", "door", "hall", "gate", "hall"]
+    >>> for train, test in LeaveOneGroupOut("camera").split(X=range(6), meta={"camera": camera}):
+    ...     print(train, test)
+    [1 3 4 5] [0 2]
+    [0 2 3 5] [1 4]
+    [0 1 2 4] [3 5]
+    """
+
+    _parts = TrainTest
+
+    def __init__(self, column: str):
+        if not isinstance(column, str):
+            raise DataError(
+                f"{type(self).__name__}: column is {received(column)}; expected the name of a "
+                "metadata column (PredefinedFolds takes the fold of each sample)"
+            )
+        self.column = column
+
+    def get_n_splits(
+        self,
+        X: object = None,
+        y: object = None,
+        groups: object = None,
+        *,
+        meta: Mapping | None = None,
+    ) -> int:
+        """Return how many values the column has, of samples as for ``split``.
+
+        Returns
+        -------
+        int
+        """
+        return len(self._values(SplitInput(type(self).__name__, X, y, groups, meta)))
+
+    def _values(self, samples: SplitInput) -> LabelCodes:
+        values = samples.labelled(self.column)
+        if len(values) < 2:
+            raise DataError(
+                f"{samples.splitter}: meta[{self.column!r}] is {values.show(np.arange(1))} in all "
+                "templates; expected at least two values, one to test and one to train on"
+            )
+        return values
+
+    def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
+        values = self._values(samples)
+        yield from shuffling.fold_flags(values.codes[None], len(values))
 
 
 class PredefinedPairFolds(_FoldsByColumn):

@@ -49,7 +49,7 @@ class RepeatedMean:
 
 
 def nadeau_bengio(
-    values: Any, test_size: float, train_size: float, *, confidence: float = 0.95
+    values: Any, *, test_size: float, train_size: float, confidence: float = 0.95
 ) -> RepeatedMean:
     """Return the mean over folds with the interval of Nadeau and Bengio.
 

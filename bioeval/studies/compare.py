@@ -27,6 +27,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import scipy
 import xarray as xr
 
 from bioeval.base.arguments import require_choice, require_text
@@ -43,6 +44,7 @@ from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
 from bioeval.counting.targets import FAR_TARGETS, check_targets
+from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import to_internal
 from bioeval.counting.verification import Verified, count
 from bioeval.counting.wanted_points import PointsWanted
@@ -57,7 +59,9 @@ from bioeval.results.support import RuleOf, independent_trials, searching_people
 from bioeval.results.variables import (
     COORDINATES,
     QUERY_MEANS,
+    SUPPORTED,
     TARGETS,
+    TASKS,
     VARIABLES,
     Variable,
     best_values,
@@ -78,9 +82,10 @@ from bioeval.showing.text import Text, labelled
 from bioeval.stats.error_curves import curve_measures
 from bioeval.stats.limits import student
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
+from bioeval.stats.repeated import attrs_of_interval
 from bioeval.stats.search_attempts import FEWEST
 from bioeval.stats.search_columns import SearchColumns
-from bioeval.stats.simultaneous import Differences, discordant, least_discordant
+from bioeval.stats.simultaneous import Differences, discordant, holm, least_discordant
 from bioeval.stats.verification import VerificationColumns
 from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.tracking.measures import FEWEST as FEWEST_SEQUENCES
@@ -127,6 +132,7 @@ _NUMBERS: dict[str, tuple[str, float | None]] = {
     "far_at_frr": ("an FRR target", None),
     "min_dcf": ("a prior", 0.01),
     **dict.fromkeys(("cms", "cmc"), ("a rank", 5)),
+    "dir": ("a rank", None),  # of results over folds
     **dict.fromkeys(AT_THRESHOLD, ("a threshold", 0.5)),
 }
 
@@ -170,6 +176,7 @@ STATISTICS = {
     "difference_high": Variable(
         "upper limit of the difference; the limits hold for all pairs together"
     ),
+    "t": Variable("t of the corrected resampled t-test, of results over folds", "1", decimals=3),
     "p_value": Variable(
         "two-sided p-value of the difference, adjusted for the number of pairs", "p"
     ),
@@ -193,7 +200,7 @@ STATISTICS = {
 _IN_UNIT_OF_MEASURE = ("low", "high", "difference", "difference_low", "difference_high")
 
 #: The statistics that tables of two systems show, and tables of more; others are in data alone.
-_SHOWN_OF_TWO = ("difference", "separated", "p_value", "p_adjusted")
+_SHOWN_OF_TWO = ("difference", "t", "separated", "p_value", "p_adjusted")
 _SHOWN_OF_MORE = (*_SHOWN_OF_TWO, "rank", "letters")
 
 #: The dimensions that all measures have.
@@ -221,8 +228,8 @@ NONE = np.empty(0)
 
 @warns_of_doubts
 def compare(
-    a: Scores | Mapping[str, System],
-    b: Scores | None = None,
+    a: Scores | xr.Dataset | Mapping[str, System | xr.Dataset],
+    b: Scores | xr.Dataset | None = None,
     *,
     measures: Sequence[Any] | str | None = None,
     fusion: FusionRule = "best",
@@ -251,6 +258,9 @@ def compare(
           may be in any order. Templates that one of them lacks are left out, with a warning.
         - `a` alone may be a mapping of the name of each system to its scores, or to a function
           without arguments that reads them: then one system at a time is in memory.
+        - Results of :func:`cross_evaluate` over the same folds are compared by the corrected
+          resampled t-test (see Notes); of the other options, they take `measures`, `interval` and
+          `adjust`.
     measures : sequence, optional
         Measures to compare, such as eer, frr_at_far=0.001, auc, cms=5, mean_ap. Others are:
 
@@ -271,7 +281,8 @@ def compare(
         As for :func:`open_set`.
     interval : "people" or :class:`bioeval.stats.IntervalMethod`
         Intervals of each value by itself, and of all differences of a measure together; the method
-        has the number and the seed of the replicates, where people are drawn again.
+        has the number and the seed of the replicates, where people are drawn again. For results
+        over folds it is ``"nadeau-bengio"``.
     adjust : {"none", "holm"}
         Adjust the tests for the number of measures, by Holm's method. The adjustment also changes
         ``_separated``, ranks and letters.
@@ -297,6 +308,7 @@ def compare(
 
         - ``_difference``: system - other system
         - ``_difference_low``, ``_difference_high``: limits for all pairs together
+        - ``_t``: t of the test of results over folds
         - ``_p_value``: adjusted for the number of pairs
         - ``_p_adjusted``: adjusted for the number of measures, too
         - ``_separated``: 1 where the system is better, -1 where it is worse, else 0
@@ -332,6 +344,13 @@ def compare(
       pair that differs by its p-value may have limits that still include 0.
     - Sets of ranks: Mogstad, Romano, Shaikh and Wilhelm (2024). Letters: Piepho (2004).
 
+    Results over folds are compared in the measures of each test part: ``far frr hter dir`` at the
+    threshold of the training part, ``cms``, and the operating points of the test part itself. Let d
+    and s² be mean and variance of the differences in J folds, with n1 subjects in training and n2
+    in test: ``t = d / sqrt((1/J + n2/n1) s²)`` has J - 1 degrees of freedom. This is the corrected
+    resampled t-test of Nadeau and Bengio (2003), a heuristic. Folds in which the measure of a
+    system is not defined are left out. Splitter, folds and options must be the same in all results.
+
     With several measures, one in twenty differs at 95 % by chance alone, unless ``adjust="holm"``.
     A system that was chosen because its figure is the best on these data seems better than it is:
     report its figure on other people. See ``docs/uncertainty.md``.
@@ -351,8 +370,26 @@ def compare(
     >>> comparison["frr_at_far_letters"].sel(far_target=0.01).values.tolist()
     ['b', 'b', 'a']
     """
-    method = required_interval(interval, (PEOPLE,))
     require_choice("adjust", adjust, ADJUSTMENTS)
+    if (folds := _results_over_folds(a, b)) is not None:
+        # The options of a comparison of scores, with their defaults.
+        for name, option, default in (
+            ("fusion", fusion, "best"),
+            ("far_targets", tuple(np.atleast_1d(far_targets).tolist()), tuple(FAR_TARGETS)),
+            ("frr_targets", np.size(frr_targets), 0),
+            ("rank_unit", rank_unit, "template"),
+            ("ties", ties, "pessimistic"),
+            ("impostors", impostors, "auto"),
+            ("protocol", protocol, None),
+        ):
+            if option != default:
+                raise ProtocolError(
+                    f"`{name}` has no effect on results of be.cross_evaluate; leave it out here, "
+                    "and give it to be.cross_evaluate"
+                )
+        corrected = required_interval("nadeau-bengio" if interval == PEOPLE else interval, (FOLDS,))
+        return _compared_folds(folds, measures, corrected, adjust)
+    method = required_interval(interval, (PEOPLE,))
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
     far_numbers = check_targets(far_targets)
     frr_numbers = check_targets(frr_targets, "frr_targets")
@@ -1166,8 +1203,10 @@ class ComparedMeasure:
 
     systems: Sequence[SystemMeasure]
     differences: Differences
-    discordant: np.ndarray  # int64 (systems, systems): people on whom two systems differ
+    #: int64 (systems, systems): people on whom two systems differ; None of results over folds.
+    discordant: np.ndarray | None
     method: str  # the method of the limits of differences
+    t: np.ndarray | None = None  # float64 (systems, systems): of results over folds
     #: P-values that are adjusted for the number of measures as well.
     p_adjusted: np.ndarray = field(default_factory=lambda: NONE)
 
@@ -1216,6 +1255,7 @@ class ComparedMeasure:
         rank, rank_low, rank_high = between.ranks(better)
         defined = np.flatnonzero(~np.isnan(values))
         order = sorted(defined.tolist(), key=lambda i: (rank[i], i))
+        optional = {"t": self.t, "discordant": self.discordant}
         return {
             "": values,
             "low": low,
@@ -1231,7 +1271,7 @@ class ComparedMeasure:
             "p_value": between.p,
             "p_adjusted": self.p_adjusted,
             "separated": between.larger if better else -between.larger,
-            "discordant": self.discordant,
+            **{name: values for name, values in optional.items() if values is not None},
         }
 
 
@@ -1267,6 +1307,8 @@ def comparison_dataset(
         for name, measures_of_name in by_name.items():
             # Only a target may have too few people or attempts.
             if statistic == "supported" and not measures_of_name[0].places:
+                continue
+            if statistic not in measures_of_name[0].statistics:
                 continue
             variable = f"{name}_{statistic}" if statistic else name
             variables[variable] = _variable(measures_of_name, statistic, labels)
@@ -1427,6 +1469,8 @@ class MeasureOfSystems:
             if len(best) == 1:
                 return Message("system-better", best=best[0], worse=worse)
             return Message("systems-better", best=best, worse=worse, number=len(worse))
+        if self.variable("discordant") not in self.dataset:
+            return Message("systems-not-different", systems=self.systems)
         # Two systems that differ, but on too few people to tell which is better.
         least = int(self.dataset.attrs["least_discordant"])
         too_few = []
@@ -1471,3 +1515,229 @@ def with_answers(ds: xr.Dataset) -> xr.Dataset:
             about["uncertain"] = doubted
         answers.append(Message(outcome.code, **about))
     return ds.assign_attrs(message_attrs(answers, ds.attrs))
+
+
+# Results of cross-evaluation over the same folds, by the corrected resampled t-test.
+
+#: The method of limits over folds.
+FOLDS = "nadeau-bengio"
+
+#: The population of limits over folds.
+_FOLDS_LIKE_THESE = "folds like these"
+
+#: The measures of folds at the threshold of the training part, with their labels.
+_AT_CHOSEN_THRESHOLD = {
+    "far": "{far} at the threshold of training",
+    "frr": "{frr} at the threshold of training",
+    "hter": "HTER at the threshold of training",
+    "accuracy": "accuracy at the threshold of training",
+    "dir": "{dir} at rank {rank}, at the threshold of training",
+}
+
+#: The measures of folds without a threshold, and at thresholds chosen on the test part.
+_OF_TEST_PARTS = (
+    *("cms", "recognition_rate", "eer", "auc", "frr_at_far", "far_at_frr", "min_dcf"),
+    "dir_at_far",
+)
+
+#: The attributes that results over the same folds have in common, with words for them.
+_RECORDS = {
+    "result_type": "the task",
+    "splitter": "the splitter",
+    "folds": "the folds",
+    "templates": "`templates`",
+    "threshold_rule": "the rule of the threshold",
+    "claims": "the claims",
+    "rank_unit": "`rank_unit`",
+    "ties": "`ties`",
+    "impostors": "`impostors`",
+}
+
+
+def _results_over_folds(a: Any, b: Any) -> dict[str, xr.Dataset] | None:
+    """Return results of cross-evaluation by the name of the system; None if these are scores."""
+    is_named = isinstance(a, Mapping) and not isinstance(a, xr.Dataset | xr.DataTree)
+    systems = {**a} if is_named else {"a": a, "b": b}
+    if not any(isinstance(x, xr.Dataset) for x in systems.values()):
+        return None
+    if is_named:
+        _by_name(a, b)  # which refuses a single system, and `b` beside names
+    for name, result in systems.items():
+        dims = result.dims if isinstance(result, xr.Dataset) else ()
+        if not {"repeat", "fold", "part"} <= {*dims} or "splitter" not in result.attrs:
+            raise DataError(
+                f"the system {name} is {received(result)}; expected results of be.cross_evaluate "
+                "of all systems, or the scores of all systems"
+            )
+    if is_named:
+        return systems
+    names = [str(x.attrs.get("system") or name) for name, x in systems.items()]
+    if names[0] == names[1]:
+        names = [f"{names[0]} (a)", f"{names[1]} (b)"]
+    return dict(zip(names, systems.values(), strict=True))
+
+
+def _require_same_folds(results: Mapping[str, xr.Dataset]) -> None:
+    """Raise :class:`DataError` unless the records of all results are of the same folds."""
+    (first, reference), *further = results.items()
+    for name, result in further:
+        for attribute, words in _RECORDS.items():
+            values = [str(x.attrs.get(attribute, "")) for x in (reference, result)]
+            if values[0] != values[1]:
+                raise DataError(
+                    f"{first} and {name} differ in {words}: {values[0] or 'none'}, and "
+                    f"{values[1] or 'none'}; expected results over the same folds, of the same "
+                    "samples with the same options"
+                )
+        if Rule.written(str(reference.attrs.get("threshold_rule", "none"))).name == "fixed":
+            scales = [
+                f"{x.attrs.get('kind')} {x.attrs.get('metric', '')}" for x in (reference, result)
+            ]
+            if scales[0] != scales[1]:
+                raise DataError(
+                    f"{first} and {name} have one threshold for two kinds of scores, "
+                    f"{scales[0].strip()} and {scales[1].strip()}; expected a rule such as "
+                    '`threshold="far=0.01"`'
+                )
+
+
+def _compared_folds(
+    results: Mapping[str, xr.Dataset], measures: Any, interval: IntervalMethod, adjust: Adjustment
+) -> xr.Dataset:
+    """Compare results over the same folds, by the name of the system."""
+    _require_same_folds(results)
+    first = next(iter(results.values()))
+    tests = [x.sel(part="test") for x in results.values()]
+    train, test = (np.nanmean(first["subjects"].sel(part=x).values) for x in ("train", "test"))
+    test_to_train = float(test / train) if train else np.nan
+    if not np.isfinite(test_to_train):
+        raise DataError("the training parts are empty; expected folds with training and test parts")
+
+    # The measures of all systems, in each fold: name and number, description, (systems, folds).
+    known = [x for x in (*_AT_CHOSEN_THRESHOLD, *_OF_TEST_PARTS) if all(x in y for y in tests)]
+    if measures is None:
+        wanted = [Wanted(x) for x in known if x != "accuracy"]
+    else:
+        listed = [measures] if isinstance(measures, str) else [*measures]
+        wanted = [_wanted(x, known) for x in listed]
+    of_task = TASKS[str(first.attrs["result_type"]).replace("-", "_")]
+    compared = []
+    for name, number, _ in dict.fromkeys(wanted):
+        scalar = {**VARIABLES, **of_task}[name]
+        scalar = replace(scalar, name=name, label=_AT_CHOSEN_THRESHOLD.get(name, scalar.label))
+        if name == "cms":
+            scalar = CMS_AT_RANK
+        of_systems = [x[name] for x in tests]
+        supported = [x[f"{name}{SUPPORTED}"] for x in tests if f"{name}{SUPPORTED}" in x]
+        if name == "dir_at_far":
+            of_systems = [x.sel(rank=1) for x in of_systems if 1 in x["rank"]]
+            if len(of_systems) < len(tests):
+                continue
+        dim = next((str(x) for x in of_systems[0].dims if x not in ("repeat", "fold")), None)
+        labels: list[Any] = [None]
+        if dim is not None:
+            labels = of_systems[0][dim].values.tolist()
+            labels = [x for x in labels if all(x in of_system[dim] for of_system in of_systems)]
+        if number is not None:
+            if number not in labels:
+                places = ", ".join(f"{x:g}" for x in labels) or "none"
+                raise DataError(
+                    f"`measures` has {name}={number:g}; these results have {name} at {places}"
+                )
+            labels = [number]
+        for label in labels:
+            at = {} if dim is None else {dim: label}
+            is_supported = all(bool((x.sel(at) == 1).all()) for x in supported)
+            values = np.stack([x.sel(at).values.ravel() for x in of_systems])
+            compared.append(
+                _measure_over_folds(scalar, at, values, test_to_train, interval, is_supported)
+            )
+    if not compared:
+        raise DataError("the results have no measure in common")
+
+    # The result; attributes on the data are those of the first system.
+    names = [
+        *("layout", "exclude", "probes", "probe_subjects", "gallery_subjects", "gallery_templates"),
+        *("use", "templates", "splitter", "splitter_class", "experiment", "folds"),
+    ]
+    attrs: dict[str, Any] = {name: first.attrs[name] for name in names if name in first.attrs}
+    fingerprints = [str(x.attrs.get("fingerprint", "")) for x in results.values()]
+    attrs |= {"fingerprint": "; ".join(fingerprints), **attrs_of_interval(interval)}
+    attrs |= {"adjust": adjust, "systems_compared": len(results)}
+    messages: dict[Message, list[str]] = {}
+    for name, result in results.items():
+        for message in messages_of(result.attrs):
+            messages.setdefault(message, []).append(name)
+    notes = list[Message]()
+    for message, systems in messages.items():
+        of_all = len(systems) == len(results)
+        notes += [message] if of_all else map(message.concerning, systems)
+    return with_answers(comparison_dataset([*results], compared, attrs, notes))
+
+
+def _measure_over_folds(
+    scalar: Variable,
+    places: Mapping[str, float],
+    values: np.ndarray,
+    test_to_train: float,
+    interval: IntervalMethod,
+    is_supported: bool,
+) -> ComparedMeasure:
+    """Test the differences of systems in a measure; `values` are (systems, folds)."""
+    values = values[:, ~np.isnan(values).any(axis=0)]
+    k, folds = values.shape
+    means = values.mean(axis=1) if folds else np.full(k, np.nan)
+
+    def spread(columns: np.ndarray) -> tuple[float, float]:
+        """Return the standard error of a mean over folds, and Student's factor of its limits."""
+        # Equal values, up to rounding, have no spread to estimate an error from.
+        largest = np.abs(columns).max(initial=0)
+        if not is_supported or folds < 2 or np.ptp(columns) <= 1e-12 * largest:
+            return np.nan, np.nan
+        error = columns.std(ddof=1) * np.sqrt(1 / folds + test_to_train)
+        return float(error), float(scipy.special.stdtrit(folds - 1, 0.5 + interval.confidence / 2))
+
+    systems = []
+    for system, mean in zip(values, means, strict=True):
+        error, factor = spread(system)
+        low = max(float(mean) - factor * error, scalar.bounds[0])
+        high = min(float(mean) + factor * error, scalar.bounds[1])
+        if np.isnan(error):
+            low = high = np.nan
+        systems.append(
+            SystemMeasure(
+                scalar=scalar,
+                columns=np.array([mean]),
+                limits=(low, high),
+                places=places,
+                supported=is_supported,
+                population=_FOLDS_LIKE_THESE,
+            )
+        )
+
+    # The test of each pair, row minus column; folds without spread have no test.
+    low, high, p, t = (np.full((k, k), np.nan) for _ in range(4))
+    larger = np.zeros((k, k), dtype=np.int64)
+    errors = {
+        pair: error
+        for pair in itertools.combinations(range(k), 2)
+        if not np.isnan(error := spread(values[pair[0]] - values[pair[1]])[0])
+    }
+    if errors:
+        row, column = np.array([*errors]).T
+        error = np.array([*errors.values()])
+        difference = (values[row] - values[column]).mean(axis=1)
+        statistic = difference / error
+        p_values = holm(2 * scipy.special.stdtr(folds - 1, -np.abs(statistic)))
+        level = (1 - interval.confidence) / (2 * len(row))  # Bonferroni
+        half = -scipy.special.stdtrit(folds - 1, level) * error
+        widest = scalar.bounds[1] - scalar.bounds[0]
+        for i, j, sign in ((row, column, 1), (column, row, -1)):
+            low[i, j] = np.maximum(sign * difference - half, -widest)
+            high[i, j] = np.minimum(sign * difference + half, widest)
+            t[i, j] = sign * statistic
+            p[i, j] = p_values
+            is_shown = p_values <= 1 - interval.confidence
+            larger[i, j] = np.where(is_shown, sign * np.sign(difference), 0)
+    differences = Differences(means[:, None] - means, low, high, p, larger)
+    return ComparedMeasure(systems, differences, None, FOLDS, t=t)

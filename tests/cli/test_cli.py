@@ -18,7 +18,6 @@ import pytest
 import xarray as xr
 from commands import COMMANDS
 from json_rows import row, rows, value
-from reference import cross_evaluated
 
 import bioeval as be
 from bioeval.cli import main
@@ -532,7 +531,7 @@ def test_repeated_folds_in_one_command(capsys):
     be.save(scores, "all.npz")
     assert run("run", "all.npz", "--folds", 4, "--repeats", 3, "--json") == 0
     found_value = partial(value, json.loads(capsys.readouterr().out), task="verification/single")
-    expected = cross_evaluated(
+    expected = be.cross_evaluate(
         scores, be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=0)
     )
     statistics = be.aggregate(expected, ("repeat", "fold")).sel(part="test")

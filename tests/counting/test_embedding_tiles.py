@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from limits import streaming
-from reference import assert_same_but_d_prime, cross_evaluated, one_thread  # noqa: F401
+from reference import assert_same_but_d_prime, one_thread  # noqa: F401
 from strategies import examples_of
 from ways import counted_by
 
@@ -180,7 +180,7 @@ def of_folds(scores: be.Scores) -> Iterator[Any]:
     for k, rule in enumerate(rules):
         templates, fusion = TEMPLATES[k % 4]
         options = {"templates": templates, "fusion": fusion, "threshold": rule}
-        yield found_by(cross_evaluated, scores, list(SPLITTERS.values())[k % 3], **options)
+        yield found_by(scores, list(SPLITTERS.values())[k % 3], **options)
     yield found_by(be.by_group, scores, "team")
 
 

@@ -89,7 +89,7 @@ SPLITTERS += [
     kind(**{"random_state": 7} if "random_state" in inspect.signature(kind).parameters else {})
     for name in bp.__all__
     if hasattr(kind := getattr(bp, name), "split")
-    and kind is not bp.GalleryKFold
+    and kind not in (bp.GalleryKFold, bp.LeaveOneGroupOut)
     and kind not in {type(splitter) for splitter in SPLITTERS}
 ]
 

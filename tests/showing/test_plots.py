@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
-from reference import cross_evaluated
 
 import bioeval as be
 from bioeval import plot
@@ -388,7 +387,7 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
 
 def test_spread_draws_every_scalar_of_each_repeat(scores):
     experiment = be.partition.Experiment(0.5, gallery_templates=1, repeats=12, random_state=0)
-    ds = cross_evaluated(scores, experiment, interval="quantile", far_targets=(0.4,))
+    ds = be.cross_evaluate(scores, experiment, interval="quantile", far_targets=(0.4,))
     display, test = plot.spread(ds), ds.sel(part="test")
     expected = {
         **{f"{rate.upper()} (in %)": test[rate] for rate in ("far", "frr", "hter")},

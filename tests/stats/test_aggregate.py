@@ -112,8 +112,8 @@ def test_half_total_error_of_pooled_rates(rng):
 def test_interval_of_the_attributes_or_the_argument(rng):
     ds = folds_of_own(rng)
     summary = be.aggregate(ds, FOLDS)
-    sizes = [float(ds["subjects"].sel(part=x).mean()) for x in ("test", "train")]
-    of_part = nadeau_bengio(ds["frr"].sel(part="test"), *sizes, confidence=0.9)
+    sizes = {f"{x}_size": float(ds["subjects"].sel(part=x).mean()) for x in ("test", "train")}
+    of_part = nadeau_bengio(ds["frr"].sel(part="test"), **sizes, confidence=0.9)
     limits = [summary[f"frr_{end}"].sel(part="test").item() for end in ("low", "high")]
     np.testing.assert_allclose(limits, [max(of_part.low, 0), of_part.high], rtol=1e-12)
     assert np.isnan(summary["far_low"].sel(part="train"))  # 0 in each fold

@@ -5,7 +5,6 @@ from collections import Counter
 import numpy as np
 import pytest
 from limits import streaming
-from reference import cross_evaluated
 
 import bioeval as be
 from bioeval.scores.embedding_tiles import EmbeddingTiles
@@ -28,7 +27,7 @@ MOST_PASSES = {
     ),
     "fused folds": (
         1,
-        lambda a, b: cross_evaluated(a, be.partition.SubjectKFold(5), templates="multi"),
+        lambda a, b: be.cross_evaluate(a, be.partition.SubjectKFold(5), templates="multi"),
     ),
     "study": (
         6,

@@ -19,7 +19,7 @@ from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.choices import ImpostorProbes, PlainTies, RankUnit
 from bioeval.protocol.tasks import OpenSet
-from bioeval.scores.distances import FusionRule
+from bioeval.scores.distances import FusionRule, Templates
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
 from bioeval.showing.messages import warns_of_doubts
@@ -29,6 +29,9 @@ from bioeval.studies.folds.folds import FoldedSystem, TrainedSystem, evaluate_fo
 from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks
 from bioeval.studies.folds.results import fold_dataset, span
 from bioeval.studies.folds.splits import SplitPlan, SplitSides
+
+#: The default ranks of DIR and CMS.
+RANKS = (1, 5, 10)
 
 
 @warns_of_doubts
@@ -40,8 +43,9 @@ def cross_evaluate(
     meta: Any = None,
     task: FoldTask = "verification",
     threshold: Any = "eer",
+    templates: Templates = "single",
     fusion: FusionRule = "best",
-    ranks: Sequence[int] = (1, 5, 10),
+    ranks: Sequence[int] = RANKS,
     rank_unit: RankUnit = "template",
     ties: PlainTies = "pessimistic",
     impostors: ImpostorProbes = "auto",
@@ -66,7 +70,11 @@ def cross_evaluate(
         Scores of any layout; with an `estimator`, the features of n samples.
     splitter : splitter, or list of pairs
         Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts; or a list of
-        pairs (training, test) of index arrays.
+        pairs (training, test) of index arrays, in which no index stands twice. The indices are
+        those of the templates, of a list of pairs those of the pairs. If probes and gallery are
+        different templates, the m probes have the indices 0 to m - 1, and the gallery templates
+        follow: column j has the index m + j. Templates of no person, such as distractors, and
+        gallery templates that are also probes have no index of their own there.
 
         - With ``TrainValidationTest`` the threshold is chosen on the validation part.
         - ``Experiment`` divides both parts into gallery and probes as well.
@@ -91,9 +99,14 @@ def cross_evaluate(
 
         With None no threshold is chosen, and there are only the operating points of each test part
         by itself, at `far_targets`.
+    templates : {"single", "multi"}
+        Attempts of verification, as for :func:`bioeval.verification`.
+    fusion : {"best", "mean", "worst", "median", "kth:K", "min", "max"}
+        How scores of templates of one subject are fused, for ``templates="multi"`` and for
+        ``rank_unit="subject"``.
     ranks : sequence of int
         The ranks of DIR and CMS.
-    rank_unit, fusion, ties, impostors
+    rank_unit, ties, impostors
         Options of identification, as for :func:`bioeval.open_set`; not with ``"expected"`` ties.
     estimator : estimator, optional
         A transformer in scikit-learn's form. In each fold a clone is fitted on the training
@@ -148,7 +161,8 @@ def cross_evaluate(
     DataError
         Bad options; or the splitter cannot divide these samples.
     ProtocolError
-        If the scores cannot support it: no labels, order-only scores, identification in pairs.
+        If the scores cannot support it: no labels, order-only scores, identification in pairs. Or
+        if an option has no effect on the task.
 
     Notes
     -----
@@ -179,7 +193,7 @@ def cross_evaluate(
     options = FoldOptions(
         task=task,
         rule=Rule("none") if threshold is None else Rule.parse(threshold),
-        use=Use(fusion=fusion),
+        use=Use(templates, fusion),
         search=OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors),
         ranks=parse_ranks(ranks),
         interval=required_interval(interval, REPEATED_INTERVALS),
@@ -188,6 +202,26 @@ def cross_evaluate(
         priors=at_priors,
         claims=claims,
     )
+    searches = options.task != "verification"
+    has_fusion = (rank_unit == "subject") if searches else (templates == "multi")
+    fused = '`rank_unit="subject"`' if searches else '`templates="multi"`'
+    identification = '`task="open_set"` or `task="closed_set"`'
+    has_threshold = '`task="verification"` or `task="open_set"`'
+    # Each option with its default, whether it has an effect here, and what it needs for one.
+    for name, option, default, has_effect, need in (
+        ("templates", templates, "single", not searches, '`task="verification"`'),
+        ("fusion", fusion, "best", has_fusion, fused),
+        ("ranks", options.ranks.tolist(), [*RANKS], searches, identification),
+        ("rank_unit", rank_unit, "template", searches, identification),
+        ("ties", ties, "pessimistic", searches, identification),
+        ("impostors", impostors, "auto", options.task == "open_set", '`task="open_set"`'),
+        ("threshold", options.rule.name, "eer", options.task != "closed_set", has_threshold),
+        ("metric", metric, "cosine", estimator is not None, "`estimator`"),
+        ("kind", kind, None, estimator is not None, "`estimator`"),
+    ):
+        is_given = option != default and not (name == "threshold" and threshold is None)
+        if is_given and not has_effect:
+            raise ProtocolError(f"`{name}` has no effect without {need}; leave it out")
 
     # Scores as they are, or a system that is fitted in each fold.
     if estimator is None:

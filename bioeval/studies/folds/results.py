@@ -146,7 +146,7 @@ def fold_dataset(
         words = f"verification, {about.use_title}"
     task = f"{words}, in {'repeated experiments' if plan.by_parts else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, messages)
-    attrs |= _attributes(options, plan.splitter, about.kind)
+    attrs |= {"folds": plan.digest, **_attributes(options, plan.splitter, about.kind)}
     if "shared_subjects" in values:
         attrs["subjects_in_both_parts"] = int(values["shared_subjects"].max())
     return dataset(variables, names, _coordinates(plan, options), attrs, _FIRST)

@@ -6,6 +6,7 @@ both sides.
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from bioeval.partition.any_splitter import name_of, split_samples
 from bioeval.partition.base import Division
 from bioeval.scores.labels import concatenated
 from bioeval.scores.matrix import Scores
+from bioeval.scores.metadata import places_in_order
 from bioeval.scores.people import knows_people, require_people
 from bioeval.scores.sides import GivenSide, Keys, as_names, in_order
 
@@ -101,6 +103,13 @@ def _checked(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> tuple
     train, test = checked[-2:]
     if not len(test):
         raise DataError(f"{name_of(splitter)} yields an empty test part")
+    for name, samples in (("training", train), ("test", test)):
+        if (name == "test" or not tests_alone) and len(np.unique(samples)) < len(samples):
+            numbers, times = np.unique(samples, return_counts=True)
+            raise DataError(
+                f"{name_of(splitter)} yields index {int(numbers[times > 1][0])} twice in a {name} "
+                "part; expected each index once"
+            )
     may_overlap = tests_alone and hasattr(parts, "_fields")
     if not may_overlap and _flags_of(train, n, no_person=False)[test].any():
         raise DataError("the splitter puts samples into both training and test")
@@ -168,8 +177,28 @@ class SplitPlan:
         is_shuffled = type(splitter).__name__.endswith("ShuffleSplit")
         if not (self.by_parts or is_shuffled) and all(have_all_samples):
             self._number_folds(splits)
+        #: A digest of all parts; the samples are in the order of their names, if they have names.
+        self.digest = ""
+        if not tests_alone:
+            self.digest = self._digest(samples)
         #: The number of repeats, and the largest number of folds in a repeat.
         self.shape = tuple((np.array([*self.splits]).max(axis=0) + 1).tolist())
+
+    def _digest(self, samples: SamplesToDivide) -> str:
+        columns = {name: np.asarray(column) for name, column in (samples.meta or {}).items()}
+        place = places_in_order(columns, self.n)[0]
+        parts = hashlib.blake2b(digest_size=8)
+        for train, test, fitted in self.splits.values():
+            is_in = np.zeros(self.n, dtype=np.uint8)
+            sides = (train.probes, train.gallery, test.probes, test.gallery, fitted)
+            for bit, side in enumerate(sides):
+                is_in[place[side]] |= 1 << bit
+            parts.update(is_in.tobytes())
+        if samples.labels is not None:
+            labels = np.empty(self.n, dtype=object)
+            labels[place] = np.asarray(samples.labels, dtype=object)
+            parts.update(repr(labels.tolist()).encode())
+        return f"{counted(len(self.splits), 'splits')} of {self.n} samples, {parts.hexdigest()}"
 
     def _number_folds(self, splits: Sequence[Split]) -> None:
         """Number repeats and folds, if every repeat tests the same samples, each once."""
@@ -291,7 +320,22 @@ class SplitSides(Samples):
         """Return all splits into training and test, or with `tests_alone` all test parts."""
         of_samples = self._splitter_of_samples(splitter)
         samples = SamplesToDivide(self.n, self.labels, meta=self.meta)
-        return SplitPlan(of_samples, samples, tests_alone=tests_alone, given=splitter)
+        plan = SplitPlan(of_samples, samples, tests_alone=tests_alone, given=splitter)
+        if not self._is_one_set and not isinstance(splitter, Division):
+            for split in plan.splits.values():
+                self._require_both_sides(split.test, name_of(splitter))
+        return plan
+
+    def _require_both_sides(self, test: Part, splitter: str) -> None:
+        """Raise :class:`DataError` if a test part has no probe, or no gallery template."""
+        for side, indices in zip(("probe", "gallery template"), self.indices(test), strict=True):
+            if not len(indices):
+                probes = len(np.unique(self.sample_of_row[self.sample_of_row >= 0]))
+                raise DataError(
+                    f"{splitter} yields a test part without a {side}; the indices of both sides "
+                    f"are counted together: probes are 0 to {probes - 1}, and gallery templates "
+                    f"{probes} to {self.n - 1}"
+                )
 
     def _splitter_of_samples(self, splitter: Any) -> Any:
         if isinstance(splitter, partition.Experiment):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import cross_evaluated, one_thread  # noqa: F401
+from reference import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import protocol
@@ -186,7 +186,7 @@ def test_lfw_open_set_is_its_definition():
     assert not {"threshold", "far", "frr", "dir", "fa"} & set(ds.variables)
     closed = be.evaluate(scores, card)["closed_set"].to_dataset()
     assert (closed.cms.sel(rank=1, part="test") >= ds.dir_at_far.sel(far_target=0.1, rank=1)).all()
-    second_result = cross_evaluated(
+    second_result = be.cross_evaluate(
         scores, experiment, task="open_set", rank_unit="subject", threshold=None, ranks=[1],
         far_targets=[0.1, 0.01, 0.001], interval="quantile",
     )  # fmt: skip
@@ -235,7 +235,7 @@ def test_a_card_by_sample_is_its_experiment():
 def test_without_a_threshold_there_must_be_targets():
     scores = faces()
     with pytest.raises(be.ProtocolError, match="without a threshold there are only"):
-        cross_evaluated(scores, be.partition.SubjectKFold(3), threshold=None)
+        be.cross_evaluate(scores, be.partition.SubjectKFold(3), threshold=None)
 
 
 @pytest.mark.parametrize("sessions", [[1.0, 2.0], [1, 2], ["1", "2"]])
@@ -265,7 +265,7 @@ def test_a_card_takes_no_more_folds_than_people_fill(capsys):
 @pytest.mark.parametrize("task", ["open_set", "closed_set"])
 def test_galleries_of_both_parts_are_counted(scores, task):
     folds = be.partition.SubjectKFold(3)
-    ds = cross_evaluated(scores, folds, task=task)
+    ds = be.cross_evaluate(scores, folds, task=task)
     labels = scores.probe_labels
     expected = [[len(set(labels[part])) for part in parts] for parts in folds.split(scores)]
     assert ds.gallery_subjects.values.tolist() == [expected]

@@ -6,17 +6,19 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
+import scipy
 import strategies as cases
+import xarray as xr
 from hypothesis import given, strategies as st
 from limits import blocks_of
 from naive_folds import RULES, assert_folds, folds_of
 from named_arguments import raises_about
 from reference import (  # noqa: F401
     assert_same_but_d_prime,
-    cross_evaluated,
     one_thread,
 )
 from result_messages import arguments, codes
+from result_text import as_text
 
 import bioeval as be
 
@@ -27,8 +29,8 @@ def test_folds_equal_the_definition(data):
     codes = data.draw(folds_of(case))
     rule = data.draw(st.sampled_from(RULES))
     templates = data.draw(st.sampled_from(("single", "multi")))
-    fusion = data.draw(st.sampled_from(cases.FUSIONS))
-    ds = cross_evaluated(
+    fusion = data.draw(st.sampled_from(cases.FUSIONS)) if templates == "multi" else "best"
+    ds = be.cross_evaluate(
         be.Scores(**case.scores()),
         be.partition.PredefinedFolds(codes),
         threshold=rule,
@@ -51,7 +53,7 @@ def test_folds_of_subjects_equal_the_definition(data):
         return  # one subject only
     rule = data.draw(st.sampled_from(RULES))
     fusion = data.draw(st.sampled_from(cases.FUSIONS))
-    ds = cross_evaluated(
+    ds = be.cross_evaluate(
         be.Scores(**case.scores()),
         be.partition.PredefinedFolds(codes),
         threshold=rule,
@@ -76,12 +78,12 @@ def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, failed
     scores = be.Scores(values, simulated.probe_labels, nan="reject" if failed else "raise")
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
     rules = ("hter", "accuracy", "eer", "far=0.01", "frr=0.3")
-    plain = [cross_evaluated(scores, splitter, threshold=rule) for rule in rules]
+    plain = [be.cross_evaluate(scores, splitter, threshold=rule) for rule in rules]
     with blocks_of() as patch:
         for name in ("LEAST_CELLS", "MOST_CELLS"):
             patch.setattr(f"bioeval.counting.folds.{name}", cells)
         for rule, expected in zip(rules, plain, strict=True):
-            assert_same_but_d_prime(cross_evaluated(scores, splitter, threshold=rule), expected)
+            assert_same_but_d_prime(be.cross_evaluate(scores, splitter, threshold=rule), expected)
 
 
 def test_impostors_are_the_same_in_all_parts():
@@ -90,23 +92,23 @@ def test_impostors_are_the_same_in_all_parts():
     probe, gallery = np.array([0, 1, 2, 3, 8, 9]), np.repeat(np.arange(4), 2)
     scores = be.Scores(rng.random((6, 8)), probe, gallery)
     fold = np.where(np.isin([*probe, *gallery], (2, 3)), 1, 0)  # 8 and 9 are in the first
-    ds = cross_evaluated(scores, be.partition.PredefinedFolds(fold), task="open_set")
+    ds = be.cross_evaluate(scores, be.partition.PredefinedFolds(fold), task="open_set")
     assert ds.attrs["impostors"] == "unenrolled"
     assert ds.impostor_attempts.sel(part="test").values.tolist() == [[2, 0]]
     assert ds.impostor_attempts.sel(part="train").values.tolist() == [[0, 2]]
     assert np.isnan(ds.threshold.values).tolist() == [[True, False]]
-    ds = cross_evaluated(
+    ds = be.cross_evaluate(
         scores, be.partition.PredefinedFolds(fold), task="open_set", impostors="both"
     )
     assert ds.impostor_attempts.sel(part="test").values.tolist() == [[4, 2]]
-    closed = cross_evaluated(scores, be.partition.PredefinedFolds(fold), task="closed_set")
+    closed = be.cross_evaluate(scores, be.partition.PredefinedFolds(fold), task="closed_set")
     assert closed.skipped.sel(part="test").values.tolist() == [[2, 0]]
     assert arguments(closed, "probes-without-mate")["probes"] == 2
 
 
 def test_closed_set_in_folds(scores):
     splitter = be.partition.SubjectKFold(3)
-    ds = cross_evaluated(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
+    ds = be.cross_evaluate(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
     for k, (_, test) in enumerate(splitter.split(scores)):
         of_part = be.closed_set(scores.select(test, test), rank_unit="subject")
         of_test = ds.isel(repeat=0, fold=k).sel(part="test")
@@ -121,7 +123,7 @@ def test_closed_set_in_folds(scores):
 
 def test_summaries_by_hand(scores):
     splitter = be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=0)
-    ds = cross_evaluated(scores, splitter, interval=be.stats.IntervalMethod("nadeau-bengio", 0.9))
+    ds = be.cross_evaluate(scores, splitter, interval=be.stats.IntervalMethod("nadeau-bengio", 0.9))
     summary, of_test = (x.sel(part="test") for x in (be.aggregate(ds, ("repeat", "fold")), ds))
     for name, count, attempts in (("frr", "fr", "genuine"), ("far", "fa", "impostor")):
         values = of_test[name].values.ravel()
@@ -144,21 +146,21 @@ def test_summaries_by_hand(scores):
 def test_repeats_have_mean_and_spread_over_the_folds_that_have_a_rate():
     scores = be.simulate(4, [3, 3, 1, 1], random_state=1)
     folds = be.partition.SubjectKFold(2, n_repeats=5, shuffle=True, random_state=0)
-    ds = cross_evaluated(scores, folds, threshold=3.0)
+    ds = be.cross_evaluate(scores, folds, threshold=3.0)
     frr = ds.frr.sel(part="test").values
     assert np.isnan(frr).any()
     means = [np.mean([x for x in row if not np.isnan(x)]) for row in frr]
     summary = be.aggregate(ds, ("repeat", "fold")).frr.sel(part="test").to_series()
     assert summary["repeats_mean"] == pytest.approx(np.mean(means))
     assert summary["repeats_sd"] == pytest.approx(np.std(means, ddof=1))
-    once = cross_evaluated(scores, be.partition.SubjectKFold(2), threshold=3.0)
+    once = be.cross_evaluate(scores, be.partition.SubjectKFold(2), threshold=3.0)
     assert "repeats_sd" not in be.aggregate(once, ("repeat", "fold")).statistic
 
 
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
 def test_folds_with_one_template_of_each_subject_say_so(task):
     scores = be.simulate(6, 3, random_state=1)
-    ds = cross_evaluated(scores, be.partition.SampleKFold(3, stratify="subject"), task=task)
+    ds = be.cross_evaluate(scores, be.partition.SampleKFold(3, stratify="subject"), task=task)
     expected = {"missing": 3, "number": 3, "unit": "fold"}
     assert arguments(ds, "undefined-in-parts").items() >= expected.items()
 
@@ -166,7 +168,7 @@ def test_folds_with_one_template_of_each_subject_say_so(task):
 def test_one_fold_has_no_interval():
     scores = be.simulate(12, 3, random_state=1)
     split = be.partition.SubjectShuffleSplit(1, test_size=0.5, random_state=0)
-    ds = cross_evaluated(scores, split)
+    ds = be.cross_evaluate(scores, split)
     assert dict(ds.sizes) == {"repeat": 1, "fold": 1, "part": 2}
     summary = be.aggregate(ds, ("repeat", "fold")).sel(part="test")
     assert np.isfinite(summary.frr.sel(statistic="mean"))
@@ -177,33 +179,33 @@ def test_one_fold_has_no_interval():
 def test_bad_input_is_refused(scores):
     folds = be.partition.SubjectKFold(3)
     with pytest.raises(be.DataError, match="only 30 subjects"):
-        cross_evaluated(scores, be.partition.SubjectKFold(31))
+        be.cross_evaluate(scores, be.partition.SubjectKFold(31))
     with pytest.raises(be.DataError, match="`threshold` is 'err'.*Did you mean '(eer|frr)'"):
-        cross_evaluated(scores, folds, threshold="err")
+        be.cross_evaluate(scores, folds, threshold="err")
     for wrong in ("far=2.0", "far=", ("far", 0.1), "cost=0.5,1", math.nan, "far=x"):
         with pytest.raises(be.DataError):
-            cross_evaluated(scores, folds, threshold=wrong)
+            be.cross_evaluate(scores, folds, threshold=wrong)
     for interval in ("people", "wilson"):
         with raises_about(be.DataError, "interval"):
-            cross_evaluated(scores, folds, interval=interval)
+            be.cross_evaluate(scores, folds, interval=interval)
     for options in ({"rank_unit": "person"}, {"ties": "expected"}):
         with raises_about(be.DataError, *options):
-            cross_evaluated(scores, folds, task="open_set", **options)
+            be.cross_evaluate(scores, folds, task="open_set", **options)
     with pytest.raises(be.DataError, match=r"be\.repeat"):
-        cross_evaluated(scores, be.partition.ProbeGallerySplit(1))
+        be.cross_evaluate(scores, be.partition.ProbeGallerySplit(1))
     with pytest.raises(be.DataError, match="divides a list of pairs"):
-        cross_evaluated(scores, be.partition.PredefinedPairFolds([0, 1]))
+        be.cross_evaluate(scores, be.partition.PredefinedPairFolds([0, 1]))
     with pytest.raises(be.DataError, match="features with estimator"):
-        cross_evaluated(scores.values, folds)
+        be.cross_evaluate(scores.values, folds)
     with pytest.raises(be.DataError, match="meta is given with Scores"):
-        cross_evaluated(scores, folds, meta={"session": np.zeros(len(scores.probe_labels))})
+        be.cross_evaluate(scores, folds, meta={"session": np.zeros(len(scores.probe_labels))})
     order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
     with pytest.raises(be.ProtocolError, match="order"):
-        cross_evaluated(order, be.partition.SubjectKFold(2))
+        be.cross_evaluate(order, be.partition.SubjectKFold(2))
     failed = scores.values.copy()
     failed[0, 1] = np.nan
     with pytest.raises(be.DataError, match="hold 1 NaN"):
-        cross_evaluated(be.Scores(failed, scores.probe_labels), folds)
+        be.cross_evaluate(be.Scores(failed, scores.probe_labels), folds)
 
 
 class Given:
@@ -219,7 +221,7 @@ class Given:
 def test_what_a_splitter_yields_is_checked(scores):
     samples = len(scores.probe_labels)
     first, second = list(range(40)), list(range(40, samples))
-    two_folds = cross_evaluated(scores, Given((first, second), (second, first)))
+    two_folds = be.cross_evaluate(scores, Given((first, second), (second, first)))
     assert dict(two_folds.sizes) == {"repeat": 1, "fold": 2, "part": 2}
     for parts, message in (
         ((np.arange(samples) < 40, np.arange(samples) >= 40), "bool; expected indices"),
@@ -234,9 +236,102 @@ def test_what_a_splitter_yields_is_checked(scores):
         (5, "yields int"),
     ):
         with pytest.raises(be.DataError, match=message):
-            cross_evaluated(scores, Given(parts))
+            be.cross_evaluate(scores, Given(parts))
     with pytest.raises(be.DataError, match="the list of splits yields an empty test part"):
-        cross_evaluated(scores, [(first, [])])
+        be.cross_evaluate(scores, [(first, [])])
+    with pytest.raises(be.DataError, match="yields index 41 twice in a test part"):
+        be.cross_evaluate(scores, [(first, [40, 41, 41])])
+    with pytest.raises(be.DataError, match="yields index 1 twice in a test part"):
+        be.repeat(scores, [([2, 2], [0, 1, 1])])
+    with pytest.raises(be.DataError, match="yields index 39 twice in a training part"):
+        be.cross_evaluate(scores, [([*first, 39], second)])
+
+
+def test_indices_of_two_sides_are_of_probes_and_then_of_the_gallery():
+    rng = np.random.default_rng(0)
+    scores = be.Scores(rng.random((12, 6)), np.arange(12) % 6, np.arange(6))
+    train = [0, 1, 2, 6, 7, 8, 12, 13, 14]  # probes 0 to 11, columns 12 to 17
+    test = [3, 4, 5, 9, 10, 11, 15, 16, 17]
+    ds = be.cross_evaluate(scores, [(train, test)], threshold=0.5).sel(part="test").squeeze()
+    part = scores.values[np.ix_([3, 4, 5, 9, 10, 11], [3, 4, 5])]
+    is_genuine = np.array([3, 4, 5, 3, 4, 5])[:, None] == np.array([3, 4, 5])
+    assert ds.fr.item() == (part[is_genuine] > 0.5).sum()
+    assert ds.fa.item() == (part[~is_genuine] <= 0.5).sum()
+    for tested, side in ((range(4), "gallery template"), (range(12, 18), "probe")):
+        message = f"part without a {side}; .* probes are 0 to 11, and gallery templates 12 to 17"
+        for call in (be.cross_evaluate, be.repeat):
+            with pytest.raises(be.DataError, match=message):
+                call(scores, [([], tested)])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"fusion": "mean"},
+        {"ranks": [1]},
+        {"rank_unit": "subject"},
+        {"ties": "optimistic"},
+        {"impostors": "unenrolled"},
+        {"metric": "l2"},
+        {"kind": "similarity"},
+        {"task": "open_set", "fusion": "mean"},
+        {"task": "open_set", "templates": "multi"},
+        {"task": "closed_set", "impostors": "leave-subject-out"},
+        {"task": "closed_set", "threshold": "far=0.1"},
+    ],
+)
+def test_an_option_without_effect_is_refused(scores, options):
+    name = list(options)[-1]
+    with pytest.raises(be.ProtocolError, match=f"`{name}` has no effect"):
+        be.cross_evaluate(scores, be.partition.SubjectKFold(3), **options)
+
+
+def test_claims_of_several_templates_are_those_of_verification(scores):
+    folds = be.partition.SubjectKFold(3)
+    ds = be.cross_evaluate(scores, folds, templates="multi", fusion="mean", far_targets=[0.1])
+    for k, (_, test) in enumerate(folds.split(scores)):
+        part = be.verification(
+            scores.select(test), templates="multi", fusion="mean", thresholds=ds.threshold[0, k]
+        )
+        of_test = ds.isel(repeat=0, fold=k).sel(part="test")
+        assert (of_test.fa.item(), of_test.fr.item()) == (part.fa.item(), part.fr.item())
+        assert of_test.eer.item() == part.eer.item()
+    assert (ds.attrs["templates"], ds.attrs["fusion"]) == ("multi", "mean")
+
+
+def test_sessions_are_tested_in_turn():
+    simulated = be.simulate(12, 6, random_state=3)
+    session = np.tile(["b", "a", "c"], 24)
+    scores = be.Scores(simulated.values, simulated.probe_labels, probe_meta={"session": session})
+    folds = be.partition.LeaveOneGroupOut("session")
+    assert folds.get_n_splits(scores) == 3
+    ds = be.cross_evaluate(scores, folds, threshold="eer")
+    assert dict(ds.sizes) == {"repeat": 1, "fold": 3, "part": 2}
+    tree = be.repeat(scores, folds)
+    for k, value in enumerate("abc"):
+        tested, rest = np.flatnonzero(session == value), np.flatnonzero(session != value)
+        parts = list(folds.split(scores))[k]
+        assert parts.test.tolist() == tested.tolist() and parts.train.tolist() == rest.tolist()
+        threshold = be.verification(scores.select(rest)).eer_threshold.item()
+        of_fold = ds.isel(repeat=0, fold=k)
+        assert of_fold.threshold.item() == threshold
+        genuine, impostor = [], []
+        for i in tested:
+            for j in tested:
+                if i != j:
+                    same = scores.probe_labels[i] == scores.probe_labels[j]
+                    (genuine if same else impostor).append(scores.values[i, j])
+        of_test = of_fold.sel(part="test")
+        assert of_test.fr.item() == sum(x > threshold for x in genuine)
+        assert of_test.fa.item() == sum(x <= threshold for x in impostor)
+        alone = be.verification(scores.select(tested)).eer.item()
+        assert tree["verification/single"].eer.isel(repeat=0, fold=k).item() == alone
+    with pytest.raises(be.DataError, match="meta\\['session'\\] is 'a' in all templates"):
+        folds.get_n_splits(np.zeros(4), meta={"session": list("aaaa")})
+    with pytest.raises(be.DataError, match="metadata column"):
+        be.cross_evaluate(scores, be.partition.LeaveOneGroupOut("camera"))
+    with pytest.raises(be.DataError, match="expected the name of a metadata column"):
+        be.partition.LeaveOneGroupOut(session)
 
 
 @pytest.mark.parametrize("task", ["open_set", "closed_set"])
@@ -250,11 +345,11 @@ def test_galleries_of_different_sizes_are_said(task):
     )
     scores = be.Scores(values, subject[probes], subject[enrolled])
     fold = np.concatenate([subject[probes], subject[enrolled]]) % 5
-    ds = cross_evaluated(scores, be.partition.PredefinedFolds(fold), task=task)
+    ds = be.cross_evaluate(scores, be.partition.PredefinedFolds(fold), task=task)
     assert codes(ds).count("galleries-of-different-sizes") == 1
     equal = be.simulate(21, 3)
     halves = be.partition.SubjectShuffleSplit(2, test_size=0.5, random_state=0)
-    of_equal_galleries = cross_evaluated(equal, halves, task=task)
+    of_equal_galleries = be.cross_evaluate(equal, halves, task=task)
     assert "galleries-of-different-sizes" not in codes(of_equal_galleries)
 
 
@@ -263,7 +358,7 @@ def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
     from sklearn.model_selection import GroupKFold, KFold
 
     with pytest.warns(be.BioevalWarning, match="not those of new people"):
-        ds = cross_evaluated(scores, KFold(3, shuffle=True, random_state=0), task=task)
+        ds = be.cross_evaluate(scores, KFold(3, shuffle=True, random_state=0), task=task)
     label = np.asarray(scores.probe_labels)
     parts = list(KFold(3, shuffle=True, random_state=0).split(label))
     shared_subjects = [len(set(label[train]) & set(label[test])) for train, test in parts]
@@ -276,7 +371,7 @@ def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
         "number": 3,
         "unit": "fold",
     }
-    new = cross_evaluated(scores, GroupKFold(3), task=task)
+    new = be.cross_evaluate(scores, GroupKFold(3), task=task)
     assert new.attrs["subjects_in_both_parts"] == 0
     assert "subjects-in-both-parts" not in codes(new)
 
@@ -291,11 +386,11 @@ def test_pairs_of_the_same_people_in_training_and_test_are_named():
     splitter = KFold(4, shuffle=True, random_state=0)
     with_subjects = be.Scores.from_pairs(values, same, kind="distance", subjects=subjects)
     with pytest.warns(be.BioevalWarning, match="not those of new people"):
-        ds = cross_evaluated(with_subjects, splitter)
+        ds = be.cross_evaluate(with_subjects, splitter)
     assert ds.attrs["subjects_in_both_parts"] == 8
-    unknown = cross_evaluated(be.Scores.from_pairs(values, same, kind="distance"), splitter)
+    unknown = be.cross_evaluate(be.Scores.from_pairs(values, same, kind="distance"), splitter)
     assert "subjects_in_both_parts" not in unknown.attrs
-    divided = cross_evaluated(with_subjects, be.partition.SubjectKFold(2))
+    divided = be.cross_evaluate(with_subjects, be.partition.SubjectKFold(2))
     assert divided.attrs["subjects_in_both_parts"] == 0
 
 
@@ -407,7 +502,7 @@ GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
     "evaluate",
     [
         lambda s: be.cross_evaluate(s, FOLDS),
-        lambda s: cross_evaluated(s, FOLDS, templates="multi"),
+        lambda s: be.cross_evaluate(s, FOLDS, templates="multi"),
         lambda s: be.cross_evaluate(s, FOLDS, task="open_set"),
         lambda s: be.cross_evaluate(s, FOLDS, task="closed_set"),
         lambda s: be.repeat(s, GALLERIES, curves=True)["verification/single"].to_dataset(),
@@ -444,3 +539,118 @@ def test_a_mask_alone_does_not_say_who_is_who():
     ):
         with pytest.raises(be.ProtocolError, match="Give labels"):
             evaluate()
+
+
+def systems_of_people(people=24):
+    crowd = be.simulate_embeddings(people, 4, within=0.8, random_state=1)
+    return {metric: crowd.scores(metric) for metric in ("l2", "linf", "cosine")}
+
+
+REPEATED = be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=2)
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "names"),
+    [
+        ("verification", {"far_targets": [0.2]}, ["far", "frr", "hter", "eer", "auc"]),
+        ("open_set", {"ranks": [1, 2]}, ["far", "frr", "hter", "dir=2"]),
+        ("closed_set", {"ranks": [1, 3], "far_targets": [0.1]}, ["cms=3", "recognition_rate"]),
+    ],
+)
+def test_two_systems_over_the_same_folds_have_the_corrected_test(task, options, names):
+    """Beside the formula of Nadeau and Bengio, and scipy's test without the correction."""
+    results = {
+        name: be.cross_evaluate(x, REPEATED, task=task, **options)
+        for name, x in systems_of_people().items()
+    }
+    l2, linf = results["l2"], results["linf"]
+    compared = be.compare(l2, linf)
+    pair = compared.isel(system=0, other_system=1)
+    for measure in names:
+        name, _, rank = measure.partition("=")
+        at = {"rank": int(rank)} if rank else {}
+        a, b = (x[name].sel(at).sel(part="test", drop=True) if "part" in x[name].dims else x[name]
+                for x in (l2, linf))  # fmt: skip
+        differences = (a - b).values.ravel()
+        folds = len(differences)
+        error = math.sqrt((1 / folds + 6 / 18) * differences.var(ddof=1))
+        t = differences.mean() / error
+        uncorrected = scipy.stats.ttest_rel(a.values.ravel(), b.values.ravel())
+        assert t == pytest.approx(uncorrected.statistic * math.sqrt(1 / (1 + folds / 3)))
+        half = scipy.stats.t.ppf(0.975, folds - 1) * error
+        found = {x: pair[f"{name}_{x}"].sel(at).item() for x in ("difference", "t", "p_value")}
+        assert found["difference"] == pytest.approx(differences.mean())
+        assert found["t"] == pytest.approx(t)
+        assert found["p_value"] == pytest.approx(2 * scipy.stats.t.sf(abs(t), folds - 1))
+        for end, sign in (("low", -1), ("high", 1)):
+            limit = pair[f"{name}_difference_{end}"].sel(at).item()
+            assert limit == pytest.approx(differences.mean() + sign * half)
+        of_value = be.stats.nadeau_bengio(a, test_size=6, train_size=18)
+        value = compared[name].isel(system=0).sel(at).item()
+        assert value == pytest.approx(of_value.mean)
+        low = compared[f"{name}_low"].isel(system=0).sel(at).item()
+        assert low == pytest.approx(max(of_value.low, 0))
+    assert codes(be.compare(l2, l2, measures=names)) >= ["systems-not-different"]
+    three = be.compare(results)
+    name = names[-1].partition("=")[0]
+    p = three[f"{name}_p_value"].values
+    assert p.shape[:2] == (3, 3) and three.attrs["systems_compared"] == 3
+    alone = compared[f"{name}_p_value"].isel(system=0, other_system=1).values
+    assert (p[0, 1] >= alone - 1e-15).all()
+
+
+def test_a_comparison_over_folds_is_shown_framed_and_saved(tmp_path):
+    a, b, _ = (be.cross_evaluate(x, REPEATED) for x in systems_of_people().values())
+    compared = be.compare({"one": a, "two": b})
+    text = as_text(compared)
+    assert "FRR at the threshold of training" in text and "one minus two" in text
+    assert (
+        "Partition     SubjectKFold(n_splits=4, n_repeats=3, shuffle=True, random_state=2)" in text
+    )
+    frame = be.to_frame(compared)
+    assert {"difference", "t", "p_value", "separated"} <= {*frame["statistic"]}
+    compared.to_netcdf(tmp_path / "c.nc")
+    assert as_text(xr.load_dataset(tmp_path / "c.nc")) == text
+
+
+def test_results_over_other_folds_are_not_compared():
+    one, two, _ = systems_of_people().values()
+    a = be.cross_evaluate(one, REPEATED)
+    other_seed = be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=3)
+    for b, message in (
+        (be.cross_evaluate(two, other_seed), "differ in the splitter: .*random_state=2.*=3"),
+        (
+            be.cross_evaluate(two.select(range(80)), REPEATED),
+            "differ in the folds: 12 splits of 96",
+        ),
+        (
+            be.cross_evaluate(two, REPEATED, threshold="far=0.1"),
+            "the rule of the threshold: eer, and",
+        ),
+        (be.cross_evaluate(two, REPEATED, templates="multi"), "differ in `templates`: single, and"),
+        (
+            be.cross_evaluate(two, REPEATED, task="closed_set"),
+            "differ in the task: verification, and",
+        ),
+        (two, "expected results of be.cross_evaluate of all systems"),
+        (be.verification(two), "expected results of be.cross_evaluate of all systems"),
+    ):
+        with pytest.raises(be.DataError, match=message):
+            be.compare(a, b)
+    for option in ({"ties": "optimistic"}, {"far_targets": [0.1]}, {"protocol": "market1501"}):
+        with pytest.raises(be.ProtocolError, match=f"`{[*option][0]}` has no effect"):
+            be.compare(a, a, **option)
+    with pytest.raises(be.DataError, match="a measure of `measures` is 'cms'"):
+        be.compare(a, a, measures="cms=1")
+    with pytest.raises(be.DataError, match="one threshold for two kinds of scores"):
+        be.compare(*(be.cross_evaluate(x, REPEATED, threshold=0.5) for x in (one, two)))
+    # The order of rows does not matter where templates have names.
+    names = np.array([f"t{i:03}" for i in range(96)])
+    order = np.random.default_rng(0).permutation(96)
+    named = [
+        be.Scores(x.values[np.ix_(i, i)], x.probe_labels[i], probe_meta={"template": names[i]})
+        for x, i in ((one, np.arange(96)), (two, order))
+    ]
+    results = [be.cross_evaluate(x, REPEATED) for x in named]
+    straight = be.compare(a, be.cross_evaluate(two, REPEATED), measures="frr")
+    assert be.compare(*results, measures="frr").frr_t.values[0, 1] == straight.frr_t.values[0, 1]

@@ -3,7 +3,6 @@
 import naive
 import numpy as np
 import pytest
-from reference import cross_evaluated
 from result_messages import arguments
 
 import bioeval as be
@@ -50,18 +49,19 @@ def comparisons_of(scores, probes, gallery):
 def test_every_count_is_that_of_the_definition(seed):
     scores, experiment = drawn(seed)
     ranks = [1, 2, 4]
-    options = {"ranks": ranks, "far_targets": (0.2, 0.01)}
+    options = {"far_targets": (0.2, 0.01)}
     rule = ("eer", "far=0.1")[seed % 2]
     attempts_of = {"single": naive.attempts_single, "multi": naive.attempts_multi}
     results = {
-        ("verification", x): cross_evaluated(
+        ("verification", x): be.cross_evaluate(
             scores, experiment, templates=x, threshold=rule, **options
         )
         for x in attempts_of
     }
     for task in ("open_set", "closed_set"):
-        results[task, ""] = cross_evaluated(
-            scores, experiment, task=task, threshold=rule, **options
+        of_rule = {"threshold": rule} if task == "open_set" else {}
+        results[task, ""] = be.cross_evaluate(
+            scores, experiment, task=task, ranks=ranks, **of_rule, **options
         )
     for repeat, parts in enumerate(experiment.split(scores)):
         test = comparisons_of(scores, parts.probes, parts.gallery)
@@ -119,7 +119,7 @@ def test_averages_are_over_the_repeats():
         ("open_set", ("eer", "dir_at_far", "hter", "dir")),
         ("closed_set", ("recognition_rate", "cms")),
     ):
-        ds = cross_evaluated(
+        ds = be.cross_evaluate(
             scores, experiment, task=task, interval=be.stats.IntervalMethod("quantile", 0.8)
         )
         assert "same subjects" in ds.attrs["interval"]
@@ -152,7 +152,7 @@ def test_people_who_search_without_a_mate_support_a_dir(unenrolled, repeats):
     experiment = Experiment(0.5, None, 1, unenrolled, repeats=repeats, random_state=2)
     people = unenrolled or 30  # all of the 30 test subjects are left out in turn if all enrolled
     targets = [3 / (people + 1), 3 / people]
-    ds = cross_evaluated(scores, experiment, task="open_set", far_targets=targets)
+    ds = be.cross_evaluate(scores, experiment, task="open_set", far_targets=targets)
     assert (ds.dir_at_far_supported.values == [0, 1]).all()
     message = arguments(ds, "target-not-supported")
     assert (message["targets"], message["have"]) == (targets[:1], {"people": people})
@@ -179,9 +179,9 @@ def test_an_estimator_is_fitted_on_the_training_part_alone():
     y = np.repeat(np.arange(10), 4)
     x = rng.normal(size=(10, 6))[y] + 0.5 * rng.normal(size=(40, 6))
     experiment = Experiment(0.3, 0.3, 1, 0.25, repeats=3, random_state=0)
-    result = cross_evaluated(x, experiment, y=y, estimator=Recorder(), metric="l2")
+    result = be.cross_evaluate(x, experiment, y=y, estimator=Recorder(), metric="l2")
     scores = be.Scores.from_embeddings(x, y, metric="l2")
-    expected = cross_evaluated(scores, experiment)
+    expected = be.cross_evaluate(scores, experiment)
     for name in ("fa", "fr", "threshold", "eer", "subjects"):
         np.testing.assert_allclose(result[name], expected[name], rtol=1e-12)
     assert fitted == [set(y[parts.train]) for parts in experiment.split(y=y)]
@@ -245,7 +245,7 @@ def test_claims_that_cannot_be_made():
     with pytest.raises(be.ProtocolError, match="claims"):
         be.verification(pairs, claims=ClaimSampler())
     with pytest.raises(be.DataError, match="expected a ClaimSampler"):
-        cross_evaluated(scores, Experiment(0.5), claims=["x"])
+        be.cross_evaluate(scores, Experiment(0.5), claims=["x"])
 
 
 def test_claims_keep_away_from_what_is_not_compared():
@@ -269,12 +269,12 @@ def test_claims_keep_away_from_what_is_not_compared():
 def test_claims_of_an_experiment_are_drawn_for_each_part():
     scores = be.simulate(20, 5, random_state=3)
     experiment = Experiment(0.5, None, 1, 0.2, repeats=6, random_state=1)
-    ds = cross_evaluated(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
+    ds = be.cross_evaluate(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
     assert (ds.genuine_attempts == 16).all() and (ds.impostor_attempts == 48).all()
     assert (ds.unenrolled_attempts == 20).all()
     assert len(np.unique(ds.fa.sel(part="test"))) > 1
     np.testing.assert_array_equal(ds.far_unenrolled, ds.fa_unenrolled / 20)
-    second_result = cross_evaluated(
+    second_result = be.cross_evaluate(
         scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5)
     )
     assert second_result.identical(ds)
@@ -283,15 +283,15 @@ def test_claims_of_an_experiment_are_drawn_for_each_part():
 def test_what_an_experiment_cannot_do():
     scores = be.simulate(8, 3, random_state=1)
     with pytest.raises(be.ProtocolError, match="neither `train` nor `validation`"):
-        cross_evaluated(scores, Experiment(gallery_templates=1))
-    fixed = cross_evaluated(scores, Experiment(gallery_templates=1), threshold=4.0)
+        be.cross_evaluate(scores, Experiment(gallery_templates=1))
+    fixed = be.cross_evaluate(scores, Experiment(gallery_templates=1), threshold=4.0)
     assert np.isnan(fixed.far.sel(part="train")).all() and fixed.attrs["chosen_on"] == "given"
-    cross_evaluated(scores, Experiment(gallery_templates=1), task="closed_set")
+    be.cross_evaluate(scores, Experiment(gallery_templates=1), task="closed_set")
     gallery = be.Scores(np.zeros((4, 2)), list("aabb"), list("ab"))
     with pytest.raises(be.ProtocolError, match="divides one set of templates"):
-        cross_evaluated(gallery, Experiment(0.5))
+        be.cross_evaluate(gallery, Experiment(0.5))
     with pytest.raises(be.ProtocolError, match="divides one set of templates"):
         be.repeat(gallery, Experiment(0.5))
     pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
     with pytest.raises(be.ProtocolError, match="a list of pairs"):
-        cross_evaluated(pairs, Experiment(0.5))
+        be.cross_evaluate(pairs, Experiment(0.5))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from limits import blocks_of
 from named_arguments import raises_about
-from reference import cross_evaluated, one_thread  # noqa: F401
+from reference import one_thread  # noqa: F401
 from scipy import stats
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
@@ -45,7 +45,7 @@ def test_it_is_fitted_on_the_training_subjects_alone(faces):
     embeddings, subject = faces
     Remembering.fitted_on.clear()
     splitter = be.partition.SubjectKFold(4)
-    cross_evaluated(embeddings, splitter, y=subject, estimator=Remembering(), metric="l2")
+    be.cross_evaluate(embeddings, splitter, y=subject, estimator=Remembering(), metric="l2")
     assert len(Remembering.fitted_on) == 4
     for (subjects_seen, count), (train, _) in zip(
         Remembering.fitted_on, splitter.split(y=subject), strict=True
@@ -58,7 +58,7 @@ def test_a_threshold_from_the_validation_part(faces):
     embeddings, subject = faces
     Remembering.fitted_on.clear()
     splitter = be.partition.TrainValidationTest(0.25, 0.25, n_splits=2, random_state=0)
-    ds = cross_evaluated(embeddings, splitter, y=subject, estimator=Remembering(), metric="l2")
+    ds = be.cross_evaluate(embeddings, splitter, y=subject, estimator=Remembering(), metric="l2")
     assert ds.attrs["chosen_on"] == "the validation part of each fold"
     for number, parts in enumerate(splitter.split(y=subject)):
         assert Remembering.fitted_on[number][0] == set(subject[parts.train].tolist())
@@ -78,14 +78,14 @@ def test_bad_systems_are_refused(faces):
     embeddings, subject = faces
     folds = be.partition.SubjectKFold(4)
     with pytest.raises(be.DataError, match="y is missing"):
-        cross_evaluated(embeddings, folds, estimator=PCA(2))
+        be.cross_evaluate(embeddings, folds, estimator=PCA(2))
     with pytest.raises(be.DataError, match=r"not an object with fit\(\)"):
-        cross_evaluated(embeddings, folds, y=subject, estimator=LinearDiscriminantAnalysis)
+        be.cross_evaluate(embeddings, folds, y=subject, estimator=LinearDiscriminantAnalysis)
     with pytest.raises(be.DataError, match="95 subjects for 96"):
-        cross_evaluated(embeddings, folds, y=subject[1:], estimator=PCA(2))
+        be.cross_evaluate(embeddings, folds, y=subject[1:], estimator=PCA(2))
     scores = be.Scores.from_embeddings(embeddings, subject)
     with pytest.raises(be.DataError, match="features"):
-        cross_evaluated(scores, folds, y=subject, estimator=PCA(2))
+        be.cross_evaluate(scores, folds, y=subject, estimator=PCA(2))
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,9 @@ def test_cross_evaluate_counts_by_masks_what_selected_parts_have(seed, monkeypat
     if rng.random() < 0.6:
         options["far_targets"] = [0.1, 0.01]
     if task == "verification":
-        options["fusion"] = str(rng.choice(["best", "mean", "worst", "kth:2"]))
+        options["templates"] = str(rng.choice(["single", "multi"]))
+        if options["templates"] == "multi":
+            options["fusion"] = str(rng.choice(["best", "mean", "worst", "kth:2"]))
         options |= {"frr_targets": [0.1], "priors": [0.5, 0.1]} if rng.random() < 0.5 else {}
     else:
         options |= {"ties": str(rng.choice(TIES)), "ranks": [1, 3]}

@@ -4,7 +4,6 @@ import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from reference import cross_evaluated
 from strategies import examples_of
 
 import bioeval as be
@@ -50,7 +49,7 @@ def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
     pairs, values = listed
     same = [a == b for a, b in pairs]
     scores = be.Scores.from_pairs(values, same, kind=kind, subjects=pairs)
-    ds = cross_evaluated(scores, be.partition.SubjectKFold(folds))
+    ds = be.cross_evaluate(scores, be.partition.SubjectKFold(folds))
     for k, (train, test, crossing) in enumerate(naive_units(pairs, folds)):
         fold = ds.isel(repeat=0, fold=k)
         attempts = [
@@ -112,18 +111,18 @@ def test_splitters_by_subject_of_both_libraries():
 
     pairs = two_of_each()
     for splitter in (GroupKFold(3), be.partition.SubjectShuffleSplit(3, random_state=0)):
-        assert (cross_evaluated(pairs, splitter).crossing_pairs > 0).all()
+        assert (be.cross_evaluate(pairs, splitter).crossing_pairs > 0).all()
     three = be.partition.TrainValidationTest(0.3, 0.3, random_state=0)
-    assert cross_evaluated(pairs, three).crossing_pairs > 0
+    assert be.cross_evaluate(pairs, three).crossing_pairs > 0
     by_pair = be.partition.TrainValidationTest(0.3, 0.3, unit="sample", random_state=0)
     with pytest.warns(be.BioevalWarning, match="not those of new people"):
-        assert "crossing_pairs" not in cross_evaluated(pairs, KFold(3))
+        assert "crossing_pairs" not in be.cross_evaluate(pairs, KFold(3))
     for splitter in (be.partition.SampleKFold(3), by_pair):
-        assert "crossing_pairs" not in cross_evaluated(pairs, splitter)
+        assert "crossing_pairs" not in be.cross_evaluate(pairs, splitter)
     unknown = be.Scores.from_pairs(pairs.values, pairs.genuine)
     for splitter in (GroupKFold(3), three):
         with pytest.raises(be.ProtocolError, match="columns subject_a and subject_b"):
-            cross_evaluated(unknown, splitter)
+            be.cross_evaluate(unknown, splitter)
     with pytest.raises(be.DataError, match="240 pairs contradict their subjects"):
         be.Scores.from_pairs(pairs.values, ~pairs.genuine, subjects=pairs.pair_subjects)
 

@@ -8,7 +8,7 @@ import xarray as xr
 from matplotlib.collections import LineCollection
 from matplotlib.legend import Legend
 from named_arguments import raises_about
-from reference import cross_evaluated, one_thread  # noqa: F401
+from reference import one_thread  # noqa: F401
 from result_messages import arguments, codes
 
 import bioeval as be
@@ -358,7 +358,7 @@ def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
     assert ds.threshold == verified.threshold_at_far.item()
     assert on_all(ds).frr == verified.frr_at_far.item()
     splitter = be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=0)
-    by_fold = cross_evaluated(scores, splitter, threshold="far=0.01", templates=templates)
+    by_fold = be.cross_evaluate(scores, splitter, threshold="far=0.01", templates=templates)
     assert ds["folds"].to_dataset().drop_attrs().identical(by_fold.drop_attrs())
     of_test = ds["rates"].to_dataset().sel(part="test")
     means = by_fold[["far", "frr", "hter"]].sel(part="test").mean()
