@@ -152,7 +152,6 @@ PARTS = {
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.cases(3)
 def test_score_files_of_other_programs(published, name, tmp_path):
     folder, options = published / "score_files", {**FILES[name]}
     expected = next(v for k, v in truth(folder).items() if k.split(" ")[0] == name)

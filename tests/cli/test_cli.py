@@ -189,7 +189,6 @@ COMMAND_LINES = [
 
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
-@pytest.mark.cases(3)
 def test_a_reader_that_has_left_and_an_output_that_is_full(scores, capsys, monkeypatch, line):
     for error, code in ((BrokenPipeError(32, "Broken pipe"), 141), (OSError(28, "No space"), 70)):
         Path("copy.npz").unlink(missing_ok=True)

@@ -254,6 +254,7 @@ def test_a_condition_is_about_the_point_and_the_system_as_written():
     assert len([*Condition.parse("frr=6@task=Verification/Single > 0").reasons(frame)]) == 2
 
 
+@pytest.mark.slow
 def test_every_number_of_a_frame_can_be_the_number_of_a_condition():
     """Each row is named by all of its labels, numbers too, and its own number decides."""
     scores = be.simulate(10, 4, random_state=3)

@@ -66,8 +66,8 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("args", TEXTS.values(), ids=TEXTS)
-@pytest.mark.cases(1)
 def test_a_text_beyond_the_bound_is_refused(args, scores, capsys, monkeypatch):
     import gzip
 

@@ -67,6 +67,7 @@ def test_no_command_writes_over_what_it_reads(in_folder, capsys, line):
     assert contents(in_folder) == before
 
 
+@pytest.mark.slow
 def test_files_with_names_that_only_run_knows_are_kept(in_folder, capsys):
     """The results are in a folder of their own."""
     os.remove("results/results.nc")

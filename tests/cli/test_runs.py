@@ -56,6 +56,7 @@ def squeezed(text: str) -> str:
 # ------------------------------------------------------------------------- several systems
 
 
+@pytest.mark.slow
 def test_each_system_has_the_numbers_that_it_has_alone(printed):
     two_systems = json.loads(printed("run", "old.npz", "new.npz", "--json"))
     for name in ("old", "new"):
@@ -166,6 +167,7 @@ def file():
     return "m.npz"
 
 
+@pytest.mark.slow
 def test_given_thresholds_are_printed_and_the_curves_stay(file, printed):
     scores = be.load(file)
     labels, values = scores.probe_labels, np.asarray(scores.values)

@@ -109,6 +109,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @pytest.mark.parametrize("line", LINES)
+@pytest.mark.cases(4)
 def test_a_command_gives_what_its_call_gives(line, folder, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     out = tmp_path / "out"

@@ -319,7 +319,6 @@ def test_identification(world, way):
 
 @each_world
 @each_way
-@pytest.mark.cases(3)
 def test_folds(world, way):
     """Thresholds chosen on training parts by every rule, of disjoint people and of templates."""
     scores = WORLDS[world]().scores()
@@ -395,7 +394,6 @@ def test_groups(world, way):
 @pytest.mark.parametrize("stored", ["limited", "HDF5", "mapped", "columns", "strided"])
 @pytest.mark.parametrize("world", ["infinite", "float32", "gallery", "similarities", "rejected"])
 @each_way
-@pytest.mark.cases(3)
 def test_stored_matrices(world, stored, way, tmp_path):
     """Genuine scores that are not at hand are found by a first look."""
     world = WORLDS[world]()
@@ -420,6 +418,7 @@ def test_stored_matrices(world, stored, way, tmp_path):
         check(scores, way, splitter=splitter, threshold="far=0.1")
 
 
+@pytest.mark.slow
 @given(matrices(masks=("none", "labelled", "alone")), st.sampled_from(COUNTED), st.data())
 @settings(max_examples=examples_of(40))
 def test_any_small_world(case, way, data):

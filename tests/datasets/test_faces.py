@@ -47,6 +47,7 @@ def test_images_are_the_original_ones():
         data.images[0] = 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["pixels", "eigenfaces"])
 def test_templates_are_of_the_grey_values_divided_by_255_as_documented(system, root):
     """The distance of two images from their grey values, and from 64 components by an SVD."""
@@ -63,6 +64,7 @@ def test_templates_are_of_the_grey_values_divided_by_255_as_documented(system, r
     assert "divided by 255" in (root / "docs/course/faces.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["eigenfaces", "fisherfaces"])
 def test_stored_templates_are_those_that_are_computed(system):
     """Distances are equal up to a factor; a library of linear algebra may reverse a component."""

@@ -172,6 +172,7 @@ def test_of_twenty_homeworks_ten_are_wrong_each_in_one_way(
         if x != "seed"
     ],
 )
+@pytest.mark.cases(1)
 def test_each_mistake_is_another_value_than_the_right_one(name: str) -> None:
     right = solution.solution(4)
     sentences = []
@@ -246,6 +247,7 @@ def test_an_eer_that_follows_from_wrong_rates_has_no_further_mistake() -> None:
     assert "follows from FAR:" in grade.what_is_wrong("eer", handed_in, right)
 
 
+@pytest.mark.slow
 def test_a_seed_of_another_student_is_named(tmp_path: Path) -> None:
     for student, seed in (("Ada", 8), ("Bo", 8), ("Cy", 9)):
         hand_in(tmp_path / student, solution.solution(seed))
@@ -259,8 +261,8 @@ def test_a_seed_of_another_student_is_named(tmp_path: Path) -> None:
     assert "another seed" in cy.remarks[0] and not any(cy.right.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [5, 12, 13, 16])
-@pytest.mark.cases(1)
 def test_any_of_the_nearest_thresholds_gives_the_eer(seed: int) -> None:
     right = solution.solution(seed)
     ends = [
@@ -277,6 +279,7 @@ def test_any_of_the_nearest_thresholds_gives_the_eer(seed: int) -> None:
     assert grade.what_is_wrong("partition_eer", between, right)
 
 
+@pytest.mark.slow
 def test_another_seed_is_said_and_nothing_else(tmp_path: Path) -> None:
     hand_in(tmp_path / "Ada", solution.solution(8) | {"seed": np.array(7)})
     ada = grade.grade(tmp_path / "Ada")
@@ -360,6 +363,7 @@ def test_a_careless_form_costs_no_more_than_the_array(case: str, tmp_path: Path)
     assert any(x.startswith(remark) for x in ada.remarks) if remark else not ada.remarks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [3, 1])
 def test_rates_at_other_thresholds_are_right_there(every: int, tmp_path: Path) -> None:
     distances, _ = solution.homework_data(7)
@@ -570,8 +574,8 @@ IDLE: dict[str, np.ndarray] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", IDLE)
-@pytest.mark.cases(2)
 def test_thresholds_that_need_no_work_give_no_points(case: str, tmp_path: Path) -> None:
     idle = solution.solution(7, IDLE[case])
     hand_in(tmp_path / "Eve", idle)
@@ -596,6 +600,7 @@ def test_the_data_have_ties_that_ranks_depend_on(seed: int) -> None:
     assert np.abs(np.subtract(*cms)).max() > grade.TOLERANCE
 
 
+@pytest.mark.slow
 def test_another_generator_is_named_whatever_its_seed() -> None:
     _, person = solution.homework_data(7)
     drawn = solution.partition_rates(7, RIGHT["thresholds"], solution.partitions(person, 77))

@@ -91,6 +91,7 @@ def test_each_system_has_the_rates_of_its_threshold(kind, step, tmp_path):
 
 
 @pytest.mark.parametrize(("people", "support"), [(100, ""), (30, "just "), (10, None)])
+@pytest.mark.cases(1)
 def test_a_page_is_at_the_smallest_far_that_the_people_support(people, support, tmp_path):
     """30 expected false accepts support a target, 3 just do; with fewer the page is at the EER."""
     scores = be.simulate(people, 3, random_state=1)
@@ -153,9 +154,9 @@ each_kind = pytest.mark.parametrize("kind", ["distance", "similarity"])
 each_similarity = pytest.mark.parametrize("similarity", [612, 350, 700])
 
 
+@pytest.mark.slow
 @each_kind
 @each_similarity
-@pytest.mark.cases(1)
 def test_a_page_is_at_the_threshold_that_is_given(kind, similarity, tmp_path):
     scores, threshold = whole_scores(kind, similarity)
     results = be.evaluate(scores, extra_thresholds=[threshold])
@@ -193,6 +194,7 @@ def test_nothing_can_be_promised_at_a_threshold_beyond_all_scores(kind):
         be.check_promise(scores, threshold, ["far=0.6", "frr=1e-9"])
 
 
+@pytest.mark.slow
 def test_results_at_several_thresholds_state_none(tmp_path):
     scores = simulated_scores(3)
     results = be.evaluate(scores, extra_thresholds=[3.0, 4.0])
@@ -216,6 +218,7 @@ def test_a_threshold_without_rates_is_said(tmp_path):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_the_loosest_of_given_thresholds_is_that(kind, seed, tmp_path):
     scores = simulated_scores(seed, kind=kind)
     values = np.asarray(scores.values)
@@ -257,6 +260,7 @@ def test_the_threshold_command_writes_a_page_at_its_threshold(folder_with_scores
     assert_is_at(text, be.load("a.npz"), 4.0)
 
 
+@pytest.mark.slow
 def test_verdicts_name_the_systems_of_a_page_of_several(folder_with_scores):
     be.save(be.load("a.npz"), "b.npz")
     options = ["--threshold", "4", "--out", "p.html", "--interval", "none"]
@@ -297,6 +301,7 @@ def test_a_study_is_the_answer_and_the_rates_are_at_its_threshold(rule, scores, 
     assert {"Measures", "Threshold study", "Zoo", "Check"} <= set(titles)
 
 
+@pytest.mark.slow
 def test_rates_that_were_not_counted_at_the_threshold_of_the_answer_are_not_shown(scores, tmp_path):
     study = be.study_threshold(scores, 3.0123, folds=3, repeats=1, interval=QUICK)
     text = written([be.verification(scores), study], tmp_path)
@@ -437,6 +442,7 @@ def test_a_comparison_of_other_scores_is_refused(scores, tmp_path):
         be.report([results, comparison], tmp_path / "a.html")
 
 
+@pytest.mark.slow
 def test_checks_are_of_the_system_under_whose_name_they_are(scores, tmp_path):
     second_system = be.simulate(30, 4, random_state=3)
     results = {

@@ -31,6 +31,7 @@ def largest(scores):
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_its_best_value_over_all_thresholds(systems, kind, capsys):
     add_youden()
     scores = systems[0]

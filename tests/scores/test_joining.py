@@ -1359,16 +1359,7 @@ def test_dimensions_that_contradict_are_refused(dims, of_labels, message):
 # ------------------------------------------------------------------------------- failures
 
 
-def with_failures(world: World, failed: set[tuple[Name, Name]], nan: str, distance: Any) -> Any:
-    values = [
-        [math.nan if (p, g) in failed else distance(p, g) for g in world.gallery]
-        for p in world.probes
-    ]
-    grid = joined_worlds.grid("frame", world.probes, world.gallery, values)
-    return be.Scores(grid, *people_of(world)[: 1 if world.is_square else 2], nan=nan)
-
-
-def failures_of_equal_number(world: World, rng: random.Random) -> list[set[tuple[Name, Name]]]:
+def halves(world: World, rng: random.Random) -> list[set[tuple[Name, Name]]]:
     """Two sets with equal numbers of genuine comparisons and of impostor comparisons."""
     by_class: dict[bool, list[tuple[Name, Name]]] = {True: [], False: []}
     for pair in world.comparisons():
@@ -1380,127 +1371,70 @@ def failures_of_equal_number(world: World, rng: random.Random) -> list[set[tuple
     return [set(first), set(second)]
 
 
-def true_values(
-    world: World, distances: dict[str, Any], failed: dict[str, set], nan: str
-) -> dict[str, float]:
-    """EER of each system: over the comparisons that all systems have, or with failures rejected."""
-    truth = {}
-    lacking = set().union(*failed.values())
+def lacking_system(
+    way: str, world: World, distance: Any, lacking: set[tuple[Name, Name]], **options: Any
+) -> be.Scores:
+    """Scores that lack some comparisons: failed, masked, or blank lines of a list."""
+    if way == "list":
+        lines = [
+            {"template_a": p, "template_b": g, "subject_a": world.subject[p],
+             "subject_b": world.subject[g],
+             "distance": None if (p, g) in lacking else distance(p, g)}
+            for p, g in random.Random(len(lacking)).sample(world.comparisons(),
+                                                           len(world.comparisons()))
+        ]  # fmt: skip
+        return be.load(pd.DataFrame(lines), **options)
+    values = [[distance(p, g) for g in world.gallery] for p in world.probes]
+    is_lacking = np.array([[(p, g) in lacking for g in world.gallery] for p in world.probes])
+    if way == "mask":
+        options["mask"] = ~is_lacking
+    elif way == "failed":
+        values = np.where(is_lacking, np.nan, values)
+    grid = joined_worlds.grid("frame", world.probes, world.gallery, values)
+    return be.Scores(grid, *people_of(world)[: 1 if world.is_square else 2], **options)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    ("way", "layout", "nan"),
+    [
+        ("failed", SQUARE, "exclude"), ("failed", DISJOINT, "exclude"),
+        ("failed", SQUARE, "reject"), ("failed", DISJOINT, "reject"),
+        ("list", SQUARE, "exclude"), ("list", SQUARE, "reject"),
+        ("mask", SQUARE, "raise"), ("session", SQUARE, "raise"),
+    ],
+)  # fmt: skip
+def test_systems_that_lack_other_comparisons_are_compared_on_what_both_have(way, layout, nan, seed):
+    """Or, where a failure is a rejection, on all comparisons."""
+    world, rng = drawn_world(seed, layout, "words" if way == "list" else "any"), random.Random(seed)
+    distances = {"first": world.distance, "second": city_block(world)}
+    lacking = dict(zip(distances, halves(world, rng), strict=True))
+    systems, truth = {}, {}
     for name, distance in distances.items():
-        attempts = world.comparisons()
-        if nan == "exclude":
-            attempts = [pair for pair in attempts if pair not in lacking]
+        options: dict[str, Any] = {"nan": nan}
+        if way == "session":
+            session = {x: rng.randint(1, 2) for x in world.probes}
+            lacking[name] = {
+                (p, g) for p, g in world.comparisons()
+                if world.is_genuine(p, g) and session[p] == session[g]
+            }  # fmt: skip
+            options |= {"probe_meta": {"session": [*session.values()]}, "exclude": ["session"]}
+        systems[name] = lacking_system(way, world, distance, lacking[name], **options)
+    in_no_system = set() if nan == "reject" else set().union(*lacking.values())
+    for name, distance in distances.items():
         scores: dict[bool, list[float]] = {True: [], False: []}
-        for pair in attempts:
-            is_rejected = pair in failed[name]
+        for pair in world.attempts(lambda p, g: (p, g) in in_no_system):
+            is_rejected = nan == "reject" and pair in lacking[name]
             scores[world.is_genuine(*pair)].append(naive.FAILED if is_rejected else distance(*pair))
         truth[name] = eer_of(scores[True], scores[False])
-    return truth
-
-
-SEEDS = range(12)
-
-
-@pytest.mark.parametrize("nan", ["exclude", "reject"])
-@pytest.mark.parametrize("layout", [SQUARE, DISJOINT])
-def test_systems_that_failed_on_other_images_are_compared_on_what_both_have(nan, layout):
-    for seed in SEEDS:
-        world = drawn_world(seed, layout)
-        names = ("first", "second")
-        sets = failures_of_equal_number(world, random.Random(seed))
-        failed = dict(zip(names, sets, strict=True))
-        distances = dict(zip(names, (world.distance, city_block(world)), strict=True))
-        systems = {
-            x: with_failures(world, failed[x], nan, distances[x]) for x in names
-        }  # fmt: skip
-        result = be.compare(systems, measures="eer")
-        numbers = {x: float(result.eer.sel(system=x).item()) for x in names}
-        truth = true_values(world, distances, failed, nan)
-        joined_worlds.assert_true(Outcome(result, numbers, truth))
-        if nan == "exclude":
-            assert "not-in-common" in {m.code for m in be.messages(result)}
-
-
-def test_a_system_is_no_better_than_itself_with_failures_on_other_images():
-    for seed in SEEDS:
-        world = drawn_world(seed)
-        sets = failures_of_equal_number(world, random.Random(seed))
-        systems = [with_failures(world, failed, "exclude", world.distance) for failed in sets]
-        result = be.compare(*systems, measures="eer")
-        assert float(result.eer_difference.isel(system=0, other_system=1).item()) == 0
-
-
-@pytest.mark.parametrize("container", ["mask", "session"])
-def test_systems_that_leave_out_other_comparisons_are_compared_on_what_both_have(container):
-    for seed in SEEDS[:5]:
-        world, rng = drawn_world(seed), random.Random(seed)
-        distances = {"first": world.distance, "second": city_block(world)}
-        left_out: dict[str, set] = {}
-        systems = {}
-        for name, distance in distances.items():
-            values = [[distance(p, g) for g in world.gallery] for p in world.probes]
-            grid = joined_worlds.grid("frame", world.probes, world.gallery, values)
-            people = [world.subject[x] for x in world.probes]
-            if container == "mask":
-                left_out[name] = failures_of_equal_number(world, rng)[0]
-                kept_rows = [[(p, g) not in left_out[name] for g in world.gallery]
-                        for p in world.probes]  # fmt: skip
-                systems[name] = be.Scores(grid, people, mask=np.array(kept_rows))
-            else:
-                session = {x: rng.randint(1, 2) for x in world.probes}
-                left_out[name] = {
-                    (p, g) for p, g in world.comparisons()
-                    if world.is_genuine(p, g) and session[p] == session[g]
-                }  # fmt: skip
-                meta = {"session": [session[x] for x in world.probes]}
-                systems[name] = be.Scores(grid, people, probe_meta=meta, exclude=["session"])
-        truth = true_values(world, distances, left_out, "exclude")
-        result = be.compare(systems, measures="eer")
-        numbers = {x: float(result.eer.sel(system=x).item()) for x in systems}
-        joined_worlds.assert_true(Outcome(result, numbers, truth))
-
-
-@pytest.mark.parametrize("nan", ["exclude", "reject"])
-def test_lists_with_blanks_on_other_lines_are_compared_on_what_both_have(nan, tmp_path):
-    for seed in SEEDS[:5]:
-        world = drawn_world(seed, naming="words")
-        sets = failures_of_equal_number(world, random.Random(seed))
-        failed = dict(zip(("first", "second"), sets, strict=True))
-        distances = {"first": world.distance, "second": city_block(world)}
-        systems = {}
-        for name, distance in distances.items():
-            lines = ["template_a,template_b,subject_a,subject_b,distance"]
-            pairs = random.Random(name).sample(world.comparisons(), len(world.comparisons()))
-            for probe, enrolled_name in pairs:
-                score = (
-                    ""
-                    if (probe, enrolled_name) in failed[name]
-                    else repr(distance(probe, enrolled_name))
-                )
-                lines.append(
-                    f"{probe},{enrolled_name},{world.subject[probe]},{world.subject[enrolled_name]},{score}"
-                )
-            path = written(tmp_path / f"{name}.csv", lines)
-            systems[name] = be.load(path, nan=nan)
-        truth = true_values(world, distances, failed, nan)
-        result = be.compare(systems, measures="eer")
-        numbers = {x: float(result.eer.sel(system=x).item()) for x in systems}
-        joined_worlds.assert_true(Outcome(result, numbers, truth))
-
-
-def test_fused_systems_have_the_comparisons_that_none_of_them_lacks():
-    for seed in SEEDS[:5]:
-        world = drawn_world(seed)
-        sets = failures_of_equal_number(world, random.Random(seed))
-        lacking = set().union(*sets)
-        second_distance = city_block(world)
-        systems = {
-            "first": with_failures(world, sets[0], "exclude", world.distance),
-            "second": with_failures(world, sets[1], "exclude", second_distance),
-        }
-        fused = be.fuse(systems)
-        truth = world.verified(
-            lambda p, g, gone=lacking: (p, g) in gone,
-            lambda p, g, w=world, d=second_distance: (w.distance(p, g) + d(p, g)) / 2,
+    result = be.compare(systems, measures="eer")
+    numbers = {x: float(result.eer.sel(system=x).item()) for x in systems}
+    joined_worlds.assert_true(Outcome(result, numbers, truth))
+    if (way, nan) == ("failed", "exclude"):
+        assert "not-in-common" in {m.code for m in be.messages(result)}
+    if nan != "reject":
+        fused_truth = world.verified(
+            lambda p, g: (p, g) in in_no_system,
+            lambda p, g: sum(d(p, g) for d in distances.values()) / 2,
         )
-        joined_worlds.assert_true(Outcome(*verified(fused), truth))
+        joined_worlds.assert_true(Outcome(*verified(be.fuse(systems)), fused_truth))

@@ -109,6 +109,7 @@ def test_what_fails_while_it_is_written_leaves_nothing(name, monkeypatch):
     assert contents() == {}
 
 
+@pytest.mark.slow
 def test_commands_say_it_in_one_line_and_keep_results(capsys):
     """A file in use is refused before any work; other results have a folder."""
 

@@ -36,7 +36,6 @@ ROWS = st.lists(st.tuples(st.floats(-1e6, 1e6, width=32), st.booleans()), min_si
 
 
 @pytest.mark.parametrize("suffix", WRITTEN)
-@pytest.mark.cases(3)
 def test_a_list_is_read_back_as_it_was_written(tmp_path, suffix):
     if suffix == ".parquet":
         optional_import("pyarrow")

@@ -69,7 +69,7 @@ def jackknife(value, others):
 
 
 @pytest.mark.parametrize("layout", ["square", "gallery", "more enrolled"])
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 def test_values_and_limits_are_those_of_evaluations_without_each_person(layout):
     """People are left out on both sides; where a threshold is chosen, limits are drawn."""
     pair = [scores_of(seed, layout, unsearched=5 * (layout[0] == "m")) for seed in (3, 4)]
@@ -106,7 +106,7 @@ def test_values_and_limits_are_those_of_evaluations_without_each_person(layout):
         pytest.param("vehicleid", 210, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 def test_retrieval_is_counted_anew_without_people(card, people):
     """Each person of a few is left out; of many people, groups of two or three."""
     pair = [scores_of(seed, "gallery", people) for seed in (3, 4)]
@@ -209,6 +209,7 @@ def crowd_systems(people=40, **more):
     return {metric: crowd.scores(metric) for metric in ("l2", "l1", "cosine")}
 
 
+@pytest.mark.slow
 def test_a_ranking_holds_together():
     ds = be.compare(crowd_systems(within=0.8))
     sizes = {"system": 3, "other_system": 3, "far_target": 4, "rank": 1}

@@ -145,7 +145,9 @@ def test_repeat_of_a_gallery_alone_is_that_of_its_splitter():
 
 
 @pytest.mark.parametrize("unenrolled", [6, None])
-@pytest.mark.parametrize("repeats", [2, 300])  # parts that are selected, and parts that are masks
+@pytest.mark.parametrize(
+    "repeats", [2, pytest.param(300, marks=pytest.mark.slow)]
+)  # parts that are selected, and parts that are masks
 def test_people_who_search_without_a_mate_support_a_dir(unenrolled, repeats):
     """The rule of 3: FAR targets of at least 3 / people, however many templates they have."""
     scores = be.simulate(60, 4, random_state=1)

@@ -267,6 +267,7 @@ def test_of_training_and_test_the_test_part_is_evaluated():
         ]
 
 
+@pytest.mark.slow
 def test_plain_pairs_are_training_and_test():
     scores = scores_of()
     folds = [tuple(x) for x in be.partition.SubjectKFold(2).split(scores)]
@@ -349,6 +350,7 @@ def test_what_is_no_list_of_partitions_is_refused(wrong):
     ("kind", "thresholds"),
     [("distance", [-3.0, 1.0, 2.5, 4.0]), ("similarity", [-4.0, -2.5, -1.0, 3.0])],
 )
+@pytest.mark.cases(1)
 def test_curves_are_those_of_each_partition(kind, thresholds):
     scores = scores_of(kind=kind)
     halves = be.partition.SubjectShuffleSplit(4, test_size=0.5, random_state=0)
@@ -388,11 +390,11 @@ def test_curves_of_thresholds_over_the_whole_range(tmp_path):
     import xarray as xr
 
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=3, random_state=1)
-    tree = be.repeat(be.simulate(12, 4, random_state=3), galleries, curves=True)
+    tree = be.repeat(be.simulate(8, 3, random_state=3), galleries, curves=True)
     single = tree["verification/single"]
     assert 900 < single.sizes["threshold"] < 1200
     assert single.far.mean("partition").values[[0, -1]].tolist() == [0, 1]
-    assert tree["closed_set"].sizes["rank"] == 48
+    assert tree["closed_set"].sizes["rank"] == 24
     tree.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "a.nc", engine="h5netcdf") as saved:
         assert saved.load().identical(tree)

@@ -133,8 +133,8 @@ def test_many_people_have_no_test_of_far(monkeypatch, compared):
     assert without_totals(ds).far_simultaneous_low.equals(complete.far_simultaneous_low)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", ["frr", "far"])
-@pytest.mark.cases(1)
 def test_pairs_are_told_apart_step_by_step(rate):
     """As by Holm: at the level of so many pairs as are not told apart yet."""
     scores, group = of_people(0, people=160, groups="abcd")

@@ -131,6 +131,7 @@ def test_how_far_the_data_reach_by_hand(scores):
     assert arguments(rare, "target-not-shown")["target"] == 1e-5
 
 
+@pytest.mark.slow
 def test_a_study_is_read_from_its_file_as_a_tree(scores, shown, tmp_path):
     study = be.study_threshold(scores, "far=0.01", folds=4, repeats=2)
     study.to_netcdf(tmp_path / "study.nc", engine="h5netcdf")

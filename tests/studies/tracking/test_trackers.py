@@ -130,8 +130,8 @@ def left_out(truths, results, measure: str) -> tuple[dict, dict]:
     return on_all, on_others
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["mota", "motp_distance"])
-@pytest.mark.cases(1)
 def test_trackers_as_a_loop_over_sequences(four, measure):
     """Student's test of each pair, and Holm's method; limits that hold for all pairs together."""
     truths, results = four

@@ -110,6 +110,7 @@ def test_every_function_takes_the_layouts_of_a_card_and_no_others(card):
 
 @pytest.mark.parametrize("layout", [SQUARE, FROM_GALLERY])
 @pytest.mark.parametrize("card", ["market1501", "cuhk03-new", "vehicleid", "market1501-original"])
+@pytest.mark.cases(1)
 def test_a_query_in_the_gallery_is_not_compared_with_itself(card, layout):
     scores, rules = layouts()[layout], load(card).reid
     rows = np.arange(96) if layout == SQUARE else PROBES

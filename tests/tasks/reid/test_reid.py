@@ -462,13 +462,11 @@ def arrays(matrix, names) -> dict[str, np.ndarray]:
     return {matrix: scores.values, **dict(zip(names, columns, strict=True))}
 
 
-@pytest.mark.cases(3)
 def test_arrays_under_their_usual_names_need_no_options(arrays, tmp_path):
     np.savez(tmp_path / "r.npz", **arrays)
     assert be.reid(be.load(tmp_path / "r.npz")).mean_ap == be.reid(population()).mean_ap
 
 
-@pytest.mark.cases(3)
 def test_columns_name_the_arrays_of_cameras(arrays, names, tmp_path):
     np.savez(tmp_path / "r.npz", **arrays)
     columns = {"probe_camera": names[0], "gallery_camera": names[1]}
@@ -476,7 +474,6 @@ def test_columns_name_the_arrays_of_cameras(arrays, names, tmp_path):
     np.testing.assert_array_equal(scores.probe_meta["camera"], arrays[names[0]])
 
 
-@pytest.mark.cases(3)
 def test_columns_name_the_array_of_labels(arrays, names, tmp_path):
     other_labels = arrays[names[0]] + 1
     np.savez(tmp_path / "r.npz", **arrays, who=other_labels)
@@ -485,7 +482,6 @@ def test_columns_name_the_array_of_labels(arrays, names, tmp_path):
     np.testing.assert_array_equal(scores.probe_meta["camera"], arrays[names[2]])
 
 
-@pytest.mark.cases(3)
 def test_distances_beside_embeddings_have_to_be_chosen(arrays, matrix, names, tmp_path):
     np.savez(tmp_path / "r.npz", **arrays, qf=np.eye(40), gf=np.eye(72, 40))
     with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by `columns="):
@@ -497,13 +493,13 @@ def test_distances_beside_embeddings_have_to_be_chosen(arrays, matrix, names, tm
     np.testing.assert_array_equal(features.gallery_labels, arrays[names[1]])
 
 
-@pytest.mark.cases(3)
 def test_a_matrix_needs_labels_of_both_sides(arrays, matrix, names, tmp_path):
     np.savez(tmp_path / "r.npz", **{name: arrays[name] for name in (matrix, names[0])})
     with pytest.raises(be.DataError, match="no labels, the subject of|there are no gallery labels"):
         be.load(tmp_path / "r.npz")
 
 
+@pytest.mark.slow
 def test_the_worst_queries(on_disk, capsys):
     ds = be.reid(on_disk, per_query=True)
     ap = ds.average_precision.values
