@@ -141,6 +141,7 @@ def open_npy(path: Path, expected: str = "a .npy matrix", as_: str = "float") ->
 def open_npz(path: Path) -> dict[str, Lazy]:
     """Return the arrays of a .npz file."""
     arrays = {}
+    ratios = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: MOST_INFLATED}
     with guarded(path, expected="a .npz file"), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         for member in members:
@@ -150,7 +151,11 @@ def open_npz(path: Path) -> dict[str, Lazy]:
             with guarded(path, f"the array {name!r}"), archive.open(member) as file:
                 shape, dtype, _, _ = _npy_header(file)
                 if not dtype.hasobject:
-                    _require_bytes(shape, dtype, _size_at_most(member, path.stat().st_size))
+                    size = member.file_size
+                    if member.compress_type in ratios:
+                        packed = min(member.compress_size, path.stat().st_size)
+                        size = min(size, ratios[member.compress_type] * packed)
+                    _require_bytes(shape, dtype, size)
             arrays[name] = Lazy(shape, dtype, partial(_read_member, path, name))
             if dtype.hasobject:
                 reason = "is of dtype object, a Python pickle, and bioeval never unpickles; "
@@ -163,13 +168,6 @@ def open_npz(path: Path) -> dict[str, Lazy]:
             "expected a .npz file",
         )
     return arrays
-
-
-def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
-    ratio = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: MOST_INFLATED}.get(member.compress_type)
-    if ratio is None:
-        return member.file_size
-    return min(member.file_size, ratio * min(member.compress_size, file_size))
 
 
 def _read_member(path: Path, name: str) -> np.ndarray:
@@ -256,16 +254,30 @@ def _array(path: Path, name: str, link: Any, file: Any) -> Lazy | None:
             f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores "
             f"{stored_bytes:,}"
         )
-    array = _array_of_class(item, matlab_class, is_text)
+    shape: tuple[int, ...] = item.shape[::-1] if matlab_class else item.shape
+    dtype = item.dtype
+    if matlab_class == "char":  # UTF-16 code units, a text for each row of the matrix
+        shape, dtype = shape[:1], _dtype_of_text(shape)
+    elif is_text:
+        shape, dtype = item.shape, np.dtype("U1")
+    elif matlab_class == "logical":
+        dtype = np.dtype(bool)
 
     def read() -> np.ndarray:
-        if 0 in array.shape:
-            return np.empty(array.shape, array.dtype)
+        if 0 in shape:
+            return np.empty(shape, dtype)
         with guarded(path, f"the array {name!r}"):
-            return array.read()
+            if is_text and matlab_class != "char":
+                return require_unicode(np.asarray(item.asstr("utf-8")[()]).astype(str))
+            values = np.asarray(item[...])
+            if matlab_class == "char":
+                rows = np.ascontiguousarray(values.T, dtype="<u2")
+                texts = [row.tobytes().decode("utf-16-le").rstrip(" \x00") for row in rows]
+                return np.array(texts, dtype=str)
+            return values.T.astype(dtype, copy=False) if matlab_class else values
 
     rows = None if matlab_class else lambda: StoredRows(item, f"{path}: the array {name!r}")
-    return Lazy(array.shape, array.dtype, read, rows)
+    return Lazy(shape, dtype, read, rows)
 
 
 def _no_array(matlab_class: str) -> str:
@@ -276,46 +288,9 @@ def _no_array(matlab_class: str) -> str:
     )
 
 
-def _array_of_class(item: Any, matlab_class: str, is_text: bool) -> Lazy:
-    if matlab_class == "char":
-        return _matlab_characters(item)
-    if is_text:
-        return Lazy(item.shape, np.dtype("U1"), lambda: _strings(item))
-    if matlab_class:
-        return _matlab_numbers(item, np.dtype(bool) if matlab_class == "logical" else item.dtype)
-    return Lazy(item.shape, item.dtype, lambda: np.asarray(item[...]))
-
-
-def _matlab_characters(item: Any) -> Lazy:
-    """Return a matrix of UTF-16 code units as one text for each row of the matrix."""
-    shape = item.shape[::-1]
-
-    def read() -> np.ndarray:
-        units = np.ascontiguousarray(np.asarray(item[...]).T, dtype="<u2")
-        return _rows_of_text(units)
-
-    return Lazy(shape[:1], _dtype_of_text(shape), read)
-
-
-def _matlab_numbers(item: Any, dtype: np.dtype) -> Lazy:
-    def read() -> np.ndarray:
-        return np.asarray(item[...]).T.astype(dtype, copy=False)
-
-    return Lazy(item.shape[::-1], dtype, read)
-
-
-def _strings(item: Any) -> np.ndarray:
-    return require_unicode(np.asarray(item.asstr("utf-8")[()]).astype(str))
-
-
 def _dtype_of_text(shape: tuple[int, ...]) -> np.dtype:
     """Return the dtype of the rows of a matrix of characters as texts."""
     return np.dtype(f"U{min(prod(shape[1:]), _MOST_CHARACTERS)}")
-
-
-def _rows_of_text(units: np.ndarray) -> np.ndarray:
-    """Return rows of UTF-16 code units, uint16 (rows, width), as text, str (rows,)."""
-    return np.array([row.tobytes().decode("utf-16-le").rstrip(" \x00") for row in units], dtype=str)
 
 
 # ------------------------------------------------------------------------- MATLAB 5 to 7
@@ -400,25 +375,18 @@ def _elements(path: Path, file: Any, order: str) -> Iterator[_Element]:
         offset += 8 + size
 
 
-class _Description(NamedTuple):
-    """The description of an array, which stands before its values."""
-
-    matlab_class: int
-    flags: int
-    shape: tuple[int, ...]
-    name: str
-    end: int  # the byte behind the description, where the tag of the values begins
-
-
-def _description(data: bytes, order: str) -> _Description:
+def _variable(element: _Element) -> tuple[str, Lazy]:
+    """Return the name and the array of an element; raise where it claims too many values."""
+    path, order = element.path, element.order
+    data = element.read(_DESCRIPTION_BYTES)
     flags_tag = _tag(data, 0, order)
     if flags_tag.type != _ARRAY_FLAGS or flags_tag.size != 8:
         raise ValueError("an array without its flags")
     (flags,) = struct.unpack_from(f"{order}I", data, flags_tag.start)
     matlab_class = flags & 0xFF
-    shape = tuple[int, ...]()
     if matlab_class not in {_CHAR, *_OTHERS, *_CLASSES}:
         raise ValueError(f"an array of unknown class {matlab_class}")
+    shape: tuple[int, ...] = ()
     end = flags_tag.end
     if matlab_class != _OPAQUE:  # opaque arrays have no dimensions
         tag = _tag(data, end, order)
@@ -427,20 +395,11 @@ def _description(data: bytes, order: str) -> _Description:
             raise ValueError(f"an array of shape {shape}")
         end = tag.end
     tag = _tag(data, end, order)
-    name = tag.data_in(data).decode("ascii", "replace").rstrip("\x00")
-    return _Description(matlab_class, flags, shape, name, tag.end)
-
-
-def _variable(element: _Element) -> tuple[str, Lazy]:
-    """Return the name and the array of an element; raise where it claims too many values."""
-    data = element.read(_DESCRIPTION_BYTES)
-    described = _description(data, element.order)
-    matlab_class, flags, shape, name, end = described
+    name = data[tag.start : tag.start + tag.size].decode("ascii", "replace").rstrip("\x00")
     if flags & _IS_COMPLEX:
-        reason = "holds complex numbers; expected real ones"
-        return name, refused(element.path, name, reason, shape)
+        return name, refused(path, name, "holds complex numbers; expected real ones", shape)
     if matlab_class in _OTHERS:
-        return name, refused(element.path, name, _no_array(_OTHERS[matlab_class]), shape)
+        return name, refused(path, name, _no_array(_OTHERS[matlab_class]), shape)
     shape_as_read = shape
     if matlab_class == _CHAR:
         dtype = _dtype_of_text(shape)
@@ -452,37 +411,33 @@ def _variable(element: _Element) -> tuple[str, Lazy]:
     available = element.size * (MOST_INFLATED if element.kind == _COMPRESSED else 1)
     if prod(shape) > available:  # each value takes a byte at least
         raise ValueError(f"the array {name!r} claims the shape {shape} in {available:,} bytes")
-    values = _tag(data, end, element.order)
-    if values.size > 8 * prod(shape):  # each value takes 8 bytes at most
-        raise ValueError(f"the array {name!r} has {values.size:,} bytes for its shape {shape}")
-    return name, Lazy(
-        shape_as_read, dtype, partial(_read_values, element, described, values, dtype)
-    )
+    values_tag = _tag(data, tag.end, order)
+    if values_tag.size > 8 * prod(shape):  # each value takes 8 bytes at most
+        raise ValueError(f"the array {name!r} has {values_tag.size:,} bytes for its shape {shape}")
 
+    def read() -> np.ndarray:
+        """Return the values by SciPy, which gets this array alone, of a type that it knows."""
+        from scipy.io import loadmat
 
-def _read_values(
-    element: _Element, described: _Description, tag: _Tag, dtype: np.dtype
-) -> np.ndarray:
-    """Return the values by SciPy, which gets this array alone, whose tag is one that it knows."""
-    from scipy.io import loadmat
+        is_text = matlab_class == _CHAR
+        with guarded(path, f"the array {name!r}"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if values_tag.type not in (_CHARACTERS if is_text else _NUMBERS):
+                noun = "characters" if is_text else "numbers"
+                raise ValueError(f"{noun} stored as type {values_tag.type}")
+            raw = element.read(values_tag.end)
+            if len(raw) < values_tag.start + values_tag.size:
+                raise ValueError("its values are cut off")
+            mark = b"\x00\x01IM" if order == "<" else b"\x01\x00MI"
+            head = b"MATLAB 5.0 MAT-file".ljust(124) + mark
+            outer_tag = struct.pack(f"{order}II", _MATRIX, len(raw))
+            arrays = loadmat(io.BytesIO(head + outer_tag + raw), mat_dtype=True)
+            (values,) = (arrays[x] for x in arrays if x not in _NO_VARIABLES)
+            if is_text:
+                return np.char.rstrip(values.reshape(shape[:1]), " \x00")
+            return values.reshape(shape).astype(dtype, copy=False)
 
-    is_text = described.matlab_class == _CHAR
-    with guarded(element.path, f"the array {described.name!r}"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if tag.type not in (_CHARACTERS if is_text else _NUMBERS):
-            noun = "characters" if is_text else "numbers"
-            raise ValueError(f"{noun} stored as type {tag.type}")
-        raw = element.read(tag.end)
-        if len(raw) < tag.start + tag.size:
-            raise ValueError("its values are cut off")
-        mark = b"\x00\x01IM" if element.order == "<" else b"\x01\x00MI"
-        head = b"MATLAB 5.0 MAT-file".ljust(124) + mark
-        outer_tag = struct.pack(f"{element.order}II", _MATRIX, len(raw))
-        arrays = loadmat(io.BytesIO(head + outer_tag + raw), mat_dtype=True)
-        (values,) = (arrays[name] for name in arrays if name not in _NO_VARIABLES)
-        if is_text:
-            return np.char.rstrip(values.reshape(described.shape[:1]), " \x00")
-        return values.reshape(described.shape).astype(dtype, copy=False)
+    return name, Lazy(shape_as_read, dtype, read)
 
 
 class _Tag(NamedTuple):
@@ -492,9 +447,6 @@ class _Tag(NamedTuple):
     start: int  # first byte of the data
     size: int  # number of bytes
     end: int  # first byte of the next element
-
-    def data_in(self, element: bytes) -> bytes:
-        return element[self.start : self.start + self.size]
 
 
 def _tag(data: bytes, offset: int, order: str) -> _Tag:

@@ -34,7 +34,6 @@ from bioeval.scores.formats.files import (
 from bioeval.scores.formats.roles import COLUMNS, Arguments, counts_columns, require_names
 from bioeval.scores.formats.tables import (
     Columns,
-    Head,
     as_integers,
     cells_by_column,
     head_of,
@@ -134,15 +133,6 @@ class SideLabels:
         return replace(self, meta=columns)
 
 
-def side_arguments(probe: SideLabels, gallery: SideLabels | None) -> dict[str, Any]:
-    """Return the labels and metadata of both sides as arguments of Scores."""
-    arguments: dict[str, Any] = {}
-    arguments["labels"], arguments["probe_meta"] = probe.columns()
-    if gallery is not None:
-        arguments["gallery_labels"], arguments["gallery_meta"] = gallery.columns()
-    return arguments
-
-
 # ------------------------------------------------------------------------- CSV
 
 
@@ -201,19 +191,7 @@ def read_labels(
         return _array_of_labels(path, names_of, meta)
     if names_of is not None:
         return read_names(path, names_of).renamed(meta)
-    columns, subjects = _columns_and_subjects(path, arguments, role)
-    label = columns.pop(subjects)
-    _refuse_other_lists(path, str(label[0]), has_header=bool(subjects))
-    index = columns.pop("", None)
-    keys = Keys() if index is None or counts_rows(index) else as_keys(index)
-    misnumbered = _other_numbering(columns, (*(meta or {}).values(), *_NO_NUMBERS))
-    labels = SideLabels(path, label, columns, bool(subjects), misnumbered, keys)
-    return labels.renamed(meta)
-
-
-def _columns_and_subjects(
-    path: Path, arguments: Arguments, role: Role
-) -> tuple[dict[str, np.ndarray], str]:
+    # The column of subjects: a chosen name, or a known one; else the only column.
     chosen = arguments.take(f"columns.{role}")
     known_names = LABEL_COLUMNS if chosen is None else [chosen.casefold()]
     columns, subjects = _read_csv(path, known_names, arguments.peek("header") is True)
@@ -231,12 +209,11 @@ def _columns_and_subjects(
             columns, _ = _read_csv(path, [subjects.casefold()])  # refuses blank cells
     if len(columns) > 1 and subjects not in (chosen, LABEL_COLUMNS[0]):
         arguments.notes.append(f"subjects from column {subjects!r} of {path.name}")
-    return columns, subjects
+    label = columns.pop(subjects)
 
-
-def _refuse_other_lists(path: Path, first_label: str, *, has_header: bool) -> None:
-    """Raise where labels seem to be lines of a list of IJB, or names of images."""
-    if not has_header and re.fullmatch(r"\S+\s+\d+\s+\d+", first_label):
+    # Labels may be lines of a list of IJB, or names of images.
+    first_label = str(label[0])
+    if not subjects and re.fullmatch(r"\S+\s+\d+\s+\d+", first_label):
         raise DataError(
             f"{path}: its first line, {first_label!r}, has an image, its template and its medium, "
             "and no subject; give the pairs of templates as `trials`, or labels with the columns "
@@ -247,6 +224,19 @@ def _refuse_other_lists(path: Path, first_label: str, *, has_header: bool) -> No
             f"{path}: its labels are names of images in the form of {pattern}, each a different "
             f'label; give `names_of="{pattern}"` to read the identities'
         )
+
+    # The keys of the rows: the index of pandas, or a column that numbers the rows in another order.
+    index = columns.pop("", None)
+    keys = Keys() if index is None or counts_rows(index) else as_keys(index)
+    metadata = (*(meta or {}).values(), *_NO_NUMBERS)
+    misnumbered = None
+    for name, values in columns.items():
+        may_number = name.casefold() in _NUMBERS or len(values) >= _FEW_ROWS
+        if may_number and name not in metadata and numbering_in_other_order(values):
+            misnumbered = name
+            break
+    labels = SideLabels(path, label, columns, bool(subjects), misnumbered, keys)
+    return labels.renamed(meta)
 
 
 def _column_of_subjects(
@@ -271,18 +261,6 @@ def _column_of_subjects(
                 f"say {backquoted(f'columns.{role}', name)}",
             )
     return grouping[0] if grouping else first_known
-
-
-def _other_numbering(columns: Mapping[str, np.ndarray], metadata: Sequence[str]) -> str | None:
-    """Return the first column that numbers the rows in another order than theirs; None without.
-
-    Columns of `metadata` never number the rows.
-    """
-    for name, values in columns.items():
-        may_number = name.casefold() in _NUMBERS or len(values) >= _FEW_ROWS
-        if may_number and name not in metadata and numbering_in_other_order(values):
-            return name
-    return None
 
 
 def _array_of_labels(
@@ -370,36 +348,32 @@ def labels_of_matrix(
     if gallery and not probe:
         raise fault(path, "`labels` is missing, the labels of the rows")
     if not probe:
-        probe, gallery = _files_beside(path, row_count, column_count)
-    if not gallery:
-        if row_count != column_count:
+        of_both, of_rows, of_columns = (sibling(path, ending) for ending in SIBLINGS)
+        present = [place for place in (of_both, of_rows, of_columns) if place.exists()]
+        if present not in ([of_both], [of_rows, of_columns]):
+            existing = " and ".join(place.name for place in present) or "none of them"
             raise DataError(
-                f"{path}: is {row_count} x {column_count}, not square, so one list of labels "
-                f"({probe}) does not do; give `gallery`, too, or `metric` if the rows are "
-                "embeddings"
+                f"{path}: the labels of its {row_count} rows and {column_count} columns are "
+                f"missing; expected {of_both.name} beside it, or {of_rows.name} and "
+                f"{of_columns.name} (there is {existing}), or CSV files given by `labels` (and "
+                "`gallery`, if the columns are other templates)"
             )
-        both_sides = read_labels(probe, arguments, arguments.all_meta()).expect(row_count, "rows")
-        return side_arguments(both_sides, None)
-    rows = read_labels(probe, arguments, arguments.side_meta("probe")).expect(row_count, "rows")
-    columns = read_labels(gallery, arguments, arguments.side_meta("gallery"), "gallery_labels")
-    return side_arguments(rows, columns.expect(column_count, "columns"))
-
-
-def _files_beside(path: Path, row_count: int, column_count: int) -> tuple[Path, Path | None]:
-    """Return the files of labels of rows and columns beside ``x.npy``; None: both have the same."""
-    of_both, of_rows, of_columns = (sibling(path, ending) for ending in SIBLINGS)
-    present = [place for place in (of_both, of_rows, of_columns) if place.exists()]
-    if present == [of_both]:
-        return of_both, None
-    if present == [of_rows, of_columns]:
-        return of_rows, of_columns
-    existing = " and ".join(place.name for place in present) or "none of them"
-    raise DataError(
-        f"{path}: the labels of its {row_count} rows and {column_count} columns are "
-        f"missing; expected {of_both.name} beside it, or {of_rows.name} and "
-        f"{of_columns.name} (there is {existing}), or CSV files given by `labels` (and "
-        "`gallery`, if the columns are other templates)"
-    )
+        probe, gallery = (*present, None)[:2]
+    if not gallery and row_count != column_count:
+        raise DataError(
+            f"{path}: is {row_count} x {column_count}, not square, so one list of labels "
+            f"({probe}) does not do; give `gallery`, too, or `metric` if the rows are "
+            "embeddings"
+        )
+    probe_names = arguments.side_meta("probe") if gallery else arguments.all_meta()
+    rows = read_labels(probe, arguments, probe_names).expect(row_count, "rows")
+    sides: dict[str, Any] = {}
+    sides["labels"], sides["probe_meta"] = rows.columns()
+    if gallery:
+        columns = read_labels(gallery, arguments, arguments.side_meta("gallery"), "gallery_labels")
+        columns = columns.expect(column_count, "columns")
+        sides["gallery_labels"], sides["gallery_meta"] = columns.columns()
+    return sides
 
 
 def labels_of_rows(
@@ -510,12 +484,20 @@ class TemplateTable:
             first_row.setdefault(template, row)
         value_of_template = dict[str, dict[str, str]]()
         left_out = dict[str, str]()
+        rows = [*enumerate(self.columns["template"].tolist())]
         for column, values in self.metadata_columns.items():
-            if reason := self._several_values(values, first_row):
-                left_out[column] = reason
-            else:
+            differing = ((x, row) for row, x in rows if values[first_row[x]] != values[row])
+            template, row = next(differing, ("", -1))
+            if row < 0:
                 value_of = {template: values[row] for template, row in first_row.items()}
                 value_of_template[new_name.get(column, column)] = value_of
+                continue
+            first = first_row[template]
+            lines = self.table.lines([first, row])
+            left_out[column] = (
+                f"has several values for one template in {self.path}, as {template!r} is "
+                f"{values[first]!r} on line {lines[0]} and {values[row]!r} on line {lines[1]}"
+            )
         for column, name in new_name.items():
             if name not in value_of_template:
                 if column in left_out:
@@ -524,28 +506,33 @@ class TemplateTable:
                 raise missing(self.path, "column", column, [*value_of_template], option)
         return value_of_template, left_out
 
-    def _several_values(self, values: np.ndarray, first_row: Mapping[str, int]) -> str:
-        """Return the fault of a column with several values for a template; empty if it has none."""
-        for row, template in enumerate(self.columns["template"].tolist()):
-            first = first_row[template]
-            if values[first] != values[row]:
-                lines = self.table.lines([first, row])
-                return (
-                    f"has several values for one template in {self.path}, as {template!r} is "
-                    f"{values[first]!r} on line {lines[0]} and {values[row]!r} on line {lines[1]}"
-                )
-        return ""
-
 
 def read_templates(arguments: Arguments) -> TemplateTable:
     """Read the table `labels`, with names of columns, or of IJB's lists without."""
     path = existing_file(arguments.take("labels"))
     head = head_of(path)
-    column_of_role = _columns_by_role(head)
-    header = column_of_role is not None
-    if column_of_role is None:
+    # The column of each role, by the names in the first line.
+    names = [*map(str.casefold, head.cells[0])]
+    column_of_role = dict[str, int]()
+    for roles in (_ROLES, _ROLES_OF_IMAGES):
+        if "template" not in column_of_role:
+            first_names = {
+                role: next((x for x in known if x in names), None) for role, known in roles.items()
+            }
+            column_of_role = {role: names.index(x) for role, x in first_names.items() if x}
+    header = "template" in column_of_role and len(names) > 1
+    if not header:
         if arguments.take("format") != "ijb" or head.width != 3:
-            raise _no_templates(head)
+            listed = ", ".join(map(repr, head.cells[0][:_LISTED_COLUMNS]))
+            of_images = (
+                ' (or, of an image, its template and its medium without names, `format="ijb"`)'
+            )
+            raise DataError(
+                f"{path}: has no column 'template', by which the names of a list find their row; "
+                f"its first line is {listed}; expected the names of the columns, such as "
+                "'template,subject,gender', and a row for each name in the list"
+                f"{of_images if head.width == 3 else ''}"
+            )
         column_of_role = {"template": 1, "media": 2}  # an image, its template and its medium
     role_of = {i: role for role, i in column_of_role.items()}
     meta_names = {i: head.cells[0][i] for i in head.columns_except(*role_of)} if header else {}
@@ -555,30 +542,5 @@ def read_templates(arguments: Arguments) -> TemplateTable:
     table = read_columns(head, header, role_of | meta_names, {}, blanks=blanks)
     columns = {role: table.words[i].objects() for role, i in column_of_role.items()}
     metadata_columns = {name: table.words[i].objects() for i, name in meta_names.items() if name}
-    names = [*table.words[column_of_role["template"]].values]
-    return TemplateTable(path, columns, names, metadata_columns, table)
-
-
-def _columns_by_role(head: Head) -> dict[str, int] | None:
-    """Return the column of each role by the names in the first line; None without such names."""
-    names = [*map(str.casefold, head.cells[0])]
-    for roles in (_ROLES, _ROLES_OF_IMAGES):
-        columns = {
-            role: names.index(name)
-            for role, role_names in roles.items()
-            if (name := next((x for x in role_names if x in names), None))
-        }
-        if "template" in columns:
-            return columns if len(names) > 1 else None
-    return None
-
-
-def _no_templates(head: Head) -> DataError:
-    listed = ", ".join(map(repr, head.cells[0][:_LISTED_COLUMNS]))
-    of_images = ' (or, of an image, its template and its medium without names, `format="ijb"`)'
-    return DataError(
-        f"{head.path}: has no column 'template', by which the names of a list find their row; its "
-        f"first line is {listed}; expected the names of the columns, such as "
-        "'template,subject,gender', and a row for each name in the list"
-        f"{of_images if head.width == 3 else ''}"
-    )
+    template_names = [*table.words[column_of_role["template"]].values]
+    return TemplateTable(path, columns, template_names, metadata_columns, table)

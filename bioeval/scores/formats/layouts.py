@@ -29,6 +29,7 @@ from bioeval.scores.formats.roles import (
     is_truth,
     like_number,
     require_names,
+    side_and_column,
     truth_word,
 )
 from bioeval.scores.formats.tables import Head
@@ -335,13 +336,32 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
     if arguments.peek("header") is False and not by_number:
         return None
     cells = head.cells[0]
-    renamed = _renamed(head, arguments)
+    known_names = HEADER_NAMES | {"template"}
+    # Words of `columns` that are known names, and words that nearly are.
+    renamed = {word: name for word, name in arguments.meta.items() if folded(word) in known_names}
+    for word, name in arguments.meta.items():
+        if word in renamed:
+            continue
+        close_matches = difflib.get_close_matches(folded(word), known_names, n=1, cutoff=0.85)
+        is_side = f"{re.escape(folded(word))}_?[ab12]"
+        if close_matches and not re.fullmatch(is_side, close_matches[0]):
+            raise fault(
+                head.path,
+                f'`columns={{"{word}": "{name}"}}` names no role',
+                f"did you mean {close_matches[0]!r}?",
+            )
     chosen = {*renamed.values(), *map(arguments.peek, ("columns.scores", "columns.genuine"))}
     if not by_number and chosen.isdisjoint(cells) and not names_columns(head):
         return None
     require_names(head.path, head.start_line, cells)
     arguments.take("header")
-    names = _names_of_columns(head, renamed, arguments)
+
+    # The folded name of each column, or the word that stands for it; ignored columns have none.
+    names = ["" if x in arguments.ignored else folded(x) for x in cells]
+    for word, name in renamed.items():
+        names[_column(head, name, word, arguments)] = (
+            "model" if word == "template" else folded(word)
+        )
     roles = _columns_by_role(head, names, arguments)
     _refuse_other_roles(head, names, arguments)
     if "score" in roles:
@@ -350,38 +370,46 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
     templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
     if not templates and _are_recordings(head, roles, names, arguments):
         templates = roles.pop("subject_a"), roles.pop("subject_b")
-    kind = KINDS.get(names[roles["score"]]) if "score" in roles else None
-    # With `labels`, metadata are columns of the table of templates.
-    meta = {} if "labels" in arguments else _metadata_columns(head, renamed, arguments)
-    named = frozenset(renamed)
-    first_line = FirstLine(True)
+
+    # Columns of metadata; with `labels`, they are columns of the table of templates.
+    meta = dict[str, tuple[int | None, int | None]]()
+    for word, name in () if "labels" in arguments else arguments.all_meta().items():
+        if word not in renamed:
+            number = _column(head, name, word, arguments)
+            side, column = side_and_column(word)
+            enrolled, probe = meta.get(column, (None, None))
+            meta[column] = enrolled if side == 0 else number, probe if side == 1 else number
+
+    # The first texts of columns that are not read, which may be names.
     read = {*roles.values(), *templates, *(i for sides in meta.values() for i in sides)}
+    unread = {}
+    for i, title in enumerate(cells):
+        texts = head.column(i)[1:]
+        if i in read or title in arguments.ignored or len({*texts}) < 2:
+            continue
+        if all(isinstance(x, str) and x and not like_number(x) for x in texts):
+            unread[title] = texts
     return Layout(
         cells,
         roles,
         templates,
-        first_line,
+        FirstLine(True),
         True,
-        kind=kind,
+        kind=KINDS.get(names[roles["score"]]) if "score" in roles else None,
         meta=meta,
-        named=named,
-        unread=_unread_texts(head, read, arguments),
+        named=frozenset(renamed),
+        unread=unread,
     )
 
 
-def _unread_texts(
-    head: Head, read: Collection[int | None], arguments: Arguments
-) -> dict[str, list[str]]:
-    """Return the first texts of columns that are not read, which may be names, by their titles."""
-    texts = {}
-    for i, title in enumerate(head.cells[0]):
-        if i in read or title in arguments.ignored:
-            continue
-        cells = head.column(i)[1:]
-        are_texts = all(isinstance(x, str) and x for x in cells)
-        if len({*cells}) > 1 and are_texts and not any(map(like_number, cells)):
-            texts[title] = cells
-    return texts
+def _column(head: Head, name: str, word: str, arguments: Arguments) -> int:
+    """Return the number of a column that a `word` of ``columns`` names; raise if it is absent."""
+    if name in head.cells[0]:
+        return head.cells[0].index(name)
+    roles = map(arguments.peek, ("columns.scores", "columns.genuine"))
+    names_in_use = {*arguments.meta.values(), *roles}
+    option = f'`columns={{"{word}": "{name}"}}`'
+    raise missing(head.path, "column", name, head.cells[0], option, other_arguments=names_in_use)
 
 
 def refuse_unread_names(path: Any, unread: Mapping[str, Sequence[str]]) -> None:
@@ -406,26 +434,6 @@ def refuse_unread_names(path: Any, unread: Mapping[str, Sequence[str]]) -> None:
                 f'`columns={{"subject_a": "{first}"}}` and `columns={{"subject_b": "{second}"}}` '
                 f'of subjects, or `columns={{"{second}": None}}` if they name neither'
             )
-
-
-def _renamed(head: Head, arguments: Arguments) -> dict[str, str]:
-    known_names = {name for names in COLUMNS.values() for name in names} | {"template"}
-    _require_roles(head, arguments.meta, known_names)
-    return {word: name for word, name in arguments.meta.items() if folded(word) in known_names}
-
-
-def _names_of_columns(head: Head, renamed: Mapping[str, str], arguments: Arguments) -> list[str]:
-    """Return the folded name of each column, or the word of `renamed` that stands for it.
-
-    Columns that ``columns`` says to ignore have no name.
-    """
-    cells = head.cells[0]
-    names = ["" if x in arguments.ignored else folded(x) for x in cells]
-    for word, name in renamed.items():
-        if name not in cells:
-            raise _no_column(head, name, word, arguments)
-        names[cells.index(name)] = "model" if word == "template" else folded(word)
-    return names
 
 
 def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> dict[str, int]:
@@ -457,23 +465,19 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
             roles[role] = cells.index(first)
             for other in others:
                 if head.column(roles[role])[1:] != head.column(cells.index(other))[1:]:
-                    raise _two_columns(head, role, first, other)
+                    raise fault(
+                        head.path,
+                        f"{first!r} and {other!r} could each be the column of {role}, and differ",
+                        f'say `columns={{"{other}": None}}` if {first!r} is meant, or '
+                        f'`columns={{"{first}": None}}` if {other!r} is',
+                        line=head.start_line,
+                    )
     for noun in ("subject", "template"):
         sides = roles.keys() & {f"{noun}_a", f"{noun}_b"}
         if len(sides) == 1:
             (side,) = sides
             _refuse_one_side(head, noun, side, roles.pop(side))
     return roles
-
-
-def _two_columns(head: Head, role: str, first: str, second: str) -> DataError:
-    return fault(
-        head.path,
-        f"{first!r} and {second!r} could each be the column of {role}, and differ",
-        f'say `columns={{"{second}": None}}` if {first!r} is meant, or '
-        f'`columns={{"{first}": None}}` if {second!r} is',
-        line=head.start_line,
-    )
 
 
 def _refuse_one_side(head: Head, noun: str, side: str, column: int) -> None:
@@ -537,56 +541,6 @@ def _require_same_sides(head: Head, names: Sequence[str], roles: Mapping[str, in
         else "call them probe and gallery, or the others subject_a and subject_b",
         line=head.start_line,
     )
-
-
-def _metadata_columns(
-    head: Head, renamed: Mapping[str, str], arguments: Arguments
-) -> dict[str, tuple[int | None, int | None]]:
-    """Return the columns that ``columns`` names as metadata, of the enrolled side and the probe.
-
-    A word with the prefix of a side is of this side, another word of both sides.
-    """
-    cells = head.cells[0]
-    column_by_side = dict[str, dict[str, int]]()
-    for word, name in arguments.all_meta().items():
-        if word in renamed:
-            continue
-        if name not in cells:
-            raise _no_column(head, name, word, arguments)
-        column = re.sub("^(probe|gallery)_", "", word)
-        for side in ("gallery", "probe"):
-            if word in (column, f"{side}_{column}"):
-                column_by_side.setdefault(column, {})[side] = cells.index(name)
-    return {
-        column: (number.get("gallery"), number.get("probe"))
-        for column, number in column_by_side.items()
-    }
-
-
-def _no_column(head: Head, name: str, word: str, arguments: Arguments) -> DataError:
-    names_in_use = {
-        *arguments.meta.values(),
-        arguments.peek("columns.scores"),
-        arguments.peek("columns.genuine"),
-    }
-    option = f'`columns={{"{word}": "{name}"}}`'
-    return missing(head.path, "column", name, head.cells[0], option, other_arguments=names_in_use)
-
-
-def _require_roles(head: Head, columns: Mapping[str, str], known_names: Collection[str]) -> None:
-    """Raise where a word of ``columns`` is nearly a known name, and no known name."""
-    for word, name in columns.items():
-        if folded(word) in known_names:
-            continue
-        close_matches = difflib.get_close_matches(folded(word), known_names, n=1, cutoff=0.85)
-        if close_matches and not re.fullmatch(
-            f"{re.escape(folded(word))}_?[ab12]", close_matches[0]
-        ):
-            raise fault(
-                head.path,
-                f'`columns={{"{word}": "{name}"}}` names no role',
-                f"did you mean {close_matches[0]!r}?",
-            )
 
 
 def _refuse_words(head: Head, roles: Mapping[str, int], renamed: Mapping[str, str]) -> None:

@@ -7,12 +7,11 @@ their order, or of genuine and of impostor pairs apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -67,58 +66,97 @@ from bioeval.scores.missing import are_of_no_person, ids_of_no_person
 from bioeval.scores.pairs import MOSTLY, ListRules, PairList, places_in_words
 from bioeval.scores.sides import as_names, places, united
 
+# Names whose subjects are shown.
+_EXAMPLES = 3
 
-def read_scores_alone(
+#: A column of words for each side of the pairs: of the enrolled templates, and of the probes.
+TwoColumns = tuple[Words, Words]
+
+
+def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores:
+    """Read a text as a list of comparisons; with `impostor`, the text has genuine scores alone."""
+    layout = layout_of(head, arguments)
+    if layout.get("score") is None:
+        raise no_scores(head, named=True)
+    options = _options(head.path, layout, arguments)
+    has_one_column = head.width - layout.first_line.unnamed == 1
+    if has_one_column and layout.get("genuine") is None or impostor is not None:
+        return _read_scores_alone(head, layout, impostor, arguments, options)
+    columns = _columns_of_words(layout, arguments)
+    table = read_columns(
+        head,
+        layout.skips_line,
+        layout.names_of(columns),
+        layout.names_of([layout.score]),
+        digits=layout.names_of([layout.get("genuine")]),
+        blanks=layout.may_be_blank,
+    )
+    return Listed(table, layout, arguments).scores(options)
+
+
+def _columns_of_words(layout: Layout, arguments: Arguments) -> list[int]:
+    """Return the columns to read as words: all columns with a role except the scores."""
+    columns = {*map(layout.get, ("genuine", "fold")), *layout.subjects}
+    for pair_of_columns in layout.meta.values():
+        columns |= {*pair_of_columns}  # None where a side has none
+    by_name = arguments.names_templates or "lists.as" in arguments
+    if by_name or layout.names_templates:
+        columns |= {*layout.templates}
+    return sorted(i for i in columns if i is not None)
+
+
+def _options(path: Path, layout: Layout, arguments: Arguments) -> dict[str, Any]:
+    """Return the arguments `kind`, `nan` and `name` of the scores of a list."""
+    hint = f", or name the column distance or similarity{misspelt(layout.names, layout.with_roles)}"
+    source = f"the column {layout.names[layout.score]!r}"
+    return {
+        "kind": arguments.kind_of(path, layout.kind, source, hint),
+        "nan": arguments.take("nan", "raise"),
+        "name": path.name.split(".")[0] or path.stem,
+    }
+
+
+# ------------------------------------------------------------------------- scores alone
+
+
+def _read_scores_alone(
     head: Head, layout: Layout, impostor: Path | None, arguments: Arguments, options: dict[str, Any]
 ) -> Scores:
     """Read the scores of trials, or genuine scores with a file `impostor` of impostor scores."""
     path = head.path
-    if impostor is not None:
-        return _read_two_texts(head, layout, impostor, arguments, options)
-    if "trials" in arguments:
+    if impostor is None and "trials" in arguments:
         return in_listed_order(path, _only_column(head, layout), arguments, options)
-    raise DataError(
-        f"{path}: holds one number per line; if these are genuine scores, give the file "
-        "of the impostor scores as a second one; if they are in the order of a list of "
-        "trials, give that as `trials`. A command of several systems takes one file of "
-        f"each: bioeval convert {path} IMPOSTOR {path.stem}.npz --kind KIND"
-    )
-
-
-def _read_two_texts(
-    genuine: Head,
-    layout: Layout,
-    impostor_path: Path,
-    arguments: Arguments,
-    options: dict[str, Any],
-) -> Scores:
-    path = genuine.path
+    if impostor is None:
+        raise DataError(
+            f"{path}: holds one number per line; if these are genuine scores, give the file "
+            "of the impostor scores as a second one; if they are in the order of a list of "
+            "trials, give that as `trials`. A command of several systems takes one file of "
+            f"each: bioeval convert {path} IMPOSTOR {path.stem}.npz --kind KIND"
+        )
     if layout.get("genuine") is not None:
         name = layout.names[layout.roles["genuine"]]
         raise fault(path, f"{name} marks genuine pairs", "give this file alone")
-    impostor = head_of(existing_file(impostor_path))
-    impostor_layout = layout_of(impostor, arguments)
-    for head, layout_of_head in ((genuine, layout), (impostor, impostor_layout)):
-        width = head.width - layout_of_head.first_line.unnamed
+    other = head_of(existing_file(impostor))
+    other_layout = layout_of(other, arguments)
+    for text, layout_of_text in ((head, layout), (other, other_layout)):
+        width = text.width - layout_of_text.first_line.unnamed
         if width != 1:
             raise fault(
-                head.path,
+                text.path,
                 f"has {width} columns",
                 "expected one score on each line in both files, of genuine and of impostor scores",
             )
-    if (impostor_layout.kind or layout.kind) != (layout.kind or impostor_layout.kind):
+    if (other_layout.kind or layout.kind) != (layout.kind or other_layout.kind):
         raise fault(
-            impostor_path,
-            f"the scores are called {impostor_layout.names[0]!r}, and those of the genuine file "
+            impostor,
+            f"the scores are called {other_layout.names[0]!r}, and those of the genuine file "
             f"{layout.names[0]!r}",
             "expected distances or similarities in both",
-            line=impostor.start_line,
+            line=other.start_line,
         )
-    genuine_scores = _only_column(genuine, layout)
-    impostor_scores = _only_column(impostor, impostor_layout)
-    return scores_of_two_files(
-        path, genuine_scores, impostor_path, impostor_scores, arguments, options
-    )
+    genuine_scores = _only_column(head, layout)
+    impostor_scores = _only_column(other, other_layout)
+    return scores_of_two_files(path, genuine_scores, impostor, impostor_scores, arguments, options)
 
 
 def _only_column(head: Head, layout: Layout) -> np.ndarray:
@@ -158,300 +196,7 @@ def scores_of_classes(
     return Scores.from_pairs(values, is_genuine, **options)
 
 
-def matrix_of_pairs(
-    path: Path,
-    values: np.ndarray,
-    genuine: np.ndarray,
-    probe: ListedSide,
-    gallery: ListedSide,
-    unordered: bool,
-    options: dict[str, Any],
-) -> Scores:
-    """Return the scores of listed pairs as a matrix, in which pairs that are not listed are masked.
-
-    - `values` and `genuine` are (pairs,).
-    - If probes and gallery share a name, all templates are one set.
-    - Subjects decide the classes, or without subjects `genuine`.
-    - With `unordered`, a comparison that is not listed has the score of the other order.
-    """
-    shared_names = len({*probe.names}.intersection(gallery.names))
-    if shared_names:
-        gallery, probe = _one_set(path, gallery, probe)
-    gallery = gallery.in_order()
-    probe = probe.in_order()
-    labels: dict[str, Any] = {}
-    if probe.subjects is not None and gallery.subjects is not None:
-        claimed = gallery.subjects[gallery.template_of_pair]
-        genuine = probe.subjects[probe.template_of_pair] == claimed
-        labels["labels"] = probe.subjects
-        if not shared_names:
-            labels["gallery_labels"] = gallery.subjects
-    cells = _cells_of_pairs(path, values, genuine, probe, gallery)
-    notes = []
-    if cells.repeated:
-        notes.append(Message("repeated-pairs", pairs=cells.repeated, how="", option=""))
-    if shared_names and unordered:
-        cells.copy_to_other_order()
-    elif 2 * shared_names >= len(probe.names):
-        notes += _note_on_orders(cells)
-    unlisted = int((cells.mask == Mask.IGNORE).sum()) - (len(probe.names) if shared_names else 0)
-    if unlisted:
-        notes.append(Message("not-listed", missing=unlisted, comparisons=cells.values.size))
-    scores = Scores(
-        cells.values,
-        **labels,
-        mask=cells.mask if unlisted or not labels else None,
-        probe_meta=probe.meta_with_names(),
-        gallery_meta=None if shared_names else gallery.meta_with_names(),
-        **options,
-    )
-    return scores._with(remarks=tuple(notes))
-
-
-@dataclass(frozen=True)
-class ListedSide:
-    """The templates of one side of a list."""
-
-    template_of_pair: np.ndarray  # int64 (pairs,)
-    names: list[str]  # names of the templates
-    subjects: np.ndarray | None  # (templates,)
-    meta: Mapping[str, np.ndarray] = field(default_factory=dict)  # each (templates,)
-
-    def in_order(self) -> ListedSide:
-        """Return the templates in the natural order of their names."""
-        order = np.argsort(natural_places(as_objects(self.names)), kind="stable")
-        new_number = np.argsort(order)
-        return ListedSide(
-            new_number[self.template_of_pair],
-            [self.names[i] for i in order.tolist()],
-            None if self.subjects is None else self.subjects[order],
-            {name: values[order] for name, values in self.meta.items()},
-        )
-
-    def meta_with_names(self) -> dict[str, np.ndarray]:
-        return {"template": np.array(self.names, dtype=object), **self.meta}
-
-
-class _Cells(NamedTuple):
-    """The listed pairs as a matrix of m probes and n enrolled templates."""
-
-    values: np.ndarray  # float64 (m, n)
-    mask: np.ndarray  # uint8 (m, n), codes of `Mask`; a pair that is not listed is ignored
-    row: np.ndarray  # int64 (pairs,)
-    column: np.ndarray  # int64 (pairs,)
-    repeated: int  # number of pairs that are listed before
-
-    def lack_other_order(self) -> np.ndarray:
-        """Return which pairs are not listed in the other order, bool (pairs,), of a square."""
-        return self.mask[self.column, self.row] == Mask.IGNORE
-
-    def copy_to_other_order(self) -> None:
-        lacks_other = self.lack_other_order()
-        row = self.row[lacks_other]
-        column = self.column[lacks_other]
-        self.values[column, row] = self.values[row, column]
-        self.mask[column, row] = self.mask[row, column]
-
-
-def _cells_of_pairs(
-    path: Path, values: np.ndarray, genuine: np.ndarray, probe: ListedSide, gallery: ListedSide
-) -> _Cells:
-    """Write each pair into its cell; raise where a pair has several scores."""
-    shape = (len(probe.names), len(gallery.names))
-    require_memory(
-        9 * shape[0] * shape[1],
-        f"{path}: a matrix of {shape[0]:,} x {shape[1]:,}",
-        "evaluate it as a list of pairs",
-    )
-    matrix = np.zeros(shape)
-    mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
-    row = probe.template_of_pair
-    column = gallery.template_of_pair
-    matrix[row, column] = values
-    mask[row, column] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
-    repeated = len(values) - int((mask != Mask.IGNORE).sum())
-    differs = ~np.isclose(matrix[row, column], values, rtol=0, atol=0, equal_nan=True)
-    if differs.any():
-        first = int(np.argmax(differs))
-        raise DataError(
-            f"{path}: {repeated:,} pairs are listed more than once, {int(differs.sum()):,} of them "
-            f"with another score; the first: {probe.names[row[first]]!r} against "
-            f"{gallery.names[column[first]]!r}; templates with one name each are needed for a "
-            "matrix"
-        )
-    return _Cells(matrix, mask, row, column, repeated)
-
-
-def _note_on_orders(cells: _Cells) -> list[Message]:
-    pairs = len(cells.row)
-    in_one_order = int(cells.lack_other_order().sum())
-    if in_one_order < MOSTLY * pairs:
-        return []
-    return [
-        Message(
-            "pairs-in-one-order",
-            one_order=in_one_order,
-            pairs=pairs,
-            consequence=", so that searches and multi-template attempts lack the other one",
-            option="`unordered=True`",
-        )
-    ]
-
-
-def _one_set(path: Path, first: ListedSide, second: ListedSide) -> tuple[ListedSide, ListedSide]:
-    """Return the two sides with the templates of both sides; equal names are one template."""
-    names, number_of_second = united(first.names, second.names)
-    subjects = None
-    if first.subjects is not None and second.subjects is not None:
-        subjects = np.empty(len(names), dtype=object)
-        subjects[number_of_second] = second.subjects
-        for i in np.intersect1d(np.arange(len(first.names)), number_of_second).tolist():
-            require_one_owner(path, first.names[i], first.subjects[i], subjects[i])
-        subjects[: len(first.names)] = first.subjects
-    meta = {}
-    for name, values in first.meta.items():
-        meta[name] = np.empty(len(names), dtype=object)
-        meta[name][number_of_second] = second.meta[name]
-        meta[name][: len(first.names)] = values
-    return (
-        ListedSide(first.template_of_pair, names, subjects, meta),
-        ListedSide(number_of_second[second.template_of_pair], names, subjects, meta),
-    )
-
-
-def require_one_owner(path: Path, name: str, subject: str, other_subject: str) -> None:
-    """Raise where a template has different subjects on the two sides."""
-    if subject != other_subject:
-        raise fault(
-            path,
-            f"the template {name!r} is of {subject!r} on one side and of {other_subject!r} on the "
-            "other",
-            "give each template its own name, such as the subject with a number",
-        )
-
-
-# Names whose subjects are shown.
-_EXAMPLES = 3
-
-
-class Described(NamedTuple):
-    """What a list, and the arguments, say of the templates of all its rows."""
-
-    subjects: TwoColumns | None
-    meta: dict[str, TwoColumns]
-    columns_left_out: dict[str, str]  # columns of a table of templates, and why
-    reading: tuple[str, ...]  # phrases on the source of the subjects
-
-
-def described_pairs(pairs: PairTable, arguments: Arguments, *, has_classes: bool) -> Described:
-    """Return the subjects and the metadata of both sides.
-
-    `has_classes` is whether genuine pairs are known, so that subjects are not needed.
-    """
-    meta = _listed_metadata(pairs, arguments)
-    listed: TwoColumns | None = None
-    if pairs.layout.subjects:
-        enrolled, probe = pairs.layout.subjects
-        listed = pairs.table.words[enrolled], pairs.table.words[probe]
-    by_name: TwoColumns | None = None
-    columns_left_out = dict[str, str]()
-    reading: tuple[str, ...] = ()
-    for option in (x for x in ("labels", "subject_from") if x in arguments):
-        names = pairs.names(f"`{option}`")
-        if option == "labels":
-            needs_subjects = listed is None and "subject_from" not in arguments
-            found = _by_table(pairs, arguments, needs_subjects, has_classes)
-        else:
-            found = _by_pattern(pairs, arguments)
-        meta |= {name: renamed(names, value_of) for name, value_of in found.meta.items()}
-        columns_left_out |= found.columns_left_out
-        reading += found.reading
-        if found.subject is not None:
-            by_name = renamed(names, found.subject)
-            if listed is not None:
-                _require_agreement(pairs, listed, by_name, option)
-    if listed is not None and reading:
-        reading = ("subjects as listed, equal to those from names",)
-    return Described(listed or by_name, meta, columns_left_out, reading)
-
-
-def _listed_metadata(pairs: PairTable, arguments: Arguments) -> dict[str, TwoColumns]:
-    """Return the columns of the list that are metadata; a side without a column is unknown."""
-    layout = pairs.layout
-    if "labels" not in arguments and not layout.may_have_metadata and arguments.meta:
-        name = next(iter(arguments.meta))
-        raise fault(
-            pairs.table.path,
-            f'`columns={{"{name}": ...}}` names metadata, and a list of pairs without names of '
-            "columns has none",
-            "give the numbers of all columns, or the table of its templates as `labels`",
-        )
-    row_count = len(pairs.table.numbers[layout.score])
-    unknown = Words.from_codes(np.zeros(row_count, dtype=np.int8), [""])
-    meta = {}
-    for name, columns in layout.meta.items():
-        enrolled, probe = (unknown if i is None else pairs.table.words[i] for i in columns)
-        meta[name] = enrolled, probe
-    return meta
-
-
-class _ByName(NamedTuple):
-    """What a table, or a pattern, says of the names of templates."""
-
-    subject: Mapping[str, str] | None  # by name; None: a table without subjects
-    meta: Mapping[str, Mapping[str, str]]  # by column, and by name
-    columns_left_out: Mapping[str, str] = MappingProxyType({})
-    reading: tuple[str, ...] = ()
-
-
-def _by_table(
-    pairs: PairTable, arguments: Arguments, needs_subjects: bool, has_classes: bool
-) -> _ByName:
-    """Read the table `labels`; raise where it lacks a template, or subjects that are needed.
-
-    Where genuine pairs are known, a table of metadata alone does.
-    """
-    templates = read_templates(arguments)
-    meta_names = {
-        name: column
-        for name, column in arguments.all_meta().items()
-        if name not in pairs.layout.named
-    }
-    meta, columns_left_out = templates.metadata(meta_names)
-    if not needs_subjects or has_classes and templates.metadata_columns:
-        subject = templates.subjects_if_stated()
-    else:
-        subject = templates.subjects()
-    templates.require(pairs.every_name(), pairs.table.path)
-    return _ByName(subject, meta, columns_left_out)
-
-
-def _by_pattern(pairs: PairTable, arguments: Arguments) -> _ByName:
-    parts = arguments.take("subject_from").parts(pairs.every_name(), pairs.place_of_name)
-    subject = parts.pop("subject")
-    enrolled, _ = pairs.names("`subject_from`")
-    first_names = [enrolled.values[code] for code in enrolled.codes[:_EXAMPLES]]
-    examples = [f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)]
-    return _ByName(subject, parts, reading=(f"subjects from names: {', '.join(examples)}",))
-
-
-def _require_agreement(
-    pairs: PairTable, listed: TwoColumns, by_name: TwoColumns, option: str
-) -> None:
-    """Raise where a row lists another subject than the option gives its name."""
-    for stated, by_option in zip(listed, by_name, strict=True):
-        differs = ~have_equal_words(by_option, stated)
-        for row in np.flatnonzero(differs)[:1].tolist():
-            raise fault(
-                pairs.table.place_of(row),
-                f"the subject is {stated.values[stated.codes[row]]!r}, and by "
-                f"`{option}` it is {by_option.values[by_option.codes[row]]!r}",
-                "correct one of the two",
-            )
-
-
-#: A column of words for each side of the pairs: of the enrolled templates, and of the probes.
-TwoColumns = tuple[Words, Words]
+# ------------------------------------------------------------------------- pairs with names
 
 
 def both_sides(enrolled: Words, probes: Words) -> CodedSides:
@@ -470,18 +215,170 @@ def have_equal_words(enrolled: Words, probes: Words) -> np.ndarray:
     return code_among_enrolled[probes.codes] == enrolled.codes
 
 
-def renamed(names: TwoColumns, value_of: Mapping[str, str]) -> TwoColumns:
-    """Return a value of each template in place of its name."""
-    enrolled, probes = (column.renamed([value_of[x] for x in column.values]) for column in names)
-    return enrolled, probes
+def _first_codes(names: Words, values: Words) -> np.ndarray:
+    """Return the code of the value in the first row of each name, int64 (names,)."""
+    code_of_value = np.empty(len(names.values), dtype=np.int64)
+    code_of_value[names.codes[::-1]] = values.codes[::-1]  # of equal indices, the last one stays
+    return code_of_value
 
 
-@dataclass(frozen=True)
-class PairTable:
-    """The columns of a list of pairs that were read, and their roles."""
+class Listed:
+    """The pairs of a list, each a row of its table, with their classes, subjects and metadata.
 
-    table: Columns
-    layout: Layout
+    Arrays are of all rows of the table, (rows,), or of the rows that are pairs, (pairs,).
+
+    - `values` (float64 (rows,)): the scores
+    - `class_words` (Words (rows,) or None): the column of words for the classes
+    - `subjects` (two Words (rows,), or None) and `meta` (two Words (rows,) by column): what the
+      list and the arguments say of both templates
+    - `columns_left_out` (str by name): the columns of a table of templates that are left out, and
+      why
+    - `reading`: phrases on the source of the subjects
+    - `no_person`: the labels of no person
+    - `pairs`: the rows that are pairs, and their classes (pairs,)
+    """
+
+    def __init__(self, table: Columns, layout: Layout, arguments: Arguments):
+        """Find the class and the subjects of each pair."""
+        self.table = table
+        self.layout = layout
+        self.arguments = arguments
+        self.values = arguments.with_failures(table.numbers[layout.score])
+        truth = layout.get("genuine")
+        self.class_words = None if truth is None else table.words[truth]
+        stated: ScoredPairs | None = None
+        if "trials" in arguments:
+            stated = self._join()
+        elif self.class_words is not None:
+            name = layout.names[layout.roles["genuine"]]
+            stated = ScoredPairs(slice(None), truth_of(self.class_words, table, name))
+        for column in (*layout.templates, *layout.subjects):
+            cells = table.words[column].values if column in table.words else []
+            if (numbers := whole_floats(cells)) is not None:
+                source = f"{table.path}: column {layout.names[column]!r}"
+                with_whole_numbers(numbers, source)
+        self._describe(has_classes=stated is not None)
+        self.no_person = ids_of_no_person(arguments.peek("distractor_ids"))
+        self.pairs = stated or self._pairs_with_class_of_subjects()
+
+    def _join(self) -> ScoredPairs:
+        layout = self.layout
+        path = self.table.path
+        if not layout.templates:
+            trials = Path(self.arguments.take("trials")).name
+            raise fault(
+                path,
+                f"has no names of templates, by which the trials of {trials} find their scores",
+                "name both templates in each line, or give the scores alone, in the order of the "
+                "trials",
+            )
+        if self.class_words is not None:
+            name = layout.names[layout.roles["genuine"]]
+            raise fault(path, f"{name} marks genuine pairs", "leave out `trials`")
+        listed = read_comparisons(existing_file(self.arguments.take("trials")), self.arguments)
+        if listed.subjects is not None:
+            raise fault(
+                path,
+                "names its templates, and `trials` is a list in LFW's form",
+                "give the scores alone, one per line, in the order of its pairs",
+            )
+        return join(self.table, layout, listed, self.arguments)
+
+    def _describe(self, *, has_classes: bool) -> None:
+        """Find the subjects and the metadata of both sides.
+
+        `has_classes` is whether genuine pairs are known, so that subjects are not needed.
+        """
+        table, layout, arguments = self.table, self.layout, self.arguments
+        if "labels" not in arguments and not layout.may_have_metadata and arguments.meta:
+            name = next(iter(arguments.meta))
+            raise fault(
+                table.path,
+                f'`columns={{"{name}": ...}}` names metadata, and a list of pairs without names of '
+                "columns has none",
+                "give the numbers of all columns, or the table of its templates as `labels`",
+            )
+        # What the list says; the value of a side without a column is unknown.
+        unknown = Words.from_codes(np.zeros(len(self.values), dtype=np.int8), [""])
+        self.meta = dict[str, TwoColumns]()
+        for name, columns in layout.meta.items():
+            enrolled, probe = (unknown if i is None else table.words[i] for i in columns)
+            self.meta[name] = enrolled, probe
+        listed: TwoColumns | None = None
+        if layout.subjects:
+            enrolled, probe = (table.words[i] for i in layout.subjects)
+            listed = enrolled, probe
+
+        # What a table, and a pattern, say of the names.
+        by_name: TwoColumns | None = None
+        self.columns_left_out = dict[str, str]()
+        self.reading: tuple[str, ...] = ()
+        for option in (x for x in ("labels", "subject_from") if x in arguments):
+            names = self.names(f"`{option}`")
+            subject: Mapping[str, str] | None
+            meta: Mapping[str, Mapping[str, str]]
+            if option == "labels":
+                templates = read_templates(arguments)
+                stated = arguments.all_meta().items()
+                meta_names = {name: x for name, x in stated if name not in layout.named}
+                meta, columns_left_out = templates.metadata(meta_names)
+                self.columns_left_out |= columns_left_out
+                # Where genuine pairs are known, a table of metadata alone does.
+                has_metadata_alone = has_classes and templates.metadata_columns
+                if listed is not None or "subject_from" in arguments or has_metadata_alone:
+                    subject = templates.subjects_if_stated()
+                else:
+                    subject = templates.subjects()
+                templates.require(self.every_name(), table.path)
+            else:
+                parts = arguments.take("subject_from").parts(self.every_name(), self._place_of_name)
+                subject = parts.pop("subject")
+                meta = parts
+                first_names = [names[0].values[code] for code in names[0].codes[:_EXAMPLES]]
+                examples = [f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)]
+                self.reading += (f"subjects from names: {', '.join(examples)}",)
+            self.meta |= {name: _renamed(names, value_of) for name, value_of in meta.items()}
+            if subject is None:
+                continue
+            by_name = _renamed(names, subject)
+            for of_list, of_option in () if listed is None else zip(listed, by_name, strict=True):
+                differs = ~have_equal_words(of_option, of_list)
+                for row in np.flatnonzero(differs)[:1].tolist():
+                    raise fault(
+                        table.place_of(row),
+                        f"the subject is {of_list.values[of_list.codes[row]]!r}, and by "
+                        f"`{option}` it is {of_option.values[of_option.codes[row]]!r}",
+                        "correct one of the two",
+                    )
+        if listed is not None and self.reading:
+            self.reading = ("subjects as listed, equal to those from names",)
+        self.subjects = listed or by_name
+
+    def _pairs_with_class_of_subjects(self) -> ScoredPairs:
+        if self.subjects is None:
+            names = self.every_name()
+            advice = backquoted("subject_from", subject_pattern(names) if names else None)
+            raise fault(
+                self.table.path,
+                "does not mark genuine pairs",
+                "give the list of trials as `trials`, or the part of a name that is its "
+                f"subject as {advice}{misspelt(self.layout.names, self.layout.with_roles)}",
+            )
+        is_nobody_enrolled, is_nobody_probe = (
+            are_of_no_person(as_objects(side.values), self.no_person)[side.codes]
+            for side in self.subjects
+        )
+        genuine = have_equal_words(*self.subjects) & ~is_nobody_enrolled
+        are_nobody = is_nobody_enrolled & is_nobody_probe
+        if not are_nobody.any():
+            return ScoredPairs(slice(None), genuine)
+        if are_nobody.all():
+            raise fault(self.table.path, "has no pair with a subject who is a person")
+        notes = [Message("pairs-of-no-person", pairs=int(are_nobody.sum()))]
+        rows = np.flatnonzero(~are_nobody)
+        return ScoredPairs(rows, genuine[rows], notes=notes)
+
+    # --------------------------------------------------------------------- names of templates
 
     def names(self, option: str) -> TwoColumns:
         """Return the names of both templates; without them raise that the `option` needs them."""
@@ -500,13 +397,13 @@ class PairTable:
         columns = [self.table.words[i] for i in self.layout.templates if i in self.table.words]
         return [*dict.fromkeys(name for column in columns for name in column.values)]
 
-    def place_of_name(self, name: str) -> str:
+    def _place_of_name(self, name: str) -> str:
         """Return the file and the first line of a name, for messages."""
         columns = [self.table.words[i] for i in self.layout.templates]
         column = next(x for x in columns if name in x.values)
         return self.table.place_of(int(np.argmax(column.codes == column.values.index(name))))
 
-    def coded_names(self) -> CodedSides | None:
+    def _templates(self) -> CodedSides | None:
         """Return the templates of each row; None where the list does not name both templates.
 
         Equal names are one template, whatever the columns are called.
@@ -526,9 +423,8 @@ class PairTable:
                 for side, owner in zip(sides, owners, strict=True)
             )
             for name in owner_of_enrolled.keys() & owner_of_probe.keys():
-                require_one_owner(
-                    self.table.path, name, owner_of_enrolled[name], owner_of_probe[name]
-                )
+                owners_of_name = owner_of_enrolled[name], owner_of_probe[name]
+                _require_one_owner(self.table.path, name, *owners_of_name)
         return both_sides(*sides)
 
     def value_by_template(
@@ -560,162 +456,13 @@ class PairTable:
             f"the template {name!r} is of the subject {stated!r}, {before} of {stated_before!r}"
         )
         advice = "give each template its own name, such as the subject with a number"
-        if _seem_exchanged(values, names):
+        has_one_template = _first_codes(values, names)[values.codes] == names.codes
+        if len(values.values) > len(names.values) and has_one_template.all():
             problem += ", and each subject has one template"
             advice = "the columns of the subjects and of the templates may be exchanged"
         return fault(self.table.place_of(row), problem, advice)
 
-
-def _first_codes(names: Words, values: Words) -> np.ndarray:
-    """Return the code of the value in the first row of each name, int64 (names,)."""
-    code_of_value = np.empty(len(names.values), dtype=np.int64)
-    code_of_value[names.codes[::-1]] = values.codes[::-1]  # of equal indices, the last one stays
-    return code_of_value
-
-
-def _seem_exchanged(subjects: Words, templates: Words) -> bool:
-    """Whether each subject has one template, and some template several subjects."""
-    has_one_template = _first_codes(subjects, templates)[subjects.codes] == templates.codes
-    return len(subjects.values) > len(templates.values) and bool(has_one_template.all())
-
-
-def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores:
-    """Read a text as a list of comparisons; with `impostor`, the text has genuine scores alone."""
-    layout = layout_of(head, arguments)
-    if layout.get("score") is None:
-        raise no_scores(head, named=True)
-    options = score_options(head.path, layout, arguments)
-    has_one_column = head.width - layout.first_line.unnamed == 1
-    if has_one_column and layout.get("genuine") is None or impostor is not None:
-        return read_scores_alone(head, layout, impostor, arguments, options)
-    columns = columns_of_words(layout, arguments)
-    table = read_columns(
-        head,
-        layout.skips_line,
-        layout.names_of(columns),
-        layout.names_of([layout.score]),
-        digits=layout.names_of([layout.get("genuine")]),
-        blanks=layout.may_be_blank,
-    )
-    return Listed(table, layout, arguments).scores(options)
-
-
-def columns_of_words(layout: Layout, arguments: Arguments) -> list[int]:
-    """Return the columns to read as words: all columns with a role except the scores."""
-    columns = {*map(layout.get, ("genuine", "fold")), *layout.subjects}
-    for pair_of_columns in layout.meta.values():
-        columns |= {*pair_of_columns}  # None where a side has none
-    by_name = arguments.names_templates or "lists.as" in arguments
-    if by_name or layout.names_templates:
-        columns |= {*layout.templates}
-    return sorted(i for i in columns if i is not None)
-
-
-def score_options(path: Path, layout: Layout, arguments: Arguments) -> dict[str, Any]:
-    """Return the arguments `kind`, `nan` and `name` of the scores of a list."""
-    hint = f", or name the column distance or similarity{misspelt(layout.names, layout.with_roles)}"
-    source = f"the column {layout.names[layout.score]!r}"
-    return {
-        "kind": arguments.kind_of(path, layout.kind, source, hint),
-        "nan": arguments.take("nan", "raise"),
-        "name": path.name.split(".")[0] or path.stem,
-    }
-
-
-class Listed:
-    """The pairs of a list, each a row of its table, with their classes, subjects and metadata.
-
-    Arrays are of all rows of the table, (rows,), or of the rows that are pairs, (pairs,).
-
-    - `pair_table`: the same table and layout, with the names of the templates
-    - `values` (float64 (rows,)): the scores
-    - `class_words` (Words (rows,) or None): the column of words for the classes
-    - `described`: the subjects and the metadata of all rows
-    - `no_person`: the labels of no person
-    - `pairs`: the rows that are pairs, and their classes (pairs,)
-    """
-
-    def __init__(self, table: Columns, layout: Layout, arguments: Arguments):
-        """Find the class and the subjects of each pair."""
-        self.table = table
-        self.layout = layout
-        self.arguments = arguments
-        self.pair_table = PairTable(table, layout)
-        self.values = arguments.with_failures(table.numbers[layout.score])
-        truth = layout.get("genuine")
-        self.class_words = None if truth is None else table.words[truth]
-        stated = self._pairs_with_stated_class()
-        for column in (*layout.templates, *layout.subjects):
-            cells = table.words[column].values if column in table.words else []
-            if (numbers := whole_floats(cells)) is not None:
-                source = f"{table.path}: column {layout.names[column]!r}"
-                with_whole_numbers(numbers, source)
-        has_classes = stated is not None
-        self.described = described_pairs(self.pair_table, arguments, has_classes=has_classes)
-        self.no_person = ids_of_no_person(arguments.peek("distractor_ids"))
-        self.pairs = stated or self._pairs_with_class_of_subjects()
-
-    def _pairs_with_stated_class(self) -> ScoredPairs | None:
-        """Return the pairs by trials, or by a column of classes; None where there is neither."""
-        if "trials" in self.arguments:
-            return self._join()
-        if self.class_words is None:
-            return None
-        name = self.layout.names[self.layout.roles["genuine"]]
-        return ScoredPairs(slice(None), truth_of(self.class_words, self.table, name))
-
-    def _pairs_with_class_of_subjects(self) -> ScoredPairs:
-        if self.described.subjects is None:
-            names = self.pair_table.every_name()
-            advice = backquoted("subject_from", subject_pattern(names) if names else None)
-            raise fault(
-                self.table.path,
-                "does not mark genuine pairs",
-                "give the list of trials as `trials`, or the part of a name that is its "
-                f"subject as {advice}{misspelt(self.layout.names, self.layout.with_roles)}",
-            )
-        is_nobody_enrolled, is_nobody_probe = (
-            are_of_no_person(as_objects(side.values), self.no_person)[side.codes]
-            for side in self.described.subjects
-        )
-        genuine = have_equal_words(*self.described.subjects) & ~is_nobody_enrolled
-        are_nobody = is_nobody_enrolled & is_nobody_probe
-        if not are_nobody.any():
-            return ScoredPairs(slice(None), genuine)
-        if are_nobody.all():
-            raise fault(self.table.path, "has no pair with a subject who is a person")
-        notes = [Message("pairs-of-no-person", pairs=int(are_nobody.sum()))]
-        rows = np.flatnonzero(~are_nobody)
-        return ScoredPairs(rows, genuine[rows], notes=notes)
-
-    def _join(self) -> ScoredPairs:
-        layout = self.layout
-        path = self.table.path
-        if not layout.templates:
-            trials = Path(self.arguments.take("trials")).name
-            raise fault(
-                path,
-                f"has no names of templates, by which the trials of {trials} find their scores",
-                "name both templates in each line, or give the scores alone, in the order of the "
-                "trials",
-            )
-        if self.class_words is not None:
-            name = layout.names[layout.roles["genuine"]]
-            raise fault(path, f"{name} marks genuine pairs", "leave out `trials`")
-        listed = read_comparisons(existing_file(self.arguments.take("trials")), self.arguments)
-        if listed.subjects is not None:
-            raise fault(
-                path,
-                "names its templates, and `trials` is a list in LFW's form",
-                "give the scores alone, one per line, in the order of its pairs",
-            )
-        return join(self.table, layout, listed, self.arguments)
-
-    def _where(self, pairs: ScoredPairs, numbers: Sequence[int]) -> str:
-        rows = [*numbers]
-        if not isinstance(pairs.rows, slice):
-            rows = pairs.rows[rows].tolist()
-        return places_in_words(self.table.noun, self.table.lines(rows))
+    # --------------------------------------------------------------------- scores
 
     def scores(self, options: dict[str, Any]) -> Scores:
         """Return the scores of the pairs that are attempts, or their matrix."""
@@ -727,14 +474,30 @@ class Listed:
                 '"matrix"}`: a matrix has one cell for each pair, and none for a '
                 "template with itself"
             )
-        reading = self.described.reading
-        if not self.layout.templates and self.arguments.names is not None:
-            refuse_unread_names(self.table.path, self.layout.unread)
+        table, layout, rows = self.table, self.layout, self.pairs.rows
+        reading = self.reading
+        if not layout.templates and self.arguments.names is not None:
+            refuse_unread_names(table.path, layout.unread)
         templates = self._templates()
-        if templates is not None and self._are_people(templates):
-            templates = None
-            reading += ("names taken for those of people: they are equal in genuine pairs",)
-        listed = self._pair_list(templates, with_folds=not as_matrix)
+        if templates is not None:
+            templates = templates.take(rows)
+            # Names that are equal in every genuine pair, and in no other, seem to be of people.
+            is_same_name = templates.a == templates.b
+            is_genuine = np.array_equal(is_same_name, self.pairs.genuine)
+            if is_same_name.any() and is_genuine and not layout.subjects:
+                templates = None
+                reading += ("names taken for those of people: they are equal in genuine pairs",)
+        fold = None
+        if not as_matrix and layout.get("fold") is not None:
+            fold = table.words[layout.roles["fold"]].objects()[rows].astype(str)
+        listed = PairList.from_arrays(
+            self.values[rows],
+            self.pairs.genuine,
+            pair_folds=fold,
+            subjects=None if self.subjects is None else both_sides(*self.subjects).take(rows),
+            pair_templates=templates,
+            meta={name: both_sides(*columns).take(rows) for name, columns in self.meta.items()},
+        )
         is_attempt, notes = listed.examined(
             rules, options["kind"], partial(self._where, self.pairs), self.no_person
         )
@@ -746,81 +509,200 @@ class Listed:
             scores = self._matrix(attempts, rules, options)
         else:
             listed = replace(listed, unordered=rules.unordered)
-            scores = self._scores_of_pairs(attempts, listed, options)
+            for number in np.flatnonzero(np.isnan(listed.values))[:1].tolist():
+                place = f"on {self._where(attempts, [number])} of {table.path.name}"
+                listed = replace(listed, failed_at=(number, place))
+            if attempts.exchanged is not None and attempts.exchanged.any():
+                listed = listed.exchanged(attempts.exchanged)
+            scores = Scores._of_pairs(listed, **options)
         return scores._with(
             remarks=(*scores.remarks, *self.pairs.notes, *notes),
             reading=reading,
-            _columns_left_out=self.described.columns_left_out,
-            _unread_texts=self.layout.unread,
+            _columns_left_out=self.columns_left_out,
+            _unread_texts=layout.unread,
             _has_no_names=self.arguments.names is None,
         )
 
-    def _pair_list(self, templates: CodedSides | None, *, with_folds: bool) -> PairList:
-        rows = self.pairs.rows
-        fold = None
-        if with_folds and self.layout.get("fold") is not None:
-            words = self.table.words[self.layout.roles["fold"]]
-            fold = words.objects()[rows].astype(str)
-        subjects = self.described.subjects
-        return PairList.from_arrays(
-            self.values[rows],
-            self.pairs.genuine,
-            pair_folds=fold,
-            subjects=None if subjects is None else both_sides(*subjects).take(rows),
-            pair_templates=templates,
-            meta={
-                name: both_sides(*columns).take(rows)
-                for name, columns in self.described.meta.items()
-            },
-        )
-
-    def _scores_of_pairs(
-        self, attempts: ScoredPairs, listed: PairList, options: dict[str, Any]
-    ) -> Scores:
-        for number in np.flatnonzero(np.isnan(listed.values))[:1].tolist():
-            place = f"on {self._where(attempts, [number])} of {self.table.path.name}"
-            listed = replace(listed, failed_at=(number, place))
-        if attempts.exchanged is not None and attempts.exchanged.any():
-            listed = listed.exchanged(attempts.exchanged)
-        return Scores._of_pairs(listed, **options)
+    def _where(self, pairs: ScoredPairs, numbers: Sequence[int]) -> str:
+        rows = [*numbers]
+        if not isinstance(pairs.rows, slice):
+            rows = pairs.rows[rows].tolist()
+        return places_in_words(self.table.noun, self.table.lines(rows))
 
     def _matrix(self, attempts: ScoredPairs, rules: ListRules, options: dict[str, Any]) -> Scores:
         sides = []
-        for i, column in enumerate(self.pair_table.names('`lists={"as": "matrix"}`')):
+        for i, column in enumerate(self.names('`lists={"as": "matrix"}`')):
             subjects = None
-            if self.described.subjects is not None:
-                subjects = self.pair_table.value_by_template(column, self.described.subjects[i])
+            if self.subjects is not None:
+                subjects = self.value_by_template(column, self.subjects[i])
             names = column.values
             if self.layout.claims and not i:  # the enrolled names are of subjects, not of templates
                 names = [*map("claim {}".format, names)]
             meta = {
-                name: self.pair_table.value_by_template(column, columns[i], name)
-                for name, columns in self.described.meta.items()
+                name: self.value_by_template(column, columns[i], name)
+                for name, columns in self.meta.items()
             }
             sides.append(ListedSide(column.codes[attempts.rows], names, subjects, meta))
         if attempts.exchanged is not None and attempts.exchanged.all():
             sides.reverse()
         gallery, probe = sides
         values = self.values[attempts.rows]
-        return matrix_of_pairs(
+        return _matrix_of_pairs(
             self.table.path, values, attempts.genuine, probe, gallery, rules.unordered, options
         )
 
-    # --------------------------------------------------------------------- templates and classes
 
-    def _templates(self) -> CodedSides | None:
-        """Return the templates of each pair; None where the list does not name both."""
-        names = self.pair_table.coded_names()
-        return None if names is None else names.take(self.pairs.rows)
+def _renamed(names: TwoColumns, value_of: Mapping[str, str]) -> TwoColumns:
+    """Return a value of each template in place of its name."""
+    enrolled, probes = (column.renamed([value_of[x] for x in column.values]) for column in names)
+    return enrolled, probes
 
-    def _are_people(self, names: CodedSides) -> bool:
-        """Whether names of templates seem to be of people, in a list without subjects.
 
-        They are equal in every genuine pair, and in no impostor pair.
-        """
-        is_same_name = names.a == names.b
-        has_same_names = is_same_name.any() and np.array_equal(is_same_name, self.pairs.genuine)
-        return bool(has_same_names) and not self.layout.subjects
+def _require_one_owner(path: Path, name: str, subject: str, other_subject: str) -> None:
+    """Raise where a template has different subjects on the two sides."""
+    if subject != other_subject:
+        raise fault(
+            path,
+            f"the template {name!r} is of {subject!r} on one side and of {other_subject!r} on the "
+            "other",
+            "give each template its own name, such as the subject with a number",
+        )
+
+
+# ------------------------------------------------------------------------- pairs as a matrix
+
+
+@dataclass(frozen=True)
+class ListedSide:
+    """The templates of one side of a list."""
+
+    template_of_pair: np.ndarray  # int64 (pairs,)
+    names: list[str]  # names of the templates
+    subjects: np.ndarray | None  # (templates,)
+    meta: Mapping[str, np.ndarray]  # each (templates,)
+
+    def in_order(self) -> ListedSide:
+        """Return the templates in the natural order of their names."""
+        order = np.argsort(natural_places(as_objects(self.names)), kind="stable")
+        return ListedSide(
+            np.argsort(order)[self.template_of_pair],
+            [self.names[i] for i in order.tolist()],
+            None if self.subjects is None else self.subjects[order],
+            {name: values[order] for name, values in self.meta.items()},
+        )
+
+    def meta_with_names(self) -> dict[str, np.ndarray]:
+        return {"template": np.array(self.names, dtype=object), **self.meta}
+
+
+def _matrix_of_pairs(
+    path: Path,
+    values: np.ndarray,
+    genuine: np.ndarray,
+    probe: ListedSide,
+    gallery: ListedSide,
+    unordered: bool,
+    options: dict[str, Any],
+) -> Scores:
+    """Return the scores of listed pairs as a matrix, in which pairs that are not listed are masked.
+
+    - `values` and `genuine` are (pairs,).
+    - If probes and gallery share a name, all templates are one set.
+    - Subjects decide the classes, or without subjects `genuine`.
+    - With `unordered`, a comparison that is not listed has the score of the other order.
+    """
+    shared_names = len({*probe.names}.intersection(gallery.names))
+    if shared_names:
+        gallery, probe = _one_set(path, gallery, probe)
+    gallery = gallery.in_order()
+    probe = probe.in_order()
+    row, column = probe.template_of_pair, gallery.template_of_pair
+    labels: dict[str, Any] = {}
+    if probe.subjects is not None and gallery.subjects is not None:
+        genuine = probe.subjects[row] == gallery.subjects[column]
+        labels["labels"] = probe.subjects
+        if not shared_names:
+            labels["gallery_labels"] = gallery.subjects
+
+    # Each pair is written into its cell; several scores of a pair are an error.
+    shape = (len(probe.names), len(gallery.names))
+    require_memory(
+        9 * shape[0] * shape[1],
+        f"{path}: a matrix of {shape[0]:,} x {shape[1]:,}",
+        "evaluate it as a list of pairs",
+    )
+    matrix = np.zeros(shape)
+    mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
+    matrix[row, column] = values
+    mask[row, column] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
+    repeated = len(values) - int((mask != Mask.IGNORE).sum())
+    differs = ~np.isclose(matrix[row, column], values, rtol=0, atol=0, equal_nan=True)
+    if differs.any():
+        first = int(np.argmax(differs))
+        raise DataError(
+            f"{path}: {repeated:,} pairs are listed more than once, {int(differs.sum()):,} of them "
+            f"with another score; the first: {probe.names[row[first]]!r} against "
+            f"{gallery.names[column[first]]!r}; templates with one name each are needed for a "
+            "matrix"
+        )
+    notes = []
+    if repeated:
+        notes.append(Message("repeated-pairs", pairs=repeated, how="", option=""))
+
+    # Pairs that are listed in one of the two orders.
+    if shared_names and unordered:
+        lacks_other = mask[column, row] == Mask.IGNORE
+        i, j = row[lacks_other], column[lacks_other]
+        matrix[j, i] = matrix[i, j]
+        mask[j, i] = mask[i, j]
+    elif 2 * shared_names >= len(probe.names):
+        in_one_order = int((mask[column, row] == Mask.IGNORE).sum())
+        if in_one_order >= MOSTLY * len(row):
+            consequence = ", so that searches and multi-template attempts lack the other one"
+            note = Message(
+                "pairs-in-one-order",
+                one_order=in_one_order,
+                pairs=len(row),
+                consequence=consequence,
+                option="`unordered=True`",
+            )
+            notes.append(note)
+    unlisted = int((mask == Mask.IGNORE).sum()) - (len(probe.names) if shared_names else 0)
+    if unlisted:
+        notes.append(Message("not-listed", missing=unlisted, comparisons=matrix.size))
+    scores = Scores(
+        matrix,
+        **labels,
+        mask=mask if unlisted or not labels else None,
+        probe_meta=probe.meta_with_names(),
+        gallery_meta=None if shared_names else gallery.meta_with_names(),
+        **options,
+    )
+    return scores._with(remarks=tuple(notes))
+
+
+def _one_set(path: Path, first: ListedSide, second: ListedSide) -> tuple[ListedSide, ListedSide]:
+    """Return the two sides with the templates of both sides; equal names are one template."""
+    names, number_of_second = united(first.names, second.names)
+    subjects = None
+    if first.subjects is not None and second.subjects is not None:
+        subjects = np.empty(len(names), dtype=object)
+        subjects[number_of_second] = second.subjects
+        for i in np.intersect1d(np.arange(len(first.names)), number_of_second).tolist():
+            _require_one_owner(path, first.names[i], first.subjects[i], subjects[i])
+        subjects[: len(first.names)] = first.subjects
+    meta = {}
+    for name, values in first.meta.items():
+        meta[name] = np.empty(len(names), dtype=object)
+        meta[name][number_of_second] = second.meta[name]
+        meta[name][: len(first.names)] = values
+    return (
+        ListedSide(first.template_of_pair, names, subjects, meta),
+        ListedSide(number_of_second[second.template_of_pair], names, subjects, meta),
+    )
+
+
+# ------------------------------------------------------------------------- a matrix with names
 
 
 # The names above the rows of a matrix: rows that are the templates of the columns, and others.
@@ -857,19 +739,15 @@ def with_corner(head: Head) -> Head:
     )
     if corner or len(rows) < 2 or is_unnamed:
         return head
+    are_names = len(column_names) > 1 and not any(map(is_number, column_names))
+    are_names = are_names and HEADER_NAMES.isdisjoint(map(folded, column_names))
+    are_names = are_names and not all(map(is_number, row_names))
     if row_names == column_names[: len(rows)]:
         head.cells[0][0] = _SAME_TEMPLATES
-    elif _is_named_matrix(column_names, row_names, rows):
+    elif are_names and all(not cell or is_number(cell) for row in rows for cell in row[1:]):
         are_same = sorted(row_names) == sorted(column_names)
         head.cells[0][0] = _SAME_TEMPLATES if are_same else _OTHER_TEMPLATES
     return head
-
-
-def _is_named_matrix(column_names: list[str], row_names: list[str], rows: list[list[str]]) -> bool:
-    has_columns = len(column_names) > 1 and not any(map(is_number, column_names))
-    has_columns = has_columns and HEADER_NAMES.isdisjoint(map(folded, column_names))
-    has_names = has_columns and not all(map(is_number, row_names))
-    return has_names and all(not cell or is_number(cell) for row in rows for cell in row[1:])
 
 
 def read_wide(head: Head, arguments: Arguments) -> Scores | None:
@@ -889,12 +767,12 @@ def read_wide(head: Head, arguments: Arguments) -> Scores | None:
             )
     arguments.take("header")
     table = read_columns(head, True, {0: names[0]}, numbers, blanks=[0, *numbers])
-    return _matrix(table, names, arguments)
+    return _matrix_with_names(table, names, arguments)
 
 
-def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Scores:
+def _matrix_with_names(table: Columns, names: Sequence[str], arguments: Arguments) -> Scores:
     path = table.path
-    labels = table.words[0].objects().astype(str)
+    row_names = table.words[0].objects().astype(str).tolist()
     if arguments.take("lists.as") == "pairs":
         raise fault(
             path,
@@ -902,7 +780,6 @@ def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Score
             'leave out `lists={"as": "pairs"}`, or convert it to a list',
         )
     corner, *column_names = names
-    row_names = labels.tolist()
     square = row_names == column_names
     has_same_names = sorted(row_names) == sorted(column_names)
     if corner.casefold() == _SAME_TEMPLATES and has_same_names and not square:
@@ -913,47 +790,37 @@ def _matrix(table: Columns, names: Sequence[str], arguments: Arguments) -> Score
             "bring both into one order, or, of two sets of templates, write probe for label above "
             "the rows",
         )
-    described = _described_names(path, [*dict.fromkeys([*row_names, *column_names])], arguments)
+
+    # The subject and the metadata of each name, by a table or a pattern; else names are subjects.
+    subject_of: Mapping[str, str] | None = None
+    meta: Mapping[str, Mapping[str, str]] = {}
+    every_name = [*dict.fromkeys([*row_names, *column_names])]
+    if "labels" in arguments:
+        templates = read_templates(arguments)
+        subject_of = templates.subjects()
+        meta, _ = templates.metadata(arguments.all_meta())
+        templates.require(every_name, path)
+    elif "subject_from" in arguments:
+        parts = arguments.take("subject_from").parts(every_name, lambda name: str(path))
+        subject_of = parts.pop("subject")
+        meta = parts
+    labels: dict[str, list[str]] = {}
+    columns: dict[str, dict[str, list[str]]] = {}
+    for side, x in (("probe", row_names), ("gallery", column_names)):
+        labels[side] = x if subject_of is None else [subject_of[name] for name in x]
+        of_side = {column: [value_of[name] for name in x] for column, value_of in meta.items()}
+        columns[side] = {} if subject_of is None else {"template": x, **of_side}
     return Scores(
         np.column_stack([*table.numbers.values()]),
-        described.subjects(row_names),
-        None if square else described.subjects(column_names),
+        labels["probe"],
+        None if square else labels["gallery"],
         kind=arguments.kind_of(path, None, ""),
         nan=arguments.take("nan", "raise"),
         name=path.name.split(".")[0],
-        probe_meta=described.metadata(row_names),
-        gallery_meta=None if square else described.metadata(column_names),
+        probe_meta=columns["probe"],
+        gallery_meta=None if square else columns["gallery"],
         shared=arguments.take("shared"),
     )
-
-
-class _DescribedNames(NamedTuple):
-    """What a table of templates, or a pattern, says of the names of rows and columns."""
-
-    subject: Mapping[str, str] | None  # by name; None: the names are the subjects
-    meta: Mapping[str, Mapping[str, str]]  # by column, and by name
-
-    def subjects(self, names: list[str]) -> list[str]:
-        return names if self.subject is None else [self.subject[x] for x in names]
-
-    def metadata(self, names: list[str]) -> dict[str, list[str]]:
-        if self.subject is None:
-            return {}
-        meta = {column: [value_of[x] for x in names] for column, value_of in self.meta.items()}
-        return {"template": names, **meta}
-
-
-def _described_names(path: Path, names: list[str], arguments: Arguments) -> _DescribedNames:
-    if "labels" in arguments:
-        templates = read_templates(arguments)
-        subject = templates.subjects()
-        meta, _ = templates.metadata(arguments.all_meta())
-        templates.require(names, path)
-        return _DescribedNames(subject, meta)
-    if "subject_from" in arguments:
-        parts = arguments.take("subject_from").parts(names, lambda name: str(path))
-        return _DescribedNames(parts.pop("subject"), parts)
-    return _DescribedNames(None, {})
 
 
 # ------------------------------------------------------------------------- Parquet, a DataFrame
@@ -1005,12 +872,12 @@ def _of_table(head: Head, row_count: int, pieces: Pieces, arguments: Arguments) 
         raise fault(path, "has no rows")
     if is_wide(names, arguments):
         table = _columns(head, row_count, pieces, [*range(1, len(names))], [0], [0])
-        return _matrix(table, names, arguments)
+        return _matrix_with_names(table, names, arguments)
     layout = with_header(head, arguments)
     if layout is None or layout.get("score") is None:
         raise no_scores(head, named=True)
-    options = score_options(path, layout, arguments)
-    words = columns_of_words(layout, arguments)
+    options = _options(path, layout, arguments)
+    words = _columns_of_words(layout, arguments)
     labels = {*layout.templates, *layout.subjects}
     table = _columns(head, row_count, pieces, [layout.score], words, layout.may_be_blank, labels)
     return Listed(table, layout, arguments).scores(options)
@@ -1030,68 +897,51 @@ def _columns(
     A missing number is NaN. Words may be missing in the columns `blanks` alone; in the columns
     `labels`, whole floats become integers.
     """
+    path = head.path
+    names = head.cells[0]
     columns = {i: Words() for i in words}
     values = dict[int, GrowingColumn]()
     rows_read = 0
+
+    def refuse(wrong: np.ndarray, i: int, problem: str, expected: str) -> None:
+        for row in np.flatnonzero(wrong)[:1].tolist():
+            raise fault(path, f"row {rows_read + row}: {names[i]} {problem}", expected)
+
     for cells_of_column in pieces([*numbers, *words]):
-        cells = {i: _blank_as_missing(column) for i, column in cells_of_column.items()}
-        piece = _Piece(head, rows_read, cells)
+        piece = {i: _blank_as_missing(column) for i, column in cells_of_column.items()}
         for i in numbers:
-            floats = piece.floats(i)
+            cells = piece[i]
+            floats = _as_floats(cells)
+            is_word = np.isnan(floats) & cells.notna().to_numpy()
+            if cells.dtype.kind in "OSUT":
+                texts = [str(x) for x in cells[cells.notna()]]
+                require_no_thousands(f"{path}: {names[i]}", texts)
+            if is_word.any():
+                refuse(is_word, i, f"is {cells[is_word].iloc[0]!r}", "expected a number")
             values.setdefault(i, GrowingColumn(floats.dtype)).append(floats)
         for i, column in columns.items():
-            column.append(*piece.words(i, may_be_blank=i in blanks, are_labels=i in labels))
-        rows_read += len(cells[numbers[0]])
+            cells = piece[i]
+            try:
+                codes, distinct = cells.factorize()
+            except TypeError:  # a cell holds a list, which is not hashable
+                problem = f"column {names[i]!r} holds no single values"
+                raise fault(path, problem, "expected one per row") from None
+            is_blank = codes < 0
+            if i not in blanks:
+                refuse(is_blank, i, "has no value", "expected one in each row")
+            texts = distinct.tolist()
+            if i in labels:
+                labels_of_cells = np.asarray(distinct)
+                if cells.dtype in (np.float16, np.float32):  # factorize may have widened them
+                    labels_of_cells = labels_of_cells.astype(cells.dtype)
+                source = f"{path}: column {names[i]!r}"
+                texts = with_whole_numbers(labels_of_cells, source).tolist()
+            # A missing word has the code -1, and so the last value.
+            column.append(codes, [*map(str, texts), *([""] if is_blank.any() else [])])
+        rows_read += len(piece[numbers[0]])
         report(rows_read, row_count)
     columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
-    return Columns(head.path, columns, {i: x.array() for i, x in values.items()}, None)
-
-
-class _Piece(NamedTuple):
-    """Some rows of a table."""
-
-    head: Head
-    first_row: int
-    cells: dict[int, Any]  # by number of a column, each a Series of pandas
-
-    def floats(self, i: int) -> np.ndarray:
-        """Return a column of numbers, with NaN for a missing one; raise where a cell is a word."""
-        cells = self.cells[i]
-        floats = _as_floats(cells)
-        is_word = np.isnan(floats) & cells.notna().to_numpy()
-        if cells.dtype.kind in "OSUT":
-            texts = [str(x) for x in cells[cells.notna()]]
-            require_no_thousands(f"{self.head.path}: {self.head.cells[0][i]}", texts)
-        if is_word.any():
-            self._refuse(is_word, i, f"is {cells[is_word].iloc[0]!r}", "expected a number")
-        return floats
-
-    def words(
-        self, i: int, *, may_be_blank: bool, are_labels: bool
-    ) -> tuple[np.ndarray, list[str]]:
-        cells = self.cells[i]
-        name = self.head.cells[0][i]
-        try:
-            codes, distinct = cells.factorize()
-        except TypeError:  # a cell holds a list, which is not hashable
-            problem = f"column {name!r} holds no single values"
-            raise fault(self.head.path, problem, "expected one per row") from None
-        is_blank = codes < 0
-        if not may_be_blank:
-            self._refuse(is_blank, i, "has no value", "expected one in each row")
-        values = distinct.tolist()
-        if are_labels:
-            labels = np.asarray(distinct)
-            if cells.dtype in (np.float16, np.float32):  # factorize may have widened them
-                labels = labels.astype(cells.dtype)
-            values = with_whole_numbers(labels, f"{self.head.path}: column {name!r}").tolist()
-        # A missing word has the code -1, and so the last value.
-        return codes, [*map(str, values), *([""] if is_blank.any() else [])]
-
-    def _refuse(self, wrong: np.ndarray, i: int, problem: str, expected: str) -> None:
-        for row in np.flatnonzero(wrong)[:1].tolist():
-            place = f"row {self.first_row + row}: {self.head.cells[0][i]}"
-            raise fault(self.head.path, f"{place} {problem}", expected)
+    return Columns(path, columns, {i: x.array() for i, x in values.items()}, None)
 
 
 def _blank_as_missing(cells: Any) -> Any:

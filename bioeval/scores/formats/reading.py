@@ -150,11 +150,25 @@ def _read(path: Any, impostor: Path | None, arguments: Arguments, only_embedding
             raise arguments.no_meaning(place, "path", f"two files, of which one is {noun}")
         if is_frame:
             scores = read_frame(path, arguments)
+        elif form == "text":
+            head = with_corner(head_of(place))
+            wide = read_wide(head, arguments) if impostor is None else None
+            scores = read_list(head, arguments, impostor) if wide is None else wide
+            scores = scores._with(reading=(*head.reading, *scores.reading))
+        elif form == "matrix-text":
+            scores = _read_numbers(head_of(place), arguments)
+        elif form == "npy":
+            scores = _read_npy(place, arguments, impostor, only_embeddings)
+        elif form == "parquet":
+            scores = read_parquet(place, arguments)
         else:
-            scores = _read_as(form, place, arguments, impostor, only_embeddings)
+            arrays = {"npz": open_npz, "mat": open_mat, "h5": open_hdf5}[form](place)
+            scores = scores_of(place, arrays, arguments, form == "mat", only_embeddings)
         exclude = arguments.take("exclude", ())
         ids = arguments.take("distractor_ids", scores.distractor_ids)
-        arguments.refuse_unused(place, _content_in_words(scores))
+        content = {"pairs": "a list of pairs", "top-k": "top-K lists"}.get(scores.layout)
+        content = content or ("embeddings" if scores.metric else "a matrix of scores")
+        arguments.refuse_unused(place, content)
         scores = scores._with(reading=(*scores.reading, *dict.fromkeys(arguments.notes)))
         if only_embeddings and not scores.streams:
             raise fault(place, "holds no embeddings")
@@ -166,37 +180,6 @@ def _read(path: Any, impostor: Path | None, arguments: Arguments, only_embedding
         junk_ids = form_of_names.junk_ids
         ids = ids if "distractor_ids" in arguments else form_of_names.distractor_ids or None
     return marking(scores, ids, junk_ids)
-
-
-def _read_as(
-    form: str, path: Path, arguments: Arguments, impostor: Path | None, only_embeddings: bool
-) -> Scores:
-    if form == "text":
-        return _read_text(path, arguments, impostor)
-    if form == "matrix-text":
-        return read_numbers(head_of(path), arguments)
-    if form == "npy":
-        return read_npy(path, arguments, impostor, only_embeddings)
-    if form == "parquet":
-        return read_parquet(path, arguments)
-    arrays_of = {"npz": open_npz, "mat": open_mat, "h5": open_hdf5}[form]
-    return scores_of(path, arrays_of(path), arguments, form == "mat", only_embeddings)
-
-
-def _content_in_words(scores: Scores) -> str:
-    if scores.layout == "pairs":
-        return "a list of pairs"
-    if scores.layout == "top-k":
-        return "top-K lists"
-    return "embeddings" if scores.metric else "a matrix of scores"
-
-
-def _read_text(path: Path, arguments: Arguments, impostor: Path | None) -> Scores:
-    head = with_corner(head_of(path))
-    scores = read_wide(head, arguments) if impostor is None else None
-    if scores is None:
-        scores = read_list(head, arguments, impostor)
-    return scores._with(reading=(*head.reading, *scores.reading))
 
 
 # ------------------------------------------------------------------------- what a file is
@@ -213,7 +196,11 @@ def recognise(path: Path, arguments: Arguments) -> str:
     suffix = path.suffix.lower()
     by_suffix = next((word for word, x in FORMATS.items() if suffix in x.suffixes), None)
     if is_text(path):
-        if _has_names(path) and "gallery" not in arguments:
+        has_names = False
+        with suppress(DataError):  # the text is no list or matrix with names, or is damaged
+            head = with_corner(head_of(path))
+            has_names = names_columns(head) or is_wide(head.cells[0], Arguments({}))
+        if has_names and "gallery" not in arguments:
             return "text"
         if by_suffix in (None, "text"):
             return _format_of_text(path, arguments)
@@ -236,13 +223,6 @@ def recognise(path: Path, arguments: Arguments) -> str:
     raise fault(path, problem, f"expected {FORMATS[by_suffix].noun}; {remedy}")
 
 
-def _has_names(path: Path) -> bool:
-    with suppress(DataError):  # the text is no such list, or is damaged
-        head = with_corner(head_of(path))
-        return names_columns(head) or is_wide(head.cells[0], Arguments({}))
-    return False
-
-
 def _format_of_text(path: Path, arguments: Arguments) -> str:
     """Return ``"text"`` for a list, ``"matrix-text"`` for a matrix; raise for other texts.
 
@@ -251,7 +231,15 @@ def _format_of_text(path: Path, arguments: Arguments) -> str:
     """
     labels = arguments.peek("labels")
     gallery = arguments.peek("gallery")
-    numbers = _numbers_in_line(path, may_name_features="metric" in arguments)
+    # How many cells the first line has, if all are numbers or empty; else 0. An empty cell does not
+    # count before numbers of the columns. With a metric, a first line without any number may name
+    # the features, and the second line decides.
+    first, *below = head_of(path).rows
+    if "metric" in arguments and not any(map(like_number, first)):
+        numbers = len(first) if below and all(map(like_number, below[0])) else 0
+    else:
+        cells = first[1:] if not first[0] and counts_columns(first[1:]) else first
+        numbers = len(cells) if all(not x or like_number(x) for x in cells) else 0
     is_list = any(x in arguments for x in ("columns.scores", "trials", "subject_from", "format"))
     is_list = is_list or labels is not None and labels.is_file() and lists_templates(labels)
     if not is_list and (labels or gallery) and numbers >= (2 if gallery else 3):
@@ -272,19 +260,6 @@ def _format_of_text(path: Path, arguments: Arguments) -> str:
             "template_a template_b score'",
         )
     return "text"
-
-
-def _numbers_in_line(path: Path, *, may_name_features: bool) -> int:
-    """Return how many cells the first line has; 0 if a cell is neither a number nor empty.
-
-    An empty cell does not count before numbers of the columns. If `may_name_features`, a first line
-    without any number may name the columns, and the second line decides.
-    """
-    first, *below = head_of(path).rows
-    if may_name_features and not any(map(like_number, first)):
-        return len(first) if below and all(map(like_number, below[0])) else 0
-    cells = first[1:] if not first[0] and counts_columns(first[1:]) else first
-    return len(cells) if all(not x or like_number(x) for x in cells) else 0
 
 
 # ------------------------------------------------------------------------- for commands
@@ -313,7 +288,7 @@ def role_of_second_file(path: Path, second: Path, preset: str | None) -> str:
     return "trials"
 
 
-def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: bool) -> Scores:
+def _read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: bool) -> Scores:
     """Read a .npy file, which by its arguments holds one of these:
 
     - scores of one class, with a file of impostor scores;
@@ -337,7 +312,7 @@ def read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: b
     return scores_of_two_files(path, values, impostor, impostor_values, arguments, options)
 
 
-def read_numbers(head: Head, arguments: Arguments) -> Scores:
+def _read_numbers(head: Head, arguments: Arguments) -> Scores:
     """Read a text of numbers alone: a matrix, or with a metric an embedding on each line."""
     has_names = not any(map(is_number, head.cells[0]))
     if has_names:
@@ -490,50 +465,6 @@ def _features_of(
     return average_embeddings(features, templates.columns, average, "template").means
 
 
-class _ListedPairs(NamedTuple):
-    """The pairs that are attempts; a template is a row of the features."""
-
-    enrolled: np.ndarray  # int64 (pairs,)
-    probe: np.ndarray  # int64 (pairs,)
-    genuine: np.ndarray  # bool (pairs,)
-    subjects: np.ndarray | None  # object (pairs, 2)
-    notes: tuple[Message, ...] = ()
-
-
-def _listed_pairs(templates: TemplateTable, arguments: Arguments) -> _ListedPairs:
-    """Return the pairs of `trials`, which `trials` or the subjects of their templates classify."""
-    listed = read_comparisons(arguments.take("trials"), arguments)
-    enrolled, probe, _ = look_up(listed, templates.names)
-    is_same = enrolled == probe
-    if is_same.any():
-        raise fault(
-            listed.path,
-            f"has {counted(int(is_same.sum()), 'pairs')} of a template with itself, "
-            f"the first is pair {int(np.argmax(is_same)) + 1}",
-        )
-    subject_of = templates.subjects_if_stated()
-    subjects = None
-    if subject_of is not None:
-        subject = np.array([subject_of[name] for name in templates.names], dtype=object)
-        subjects = np.column_stack([subject[enrolled], subject[probe]])
-    if listed.genuine is not None:
-        return _ListedPairs(enrolled, probe, listed.genuine, subjects)
-    if subjects is None:
-        raise fault(
-            listed.path,
-            f"does not mark genuine pairs, and {templates.path} has no subjects",
-            "expected 1 or 0 after the two templates, or `labels` with subject_id",
-        )
-    no_person = ids_of_no_person(arguments.peek("distractor_ids"))
-    genuine, is_attempt = classes_of_subjects(subjects[:, 0], subjects[:, 1], no_person)
-    notes: tuple[Message, ...] = ()
-    if not is_attempt.all():
-        notes = (Message("pairs-of-no-person", pairs=int((~is_attempt).sum())),)
-    return _ListedPairs(
-        enrolled[is_attempt], probe[is_attempt], genuine[is_attempt], subjects[is_attempt], notes
-    )
-
-
 def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> Scores:
     """Return the distances of the pairs that `trials` lists, of templates that `labels` lists.
 
@@ -549,21 +480,52 @@ def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> 
     templates = read_templates(arguments)
     average = arguments.take("average", ())
     features = _features_of(path, values, templates, average)
-    listed = _listed_pairs(templates, arguments)
+
+    # The pairs that are attempts; a template is a row of the features. The list, or the subjects of
+    # the templates, say which are genuine.
+    listed = read_comparisons(arguments.take("trials"), arguments)
+    enrolled, probe, _ = look_up(listed, templates.names)
+    is_same = enrolled == probe
+    if is_same.any():
+        raise fault(
+            listed.path,
+            f"has {counted(int(is_same.sum()), 'pairs')} of a template with itself, "
+            f"the first is pair {int(np.argmax(is_same)) + 1}",
+        )
+    subject_of = templates.subjects_if_stated()
+    subjects = None
+    if subject_of is not None:
+        subject = np.array([subject_of[name] for name in templates.names], dtype=object)
+        subjects = np.column_stack([subject[enrolled], subject[probe]])
+    notes: tuple[Message, ...] = ()
+    genuine = listed.genuine
+    if genuine is None and subjects is None:
+        raise fault(
+            listed.path,
+            f"does not mark genuine pairs, and {templates.path} has no subjects",
+            "expected 1 or 0 after the two templates, or `labels` with subject_id",
+        )
+    if genuine is None:
+        no_person = ids_of_no_person(arguments.peek("distractor_ids"))
+        genuine, is_attempt = classes_of_subjects(subjects[:, 0], subjects[:, 1], no_person)
+        if not is_attempt.all():
+            notes = (Message("pairs-of-no-person", pairs=int((~is_attempt).sum())),)
+            enrolled, probe, genuine = (x[is_attempt] for x in (enrolled, probe, genuine))
+            subjects = subjects[is_attempt]
     metric = arguments.take("metric", "cosine")
     scores = Scores.from_pairs(
-        EmbeddingSource(features, features, metric).pairs(listed.enrolled, listed.probe),
-        listed.genuine,
+        EmbeddingSource(features, features, metric).pairs(enrolled, probe),
+        genuine,
         nan=arguments.take("nan", "raise"),
-        subjects=listed.subjects,
+        subjects=subjects,
         name=path.stem,
     )
     origin = describe_metric(metric, features)
     if average:
         origin += f", means by {' and '.join(average)} of {len(values)} embeddings"
     return scores.with_pairs(
-        replace(scores.pairs, ids=np.column_stack([listed.enrolled, listed.probe])),
+        replace(scores.pairs, ids=np.column_stack([enrolled, probe])),
         origin=origin,
         metric=metric if isinstance(metric, str) else "",
-        remarks=(*scores.remarks, *listed.notes),
+        remarks=(*scores.remarks, *notes),
     )

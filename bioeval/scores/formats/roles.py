@@ -370,13 +370,18 @@ def side_and_column(word: str) -> tuple[int | None, str]:
     return None, word
 
 
-def is_number(cell: str) -> bool:
-    """Whether a cell is a number, NaN and infinity among them."""
+def is_float(cell: str) -> bool:
+    """Whether Python reads a cell as a number."""
     try:
         float(cell)
     except ValueError:
         return False
-    return "_" not in cell
+    return True
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, NaN and infinity among them."""
+    return is_float(cell) and "_" not in cell
 
 
 def like_number(cell: str) -> bool:

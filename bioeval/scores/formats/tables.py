@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from bioeval.scores.formats.files import (
 from bioeval.scores.formats.roles import (
     HEADER_NAMES,
     folded,
+    is_float,
     is_number,
     require_few,
     require_no_thousands,
@@ -121,11 +122,25 @@ def head_of(path: Path, blanks: bool = True) -> Head:
 
     If `blanks`, blanks may separate the cells; otherwise cells may hold blanks.
     """
-    comments, lines = _comments_and_lines(path)
-    if not lines:
+    with guarded(path, expected="text"), open_text(path) as file:
+        raw = file.read(_FIRST_BYTES)
+    raw_lines = raw.splitlines()
+    if len(raw) == _FIRST_BYTES and len(raw_lines) > 1:
+        raw_lines.pop()  # the last line is cut
+    comments: list[tuple[int, str]] = []  # each with the number of its line
+    texts: list[str] = []
+    start_line = 1
+    for number, raw_line in enumerate(raw_lines, 1):
+        text = decode(raw_line, path, number)
+        if not texts and text.lstrip().startswith(_COMMENT):
+            comments.append((number, text))
+        elif text.strip():
+            start_line = start_line if texts else number
+            texts.append(text)
+        if len(texts) == _FIRST_LINES:
+            break
+    if not texts:
         raise fault(path, "holds nothing but blank lines" + " and comments" * bool(comments))
-    start_line = lines[0].number
-    texts = [line.text for line in lines]
     if not blanks:
         delimiter = next((x for x in ",;\t" if x in texts[0]), ",")
     elif _DECIMAL_COMMA.search(texts[0]) and delimiter_of(texts[0]) == ",":
@@ -140,36 +155,12 @@ def head_of(path: Path, blanks: bool = True) -> Head:
         rows = [[*map(from_cell, map(str.strip, row))] for row in reader]
         is_plain = not any(delimiter + " " in text or '"' in text for text in texts)
     # The names of the columns may stand after #, as np.savetxt writes them.
-    names = cells_of(comments[-1].text.strip().lstrip(_COMMENT), delimiter) if comments else []
+    names = cells_of(comments[-1][1].strip().lstrip(_COMMENT), delimiter) if comments else []
     if len(names) == len(rows[0]) and not HEADER_NAMES.isdisjoint(map(folded, names)):
-        start_line = comments.pop().number
+        start_line, _ = comments.pop()
         rows.insert(0, names)
     require_few(path, start_line, rows[0])
     return Head(path, delimiter, rows, start_line, is_plain, len(comments))
-
-
-class _Line(NamedTuple):
-    number: int  # in the file, from 1
-    text: str
-
-
-def _comments_and_lines(path: Path) -> tuple[list[_Line], list[_Line]]:
-    with guarded(path, expected="text"), open_text(path) as file:
-        raw = file.read(_FIRST_BYTES)
-    raw_lines = raw.splitlines()
-    if len(raw) == _FIRST_BYTES and len(raw_lines) > 1:
-        raw_lines.pop()  # the last line is cut
-    comments: list[_Line] = []
-    lines: list[_Line] = []
-    for number, raw_line in enumerate(raw_lines, 1):
-        line = _Line(number, decode(raw_line, path, number))
-        if not lines and line.text.lstrip().startswith(_COMMENT):
-            comments.append(line)
-        elif line.text.strip():
-            lines.append(line)
-        if len(lines) == _FIRST_LINES:
-            break
-    return comments, lines
 
 
 @dataclass
@@ -242,17 +233,15 @@ class Columns:
         if self.start_line is None:
             return [*rows]
         lines = _lines_of_rows(self.path, self.start_line, {*rows})
-        line_of_row = {line.row: line.number for line in lines}
+        line_of_row = {row: number for row, number, _ in lines}
         return [line_of_row.get(row, self.start_line + row) for row in rows]
 
 
-class _RowLine(NamedTuple):
-    row: int  # number among the lines that are not blank, from 0 in the line `start_line`
-    number: int  # in the file, from 1
-    raw: bytes
+def _lines_of_rows(path: Path, start_line: int, rows: Set[int]) -> Iterator[tuple[int, int, bytes]]:
+    """Yield the number of each row, the number of its line, and the bytes of the line.
 
-
-def _lines_of_rows(path: Path, start_line: int, rows: Set[int]) -> Iterator[_RowLine]:
+    Row 0 is the first line from `start_line` on that is not blank.
+    """
     if not rows:
         return
     row = -1
@@ -263,7 +252,7 @@ def _lines_of_rows(path: Path, start_line: int, rows: Set[int]) -> Iterator[_Row
                 continue
             row += 1
             if row in rows:
-                yield _RowLine(row, number, line)
+                yield row, number, line
             if row == last:
                 return
 
@@ -301,7 +290,11 @@ def read_columns(
                     if any(x[:1] in ("", '"') for x in column.values):
                         raise ValueError("a cell is blank, or in quotes")
                 for i, name in numbers.items():
-                    _require_in_range(head, start_line, columns.numbers[i], i, name)
+                    infinite = {*np.flatnonzero(np.isinf(columns.numbers[i])).tolist()}
+                    for _, line, raw in _lines_of_rows(head.path, start_line, infinite):
+                        cells = cells_of(decode(raw, head.path, line).strip(), head.delimiter)
+                        if i < len(cells) and is_number(cells[i]):
+                            _number(cells[i], f"{head.path}: line {line}", name)  # may be too large
                 break
         else:
             pieces = _checked_pieces(head, start_line, words, numbers, blanks)
@@ -407,7 +400,12 @@ def _checked_pieces(
     filled = {i: name for i, name in ({**words, **numbers}).items() if i not in blanks}
     while piece := [*islice(rows, PIECE)]:
         for line, row in piece:
-            _require_width(head, line, row, numbers)
+            is_header = row == head.cells[0] and not any(is_number(row[i]) for i in numbers)
+            if is_header and numbers and line > head.start_line:
+                problem = "repeats the names of the columns"
+                raise fault(head.path, problem, "leave the line out", line=line)
+            if len(row) > head.width + 1 or any(row[head.width :]):
+                raise fault(head.path, f"{len(row)} cells", f"expected {head.width}", line=line)
             # Where blanks separate cells, cells at the end may be blank, but for numbers.
             lacks_cells = len(row) < head.width and (
                 head.delimiter != " " or any(i >= len(row) for i in numbers)
@@ -418,47 +416,19 @@ def _checked_pieces(
             if blank is not None and row[-1]:
                 raise fault(head.path, f"the cell {blank!r} is blank", line=line)
             if lacks_cells or blank is not None:
-                is_last = row is piece[-1][1] and next(rows, None) is None
-                raise _too_few_cells(head, line, row, is_last)
+                cell_count = sum(map(bool, row))
+                if row is piece[-1][1] and next(rows, None) is None:
+                    with open_text(head.path) as file:
+                        (last,) = deque(file, maxlen=1)
+                    if not last.endswith(b"\n"):
+                        problem = f"the last line has {cell_count} of {head.width} cells and no end"
+                        raise fault(head.path, problem, "the file is truncated: write it again")
+                expected = f"expected {head.width}, none of them blank"
+                raise fault(head.path, f"{cell_count} cells", expected, line=line)
             for i, name in numbers.items():
                 cells: list[Any] = row
                 cells[i] = _number(row[i] or "nan", f"{head.path}: line {line}", name)
         yield pd.DataFrame([row for _, row in piece], dtype=object)
-
-
-def _require_width(head: Head, line: int, row: Sequence[str], numbers: Collection[int]) -> None:
-    """Raise where a line repeats the names of the columns, or has cells beyond them."""
-    is_header = row == head.cells[0] and not any(is_number(row[i]) for i in numbers)
-    if is_header and numbers and line > head.start_line:
-        problem = "repeats the names of the columns"
-        raise fault(head.path, problem, "leave the line out", line=line)
-    if len(row) > head.width + 1 or any(row[head.width :]):
-        raise fault(head.path, f"{len(row)} cells", f"expected {head.width}", line=line)
-
-
-def _too_few_cells(head: Head, line: int, row: Sequence[str], is_last: bool) -> DataError:
-    number = sum(map(bool, row))
-    if is_last and not _ends_with_newline(head.path):
-        problem = f"the last line has {number} of {head.width} cells and no end"
-        return fault(head.path, problem, "the file is truncated: write it again")
-    expected = f"expected {head.width}, none of them blank"
-    return fault(head.path, f"{number} cells", expected, line=line)
-
-
-def _ends_with_newline(path: Path) -> bool:
-    with open_text(path) as file:
-        (last,) = deque(file, maxlen=1)
-    return last.endswith(b"\n")
-
-
-def _require_in_range(
-    head: Head, start_line: int, values: np.ndarray, column: int, name: str
-) -> None:
-    rows = set(np.flatnonzero(np.isinf(values)).tolist())
-    for line in _lines_of_rows(head.path, start_line, rows):
-        cells = cells_of(decode(line.raw, head.path, line.number).strip(), head.delimiter)
-        if column < len(cells) and is_number(cells[column]):
-            _number(cells[column], f"{head.path}: line {line.number}", name)
 
 
 def _pieces(
@@ -475,7 +445,12 @@ def _pieces(
     exact = {} if version >= (3, 1) else {"float_precision": "round_trip"}
     # pandas reads names fastest if it chooses the dtype. So it may where the first lines have names
     # that are no numbers; a piece of numbers alone is an error.
-    inferred = _columns_of_names(head)
+    inferred = set()
+    for i in range(head.width):
+        cells = head.column(i)[1:]
+        are_names = [not is_float(x) and x.casefold() not in ("true", "false") for x in cells]
+        if 2 * sum(are_names) > len(cells):
+            inferred.add(i)
     stated = {*words, *numbers} - {*inferred, *digits}
     with warnings.catch_warnings(), open_text(head.path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -501,24 +476,6 @@ def _pieces(
             if any(piece[i].dtype.kind == "f" for i in digits):
                 raise ValueError("a column of whole numbers has others")
             yield piece
-
-
-def _columns_of_names(head: Head) -> set[int]:
-    """Return the columns of which most cells below the first are words, and no numbers."""
-    columns = set()
-    for i in range(head.width):
-        _, *cells = head.column(i)
-        if 2 * sum(map(_is_name, cells)) > len(cells):
-            columns.add(i)
-    return columns
-
-
-def _is_name(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return cell.casefold() not in ("true", "false")
-    return False
 
 
 def _number(cell: str, source: str, name: str) -> float:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -106,35 +105,11 @@ def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
     return Comparisons(table, layout, genuine)
 
 
-class _Image(NamedTuple):
-    """An image of LFW: its person, and its number among the images of this person."""
-
-    person: str
-    number: int
-
-
 def read_lfw(path: Path) -> Comparisons:
     """Read pairs of images; the first line gives the number of folds and of pairs in a fold."""
     texts = enumerate(read_text(path).split("\n"), 1)
     lines = [(n, " ".join(line.split())) for n, line in texts if line.strip()]
     (_, header), *rows = lines or [(1, "")]
-    folds, class_size = _sizes_of_lfw(path, header, len(rows))
-    is_genuine = np.arange(len(rows)) // class_size % 2 == 0  # of each fold, genuine pairs first
-    pairs = [
-        _pair_of_images(path, number, line, genuine)
-        for genuine, (number, line) in zip(is_genuine.tolist(), rows, strict=True)
-    ]
-    images = {}
-    people = {}
-    for side in (0, 1):
-        images[side] = _words([f"{pair[side].person} {pair[side].number}" for pair in pairs])
-        people[side] = _words([pair[side].person for pair in pairs])
-    table = Columns(path, images, {}, rows[0][0])
-    fold = np.repeat(np.arange(folds), 2 * class_size)
-    return Comparisons(table, Layout([]), is_genuine, fold, (people[0], people[1]))
-
-
-def _sizes_of_lfw(path: Path, header: str, pair_count: int) -> tuple[int, int]:
     if not _FOLDS.fullmatch(header):
         raise DataError(
             f"{path}: the first line is {header!r}; expected the number of folds and of genuine "
@@ -143,32 +118,35 @@ def _sizes_of_lfw(path: Path, header: str, pair_count: int) -> tuple[int, int]:
     *stated_folds, class_size = map(int, header.split())
     folds = stated_folds[0] if stated_folds else 1
     expected = 2 * folds * class_size
-    if not expected or pair_count != expected:
+    if not expected or len(rows) != expected:
         raise fault(
             path,
-            f"has {pair_count:,} pairs",
+            f"has {len(rows):,} pairs",
             f"expected {folds} x 2 x {class_size} = {expected:,}, from its first line",
         )
-    return folds, class_size
-
-
-def _pair_of_images(path: Path, number: int, line: str, genuine: bool) -> tuple[_Image, _Image]:
-    """Return the images of a line; `genuine` is the class that the place of the line states."""
-    match = (_GENUINE if genuine else _IMPOSTOR).fullmatch(line)
-    if match is None:
-        form = "'name i j', two images of one subject" if genuine else "'name i other j'"
-        raise DataError(f"{path}: line {number} is {line!r}; expected {form}")
-    first = _Image(match["a"], int(match["i"]))
-    second = _Image(match["a" if genuine else "b"], int(match["j"]))
-    if first.person == second.person and (first == second or not genuine):
-        compared = "one image with itself" if genuine else "images of one subject as impostors"
-        raise DataError(f"{path}: line {number} compares {compared}: {line!r}")
-    return first, second
-
-
-def _words(cells: list[str]) -> Words:
-    distinct, codes = np.unique(cells, return_inverse=True)
-    return Words.from_codes(codes, distinct.tolist())
+    is_genuine = np.arange(len(rows)) // class_size % 2 == 0  # of each fold, genuine pairs first
+    people: tuple[list[str], list[str]] = ([], [])
+    images: tuple[list[str], list[str]] = ([], [])
+    for genuine, (number, line) in zip(is_genuine.tolist(), rows, strict=True):
+        match = (_GENUINE if genuine else _IMPOSTOR).fullmatch(line)
+        if match is None:
+            form = "'name i j', two images of one subject" if genuine else "'name i other j'"
+            raise DataError(f"{path}: line {number} is {line!r}; expected {form}")
+        first = match["a"], int(match["i"])
+        second = match["a" if genuine else "b"], int(match["j"])
+        if first[0] == second[0] and (first == second or not genuine):
+            compared = "one image with itself" if genuine else "images of one subject as impostors"
+            raise DataError(f"{path}: line {number} compares {compared}: {line!r}")
+        for side, (person, image) in enumerate((first, second)):
+            people[side].append(person)
+            images[side].append(f"{person} {image}")
+    words = []
+    for cells in (*images, *people):
+        distinct, codes = np.unique(cells, return_inverse=True)
+        words.append(Words.from_codes(codes, distinct.tolist()))
+    table = Columns(path, {0: words[0], 1: words[1]}, {}, rows[0][0])
+    fold = np.repeat(np.arange(folds), 2 * class_size)
+    return Comparisons(table, Layout([]), is_genuine, fold, (words[2], words[3]))
 
 
 # ------------------------------------------------------------------------- trial scores
@@ -178,18 +156,13 @@ def _words(cells: list[str]) -> Words:
 _SAMPLED_LINES = 1000
 
 
-class FoundPairs(NamedTuple):
-    """The comparisons of a list whose templates are both in a set of templates."""
-
-    enrolled: np.ndarray  # int64 (found,): the number of the enrolled template in the set
-    probe: np.ndarray  # int64 (found,): the number of the probe
-    is_found: np.ndarray  # bool (comparisons,)
-
-
-def look_up(listed: Comparisons, names: Sequence[str], skip: bool = False) -> FoundPairs:
+def look_up(
+    listed: Comparisons, names: Sequence[str], skip: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the comparisons whose templates are both among `names`; others raise, or are skipped.
 
-    With `skip`, at least one comparison must be found.
+    With `skip`, at least one comparison must be found. The arrays are the numbers of the enrolled
+    templates and of the probes among the names (found,), and which comparisons are found.
     """
     template_names = as_names(names)
     if (twice := first_twice(template_names)) is not None:
@@ -215,7 +188,7 @@ def look_up(listed: Comparisons, names: Sequence[str], skip: bool = False) -> Fo
             f"{listed.table.place_of(row)}: the template {name!r} is not among the {len(names):,}, "
             f"as of {int((~is_found).sum()):,} of {len(is_found):,} pairs one is not{advice}"
         )
-    return FoundPairs(enrolled[is_found], probe[is_found], is_found)
+    return enrolled[is_found], probe[is_found], is_found
 
 
 # ------------------------------------------------------------------------- scores by names
@@ -247,50 +220,85 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
       enrolled templates.
     - Repeated scores of a pair of templates are left to the checks of all lists.
     """
+    import pandas as pd
+
     genuine = listed.genuine
     trial_columns = _columns_of_names(table, layout.templates, listed)
     enrolled_first = listed.layout.templates or listed.layout.subjects
     same_columns = sorted(enrolled_first) == sorted(trial_columns)
     trial_columns = enrolled_first if same_columns else tuple(sorted(trial_columns))
-    keys = _PairKeys.from_names(
-        [table.words[i] for i in layout.templates],
-        [listed.table.words[i] for i in trial_columns],
-        unordered=bool(arguments.peek("lists.unordered")) and len(layout.templates) == 2,
-    )
+    # The names of both files have common numbers, and a pair of names is a number, too.
+    names: list[str] = []
+    numbers = []
+    score_columns = [table.words[i] for i in layout.templates]
+    for column in (*score_columns, *(listed.table.words[i] for i in trial_columns)):
+        names, number_of_value = united(names, column.values)
+        numbers.append(number_of_value[column.codes])
+    score_names, trial_names = numbers[: len(score_columns)], numbers[len(score_columns) :]
+    unordered = bool(arguments.peek("lists.unordered")) and len(score_names) == 2
+
+    def keys(names_of_sides: list[np.ndarray], unordered: bool = False) -> pd.Index:
+        if unordered:
+            names_of_sides = [np.minimum(*names_of_sides), np.maximum(*names_of_sides)]
+        first, *second = names_of_sides
+        return pd.Index(first * len(names) + second[0] if second else first)
+
+    key_of_score = keys(score_names, unordered)
     if not layout.names_templates:
-        is_repeated = keys.of_scores.duplicated()
+        is_repeated = key_of_score.duplicated()
         refuse_rows(is_repeated, table, "is listed before", "list each pair once")
-    match = keys.match(not_twice=genuine is not None)
+
+    # The line of the trial of each score, -1 without a trial; lines of one pair are one trial. A
+    # score without a trial in its order of names takes the trial of the other order; where
+    # impostor pairs are listed, too, only if no score has the order of the trial.
+    key_of_line = keys(trial_names, unordered)
+    first_line = np.flatnonzero(~key_of_line.duplicated())
+    distinct = key_of_line[first_line]
+    trial = places(key_of_score, distinct)
+    if len(score_names) > 1 and not unordered:
+        trial_if_exchanged = places(keys(score_names[::-1]), distinct)
+        if genuine is not None:
+            has_own_score = distinct.isin(key_of_score)
+            trial_if_exchanged[has_own_score[trial_if_exchanged]] = -1
+        trial = np.where(trial < 0, trial_if_exchanged, trial)
+    line_of_score = np.where(trial < 0, -1, first_line[trial])
+    has_trial = line_of_score >= 0
+    # Whether the names are in another order than in the trial.
+    exchanged = score_names[0] != trial_names[0][line_of_score]
+    if unordered:  # a score has the order of its own names if both orders are listed
+        exchanged &= ~keys(score_names).isin(keys(trial_names))
+
     notes = []
-    if repeated := len(keys.of_trials) - len(match.first_line):
+    if repeated := len(key_of_line) - len(first_line):
         notes.append(Message("repeated-pairs", pairs=repeated, how="", option=""))
     if genuine is None:
-        return _pairs_of_genuine_trials(match, listed.path.name, notes)
+        # A score without a trial is of an impostor pair. Impostor pairs are not listed; they have
+        # the order of names of most genuine pairs.
+        most_are_exchanged = 2 * exchanged[has_trial].sum() > has_trial.sum()
+        exchanged = np.where(has_trial, exchanged, most_are_exchanged)
+        file = listed.path.name
+        note = Message("only-genuine-pairs-listed", pairs=len(first_line), file=file)
+        return ScoredPairs(slice(None), has_trial, exchanged, [note, *notes])
     if repeated:
-        first_class = genuine[match.first_line][places(keys.of_trials, match.distinct)]
+        first_class = genuine[first_line][places(key_of_line, distinct)]
         wrong = "gives a pair another class than a line before"
         refuse_rows(genuine != first_class, listed.table, wrong, "give each pair one class")
     skip = arguments.take("lists.missing_pairs") == "skip"
-    has_trial = match.line_of_score >= 0
-    is_unscored = np.zeros(len(keys.of_trials), dtype=bool)
-    is_unscored[match.first_line] = True
-    is_unscored[match.line_of_score[has_trial]] = False
-    notes += _note_left_out(~has_trial, table, "no trial", skip)
-    notes += _note_left_out(is_unscored, listed.table, "no score", skip)
+    is_unscored = np.zeros(len(key_of_line), dtype=bool)
+    is_unscored[first_line] = True
+    is_unscored[line_of_score[has_trial]] = False
+    for missing, file_of_lines, have in (
+        (~has_trial, table, "no trial"),
+        (is_unscored, listed.table, "no score"),
+    ):
+        if not skip or missing.all():
+            advice = 'to leave them out say `lists={"missing_pairs": "skip"}`'
+            refuse_rows(missing, file_of_lines, f"has {have}", advice)
+        if missing.any():
+            lines, file = int(missing.sum()), file_of_lines.path.name
+            notes.append(Message("lines-left-out", lines=lines, file=file, have=have))
     rows = np.flatnonzero(has_trial)
-    return ScoredPairs(rows, genuine[match.line_of_score[rows]], match.exchanged[rows], notes)
-
-
-def _pairs_of_genuine_trials(match: _Match, file: str, notes: list[Message]) -> ScoredPairs:
-    """Return all scores: a score without a trial is of an impostor pair.
-
-    Impostor pairs are not listed; they have the order of names of most genuine pairs.
-    """
-    has_trial = match.line_of_score >= 0
-    most_are_exchanged = 2 * match.exchanged[has_trial].sum() > has_trial.sum()
-    exchanged = np.where(has_trial, match.exchanged, most_are_exchanged)
-    note = Message("only-genuine-pairs-listed", pairs=len(match.first_line), file=file)
-    return ScoredPairs(slice(None), has_trial, exchanged, [note, *notes])
+    return ScoredPairs(rows, genuine[line_of_score[rows]], exchanged[rows], notes)
 
 
 def _columns_of_names(
@@ -315,88 +323,6 @@ def _columns_of_names(
             )
         chosen.append(best)
     return tuple(chosen)
-
-
-def _note_left_out(missing: np.ndarray, file: Columns, have: str, skip: bool) -> list[Message]:
-    """Return the message that the `missing` lines of a file are left out; raise unless `skip`.
-
-    The lines `have` "no trial" or "no score".
-    """
-    if not skip or missing.all():
-        advice = 'to leave them out say `lists={"missing_pairs": "skip"}`'
-        refuse_rows(missing, file, f"has {have}", advice)
-    if not missing.any():
-        return []
-    return [Message("lines-left-out", lines=int(missing.sum()), file=file.path.name, have=have)]
-
-
-class _Match(NamedTuple):
-    """The trial of each score; several lines with one pair of names are one trial."""
-
-    distinct: pd.Index  # (trials,): their keys
-    first_line: np.ndarray  # int64 (trials,)
-    line_of_score: np.ndarray  # int64 (scores,): the first line of the trial, -1 without a trial
-    #: bool (scores,): whether the names are in another order than in the trial; of scores without a
-    #: trial meaningless.
-    exchanged: np.ndarray
-
-
-@dataclass(frozen=True)
-class _PairKeys:
-    """The pairs of names of scores and of trials as keys: equal pairs have equal keys."""
-
-    score_names: list[np.ndarray]  # each (scores,): numbers of the names of one side
-    trial_names: list[np.ndarray]  # each (lines,)
-    name_count: int
-    unordered: bool  # whether both orders of two names are one pair
-
-    @classmethod
-    def from_names(
-        cls, score_names: list[Words], trial_names: list[Words], *, unordered: bool
-    ) -> _PairKeys:
-        names: list[str] = []
-        numbered_columns = []
-        for column in (*score_names, *trial_names):
-            names, number_of_value = united(names, column.values)
-            numbered_columns.append(number_of_value[column.codes])
-        sides = len(score_names)
-        return cls(numbered_columns[:sides], numbered_columns[sides:], len(names), unordered)
-
-    @cached_property
-    def of_scores(self) -> pd.Index:
-        return self._keys(self.score_names, self.unordered)
-
-    @cached_property
-    def of_trials(self) -> pd.Index:
-        return self._keys(self.trial_names, self.unordered)
-
-    def _keys(self, names: list[np.ndarray], unordered: bool = False) -> pd.Index:
-        import pandas as pd
-
-        if unordered:
-            names = [np.minimum(*names), np.maximum(*names)]
-        return pd.Index(names[0] if len(names) == 1 else names[0] * self.name_count + names[1])
-
-    def match(self, *, not_twice: bool) -> _Match:
-        """Return the trial of each score.
-
-        A score without a trial in its order of names takes the trial of the other order; if
-        `not_twice`, it does so only where no score has the order of the trial.
-        """
-        first_line = np.flatnonzero(~self.of_trials.duplicated())
-        distinct = self.of_trials[first_line]
-        trial = places(self.of_scores, distinct)
-        if len(self.score_names) > 1 and not self.unordered:
-            trial_if_exchanged = places(self._keys(self.score_names[::-1]), distinct)
-            if not_twice:
-                has_own_score = distinct.isin(self.of_scores)
-                trial_if_exchanged[has_own_score[trial_if_exchanged]] = -1
-            trial = np.where(trial < 0, trial_if_exchanged, trial)
-        line_of_score = np.where(trial < 0, -1, first_line[trial])
-        exchanged = self.score_names[0] != self.trial_names[0][line_of_score]
-        if self.unordered:  # a score has the order of its own names if both orders are listed
-            exchanged &= ~self._keys(self.score_names).isin(self._keys(self.trial_names))
-        return _Match(distinct, first_line, line_of_score, exchanged)
 
 
 # ------------------------------------------------------------------------- scores in order
@@ -425,12 +351,16 @@ def in_listed_order(
     if listed.subjects is None:
         scores = Scores.from_pairs(values, listed.genuine, **options)
         return scores._with(remarks=(Message("in-order-of-trials", file=listed.path.name),))
-    images = (listed.table.words[0], listed.table.words[1])
+    words = listed.table.words
+    people, images = (
+        np.column_stack([column.objects() for column in sides]).tolist()
+        for sides in (listed.subjects, (words[0], words[1]))
+    )
     scores = Scores.from_pairs(
         values,
         listed.genuine,
-        subjects=_as_pairs(listed.subjects),
-        pair_templates=_as_pairs(images),
+        subjects=people,
+        pair_templates=images,
         pair_folds=listed.fold,
         **options,
         **arguments.rules(),
@@ -438,7 +368,3 @@ def in_listed_order(
     folds = counted(int(listed.fold[-1]) + 1 if listed.fold is not None else 1, "folds")
     origin = f"scores in the order of the {count:,} pairs of {listed.path.name}, in {folds}"
     return scores._with(reading=(origin,))
-
-
-def _as_pairs(sides: tuple[Words, Words]) -> list[list[str]]:
-    return np.column_stack([column.objects() for column in sides]).tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from math import prod
@@ -104,11 +104,11 @@ class ArchiveWriter:
 
 
 def _write_npz(scores: Scores, path: Path) -> None:
-    with replacing(path) as part, ArchiveWriter(part) as out:
-        write_arrays(scores, out, path)
+    with replacing(path) as part, ArchiveWriter(part) as writer:
+        _write_arrays(scores, writer, path)
 
 
-def write_arrays(scores: Scores, writer: Any, path: Path) -> None:
+def _write_arrays(scores: Scores, writer: ArchiveWriter, path: Path) -> None:
     """Write the arrays of scores, under the names of bioeval's own layout."""
     writer.add("schema", np.int64(SCHEMA))
     writer.add("kind", np.array(scores.kind))
@@ -303,14 +303,23 @@ def _write_text(scores: Scores, path: Path) -> None:
     require_all_scores(scores)
     with replacing(path) as part:
         for name, (_, values) in _texts(scores).items():
-            _check_cells(values, name, path)
+            for row, text in enumerate(map(str, np.asarray(values).tolist())):
+                if not text or text != text.strip() or "\x00" in text or "\r" in text:
+                    raise DataError(
+                        f"{path}: {name} {row} is {text!r}; CSV would change this text; save to a "
+                        ".npz file"
+                    )
         with text_to_write(part, path) as file:
             delimiter = "," if ".csv" in path.suffixes[-2:] else "\t"
             writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
             for number, block in enumerate(_blocks_of_lines(scores)):
                 if not number:
                     writer.writerow(block)
-                writer.writerows(zip(*map(_as_cells, block.values()), strict=True))
+                columns = (
+                    [as_cell(x) if isinstance(x, str) else x for x in column]
+                    for column in block.values()
+                )
+                writer.writerows(zip(*columns, strict=True))
 
 
 def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
@@ -350,20 +359,6 @@ def _losses_of_pairs(scores: Scores) -> list[str]:
             f'`nan="{scores.nan}"`'
         )
     return lost
-
-
-def _check_cells(values: np.ndarray, input_name: str, path: Path) -> None:
-    for row, value in enumerate(np.asarray(values).tolist()):
-        text = str(value)
-        if not text or text != text.strip() or "\x00" in text or "\r" in text:
-            raise DataError(
-                f"{path}: {input_name} {row} is {text!r}; CSV would change this text; save to a "
-                ".npz file"
-            )
-
-
-def _as_cells(values: Iterable[Any]) -> list[Any]:
-    return [as_cell(value) if isinstance(value, str) else value for value in values]
 
 
 def _write_parquet(scores: Scores, path: Path) -> None:
