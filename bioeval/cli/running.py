@@ -363,7 +363,7 @@ class Run:
 
 def _role_of(file: str, second: str, preset: str | None) -> str:
     """Return the option that a second file stands for; refuse a second system."""
-    from bioeval.scores.formats.reading import holds_labels, role_of_second_file
+    from bioeval.scores.formats import holds_labels, role_of_second_file
 
     if holds_labels(file) and holds_labels(second):
         command = click.get_current_context().command_path

@@ -356,6 +356,6 @@ def test_a_file_that_changes_while_it_is_loaded_is_an_error(file, part, tmp_path
             out.write(b"\n")
         return scores
 
-    monkeypatch.setattr("bioeval.scores.formats.reading.marking", interfere)
+    monkeypatch.setattr("bioeval.scores.formats.marking", interfere)
     with refused(f"{changed.name}: changed while it was read"):
         be.load(path, **options)

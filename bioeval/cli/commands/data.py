@@ -294,8 +294,8 @@ def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...
 
 
 def _formats() -> str:
+    from bioeval.scores.formats import FORMATS
     from bioeval.scores.formats.layouts import PRESETS
-    from bioeval.scores.formats.reading import FORMATS
     from bioeval.scores.formats.writing import WRITTEN
 
     width = max(map(len, (*FORMATS, *PRESETS))) + 2

@@ -262,7 +262,7 @@ def _systems_and_second(
 
     Lists of scores of the same trials are systems, too.
     """
-    from bioeval.scores.formats.reading import holds_labels, role_of_second_file
+    from bioeval.scores.formats import holds_labels, role_of_second_file
 
     files = [data, *more]
     unlabelled = [file for file in files if not holds_labels(file)] if more else []

@@ -15,8 +15,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy_format
 
+from bioeval.base.arguments import require_path
 from bioeval.base.csv_cells import as_cell
-from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.errors import BioevalError, DataError, nearest_name
 from bioeval.base.replacing import replacing, text_to_write
 from bioeval.scores.attempts import left_out_rows
 from bioeval.scores.cells import Mask
@@ -31,6 +32,63 @@ from bioeval.scores.sides import declared_names
 _BLOCK_BYTES = 1 << 25
 # Lines of a list that are written together.
 _LINES_AT_ONCE = 1 << 17
+
+
+def save(scores: Scores, path: str | os.PathLike[str]) -> None:
+    """Write scores, or a selection of them, with their labels and metadata.
+
+    Parameters
+    ----------
+    scores : Scores
+    path
+        ``x.npz``: everything in one file. ``x.csv``: a list of pairs, of a matrix its single
+        comparisons; :func:`bioeval.scores.formats.losses` lists the parts that are lost. The file
+        is written under another name and then renamed, so that it is never incomplete.
+
+    Raises
+    ------
+    DataError
+        If the name has another suffix, or the file could not hold the scores as they are.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, bioeval as be
+    >>> scores = be.Scores([[0.1, 0.9], [0.8, 0.2]], ["ann", "bob"], ["ann", "bob"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = pathlib.Path(folder) / "scores.npz"
+    ...     be.save(scores, place)
+    ...     be.load(place)
+    <Scores probe-against-gallery, 2 x 2 float64 distance, 2 subjects, nan='raise'>
+    """
+    if not isinstance(scores, Scores):
+        raise DataError(f"save was given {type(scores).__name__}; expected Scores")
+    place = require_path("path", path)
+    try:
+        form_of(place).write(scores, place)
+    except BioevalError:
+        raise
+    # A library does not support the dtype.
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise DataError(
+            f"{place}: cannot hold these scores or their metadata ({error}); save them as .npz"
+        ) from error
+
+
+def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
+    """List the parts of scores that a file of this name cannot hold, a sentence for each part."""
+    lost = list[str]()
+    form = form_of(Path(path))
+    if scores.origin and scores.layout != "pairs":
+        lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
+    stated = scores.distractor_ids is not None or scores.junk_ids
+    if stated and not form.holds_arrays:
+        ids = [*map(str, (*scores.junk_ids, *(scores.distractor_ids or ())))]
+        lost.append(f"labels of distractors and junk ({', '.join(ids) or 'none'}) become unknown")
+    if scores.claims:
+        lost.append(
+            f"that a score is of a claim is not said, nor which lack tries ({scores.claims})"
+        )
+    return lost + form.losses(scores)
 
 
 @dataclass(frozen=True)

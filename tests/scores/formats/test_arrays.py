@@ -541,7 +541,7 @@ ENROLLED, PROBES = ["ann", "bob", "ann", "bob"], ["ann", "bob", "bob", "cem"]
 def test_subjects_of_pairs_by_name(tmp_path, names, columns):
     sides = dict(zip(names, (ENROLLED, PROBES), strict=True))
     light = [["day", "day"], ["day", "night"], ["day", "night"], ["day", "day"]]
-    np.savez(tmp_path / "x.npz", **PAIRS, **sides, light=light, site=[1, 1, 2, 2], age=np.eye(4))
+    np.savez(tmp_path / "x.npz", **PAIRS, **sides, light=light, site=[1, 1, 2, 2])
     options = {"columns": {**columns, "place": "site"}}
     pairs = be.load(tmp_path / "x.npz", kind="distance", **options)
     assert pairs.pair_subjects.tolist() == [*map(list, zip(ENROLLED, PROBES, strict=True))]
