@@ -46,7 +46,6 @@ from bioeval.page.threshold import (
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.showing.blocks import Block, Facts, Messages, Paragraph, Section, Table
 from bioeval.showing.cells import Label, Picture, Threshold
-from bioeval.showing.frame import RECORDS
 from bioeval.showing.images import Images
 from bioeval.showing.nodes import Node
 from bioeval.showing.show import sections_of
@@ -336,7 +335,7 @@ class _PageDocument:
 def _of_studies(results: PageResults) -> Iterator[tuple[Text, Section]]:
     by_title: dict[tuple[str, str], list[Node]] = {}
     for node in results.nodes:
-        of_one = node.system if node.result_type in RECORDS else ""
+        of_one = node.system if node.record else ""
         by_title.setdefault((_title(node), of_one), []).append(node)
     for (title, _), nodes in sorted(by_title.items(), key=lambda x: _place(x[1])):
         heading: Text = title

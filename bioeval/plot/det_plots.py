@@ -170,7 +170,7 @@ def _supported_operating_points(dataset: xr.Dataset) -> Iterator[tuple[float, fl
             continue
         x_rates, y_rates = dataset[x_name], dataset[y_name]
         if y_name == "dir_at_far":
-            y_rates = 1 - y_rates.isel(rank=0)
+            y_rates = 1 - y_rates.isel(rank=0, missing_dims="ignore")
         if x_rates.ndim == 1 and x_rates.dims == y_rates.dims:
             is_shown = [True] * x_rates.size
             dim = str(x_rates.dims[0])

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bioeval.base.arguments import require_choice, require_text
-from bioeval.base.errors import short_name
+from bioeval.base.errors import DataError, short_name
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import CURVE, RGB, Style, styled
@@ -54,6 +54,11 @@ def ranking(
     results = pick(data, "ranking", single=True, relabel=False)
     ds = results[0].dataset
     by_name = {x.key: x for x in measures_of(ds)}
+    if not by_name:
+        raise DataError(
+            "be.plot.ranking draws the ranks of systems by a measure; these data have no measure "
+            "with its differences and ranks, or have it for several results: select one"
+        )
     if require_text("measure", measure):
         require_choice("measure", measure, list(by_name))
     ranked = by_name[measure or next(iter(by_name))]

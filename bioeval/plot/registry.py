@@ -56,6 +56,11 @@ _PARTS: tuple[Needs, ...] = (
 )
 _GROUPS: Needs = {"frr": ("group",), "far": ("group", "claimed_group")}
 _CONDITIONS = _along("group", "frr", "far")
+_COMPARED: Needs = {**_along("other_system", "other_system"), **_along("system", "system")}
+_ZOO: Needs = {
+    **_along("subject", "genuine_mean", "animal_of_subject"),
+    **{"animal_count": ("animal",), "errors": ("error", "subject")},
+}
 _STUDY: Needs = {**dict.fromkeys(("folds/far", "folds/frr"), _FOLD), **_along("part", "far", "frr")}
 
 _ALL = (
@@ -66,14 +71,14 @@ _ALL = (
     _plot("cmc", "closed_set", _along("rank", "cms"), _along("rank", "cmc")),
     _plot("score_distributions", "Scores"),
     _plot("matrix", "Scores"),
-    _plot_of_one_system("ranking", "compare", _along("other_system", "other_system")),
+    _plot_of_one_system("ranking", "compare", _COMPARED),
     _plot("repeated", "repeat", *_MEANS),
     _plot_of_one_system("folds", "cross_evaluate", _FOLDS),
     _plot_of_one_system("spread", "cross_evaluate", _PARTS_OF_FOLDS, *_PARTS),
     _plot("gallery_size", "gallery_size", {"cms": ("gallery_size", "rank")}),
     _plot_of_one_system("groups", "by_group", _GROUPS, _CONDITIONS),
     _plot("ranked_lists", "Scores"),
-    _plot("gom", "gom", _along("threshold", "mrep", "mfr")),
+    _plot("gom", "gom", {**_along("threshold", "mrep", "mfr"), "tau_max": (), "max_mrep": ()}),
     _plot("precision_recall", "reid", _along("recall_level", "interpolated_precision")),
     _plot_of_one_system("threshold_study", "study_threshold", _STUDY),
     _plot_of_one_system(
@@ -81,7 +86,7 @@ _ALL = (
     ),
     _plot("hota", "tracking", _along("localisation_threshold", "hota_at_alpha")),
     _plot("worst_pairs", "worst_pairs", _along("pair", "comparison", "score")),
-    _plot_of_one_system("zoo", "zoo", _along("subject", "genuine_mean", "animal_of_subject")),
+    _plot_of_one_system("zoo", "zoo", _ZOO),
 )
 
 PLOTS = {plot.name: plot for plot in _ALL}

@@ -106,6 +106,8 @@ def _name_corners(ax: Axes, ds: xr.Dataset, sign: int) -> None:
     """Write each animal, with its number, into its corner; `sign` is -1 for distances."""
     counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
     for animal, (by_genuine, by_impostor) in ANIMALS.items():
+        if animal not in counts:
+            continue
         is_right = (by_genuine == "best") == (sign > 0)
         is_top = (by_impostor == "best") == (sign < 0)
         corner = float(is_right), float(is_top)

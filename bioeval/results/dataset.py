@@ -45,15 +45,13 @@ class Scalars(NamedTuple):
     def of_dataset(cls, dataset: xr.Dataset, *, curves: bool = False) -> Scalars:
         """Return the variables of a dataset; variables over the threshold only with `curves`."""
         variables: Variables = {}
-        for name in dataset.data_vars:
-            variable = dataset.variables[name]
-            if curves or "threshold" not in variable.dims:
+        labels: dict[str, np.ndarray] = {}
+        for name, variable in dataset.variables.items():
+            if name in dataset.dims:
+                if curves or name != "threshold":
+                    labels[str(name)] = variable.values
+            elif curves or "threshold" not in variable.dims:
                 variables[str(name)] = tuple(map(str, variable.dims)), variable.values
-        labels = {
-            str(k): variable.values
-            for k, variable in dataset.coords.items()
-            if curves or k != "threshold"
-        }
         return cls(variables, labels, {})
 
     def arrays(self) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
@@ -217,7 +215,9 @@ def unchecked(
     indexes: dict[Any, Any] | None = None,
     attrs: dict[Any, Any] | None = None,
 ) -> xr.Dataset:
-    """Return a dataset of arrays as they are; the variables that have `indexes` are coordinates.
+    """Return a dataset of arrays as they are.
+
+    Coordinates are the variables that have `indexes`, and the prior and the costs along ``cost``.
 
     This is the only place that uses names which xarray may change: without these names, public
     constructors make an equal dataset. They look for conflicts between variables, by which a whole
@@ -225,14 +225,19 @@ def unchecked(
     up to a second.
     """
     indexes = indexes or {}
+    coordinate_names = [*indexes, *(name for name in COST_LABELS if name in variables)]
+    others = (name for name in variables if name not in coordinate_names)
+    variables = {name: variables[name] for name in (*others, *coordinate_names)}
     try:
         finished: dict[Any, xr.Variable] = {}
         for name, x in variables.items():
             finished[name] = xr.Variable(*x, fastpath=True) if isinstance(x, tuple) else x
-        return xr.Dataset._construct_direct(finished, {*indexes}, attrs=attrs, indexes=indexes)
+        return xr.Dataset._construct_direct(
+            finished, {*coordinate_names}, attrs=attrs, indexes=indexes
+        )
     except (AttributeError, TypeError):
         checked = {k: xr.Variable(*x) if isinstance(x, tuple) else x for k, x in variables.items()}
-        coordinates = {name: checked.pop(name) for name in indexes}
+        coordinates = {name: checked.pop(name) for name in coordinate_names}
         return xr.Dataset(checked, xr.Coordinates(coordinates, indexes), attrs)
 
 

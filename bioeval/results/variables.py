@@ -179,6 +179,11 @@ COORDINATES = {
         "1",
         label="prior",
     ),
+    "cost_prior": Variable(
+        "proportion p of genuine attempts expected in use", "proportion", dims=COST
+    ),
+    "cost_miss": Variable("cost c_miss of a false reject", "cost", dims=COST),
+    "cost_false_accept": Variable("cost c_fa of a false accept", "cost", dims=COST),
     "probe": Variable("probe, by its row", "1", label="probe"),
     "recall_level": Variable("recall level", "proportion", label="recall"),
     "repeat": Variable("repeat of the partition", "1", label="repeat"),
@@ -404,11 +409,6 @@ VERIFICATION = _table(
         direction="smaller",
     ),
     min_cost_threshold=_threshold("strictest threshold of the smallest cost", COST),
-    cost_prior=Variable(
-        "proportion p of genuine attempts expected in use", "proportion", dims=COST
-    ),
-    cost_miss=Variable("cost c_miss of a false reject", "cost", dims=COST),
-    cost_false_accept=Variable("cost c_fa of a false accept", "cost", dims=COST),
 )
 
 #: Variables of folds and repeated partitions alone.

@@ -69,7 +69,7 @@ class Condition:
         units = {*rows.get("unit", [""])}
         if column != "threshold" and units <= {"proportion", "p"}:
             # A difference of two rates is at least -1.
-            lowest = 0 if rows["statistic"].isin(["", "mean"]).all() else -1
+            lowest = 0 if (rows["statistic"].isna() | (rows["statistic"] == "mean")).all() else -1
             if not lowest <= self.limit <= 1:
                 raise DataError(
                     f"`fail_if` is {self.text!r}, but {self.measure.name} is from {lowest} to 1; "
@@ -108,7 +108,7 @@ class Condition:
         for dim, label in self.measure.places.items():
             rows = _of_label(rows, dim, label)
         if "statistic" not in self.measure.places:
-            rows = rows[rows["statistic"].isin(["", "mean"])]
+            rows = rows[rows["statistic"].isna() | (rows["statistic"] == "mean")]
         if not {*OVER} & {*self.measure.places}:
             rows = rows[rows[[x for x in OVER if x in rows]].isna().all(axis=1)]
         if "part" in rows and "part" not in self.measure.places and (rows["part"] == "test").any():

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import escaped
-from bioeval.showing.frame import RECORDS, attributes_of, frame_of, message_as_data, records_of
+from bioeval.showing.frame import attributes_of, frame_of, message_as_data, records_of
 from bioeval.showing.nodes import OVER, Node, nodes_of, report_ranks
 from bioeval.showing.printing import Shown
 from bioeval.showing.rows import CURVES
@@ -43,7 +43,7 @@ class ShownData:
         """The frame of the numbers that conditions may be about."""
         import pandas as pd
 
-        empty = {"task": "", "statistic": "", "at": "", "point": np.nan, "supported": pd.NA}
+        empty = {"task": "", "statistic": None, "at": None, "point": np.nan, "supported": pd.NA}
         return pd.DataFrame([empty | row for row in self._shown._numbers()])
 
     def document(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class ResultData:
 
     def __init__(self, results: Any):
         self._nodes = nodes_of(results)
-        self._numbers = [x for x in self._nodes if x.result_type not in RECORDS]
+        self._numbers = [x for x in self._nodes if not x.record]
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -83,7 +83,7 @@ class ResultData:
         """The frames of records, such as the worst pairs, by the type of their result."""
         by_type: dict[str, list[Node]] = {}
         for node in self._nodes:
-            if node.result_type in RECORDS:
+            if node.record:
                 by_type.setdefault(node.result_type, []).append(node)
         return {name.replace("-", "_"): records_of(nodes) for name, nodes in by_type.items()}
 
@@ -154,7 +154,7 @@ def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
     A row of a number has no empty columns but its value.
     """
     is_of_numbers = "measure" in frame
-    is_missing = frame.isna().to_numpy() | (frame == "").to_numpy(dtype=bool, na_value=False)
+    is_missing = frame.isna().to_numpy()
     columns = [frame[name].astype(object).tolist() for name in frame]
     rows = []
     for values, missing in zip(zip(*columns, strict=True), is_missing, strict=True):

@@ -91,7 +91,7 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
 
     texts_above: list[Text] = []
     sections = [_section(task, several, texts_above) for task in tasks]
-    notes: list[Text] = []
+    notes: list[Text] = [*dict.fromkeys(text for node in nodes for text in node.changes)]
     with_thresholds = {"verification", "open-set"}
     number = sum(x.is_defined and x.nodes[0].result_type in with_thresholds for x in tasks)
     if number and nodes[0].result_type in with_thresholds:
@@ -177,10 +177,13 @@ def table_of_measures(nodes: Sequence[Node], measures: Sequence[str]) -> Section
 def _task(nodes: Sequence[Node], detail: Detail) -> _Task:
     """Return the results of a task with the rows of a view; no other place leaves out numbers."""
     rows = [row for node in nodes for row in _rows(node)]
+    if not rows:  # selected variables, or changed records, of which tables show none by default
+        rows = [row for node in nodes for row in _rows(node, data=True)]
     supported = [row for row in rows if row.supported is not False]
     is_defined = any(row.is_defined for row in rows)
     if detail == "brief":
-        supported = [row for row in supported if row.is_brief and not _is_in_answer(row)]
+        brief = [row for row in supported if row.is_brief and not _is_in_answer(row)]
+        supported = brief or [row for row in supported if row.about.get("detail") == "data"]
     return _Task(nodes, rows if detail == "all" else supported, is_defined)
 
 
@@ -219,6 +222,8 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
         title = say("{system}: {title}", system=Label(", ".join(names)), title=node.title)
     if not task.is_defined:
         why = " and ".join(lacking(node.dataset))
+        if not why and not task.rows and node.dataset.data_vars:
+            why = "no single numbers; be.to_frame(..., curves=True) has the points of curves"
         text = "{title}: no results ({why})" if why else "{title}: no results"
         return Section(id, say(text, title=title, why=why), (), task=task.rates_of)
     details = task.texts(lambda dataset: [sample_size(dataset)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,17 +24,14 @@ from bioeval.showing.writers.lines import Lines
 if TYPE_CHECKING:
     import pandas as pd
 
-#: The types of results that are records, with the dimension of these: worst pairs, ranks, cards.
-RECORDS = {"worst-pairs": "pair", "ranks": "probe", "conventions": "card"}
-
 #: Columns that only frames with such numbers have.
 _WHERE_NEEDED = ("flagged", "text")
 
+#: Columns of texts, also where no row has one.
+_TEXTS = ("task", "measure", "statistic", "at", "unit", "text")
+
 #: Dimensions that come first, in this order, where a result has them.
 _FIRST = ("system", "other_system", "condition", "task", "part", "gallery", "group", "rank")
-
-#: Texts that are empty, and not missing, where a number has none.
-_TEXTS = ("task", "measure", "statistic", "at", "unit", "text")
 
 
 def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
@@ -56,8 +53,9 @@ def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
         ``partition`` and ``part``, behind ``system``, ``condition`` and ``task`` (its path in a
         tree; the type of a study). Then:
 
-        - ``measure``: the variable, as ``frr_at_far``; ``statistic``: empty for the number itself,
-          else one over folds or partitions (:func:`aggregate`), or one of a difference of systems
+        - ``measure``: the variable, as ``frr_at_far``; ``statistic``: missing for the number
+          itself, else one over folds or partitions (:func:`aggregate`), or of a difference of
+          systems
         - ``at``, ``point``: what is held (``far_target``, ``threshold``, ``prior``), and its number
         - ``value``, ``low``, ``high``: the number, and the limits of its interval
         - ``threshold``, ``attempts``: the threshold that it is at, and its denominator
@@ -65,9 +63,11 @@ def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
         - ``unit``: ``"proportion"``, ``"p"``, ``"score"``, ``"attempts"``, ``"1"`` ...
         - ``flagged``: of groups, whether one is small; ``text``: a value that is a text
 
-        No two rows have the same dimensions, measure, statistic, at and point. Worst pairs, ranks,
-        conventions and the findings of a check are records: a row for each, with a column for each
-        variable. ``frame.attrs`` has the attributes of each result, and its messages.
+        What a row lacks is missing in every column (NaN, None or NA: ``isna()`` asks for it), as in
+        a CSV file of the frame that is read again; no text is empty. No two rows have the same
+        dimensions, measure, statistic, at and point. Worst pairs, ranks, conventions and the
+        findings of a check are records: a row for each, with a column for each variable.
+        ``frame.attrs`` has the attributes of each result, and its messages.
 
     Raises
     ------
@@ -93,10 +93,10 @@ def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
 
     with_curves = require_flag("curves", curves)
     if isinstance(results, Shown):
-        records = pd.DataFrame(results._records())
+        records = _without_empty_texts(pd.DataFrame(results._records()))
         return records.astype({"rank": "Int64"}) if "rank" in records else records
     nodes = nodes_of(results)
-    if all(node.result_type in RECORDS for node in nodes):
+    if all(node.record for node in nodes):
         frame = records_of(nodes)
     else:
         frame = frame_of(nodes, with_curves)
@@ -110,7 +110,7 @@ def frame_of(nodes: Iterable[Node], curves: bool = False) -> pd.DataFrame:
 
     blocks: list[Block] = []
     for node in nodes:
-        if node.result_type in RECORDS:
+        if node.record:
             raise DataError(
                 f"{node.result_type} are records, with a frame of their own; give the others "
                 "without them"
@@ -121,7 +121,7 @@ def frame_of(nodes: Iterable[Node], curves: bool = False) -> pd.DataFrame:
             for name in {"system", "other_system"} & block.keys():
                 names = map(without_condition.name_of_system, block[name].tolist())
                 block[name] = np.array([*names], dtype=object)
-            blocks.append(node.columns | block)
+            blocks.append(node.columns | _constant(node.selected, len(block["value"])) | block)
     found = dict.fromkeys(itertools.chain.from_iterable(blocks))
     dims = [x for x in dict.fromkeys((*_FIRST, *found)) if x in found]
     dims = [x for x in dims if x not in (*COLUMNS, NEXT_SCORE)]
@@ -131,6 +131,10 @@ def frame_of(nodes: Iterable[Node], curves: bool = False) -> pd.DataFrame:
         if name in found or name not in _WHERE_NEEDED:
             columns[name] = _column(name, [block.get(name) for block in blocks], sizes)
     return pd.DataFrame(columns)
+
+
+def _constant(labels: Mapping[str, Any], size: int) -> dict[str, np.ndarray]:
+    return {name: np.full(size, label) for name, label in labels.items()}
 
 
 def _column(name: str, parts: Sequence[Any], sizes: Sequence[int]) -> Any:
@@ -144,15 +148,14 @@ def _column(name: str, parts: Sequence[Any], sizes: Sequence[int]) -> Any:
     if name == "point" or not kinds:  # points along some dimensions are whole numbers
         kinds = {"b" if name == "supported" else "f"}
     if name in _TEXTS or not kinds <= {*"biuf"}:
-        missing = "" if name in _TEXTS else None
         texts: list[str | None] = []
         for part, size in zip(parts, sizes, strict=True):
-            if isinstance(part, np.ndarray):
-                texts += [missing if x is None or x != x else str(x) for x in part.tolist()]
-            else:
-                texts += [missing if part is None else part] * size
+            cells = part.tolist() if isinstance(part, np.ndarray) else [part] * size
+            texts += [None if x is None or x != x or x == "" else str(x) for x in cells]
         return texts
     filler = np.nan if "f" in kinds else 0
+    if not parts:  # no variable has a row
+        return np.empty(0)
     arrays = [
         np.full(size, filler) if part is None else part
         for part, size in zip(parts, sizes, strict=True)
@@ -171,7 +174,7 @@ def records_of(nodes: Sequence[Node]) -> pd.DataFrame:
 
     frames = []
     for node in nodes:
-        record, dataset = RECORDS[node.result_type], node.dataset
+        record, dataset = node.record, node.dataset
         columns: dict[str, Any] = {k: x for k, x in node.columns.items() if k != "task"}
         columns[record] = dataset[record].values
         for name, variable in dataset.data_vars.items():
@@ -181,8 +184,15 @@ def records_of(nodes: Sequence[Node]) -> pd.DataFrame:
             (dim,) = (x for x in variable.dims if x != record)  # a column for each place
             for place, label in enumerate(dataset[dim].values.tolist()):
                 columns[f"{name}={label}"] = variable.transpose(record, dim).values[:, place]
-        frames.append(pd.DataFrame(columns))
+        frames.append(_without_empty_texts(pd.DataFrame(columns)))
     return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+
+
+def _without_empty_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    for name, column in frame.items():
+        if column.dtype.kind not in "biufM" and (column == "").any():
+            frame[name] = [None if isinstance(x, str) and not x else x for x in column]
+    return frame
 
 
 def attributes_of(nodes: Iterable[Node]) -> dict[str, Any]:

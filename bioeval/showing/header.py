@@ -57,8 +57,19 @@ def header_of(nodes: Sequence[Node]) -> Facts:
     for name, attribute, wording in _FACTS:
         texts = {k: [_in_words(attribute, wording, x.attrs)] for k, x in by_system.items()}
         facts += (Fact(name, text) for text in joined_texts(texts))
+    selected = {x.name_of_system(): [_selected_in_words(x)] for x in reversed(nodes)}
+    facts += (Fact("Selected", text) for text in joined_texts(selected))
     terms = Fact("Terms", Vocabulary())
     return Facts((*facts, terms, Fact("Left out", tasks_left_out(nodes))))
+
+
+def _selected_in_words(node: Node) -> Text:
+    """Return the places that were selected of a result, such as a partition, in words."""
+    places = [
+        say("{dim:name} {label:name}", dim=dim.replace("_", " "), label=label)
+        for dim, label in node.selected.items()
+    ]
+    return Enumeration(places, "") if places else ""
 
 
 def data_fact(systems: Sequence[str], data: str) -> Fact:

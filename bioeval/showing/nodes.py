@@ -9,11 +9,35 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
+from bioeval.counting.costs import COST_LABELS
 from bioeval.results.attributes import require_schema
 from bioeval.results.dataset import Scalars
 from bioeval.results.support import note_thresholds_beyond_scores
 from bioeval.results.trees import THRESHOLD_STUDY, study_in_one
+from bioeval.results.variables import TASKS as TABLES, VARIABLES, described
 from bioeval.stats.galleries import each_gallery
+
+#: Results that are records: their dimension, and the variables that each record has.
+RECORDS = {
+    "worst-pairs": ("pair", ("comparison", "score", "row", "probe_label", "gallery_label")),
+    "ranks": ("probe", ("identification_rank",)),
+    "conventions": ("card", ("why_not",)),
+}
+
+#: Dimensions over which means and other statistics are shown in place of single values.
+OVER = ("repeat", "fold", "partition")
+
+#: The ends of titles that are true of results over these dimensions alone.
+_ENDS = {
+    ", over partitions": OVER,
+    ", in folds": ("repeat", "fold"),
+    ", in repeated experiments": ("repeat", "fold"),
+}
+
+
+#: Dimensions whose labels are points of measures, and the coordinates that label them.
+_POINTS = {x: (x,) for x in ("far_target", "frr_target", "rank", "threshold")}
+_POINTS["cost"] = COST_LABELS
 
 
 class Node(NamedTuple):
@@ -32,7 +56,49 @@ class Node(NamedTuple):
     @property
     def title(self) -> str:
         """The name of the task in words."""
-        return str(self.dataset.attrs.get("task") or self.task or "results")
+        title = str(self.dataset.attrs.get("task") or self.task or "results")
+        for end, dims in _ENDS.items():
+            if {"statistic", *dims}.isdisjoint(self.dataset.dims):
+                title = title.removesuffix(end)
+        return title
+
+    @property
+    def record(self) -> str:
+        """The dimension of records; empty of other results, and of records that are changed."""
+        dim, needed = RECORDS.get(self.result_type, ("", ()))
+        variables = self.dataset.variables
+        is_listed = all(name in variables and variables[name].dims == (dim,) for name in needed)
+        return dim if is_listed else ""
+
+    @property
+    def selected(self) -> dict[str, Any]:
+        """The labels of the places that were selected, by dimension: ``{"partition": 3}``."""
+        scalars = {str(k): x for k, x in self.dataset.coords.items() if not x.ndim}
+        return {name: x.item() for name, x in scalars.items() if name != "system"}
+
+    @property
+    def changes(self) -> list[str]:
+        """What was done to a result since, and what its attributes therefore do not say."""
+        attrs, dims = self.dataset.attrs, self.dataset.dims
+        sentences = []
+        is_task = str(attrs.get("result_type", "")).replace("-", "_") in TABLES
+        was_over_parts = {"partitions", "splitter_class", "experiment"} & {*attrs}
+        is_over_parts = {*OVER, "statistic"} & {*dims, *self.selected}
+        if is_task and was_over_parts and not is_over_parts:
+            unit = unit_of(attrs)
+            sentences.append(
+                f"The {unit}s of these results were reduced to one number, such as their mean: no "
+                "number here is of a single evaluation."
+            )
+        coordinates = self.dataset.coords
+        joined = [x for x in map(str, dims) if not (x in coordinates and coordinates[x].attrs)]
+        joined = [x for x in joined if x != "cost"]
+        if joined:
+            names = " and ".join(x.replace("_", " ") for x in joined)
+            sentences.append(
+                f"The header and the notes may be those of the first result along {names} alone."
+            )
+        return sentences
 
     @property
     def name(self) -> str:
@@ -91,14 +157,18 @@ def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]
         if "result_type" not in dataset.attrs:
             raise DataError(
                 "the dataset has no attribute `result_type`; expected what a function of bioeval "
-                "returned, with its attributes"
+                "returned, with its attributes (`keep_attrs=True` keeps them in computations)"
             )
+        if dataset.attrs["result_type"] not in RECORDS:
+            dataset = _with_points(dataset)
         task = _task(dataset)
         if {*TASKS}.isdisjoint(path.split("/")):  # a study, perhaps beside tasks
             system_in_tree = "/".join(name for name in path.split("/") if name != task)
         else:
             system_in_tree, task = system_and_task(path)
-        name = "/".join(filter(None, (system, system_in_tree)))
+        selected = dataset.coords.get("system")
+        label = str(selected.item()) if selected is not None and not selected.ndim else ""
+        name = "/".join(filter(None, (system, system_in_tree, label)))
         if isinstance(result, xr.DataTree) and dataset.attrs["result_type"] == THRESHOLD_STUDY:
             study = result.root[f"/{path}"]
             for part in study.subtree:
@@ -107,6 +177,27 @@ def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]
                 yield Node(name, condition, task + path_in_study, part.to_dataset())
         else:
             yield Node(name, condition, task, dataset)
+
+
+def _with_points(dataset: xr.Dataset) -> xr.Dataset:
+    """Return a dataset with a dimension for each selected target, rank, threshold or prior."""
+    task = str(dataset.attrs.get("result_type", "")).replace("-", "_")
+    table = TABLES.get(task, VARIABLES)
+    for dim, labels in _POINTS.items():
+        if labels[0] not in dataset.coords or dataset[labels[0]].ndim:
+            continue
+        variables: dict[Any, xr.Variable] = {}
+        for name, variable in dataset.variables.items():
+            try:
+                measure = str(variable.attrs.get("measure", name))
+                is_over = name in labels or dim in described(table, measure).dims
+            except KeyError:
+                is_over = False
+            if is_over:
+                dims, values = (*variable.dims, dim), variable.values[..., np.newaxis]
+                variables[name] = xr.Variable(dims, values, variable.attrs)
+        dataset = dataset.assign(variables)
+    return dataset
 
 
 def _task(dataset: xr.Dataset) -> str:
@@ -162,10 +253,6 @@ def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
     if have_attempts and not np.array_equal(single[name].values, multi[name].values):
         return False
     return single.equals(multi)
-
-
-#: Dimensions over which means and other statistics are shown in place of single values.
-OVER = ("repeat", "fold", "partition")
 
 
 def unit_of(attrs: Any) -> str:
@@ -234,7 +321,7 @@ def system_of(path: str) -> str:
 
 def report_ranks(dataset: xr.Dataset) -> list[int]:
     """Return the ranks to show: the ranks of the protocol card that the results reach."""
-    if "rank" not in dataset.coords:
+    if "rank" not in dataset.dims:
         return []
     ranks = map(int, str(dataset.attrs.get("report_ranks", "")).split())
     return Scalars.shown_ranks(list(ranks), dataset["rank"].values.tolist())

@@ -172,8 +172,8 @@ def document_of(
 
 def sections_of(nodes: Sequence[Node], detail: Detail) -> list[Section]:
     """Return a section of all numbers, and a section for each result of records."""
-    records = [x for x in nodes if x.result_type in OF_RECORDS]
-    numbers = [x for x in nodes if x.result_type not in OF_RECORDS]
+    records = [x for x in nodes if x.record]
+    numbers = [x for x in nodes if not x.record]
     sections = [section_of(numbers, detail)] if numbers else []
     for node in records:
         section = OF_RECORDS[node.result_type](node.dataset, detail)

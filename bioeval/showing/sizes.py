@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.showing.cells import Count, Score
+from bioeval.showing.cells import Count, Number, Score
+from bioeval.showing.nodes import OVER
 from bioeval.showing.text import Text, say
 
 #: The counts of a title.
@@ -100,28 +102,34 @@ def lacking(dataset: xr.Dataset) -> list[str]:
 def _total(dataset: xr.Dataset, name: str) -> int | None:
     """Return a count, summed over folds; None if the count is missing or cannot be summed."""
     variable = dataset.variables.get(name)
-    if variable is None or not variable.dims:
-        return None if variable is None else int(variable.values)
+    if variable is None:
+        return None
+    if not variable.dims:  # a mean of counts is no count
+        return int(variable.values) if float(variable.values).is_integer() else None
     if not {*variable.dims} <= {"repeat", "fold", "part"} or name.endswith("subjects"):
         return None
     values = variable.values
     if "part" in variable.dims:
-        place = dataset.variables["part"].values.tolist().index("test")
-        values = values.take(place, axis=variable.dims.index("part"))
+        parts = dataset.variables["part"].values.tolist()
+        if "test" not in parts:
+            return None
+        values = values.take(parts.index("test"), axis=variable.dims.index("part"))
     return int(np.nansum(values))
 
 
 def parts_in_words(dataset: xr.Dataset) -> Iterator[Text]:
     """Yield how often the data were divided, with the subjects of each part, and the thresholds."""
-    if "partitions" in dataset.attrs:
-        partitions = counted(int(dataset.attrs["partitions"]), "partitions")
+    over = [dataset.sizes[dim] for dim in OVER if dim in dataset.dims]
+    if "partitions" in dataset.attrs and (over or "statistic" in dataset.dims):
+        number = int(dataset.attrs["partitions"])
+        partitions = counted(min(number, math.prod(over)) if over else number, "partitions")
         people = _range_of(dataset, "gallery_subjects")
         templates = _range_of(dataset, "gallery_templates")
         text = "{partitions}"
         text += "; each gallery: {templates} templates" if templates is not None else ""
         text += " of {people} subjects" if templates is not None and people is not None else ""
         yield say(text, partitions=partitions, templates=templates, people=people)
-    if not {"repeat", "fold", "part"} <= {*dataset.dims}:
+    if not {"repeat", "fold", "part"} <= {*dataset.dims} or "subjects" not in dataset:
         return
     divided = "{repeats:count repeats}"
     if "experiment" not in dataset.attrs:
@@ -143,10 +151,17 @@ def parts_in_words(dataset: xr.Dataset) -> Iterator[Text]:
 
 
 def _range_of(dataset: xr.Dataset, name: str) -> Text | None:
+    """Return the smallest and the largest number of all parts; of statistics, the mean."""
     numbers = dataset.variables.get(name)
-    if numbers is None or not np.nanmax(numbers.values):
+    if numbers is None or not numbers.size or not np.nanmax(numbers.values):
         return None
-    return _range(numbers.values)
+    if "statistic" not in numbers.dims:
+        return _range(numbers.values)
+    statistics = dataset.variables["statistic"].values.tolist()
+    if "mean" not in statistics or numbers.ndim > 1:
+        return None
+    mean = float(numbers.values[statistics.index("mean")])
+    return Count(mean) if mean.is_integer() else say("on average {mean}", mean=Number(mean))
 
 
 def _range(numbers: np.ndarray) -> Text:

@@ -98,7 +98,8 @@ def _rows_by_dims(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
 
 def _is_mirrored(row: Row, systems: Sequence[str]) -> bool:
     """Whether a pair of systems or labels is in reverse of their order in the results."""
-    if row.other_system and systems.index(row.system) > systems.index(row.other_system):
+    places = [systems.index(x) for x in (row.system, row.other_system) if x in systems]
+    if len(places) == 2 and places[0] > places[1]:
         return True
     for other in row.places:
         dim = other.removeprefix("other_")

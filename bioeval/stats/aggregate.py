@@ -165,7 +165,8 @@ class _Aggregation:
             elif array.dtype.kind not in "biuf" or self._is_limit(str(name)):
                 continue
             elif str(name).endswith(SUPPORTED):
-                variables[name] = self._support_of_average(array)
+                if str(name).removesuffix(SUPPORTED) in self.results:
+                    variables[name] = self._support_of_average(array)
             else:
                 statistics = self._statistics(str(name), array)
                 variables[name] = self._stacked(statistics, labels, array)
@@ -174,6 +175,8 @@ class _Aggregation:
                     limits |= self._limits(str(name), array, statistics, interval)
         attrs = {k: x for k, x in self.results.attrs.items() if k not in _INTERVAL_ATTRS}
         attrs["aggregated_over"] = " ".join(self.over)
+        if "partition" in self.over:
+            attrs["partitions"] = self.results.sizes["partition"]
         if interval is not None:
             attrs |= attrs_of_interval(interval)
         averaged = unchecked(variables | limits).variables
@@ -211,9 +214,15 @@ class _Aggregation:
 
     def _interval_in_use(self) -> IntervalMethod | None:
         attrs = self.results.attrs
-        if self.interval is None and attrs.get("interval_method") in REPEATED_INTERVALS:
+        method = attrs.get("interval_method")
+        # Selected variables, or a part of the data, may lack the sizes that the interval needs.
+        is_possible = method != "nadeau-bengio" or self._has_sizes_of_parts()
+        if self.interval is None and method in REPEATED_INTERVALS and is_possible:
             return IntervalMethod(attrs["interval_method"], float(attrs["confidence"]))
         return self.interval
+
+    def _has_sizes_of_parts(self) -> bool:
+        return "subjects" in self.results and "part" in self.results["subjects"].dims
 
     def _labels(self) -> list[str]:
         labels = ["mean", "sd", "se", "median", *(f"q{level:g}" for level in self.levels)]
@@ -324,7 +333,7 @@ class _Aggregation:
         }
 
     def _test_to_train(self, inner: Sequence[str]) -> np.ndarray | float:
-        if "subjects" not in self.results or "part" not in self.results["subjects"].dims:
+        if not self._has_sizes_of_parts():
             raise DataError(
                 'interval "nadeau-bengio" needs the sizes of parts, variable `subjects` over '
                 '`part`, which these results lack; expected "quantile"'

@@ -733,7 +733,7 @@ class WantedMeasures:
         chosen = [_wanted(measure, names) for measure in measures]
         if not chosen:
             raise DataError("`measures` is empty; expected names such as eer")
-        used = {*COORDINATES, *COMPARISON, "cost_prior"}
+        used = {*COORDINATES, *COMPARISON}
         for wanted in chosen:
             used |= {f"{wanted.name}_{statistic}" for statistic in STATISTICS}
         for wanted in chosen:
@@ -1321,7 +1321,7 @@ def comparison_dataset(
     coordinates = {name: np.array(systems, dtype=object) for name in SYSTEMS}
     coordinates |= {dim: np.array(labels_of_dim) for dim, labels_of_dim in labels.items()}
     if "cost" in labels:
-        about_prior = VARIABLES["cost_prior"].attrs
+        about_prior = COORDINATES["cost_prior"].attrs
         variables["cost_prior"] = xr.Variable(("cost",), coordinates["cost"], about_prior)
     result = {"result_type": "comparison", "task": "comparison of systems"}
     about = {**result, **attrs, **message_attrs(messages)}
@@ -1488,7 +1488,9 @@ class MeasureOfSystems:
 def measures_of(ds: xr.Dataset) -> list[MeasureOfSystems]:
     """Return the measures of a comparison, at each target, prior, threshold or rank requested."""
     measures = []
-    for name in (str(x) for x in ds.data_vars if f"{x}_difference" in ds):
+    for name in (str(x) for x in ds.data_vars if {f"{x}_difference", f"{x}_rank"} <= {*ds}):
+        if not {*ds[name].dims} <= {"system", *PLACES}:  # results that were joined
+            continue
         dims = [str(dim) for dim in ds[name].dims if dim != "system"]
         combinations = itertools.product(*(ds[dim].values.tolist() for dim in dims))
         for places in (dict(zip(dims, labels, strict=True)) for labels in combinations):

@@ -99,7 +99,7 @@ def for_new_people(cell: Cell, rng: np.random.Generator) -> dict[str, Interval]:
     truth, scores = expected(cell, constant=False), queries(cell, rng, constant=False)
     names = {"mean_ap": "mAP", "mean_inp": "mINP", "cmc=1": "CMC(1)", "cmc=5": "CMC(5)"}
     compared = be.compare(scores, scores, measures=list(names), protocol="vehicleid")
-    rows = be.to_frame(compared.isel(system=[0])).query("statistic == ''").itertuples()
+    rows = be.to_frame(compared.isel(system=[0])).query("statistic.isna()").itertuples()
     return {
         name: Interval(row.low, row.high, truth[name])
         for name, row in zip(names.values(), rows, strict=True)

@@ -13,8 +13,7 @@ import bioeval as be
 from bioeval.showing.blocks import Legend, Messages, Paragraph, Section, tables, walk
 from bioeval.showing.cells import Quantity, Rate, Threshold, threshold_of
 from bioeval.showing.document import section_of
-from bioeval.showing.frame import RECORDS
-from bioeval.showing.nodes import OVER, nodes_of
+from bioeval.showing.nodes import OVER, RECORDS, nodes_of
 from bioeval.showing.show import document_of
 from bioeval.showing.terms import template_of
 from bioeval.showing.writers.lines import written

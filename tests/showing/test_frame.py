@@ -89,7 +89,7 @@ def test_values_over_folds_and_their_means():
     far = frame[(frame["measure"] == "far") & (frame["part"] == "test")]
     np.testing.assert_array_equal(far["value"], ds["far"].sel(part="test").values.ravel())
     np.testing.assert_array_equal(far["threshold"], ds["threshold"].values.ravel())
-    assert (frame["statistic"] == "").all() and str(frame["fold"].dtype) == "Int64"
+    assert frame["statistic"].isna().all() and str(frame["fold"].dtype) == "Int64"
     means = be.aggregate(ds, ("repeat", "fold"), interval="nadeau-bengio")
     summary = be.to_frame(means).query("measure == 'far' and part == 'test'").set_index("statistic")
     assert summary.loc["mean", "value"] == pytest.approx(far["value"].mean())
@@ -150,18 +150,33 @@ def test_a_tree_of_systems_has_the_rows_of_each():
     assert [*dict.fromkeys(frame["task"])][:2] == ["verification/single", "verification/multi"]
 
 
-@pytest.mark.parametrize("name", ["evaluation", "groups", "compare", "folds", "zoo"])
-def test_types_survive_csv_and_parquet(name, tmp_path):
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.cases(9)
+def test_values_and_what_is_missing_survive_csv(name, tmp_path):
+    """There is one sign for nothing, and a file that is read as it is has the same frame."""
     frame = frame_of(name)
+    for column, values in frame.items():
+        assert not (values.dropna().astype(str) == "").any(), column
     frame.to_csv(tmp_path / "x.csv", index=False)
-    # What is missing is None or NaN, by the version of pandas.
-    texts = {x: "" for x in frame if frame[x].dtype == object or frame[x].dtype == "str"}
-    read = pd.read_csv(tmp_path / "x.csv", dtype=frame.dtypes.to_dict())
-    filled = frame.fillna(texts)
-    pd.testing.assert_frame_equal(read.fillna(texts), filled, check_exact=False, rtol=1e-15)
+    read = pd.read_csv(tmp_path / "x.csv")
+    assert [*read] == [*frame]
+    for column, values in frame.items():
+        assert read[column].isna().tolist() == values.isna().tolist(), column
+        there, expected = read[column].dropna().tolist(), values.dropna().tolist()
+        if values.dtype.kind in "iuf":
+            np.testing.assert_allclose(there, np.array(expected, float), rtol=1e-15)
+        else:
+            assert [*map(str, there)] == [*map(str, expected)], column
+
+
+@pytest.mark.parametrize("name", ["evaluation", "groups", "compare", "folds", "zoo"])
+def test_types_survive_parquet(name, tmp_path):
+    frame = frame_of(name)
     pytest.importorskip("pyarrow")
     frame.to_parquet(tmp_path / "x.parquet")
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "x.parquet").fillna(texts), filled)
+    texts = {x: "" for x in frame if frame[x].dtype == object or frame[x].dtype == "str"}
+    read = pd.read_parquet(tmp_path / "x.parquet")
+    pd.testing.assert_frame_equal(read.fillna(texts), frame.fillna(texts))
 
 
 @tidy

@@ -176,7 +176,7 @@ def test_a_measure_that_was_not_asked_for_at_a_place_has_no_number():
         values = ds[f"dir_at_far{statistic}"]
         assert values.sel(places).notnull().all()
         assert values.isel(far_target=0).isnull().all() and values.sel(rank=5).isnull().all()
-    frame = be.to_frame(ds).query("statistic == ''")
+    frame = be.to_frame(ds).query("statistic.isna()")
     rows = frame.groupby("measure").size().to_dict()
     assert rows == {"frr_at_far": 4, "dir_at_far": 2, "cms": 2}
     assert [*by_measure(ds)] == ["frr_at_far=0.1", "frr_at_far=0.2", "dir_at_far=0.2", "cms=5"]

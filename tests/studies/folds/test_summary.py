@@ -42,7 +42,7 @@ def expected(ds, ranks: list[int]) -> dict:
     """The scalars of a dataset, picked name by name."""
     result = {}
     for name, values in ds.data_vars.items():
-        if name in ("cost_prior", "cost_miss", "cost_false_accept") or "threshold" in values.dims:
+        if "threshold" in values.dims:
             continue
         if name.endswith("_next"):  # of thresholds
             continue
