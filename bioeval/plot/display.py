@@ -31,6 +31,7 @@ from bioeval.plot.systems import (
     pick,
     task_in_title,
     undefined,
+    without_shared_parts,
 )
 from bioeval.showing.sizes import candidates_in_words
 from bioeval.showing.text import Phrase, Term, Text, parts
@@ -90,8 +91,7 @@ class Display:
             require_text("title", self._title)
         figsize, self._look = style.pop("figsize", None), Style.look
         self.ax_ = plot_axes.axes_for(ax, size, figsize)
-        is_fixed = isinstance(ax, Axes) or figsize is not None or self._look.height is not None
-        self._grows = self._look.factor > 1 and not is_fixed
+        self._grows = not isinstance(ax, Axes) and figsize is None
         self.figure_ = plot_axes.figure_of(self.ax_)
         #: Returns a text with the rates of the first system.
         self.write = lines_of(self.systems[0].dataset).write
@@ -137,6 +137,8 @@ class Display:
             plot_axes.titled(axes, heading, joined(*map(write, caption), by="; "))
         if axes is self.ax_:
             self.legend_ = legend
+            if legend is not None and self._grows:
+                plot_axes.make_room(self.figure_, legend)
 
     def legend(self, **style: Any) -> Legend | None:
         """Draw the legend anew, with the current names and properties of the artists.
@@ -386,9 +388,12 @@ class Curves(Display):
         if sum(map(len, missing.values())) == len(self.curves):
             plot_axes.empty(self.ax_, "; ".join(missing if len(missing) == 1 else absences))
             absences = []
-        self._name_lines()
+        names = [system.name for system in self.systems]
+        shorter_names, shared = without_shared_parts(names)
+        self._name_lines(dict(zip(names, shorter_names, strict=True)))
         if caption is None:
             caption = [agreed(self.systems, attempts_in_words)]
+        caption = [*caption, f"names: {shared}" if shared else ""]
         self.finish(
             joined(self.write(title), task_in_title(self.systems), by=": "),
             [*caption, *self._numbers_of_candidates(), *self._levels_of_bands(), *last, *absences],
@@ -415,17 +420,21 @@ class Curves(Display):
                 levels.add((100 * float(attrs["confidence"]), word))
         return [f"{word}: {level:g} % at each point" for level, word in sorted(levels)]
 
-    def _name_lines(self) -> None:
-        """Name each line or, if many lines are of several systems, each system and line style."""
+    def _name_lines(self, names: Mapping[str, str]) -> None:
+        """Name each line or, if many lines are of several systems, each system and line style.
+
+        `names` are what the legend calls the systems.
+        """
         drawn = [self.curves[name] for name in self.lines_]
         kinds = {self.write(curve.word): curve for curve in drawn}
         is_abridged = len(self.systems) > 1 and len(kinds) > 1 and len(drawn) > MOST_NAMED
         named_systems = set[str]()
         for curve in drawn:
-            text = self._label(curve)
+            system = curve.system.name
+            text = names[system] + self._label(curve).removeprefix(system)
             if is_abridged:
-                text = "" if curve.system.name in named_systems else curve.system.name
-                named_systems.add(curve.system.name)
+                text = "" if system in named_systems else names[system]
+                named_systems.add(system)
             self.lines_[curve.name].set_label(legend_text(joined(self.name, text)))
         for word, curve in kinds.items() if is_abridged else ():
             self.ax_.plot([], [], color=Style.text, label=word, **self._marks(curve.dash, False))

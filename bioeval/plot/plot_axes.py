@@ -29,8 +29,9 @@ NUMBERS = 24 / 8.5  # width of the numbers at an axis
 
 FEWEST_LETTERS = 16  # in a line into which a text is folded
 
-# A legend that leaves less than this part of the height to the axes is inside the axes.
-LEAST_AXES = 0.35
+# A legend below the axes leaves them at least this part of the height; one beside them takes at
+# most this part of the width.
+LEAST_AXES, WIDEST_LEGEND = 0.35, 0.45
 
 # Room around the axes of a figure, in points; it grows with the letters.
 MARGINS = 44, 36, 8, 34  # about: left, below, right and above
@@ -161,35 +162,43 @@ def labelled(ax: Axes, x: str, y: str, grow: bool = False) -> Legend | None:
     """
     size = Style.look.label
     properties: dict[str, Any] = {"fontsize": size, "color": Style.text}
+    size_before = figure_of(ax).get_size_inches().tolist()
     _, height = name_artists(ax, grow)
+    has_grown = figure_of(ax).get_size_inches().tolist() != size_before
     ax.set_ylabel(folded(y, room(ax)[1] - height, size), loc="bottom", **properties)
     ax.set_xlabel(folded(x, room(ax)[0], size), loc="left", **properties)
-    return name_artists(ax, grow)[0]
+    return name_artists(ax, grow, has_grown)[0]
 
 
-def name_artists(ax: Axes, grow: bool = False, **style: Any) -> tuple[Legend | None, float]:
+def make_room(figure: Figure, legend: Legend) -> None:
+    """Make a figure as high as a legend below the axes needs.
+
+    Sizes of words are estimates, and a layout makes a square smaller one drawing too late.
+    """
+    for _ in range(2):
+        figure.draw_without_rendering()
+        missing = 2 - legend.get_window_extent().y0  # pixels
+        if missing > 0:
+            width, height = figure.get_size_inches()
+            figure.set_size_inches(width, height + missing / figure.dpi)
+
+
+def name_artists(
+    ax: Axes, grow: bool = False, has_grown: bool = False, **style: Any
+) -> tuple[Legend | None, float]:
     """Name the labelled artists in a legend; return the legend, and its height below the axes.
 
-    The legend is below the axes if the figure has a layout engine, which makes room for it. If it
-    has none, or if the axes would become too small and the figure may not `grow`, the legend is in
-    the emptiest corner of the axes, and the height is 0.
+    If the figure has a layout engine, which makes room for it, the legend is below the axes or,
+    where that leaves too little of a flat figure, beside them; else the figure grows downwards. If
+    it may not `grow`, or has no layout engine, the legend is in the emptiest corner of the axes.
+    Where it is not below, the height is 0. A figure that `has_grown` for it has its room.
     """
     artists, texts = ax.get_legend_handles_labels()
     if not artists:
         return None, 0.0
     small, (wide, high) = Style.look.small, room(ax)
-    texts = [folded(text, wide - LEGEND_KEY * small, small) for text in texts]
-    longest = max(len(line) for text in texts for line in text.splitlines())
-    columns = max(1, min(len(texts), int(wide / ((LETTER * longest + LEGEND_KEY) * small))))
-    rows = sum(1 + text.count("\n") for text in texts) / columns
-    height = LEGEND_ROW * small * rows
-    fits = high - height > LEAST_AXES * high
     figure = figure_of(ax)
-    has_layout = figure.get_layout_engine() is not None
-    is_below = has_layout and (fits or grow) and "loc" not in style
-    if is_below and not fits:
-        width_in_inches, height_in_inches = figure.get_size_inches()
-        figure.set_size_inches(width_in_inches, height_in_inches + height / 72)
+    has_layout = figure.get_layout_engine() is not None and "loc" not in style
     properties: dict[str, Any] = {
         "fontsize": small,
         "labelcolor": Style.text,
@@ -198,10 +207,25 @@ def name_artists(ax: Axes, grow: bool = False, **style: Any) -> tuple[Legend | N
         "labelspacing": 0.35,
         "columnspacing": 1.6,
     }
-    if is_below:
+    below = [folded(text, wide - LEGEND_KEY * small, small) for text in texts]
+    longest = max(len(line) for text in below for line in text.splitlines())
+    columns = max(1, min(len(below), int(wide / ((LETTER * longest + LEGEND_KEY) * small))))
+    height = LEGEND_ROW * small * sum(1 + text.count("\n") for text in below) / columns
+    fits = has_grown or high - height > LEAST_AXES * high
+    beside = [folded(text, (WIDEST_LEGEND * wide - LEGEND_KEY * small), small) for text in texts]
+    rows_beside = sum(1 + text.count("\n") for text in beside)
+    if has_layout and not fits and Style.look.is_flat and LEGEND_ROW * small * rows_beside < high:
+        properties |= {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
+        below, height = beside, 0.0
+    elif has_layout and (fits or grow):
+        if not fits:
+            width_in_inches, height_in_inches = figure.get_size_inches()
+            figure.set_size_inches(width_in_inches, height_in_inches + height / 72)
+        ax.set_anchor("NW")  # of a square: the legend hangs on it, and has the room that it leaves
         properties |= {**_place_below(ax), "ncols": columns}
-    legend = ax.legend(artists, texts, alignment="left", **{**properties, **style})
-    return legend, height if is_below else 0.0
+    else:
+        height = 0.0
+    return ax.legend(artists, below, alignment="left", **{**properties, **style}), height
 
 
 def _place_below(ax: Axes) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,9 @@ from bioeval.showing.nodes import datasets, distinct_tasks
 from bioeval.showing.terms import RATES, is_term, task_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.lines import Lines
+
+#: Of names of systems, one of which has more letters, a plot leaves out what all of them share.
+LONG_NAME = 24
 
 #: Words in the name of a variant, by part of a path; other parts are names of systems.
 _WORDS = {
@@ -140,6 +144,24 @@ def _needs_met(data: Any, plot: Plot) -> Needs | None:
 def as_plot_text(name: object) -> str:
     """Return a name for a plot: short, printable, and not read as a formula between dollars."""
     return plot_axes.without_formula(short_name(str(name)))
+
+
+def without_shared_parts(names: Sequence[str]) -> tuple[list[str], str]:
+    """Return long names without what all of them share, and the shared part with a gap in it.
+
+    The first and last words that all names have are taken out if the longest name is longer than
+    `LONG_NAME`; words end at a space, ``_``, ``-``, ``/``, ``.`` or comma. No name becomes empty.
+    """
+    if len(names) < 2 or max(map(len, names)) <= LONG_NAME:
+        return list(names), ""
+    words = [re.findall(r"[^ _\-/.,]*[ _\-/.,]+|[^ _\-/.,]+$", name) for name in names]
+    fewest = min(map(len, words)) - 1  # a word is left of each
+    first = next((i for i in range(fewest) if len({x[i] for x in words}) > 1), fewest)
+    fewest -= first
+    last = next((i for i in range(fewest) if len({x[-1 - i] for x in words}) > 1), fewest)
+    rests = ["".join(x[first : len(x) - last]).strip(" _-/.,") for x in words]
+    shared = "".join(words[0][:first]) + "…" + "".join(words[0][len(words[0]) - last :])
+    return (rests, shared) if first + last and len({*rests}) == len({*names}) else (list(names), "")
 
 
 def joined(*parts: str, by: str = ", ") -> str:

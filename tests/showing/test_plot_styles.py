@@ -206,3 +206,58 @@ def test_a_system_keeps_its_name(name):
     texts = [" ".join(text.get_text().split()) for text in display.figure_.findobj(Text)]
     written = "\n".join(texts)
     assert "-net" not in written.replace(NAME, "")
+
+
+# ----------------------------------------------------------------------- names of systems
+
+
+@pytest.fixture(scope="module")
+def ten_systems():
+    return [
+        be.verification(be.simulate(12, 3, within=0.6 + 0.05 * i, random_state=i))
+        for i in range(10)
+    ]
+
+
+@pytest.mark.parametrize("plot", ["det", "roc", "error_rates"])
+@pytest.mark.parametrize("look", ["default", "slide", "paper"])
+@pytest.mark.parametrize("systems", [2, 6, 10])
+@pytest.mark.parametrize("letters", [5, 32, 110])
+@pytest.mark.parametrize("alike", [False, True])
+@pytest.mark.cases(6)
+def test_a_legend_of_any_names_is_in_the_figure_and_off_the_points(
+    ten_systems, alike, letters, systems, look, plot
+):
+    rng = np.random.default_rng(letters)
+    words = "".join(rng.choice([*"abcdefgh_"], letters - 2))
+    names = [
+        words + f"{i:02}" if alike else f"{i:02}" + "".join(rng.permutation([*words]))
+        for i in range(systems)
+    ]
+    with be.plot.style(look):
+        display = getattr(be.plot, plot)(dict(zip(names, ten_systems, strict=False)))
+    display.figure_.canvas.draw()
+    legend, axes = (x.get_window_extent() for x in (display.legend_, display.ax_))
+    assert not overlap(legend, axes)
+    figure = display.figure_.bbox.padded(1)
+    assert figure.contains(*legend.min) and figure.contains(*legend.max)
+    assert axes.height > figure.height / 5
+    written = [x.get_text().replace("\n", " ") for x in display.legend_.get_texts()]
+    assert len({*written}) == len(written)
+
+
+def test_what_all_names_share_is_said_once(ten_systems):
+    names = [f"runs/market1501/resnet50_{x}/distances.npz" for x in ("triplet", "softmax")]
+    display = be.plot.roc(dict(zip(names, ten_systems, strict=False)))
+    assert [x.get_text() for x in display.legend_.get_texts()] == ["triplet", "softmax"]
+    assert list(display.lines_) == names
+    caption = " ".join(x.get_text() for x in texts(display.figure_))
+    assert "names: runs/market1501/resnet50_…distances.npz" in caption.replace("\n", " ")
+
+
+@pytest.mark.parametrize("number", range(14))
+def test_each_line_has_a_contrast_with_white(number):
+    """The contrast of WCAG 2.2, success criterion 1.4.11: at least 3:1."""
+    rgb = np.array(style.Style.colour(number))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    assert 1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05) >= 3
