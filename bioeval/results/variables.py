@@ -844,18 +844,8 @@ POINTS_OF_PARTS = (
 )
 
 
-def figure(name: str) -> Variable | None:
-    """Return the description of a shown rate, number or cost; None for other variables."""
-    variable = ADDED.get(name) or VARIABLES.get(name)
-    if variable is None or (variable.decimals is None and variable.units != "proportion"):
-        return None
-    return variable
-
-
 def best_values() -> tuple[Variable, ...]:
     """Return the best values, over all thresholds, of functions that scripts have added."""
-    if not ADDED:
-        return ()
     return tuple(x for x in ADDED.values() if x.of_rates is not None and x.threshold)
 
 

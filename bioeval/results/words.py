@@ -1,13 +1,8 @@
-"""Numbers as text, and the left-out comparisons of a result in words."""
+"""Numbers, and methods of intervals, as text."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
-
-from bioeval.scores.exclusions import exclusions_in_words
-from bioeval.scores.provenance import exclusions_of
 
 NOT_DEFINED = "n/a"
 
@@ -42,17 +37,3 @@ def number(value: float, digits: str = ".4g") -> str:
 
 def method_in_words(name: str) -> str:
     return _METHODS.get(name, name)
-
-
-def excluded_in_words(by_system: Mapping[str, Mapping[Any, Any]]) -> str:
-    """Return in words which comparisons are left out by metadata; empty if none are.
-
-    `by_system` has the attributes of the results of each system. The words name the systems if
-    systems leave out different comparisons.
-    """
-    texts = [exclusions_in_words(exclusions_of(attrs)) for attrs in by_system.values()]
-    if len(set(texts)) == 1:
-        return texts[0]
-    return "; ".join(
-        f"{name}: {text or 'none'}" for name, text in zip(by_system, texts, strict=True)
-    )

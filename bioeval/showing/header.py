@@ -11,8 +11,9 @@ import xarray as xr
 from bioeval.base.errors import counted, enumerated
 from bioeval.counting.threshold_rules import Rule
 from bioeval.protocol.loading import CARD_OF_LAYOUT
-from bioeval.results.words import excluded_in_words
 from bioeval.scores.distances import parse_fusion
+from bioeval.scores.exclusions import exclusions_in_words
+from bioeval.scores.provenance import exclusions_of
 from bioeval.showing.blocks import Fact, Facts, Vocabulary
 from bioeval.showing.cells import Label
 from bioeval.showing.nodes import Node
@@ -206,7 +207,7 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
             "people": "{by:name}, one value for each person",
         },
     ),
-    ("Excluded", "exclude", lambda attrs: excluded_in_words({"": attrs})),
+    ("Excluded", "exclude", lambda attrs: exclusions_in_words(exclusions_of(attrs))),
     ("Partition", "splitter", _partition),
     ("Experiment", "experiment", "{experiment}"),
     ("Threshold", "chosen_on", _threshold),

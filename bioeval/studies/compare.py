@@ -57,6 +57,7 @@ from bioeval.results.measure import Measure
 from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.results.support import RuleOf, independent_trials, searching_people, support_messages
 from bioeval.results.variables import (
+    ADDED,
     COORDINATES,
     QUERY_MEANS,
     SUPPORTED,
@@ -65,7 +66,6 @@ from bioeval.results.variables import (
     VARIABLES,
     Variable,
     best_values,
-    figure,
 )
 from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal
 from bioeval.scores.attempts import left_out
@@ -694,7 +694,8 @@ def _as_named(text: str, known: Iterable[str]) -> str:
     # Tables may have an older name behind the label, such as (FMR100).
     folded = re.sub(r" \(\w+\)$", "", " ".join(text.casefold().split()))
     for name in known:
-        scalar = {**AT_THRESHOLD, "cms": CMS_AT_RANK}.get(name) or figure(name)
+        scalar = {**AT_THRESHOLD, "cms": CMS_AT_RANK}.get(name)
+        scalar = scalar or ADDED.get(name) or VARIABLES.get(name)
         if scalar is not None:
             places = dict.fromkeys(("target", "prior", "threshold", "rank"), "NUMBER")
             label = re.escape(in_lecture_words(scalar.label, **places).casefold())

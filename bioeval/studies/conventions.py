@@ -18,7 +18,7 @@ from bioeval.protocol.loading import available, load
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset
 from bioeval.results.support import RatesAtTargets, support_messages
-from bioeval.results.variables import SUPPORTED, Variable, figure
+from bioeval.results.variables import SUPPORTED, VARIABLES, Variable
 from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts
@@ -207,7 +207,8 @@ def _dataset(scores: Scores, cards: list[str], rows: list[_Row]) -> xr.Dataset:
             if any(variable in x for x in measured):
                 values = np.array([x.get(variable, missing) for x in measured], dtype=float)
                 variables[variable] = dims, values
-        names[name] = figure(name) or Variable("queries", "queries", label="queries")
+        is_measure = name != "queries"
+        names[name] = VARIABLES[name] if is_measure else Variable(name, name, label=name)
     coordinates: dict[str, Any] = {"card": np.array(cards, dtype=object)}
     for dimension, labels in _LABELS_OF.items():
         if any(dimension in dims for dims, _ in variables.values()):
