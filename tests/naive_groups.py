@@ -41,10 +41,7 @@ def attempts(data: naive.Data, templates: str = "single", fusion: str = "best") 
 
 
 def by_group(
-    made: Sequence[Attempt],
-    group: Mapping[Any, Any],
-    threshold: Any,
-    kind: str,
+    made: Sequence[Attempt], group: Mapping[Any, Any], threshold: Any, kind: str
 ) -> dict[str, dict[Any, Any]]:
     """Return counts and rates at a threshold (NaN rejects all), of all groups together, too."""
     names = [*sorted(set(group.values())), ALL]

@@ -114,9 +114,7 @@ def test_plots_compute_nothing(path):
 
 
 @pytest.mark.parametrize(
-    "path",
-    sorted((PACKAGE / "kernels").glob("[!_]*.py")),
-    ids=lambda path: path.stem,
+    "path", sorted((PACKAGE / "kernels").glob("[!_]*.py")), ids=lambda path: path.stem
 )
 def test_a_kernel_file_stands_alone(path):
     """A kernel calls no kernel of another file; the kernels of the package share two steps.

@@ -9,12 +9,7 @@ from typing import Any
 
 import pytest
 
-_CELLS = (
-    "cells.LEAST_CELLS",
-    "cells.MOST_CELLS",
-    "folds.LEAST_CELLS",
-    "folds.MOST_CELLS",
-)
+_CELLS = ("cells.LEAST_CELLS", "cells.MOST_CELLS", "folds.LEAST_CELLS", "folds.MOST_CELLS")
 FEW_CELLS = {f"counting.{name}": 8 for name in _CELLS}
 WAYS: dict[str, dict[str, Any]] = {
     "listed": {"scores.blocks.LISTED": 1 << 18},

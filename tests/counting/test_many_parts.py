@@ -29,9 +29,7 @@ WANTED = PointsWanted(
 )
 
 SCORES = st.one_of(
-    st.sampled_from([-np.inf, np.inf]),
-    st.integers(0, 4).map(float),
-    st.floats(-2, 2, width=16),
+    st.sampled_from([-np.inf, np.inf]), st.integers(0, 4).map(float), st.floats(-2, 2, width=16)
 )
 LISTS = st.lists(SCORES, max_size=12).map(sorted)
 FAILED = st.sampled_from([0, 0, 0, 1, 3])

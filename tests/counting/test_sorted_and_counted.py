@@ -329,13 +329,7 @@ def test_folds(world, way):
     for k, rule in enumerate(RULES):
         options = {"threshold": rule, "splitter": splitters[k % 2]}
         check(scores, way, **options)
-        check(
-            scores,
-            way,
-            templates="multi",
-            fusion=("best", "mean")[k % 2],
-            **options,
-        )
+        check(scores, way, templates="multi", fusion=("best", "mean")[k % 2], **options)
 
 
 def test_no_table_of_folds_counts_more_than_it_has_room_for(monkeypatch):

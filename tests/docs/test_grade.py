@@ -82,10 +82,7 @@ WRONG: dict[str, tuple[Callable[[Answers], Answers], str]] = {
     ),
     "sum": (lambda x: doubled(x, "eer"), "eer: this is the sum of FAR and FRR"),
     "transposed": (lambda x: x | {"dir": x["dir"].T}, "dir: the axes are exchanged"),
-    "steps": (
-        lambda x: x | {"cms": np.diff(x["cms"], prepend=0)},
-        "cms: not cumulative",
-    ),
+    "steps": (lambda x: x | {"cms": np.diff(x["cms"], prepend=0)}, "cms: not cumulative"),
     "same": (
         lambda x: x | {"partition_eer": np.full(100, x["partition_eer"][0])},
         "partition_eer: all partitions are the first one",

@@ -46,10 +46,7 @@ CALLS: dict[str, tuple[Callable[[int], be.Scores], Callable[..., xr.Dataset]]] =
     "open set": (square, lambda a, b: be.open_set(a)),
     "closed set": (square, lambda a, b: be.closed_set(a, interval="wilson")),
     "re-identification": (street, lambda a, b: be.reid(a, per_query=True)),
-    "comparison": (
-        square,
-        lambda a, b: be.compare(a, b),
-    ),
+    "comparison": (square, lambda a, b: be.compare(a, b)),
     "embeddings": (crowd, lambda a, b: be.verification(a)),
     "searches of embeddings": (crowd, lambda a, b: be.closed_set(a)),
 }

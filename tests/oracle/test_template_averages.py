@@ -79,11 +79,7 @@ def test_a_video_weighs_as_much_as_a_photograph():
             ["a", "a"],
             r"`average` names 'template', .* Did you mean 'templates'",
         ),
-        (
-            {"template": [1, 1]},
-            ["a", "b"],
-            r"embeddings of several subjects in 1 probe template;",
-        ),
+        ({"template": [1, 1]}, ["a", "b"], r"embeddings of several subjects in 1 probe template;"),
         (
             {"template": [1, None]},
             ["a", "a"],

@@ -153,10 +153,7 @@ def test_the_order_of_samples_does_not_matter_to_folds_of_subjects(labels, seed,
     order = np.random.default_rng(other).permutation(len(labels))
     moved = [labels[i] for i in order]
     everybody = len(set(labels))
-    for splitter in (
-        bp.SubjectKFold(2, shuffle=True, random_state=seed),
-        bp.SubjectKFold(2),
-    ):
+    for splitter in (bp.SubjectKFold(2, shuffle=True, random_state=seed), bp.SubjectKFold(2)):
         codes = fold_codes(splitter, labels)
         assert (fold_codes(splitter, moved) == codes[order]).all()
     shuffle = bp.SubjectShuffleSplit(1, test_size=everybody - 1, random_state=seed)

@@ -142,11 +142,7 @@ def enrolled_first(taken, **more):
     """Return which of three templates of one person is the first by a column."""
     meta = {"taken": taken}
     scores = be.Scores(
-        [[0.0, 1.0, 2.0], [5.0, 6.0, 7.0]],
-        ["a", "b"],
-        ["a", "a", "a"],
-        gallery_meta=meta,
-        **more,
+        [[0.0, 1.0, 2.0], [5.0, 6.0, 7.0]], ["a", "b"], ["a", "a", "a"], gallery_meta=meta, **more
     )
     return int(be.claim_scores(scores, enrol="first:1:taken").values[0, 0])
 

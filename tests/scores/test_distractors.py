@@ -125,26 +125,6 @@ def test_one_label_of_all_distractors_is_like_one_of_each(layout, call, tmp_path
     assert_same(result, expected)
 
 
-@pytest.mark.parametrize("layout", ["square", "sides", "embeddings", "npz", "pairs"])
-def test_attempts_are_those_with_a_person_on_a_side(layout, tmp_path):
-    marked = made(layout, MIXED, [0], tmp_path)
-    values = made("square", BY_HAND, [], tmp_path).values
-    cells = [
-        (i, j)
-        for i in range(N)
-        for j in range(N)
-        if i != j and (MIXED[i] or MIXED[j]) and (layout != "sides" or i % 2 == 0 and j % 2)
-    ]
-    plain = be.Scores.from_pairs(
-        [values[cell] for cell in cells], [MIXED[i] == MIXED[j] for i, j in cells]
-    )
-    dataset, expected = be.verification(marked), be.verification(plain)
-    for name in ("genuine_attempts", "impostor_attempts", "eer", "auc", "far", "frr"):
-        xr.testing.assert_allclose(dataset[name], expected[name], rtol=1e-9)
-    present = {x for x in np.ravel(MIXED).tolist() if x}
-    assert set(marked.subjects.tolist()) == present and int(dataset["subjects"]) == len(present)
-
-
 def test_lists_of_the_nearest_agree_with_the_matrix():
     scores = made("square", MIXED, [0], None)
     order = np.argsort(scores.values + 1e9 * np.eye(N), axis=1, kind="stable")[:, :-1]

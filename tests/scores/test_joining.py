@@ -1169,40 +1169,6 @@ def test_trials_find_their_scores_by_the_names_of_both_sides(data, layout, tmp_p
         joined_worlds.assert_true(Outcome(*verified(scores), truth))
 
 
-@pytest.mark.parametrize("data", [list_of, arrays_of], ids=["list", "npz"])
-@pytest.mark.parametrize("wrong", ["other/1.png", "01"])
-def test_a_trial_of_a_name_that_the_scores_lack_is_refused(data, wrong, tmp_path):
-    for world in worlds(2):
-        trials = [f"{g} {p} {'non' * (not world.is_genuine(p, g))}target" for p, g in
-                  world.comparisons()]  # fmt: skip
-        trials[3] = f"{wrong} {trials[3].split(' ', 1)[1]}"
-        file, path = data(world, tmp_path), written(tmp_path / "trials.txt", trials)
-        with pytest.raises(be.DataError, match=f"{wrong}|has no trial"):
-            be.load(file, trials=path, kind="distance", format="kaldi")
-
-
-def test_images_of_lfw_are_found_by_their_person_and_number_in_any_order(tmp_path):
-    for world in worlds(3):
-        number: dict[Name, int] = {}
-        for name, subject in world.subject.items():
-            number[name] = 1 + sum(world.subject[x] == subject for x in number)
-        drawn = random.Random(6).sample(world.comparisons(), len(world.comparisons()))
-        genuine = [pair for pair in drawn if world.is_genuine(*pair)][:8]
-        impostor = [pair for pair in drawn if not world.is_genuine(*pair)][:8]
-        image = {x: f"{subject}\t{number[x]}" for x, subject in world.subject.items()}
-        lines = ["8", *(f"{image[a]}\t{number[b]}" for a, b in genuine)]
-        lines += [f"{image[a]}\t{image[b]}" for a, b in impostor]
-        path, trials = tmp_path / "faces.npz", written(tmp_path / "pairs.txt", lines)
-        np.savez(
-            path, embeddings=np.array([world.point[x] for x in world.probes]),
-            labels=np.array([world.subject[x] for x in world.probes]),
-            image_number=np.array([number[x] for x in world.probes]),
-        )  # fmt: skip
-        scores = be.load(path, trials=trials, metric="l2", format="lfw")
-        truth = counted((world.is_genuine(*x), world.distance(*x)) for x in genuine + impostor)
-        joined_worlds.assert_true(Outcome(*verified(scores), truth))
-
-
 # ------------------------------------------------------------------------------- numbers of rows
 
 ROWS = range(24)

@@ -8,64 +8,39 @@ from result_messages import arguments
 import bioeval as be
 
 WORDS = [
-    *(
-        "",
-        " ",
-        "nan",
-        "NaN",
-        "none",
-        "None",
-        "NULL",
-        "nil",
-        "NIL",
-        "na",
-        "NA",
-        "n/a",
-        "#N/A",
-        "#NA",
-    ),
-    *("<NA>", "NaT", "nat", "?", "-", ".", "unknown", " Unknown ", "missing", "unbekannt", "#REF!"),
-    *("#VALUE!", "#NAME?", None, np.nan, pd.NA, pd.NaT),
+    *("", " ", "nan", "NaN", "none", "None", "NULL", "nil", "NIL", "na", "NA", "n/a", "#N/A"),
+    *("#NA", "<NA>", "NaT", "nat", "?", "-", ".", "unknown", " Unknown ", "missing", "unbekannt"),
+    *("#REF!", "#VALUE!", "#NAME?", None, np.nan, pd.NA, pd.NaT),
 ]
 PEOPLE = ["Na", "Nan", "Nil", "Nat", " Nan "]
 
 
-def compared(session: list, **options) -> int:
-    """Return the number of genuine attempts of four templates of each of two people."""
-    values = np.random.default_rng(1).random((8, 8))
-    scores = be.Scores(
-        values, np.repeat(["a", "b"], 4), probe_meta={"session": session}, exclude=["session"]
-    )
-    return int(be.verification(scores, **options).genuine_attempts)
-
-
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
-@pytest.mark.parametrize("word", WORDS, ids=repr)
-def test_an_unknown_session_equals_no_other(word):
-    """Of a person, two templates are of session s, and two of an unknown session."""
-    # Of 12 ordered pairs of a person, the two of session s with itself are left out.
-    assert compared([word, word, "s", "s"] * 2) == 2 * (12 - 2)
+@pytest.mark.parametrize(
+    ("column", "word", "left_out"),
+    [
+        *(("session", x, 2) for x in WORDS),
+        *(("camera", x, 2) for x in (-1, -1.0, "-1", b"-1", "-1.0", "unknown")),
+        *(("session", x, 4) for x in PEOPLE),
+    ],
+)
+def test_an_unknown_value_equals_no_other(column, word, left_out):
+    """Of a person, two templates have the value s, and two an unknown value, or a name."""
+    other = "s" if column == "session" else 1 if isinstance(word, int | float) else "1"
+    values = np.array([word, word, other, other] * 2, dtype=object)
+    scores = be.Scores(
+        np.random.default_rng(1).random((8, 8)), np.repeat(["a", "b"], 4),
+        probe_meta={column: values}, exclude=[column],
+    )  # fmt: skip
+    # Of 12 ordered pairs of a person, those of equal values are left out.
+    assert int(be.verification(scores).genuine_attempts) == 2 * (12 - left_out)
 
 
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 @pytest.mark.parametrize("word", PEOPLE)
 def test_names_of_people_are_values(word):
-    assert compared([word, word, "s", "s"] * 2) == 2 * (12 - 4)
     scores = be.Scores(np.random.default_rng(1).random((4, 4)), [word, word, "b", "b"])
     assert int(be.verification(scores).genuine_attempts) == 4
-
-
-@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
-@pytest.mark.parametrize("camera", [-1, -1.0, "-1", b"-1", "-1.0", "unknown"])
-def test_a_camera_of_minus_one_is_unknown(camera):
-    cameras = np.array([camera, camera, 1, 1] * 2, dtype=object)
-    if not isinstance(camera, int | float):
-        cameras = np.array([x if x is camera else str(x) for x in cameras], dtype=object)
-    values = np.random.default_rng(1).random((8, 8))
-    scores = be.Scores(
-        values, np.repeat(["a", "b"], 4), probe_meta={"camera": cameras}, exclude=["camera"]
-    )
-    assert int(be.verification(scores).genuine_attempts) == 2 * (12 - 2)
 
 
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")

@@ -224,10 +224,7 @@ def test_the_header_has_the_term_of_the_standard_once_for_each_rate():
 
 @pytest.mark.parametrize(
     ("name", "names_in_full"),
-    [
-        ("market1501", ["MRR: mean reciprocal rank"]),
-        ("judged", ["EER: equal error rate"]),
-    ],
+    [("market1501", ["MRR: mean reciprocal rank"]), ("judged", ["EER: equal error rate"])],
 )
 def test_abbreviations_have_their_names_in_full(name, names_in_full):
     lines = document_of(result_of(name)).text(10_000).splitlines()

@@ -257,11 +257,7 @@ def test_the_page_has_one_threshold_that_decides_the_attempts_of_all_tasks(bound
     assert searches.fa.equals(exact.fa.assign_coords(threshold=searches.threshold))
 
 
-COMMANDS = {
-    "threshold": "--folds 2 --repeats 1",
-    "zoo": "--permutations 20",
-    "groups": "--by sex",
-}
+COMMANDS = {"threshold": "--folds 2 --repeats 1", "zoo": "--permutations 20", "groups": "--by sex"}
 
 
 @pytest.mark.parametrize("seed", range(12))

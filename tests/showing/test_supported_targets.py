@@ -47,10 +47,7 @@ RESULTS = {
     "single gallery": (lambda: be.open_set(small(), gallery="single"), set()),
     "partitions": (galleries, {"10"}),
     "folds": (folds, {"10"}),  # the 10 people of a test part form 45 pairs
-    "systems": (
-        lambda: {"a": be.verification(small()), "b": be.verification(small())},
-        {"10"},
-    ),
+    "systems": (lambda: {"a": be.verification(small()), "b": be.verification(small())}, {"10"}),
     "partitions of systems": (lambda: {"a": galleries(), "b": galleries()}, {"10"}),
     "comparison": (lambda: be.compare(small(), be.simulate(20, 4, random_state=2)), {"10"}),
     "three": (lambda: be.compare({x: small() for x in "abc"}), {"10"}),

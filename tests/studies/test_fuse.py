@@ -224,11 +224,7 @@ WORDS = {
 
 @pytest.mark.parametrize("writer", [[], ["--markdown"], ["--latex"]])
 @pytest.mark.parametrize(
-    ("options", "kind"),
-    [
-        (["--normalise", "z"], "similarity"),
-        (["--method", "max"], "distance"),
-    ],
+    ("options", "kind"), [(["--normalise", "z"], "similarity"), (["--method", "max"], "distance")]
 )
 def test_the_heading_says_the_kind_of_each_system(
     tmp_path, monkeypatch, capsys, options, kind, writer

@@ -497,32 +497,6 @@ def test_labels_whose_rows_name_templates_are_those_of_the_scores(tmp_path, caps
     assert joined.probe_meta["sex"].tolist() == list("ffffmmmm")[:2] + list("ffmmffmm")[:1:-1]
 
 
-def test_a_matrix_with_names_finds_its_labels_by_name(tmp_path):
-    """In a table in any order, or in the names themselves."""
-    scores = be.simulate(6, 3, random_state=2)
-    people = scores.probe_labels.tolist()
-    names = [f"p{who:02d}_{i}.png" for i, who in enumerate(people)]
-    head = ",".join(["", *names])
-    rows = [",".join([names[i], *map(str, row)]) for i, row in enumerate(scores.values)]
-    square, some_rows, table = (tmp_path / x for x in ("square.csv", "some.csv", "people.csv"))
-    square.write_text("\n".join([head, *rows]))
-    some_rows.write_text("\n".join([f"probe{head}", *rows[::3]]))
-    lines = [f"{name},{who},{who % 2}" for name, who in zip(names, people, strict=True)]
-    table.write_text("\n".join(["file,label,side", *lines[::-1]]))
-    expected = float(be.verification(scores).eer)
-    for options in ({"labels": table}, {"subject_from": r"^(p\d+)_"}):
-        loaded = be.load(square, kind="distance", **options)
-        assert float(be.verification(loaded).eer) == expected
-        part = be.load(some_rows, kind="distance", **options)
-        same = scores.select(probes=range(0, 18, 3))
-        assert be.closed_set(part).cms.equals(be.closed_set(same).cms)
-    sides = be.load(square, kind="distance", labels=table).probe_meta["side"].tolist()
-    assert sides == [str(who % 2) for who in people]
-    table.write_text("\n".join(["file,label,side", *lines[1:]]))
-    with refused("people.csv lacks 1 template of 18: 'p"):
-        be.load(square, kind="distance", labels=table)
-
-
 # ------------------------------------------------------------------------- both sides of pairs
 
 PAIRS = {"scores": [0.1, 0.2, 0.9, 0.8], "genuine": [1, 1, 0, 0]}

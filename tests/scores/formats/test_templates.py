@@ -280,27 +280,6 @@ def test_metadata_of_pairs_in_python():
 # ------------------------------------------------------------------------- as a matrix
 
 
-def test_a_list_of_all_pairs_is_a_matrix(tmp_path):
-    rng = np.random.default_rng(1)
-    distances = rng.random((3, 4))
-    probe_subjects, enrolled = list("aab"), list("abcb")
-    lines = [
-        f"{enrolled[j]} m{j} {probe_subjects[i]} p{i} {float(distances[i, j])!r}"
-        for j in range(4)
-        for i in range(3)
-    ]
-    rng.shuffle(lines)
-    loaded, expected = (
-        load(tmp_path, "\n".join(lines), **MATRIX),
-        be.Scores(distances, probe_subjects, enrolled),
-    )
-    order = np.argsort(loaded.probe_meta["template"].astype(str))
-    columns = np.argsort(loaded.gallery_meta["template"].astype(str))
-    np.testing.assert_array_equal(loaded.values[order][:, columns], distances)
-    assert be.open_set(loaded).eer == be.open_set(expected).eer
-    assert be.closed_set(loaded).cms.equals(be.closed_set(expected).cms)
-
-
 def test_holes_and_repetitions_are_counted(tmp_path):
     head = "score,genuine,template_a,template_b\n1,1,p,g\n2,0,p,h\n"
     loaded = load(tmp_path, head + "3,0,q,g\n", **MATRIX)

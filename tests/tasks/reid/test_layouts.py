@@ -68,9 +68,7 @@ def layouts() -> dict[str, be.Scores]:
 CALLS = {"evaluate": be.evaluate} | study_cases("UNDER_CARD")
 
 #: Layouts that a call has no answer for, whatever the card; it says so in its own words.
-NEVER = {
-    "repeat": {PAIRS, LISTS},
-}
+NEVER = {"repeat": {PAIRS, LISTS}}
 
 
 def taken(card: str) -> set[str]:
