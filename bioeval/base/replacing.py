@@ -1,12 +1,15 @@
-"""Writing files: whether a file can be written, and replacing files as a whole."""
+"""Writing files: whether one can be written, who writes, and replacing files as a whole."""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import io
 import os
+import re
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from gzip import GzipFile
@@ -69,6 +72,99 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 
+def remove_parts_of(path: Path) -> None:
+    """Remove the parts of `path` that killed runs have left; no other run may be writing."""
+    form = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
+    with suppress(OSError):
+        for name in os.listdir(path.parent):
+            if form.fullmatch(name):
+                discard(path.with_name(name))
+
+
+@contextmanager
+def locked(path: Path, work: str) -> Iterator[None]:
+    """Hold the lock file `path` inside; raise :class:`DataError` if another process holds it.
+
+    The file says who holds it, and does which `work`. The system lets go of the lock of a process
+    that is killed. Without a lock file, on a system that has no locks, the block runs all the same.
+    """
+    file = None
+    try:
+        while file is None:
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            if not _lock(file):
+                raise DataError(f"{_holder(file)}; wait until it ends, or name another folder")
+            with suppress(OSError):
+                if os.path.samestat(os.fstat(file), os.stat(path)):
+                    break
+            os.close(file)  # the process that held the lock has removed the file
+            file = None
+    except OSError:
+        pass
+    except DataError:
+        os.close(file)
+        raise
+    try:
+        if file is not None:
+            host = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME")
+            os.truncate(file, 0)
+            os.write(file, f"process {os.getpid()} of {host} ({work})".encode())
+        yield
+    finally:
+        if file is not None:
+            discard(path)  # before it is let go: who opens it later finds another file or none
+            os.close(file)
+            if sys.platform == "win32":
+                discard(path)
+
+
+def _lock(file: int) -> bool:
+    """Whether this process now has the lock of an open file."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(file, 1 << 20, os.SEEK_SET)  # others may read the beginning
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            os.lseek(file, 0, os.SEEK_SET)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
+            return False
+        raise
+    return True
+
+
+def _holder(file: int) -> str:
+    os.lseek(file, 0, os.SEEK_SET)
+    return os.read(file, 1 << 12).decode("utf-8", "replace") or "another process"
+
+
+def exchange(new: Path, old: Path) -> None:
+    """Exchange two folders: in one step on Linux, else in two, of which an error undoes the first.
+
+    A process that is killed leaves `old` as one of the two, or, of the two steps, beside its place.
+    """
+    if sys.platform == "linux":
+        at_place, exchanged = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+        rename = getattr(ctypes.CDLL(None), "renameat2", None)
+        places = os.fsencode(new), os.fsencode(old)
+        if rename and rename(at_place, places[0], at_place, places[1], exchanged) == 0:
+            return
+    aside = part_of(old)
+    try:
+        os.rename(old, aside)
+        os.rename(new, old)
+    except BaseException:
+        if aside.exists() and not old.exists():
+            os.rename(aside, old)
+        raise
+    os.rename(aside, new)
+
+
 @contextmanager
 def naming_writes(path: Path, *parts: Path) -> Iterator[None]:
     """Name `path` in errors of writing to `parts`, such as a full disk.
@@ -125,8 +221,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         discard(part)
 
 
-def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
-    """Move all files to their places, or none.
+def put_in_place(
+    parts: Sequence[Path], places: Sequence[Path], obsolete: Sequence[Path] = ()
+) -> None:
+    """Move all files to their places and remove `obsolete` files, or none.
 
     The first place is the main file's, without which the other files are not read. The old main
     file is moved aside first, and the new one put in place last, so that no reader finds a main
@@ -135,7 +233,7 @@ def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
     """
     aside: list[tuple[Path, Path]] = []
     try:
-        for place in places:
+        for place in (*places, *obsolete):
             if place.exists():
                 old = part_of(place)
                 aside.append((old, place))  # before the move, which may be interrupted

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -44,6 +46,25 @@ def check_folder(out: str, force: bool) -> Path:
     refuse_inputs(places, out)
     refuse_to_replace(places, force)
     return folder
+
+
+@contextlib.contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Be the only run that writes to a folder; what killed runs have left is removed."""
+    from bioeval.base.replacing import locked, remove_parts_of
+
+    place = folder.resolve()
+    beside = place.name and os.access(place.parent, os.W_OK | os.X_OK)
+    lock = place.with_name(f".{place.name}.lock") if beside else place / ".lock"
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(locked(lock, shlex.join(["bioeval", *command_words()])))
+        except DataError as error:
+            raise DataError(f"{folder}: is written to by {error}") from None
+        remove_parts_of(place)
+        for name in (*_RESULTS, "results"):
+            remove_parts_of(place / name)
+        yield
 
 
 def take_out(out: str, force: bool) -> Path:
@@ -128,18 +149,22 @@ def write_folder(
     """Write everything beside or into `folder` first, then put it in place; return the names.
 
     `write` writes into the folder that it is given; the document, with the names of all files, is
-    added. Files of the same names are replaced with `force`, and are an error without; no other
-    file of the folder is touched. Where one is in use, the results get a folder of their own.
+    added. With `force`, the files of an earlier run go, and so do others of the same names, which
+    are an error without; no other file is touched. A folder that holds nothing else is exchanged as
+    a whole. Where a file is in use, the results get a folder of their own.
     """
     from bioeval.base.replacing import (
         FileInUseError,
+        exchange,
         naming_writes,
         part_of,
         put_in_place,
     )
 
     new = not folder.exists()
-    part = part_of(folder.absolute() if new else folder / "results")
+    place = folder.resolve()
+    is_whole = not new and _may_be_exchanged(place)
+    part = part_of(place if new or is_whole else folder / "results")
     try:
         with naming_writes(folder, part):
             part.mkdir()
@@ -148,15 +173,23 @@ def write_folder(
             text = as_json({**document, "files": names})
             (part / SUMMARY).write_text(text + "\n", encoding="utf-8", newline="\n")
         if new:
-            with contextlib.suppress(OSError):  # another run may have taken the name
-                os.rename(part, folder)
+            with contextlib.suppress(OSError):  # another program may have taken the name
+                os.rename(part, place)
                 return names
         ordered = sorted(names, key=SUMMARY.__ne__)  # the summary lists the others
-        # Another run may have written there in the meantime.
-        with naming_writes(folder / SUMMARY):
-            refuse_inputs(map(folder.joinpath, names), str(folder))
-            refuse_to_replace(map(folder.joinpath, names), force)
-            put_in_place([*map(part.joinpath, ordered)], [*map(folder.joinpath, ordered)])
+        obsolete = sorted(_files_of_run(folder) - {*names}) if force else []
+        # Another program may have written there in the meantime.
+        with naming_writes(folder / SUMMARY, part):
+            replaced = [*map(folder.joinpath, [*names, *obsolete])]
+            refuse_inputs(replaced, str(folder))
+            refuse_to_replace(replaced, force)
+            if is_whole and _may_be_exchanged(place):
+                shutil.copymode(place, part)
+                exchange(part, place)
+            else:
+                places = [*map(folder.joinpath, ordered)]
+                gone = [*map(folder.joinpath, obsolete)]
+                put_in_place([*map(part.joinpath, ordered)], places, gone)
     except FileInUseError as error:
         number = 2
         while (own_folder := folder / f"results-{number}").exists():
@@ -166,6 +199,25 @@ def write_folder(
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return names
+
+
+def _files_of_run(folder: Path) -> set[str]:
+    """Return the names of the files in a folder that an earlier run has written."""
+    names = {*_RESULTS}
+    with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
+        names.update(json.loads((folder / SUMMARY).read_text(encoding="utf-8")).get("files"))
+    return names.intersection(os.listdir(folder))
+
+
+def _may_be_exchanged(folder: Path) -> bool:
+    """Whether a folder holds nothing but an earlier run, and can be exchanged for another one."""
+    return (
+        {*os.listdir(folder)} == _files_of_run(folder)
+        and os.access(folder.parent, os.W_OK | os.X_OK)
+        and not os.path.ismount(folder)
+        and folder != Path.cwd()
+        and (not hasattr(os, "getuid") or os.stat(folder).st_uid == os.getuid())
+    )
 
 
 def write_results(folder: Path, results: xr.Dataset | xr.DataTree | None, table: Any) -> None:

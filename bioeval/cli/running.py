@@ -25,6 +25,7 @@ from bioeval.cli.outputs import (
     write_csv,
     write_folder,
     write_results,
+    writing_to,
 )
 from bioeval.cli.progress import Stages
 from bioeval.showing.printing import Shown, print_table
@@ -107,7 +108,10 @@ class Run:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
         if plots and not self.formats:
             self.formats = ("png",)
-        self.folder = None if out is None else check_folder(out, self.force)
+        self.folder = None
+        if out is not None:
+            self.folder = check_folder(out, self.force)
+            click.get_current_context().with_resource(writing_to(self.folder))
         self.page = None if page is None else take_out(page, self.force)
         self.save_to = None if save_to is None else take_out(save_to, self.force)
         self.as_json, self.verbose = take("as_json", False), take("verbose", False)

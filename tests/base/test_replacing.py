@@ -1,6 +1,8 @@
 """Files that belong to one target are replaced together: all of them, or none."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,9 +27,9 @@ def contents() -> dict[str, bytes]:
 def test_what_fails_at_any_step_leaves_all_as_it_was(error, monkeypatch):
     """The first file is aside until all is there."""
     names = ("main", "one", "two")
-    for name in names[:2]:
+    for name in (*names[:2], "obsolete"):
         Path(name).write_text("old")
-    for last in range(6):
+    for last in range(7):
         for name in names:
             Path(f".{name}.part").write_text("new")
         before, steps = contents(), iter(range(99))
@@ -36,13 +38,13 @@ def test_what_fails_at_any_step_leaves_all_as_it_was(error, monkeypatch):
             step = next(steps)
             if step == last:
                 raise error
-            assert not 0 < step < 4 or not Path("main").exists()
+            assert not 0 < step < 5 or not Path("main").exists()
             os.replace(*given)
 
         monkeypatch.setattr(replacing, "os", SimpleNamespace(**{**vars(os), "replace": replace}))
         parts = [Path(f".{name}.part") for name in names]
         try:
-            replacing.put_in_place(parts, [*map(Path, names)])
+            replacing.put_in_place(parts, [*map(Path, names)], [Path("obsolete")])
         except error:
             complete_files = {name: text for name, text in contents().items() if "part" not in name}
             assert complete_files == {
@@ -50,7 +52,7 @@ def test_what_fails_at_any_step_leaves_all_as_it_was(error, monkeypatch):
             }
         else:
             break
-    assert last == 5
+    assert last == 6
     assert contents() == dict.fromkeys(names, b"new")
 
 
@@ -74,3 +76,54 @@ def test_a_loop_of_links_is_an_error_of_ours(name):
             be.report(3, name)
         else:
             be.save(be.Scores(np.eye(2), ["a", "b"]), name)
+
+
+@pytest.mark.parametrize("last", range(4))
+@pytest.mark.parametrize("platform", ["linux", "other"])
+def test_folders_are_exchanged_or_stay(platform, last, monkeypatch):
+    """Without a single step, an error in any of three leaves the old folder in its place."""
+    for name in ("new", "old"):
+        Path(name).mkdir()
+        Path(name, "file").write_text(name)
+    steps = iter(range(99))
+
+    def rename(*places) -> None:
+        if next(steps) == last:
+            raise OSError
+        os.rename(*places)
+
+    monkeypatch.setattr(replacing, "os", SimpleNamespace(**{**vars(os), "rename": rename}))
+    monkeypatch.setattr(replacing.sys, "platform", platform)
+    try:
+        replacing.exchange(Path("new"), Path("old"))
+    except OSError:
+        assert platform == "other" and last < 3
+    else:
+        assert Path("new/file").read_text() == "old"
+    is_exchanged = platform == "linux" or last > 1
+    assert Path("old/file").read_text() == ("new" if is_exchanged else "old")
+
+
+def test_a_lock_is_held_by_one_process_at_a_time():
+    program = """
+import sys, time
+from pathlib import Path
+from bioeval.base.errors import DataError
+from bioeval.base.replacing import locked
+
+for _ in range(50):
+    try:
+        with locked(Path("lock"), "counting"):
+            number = int(Path("number").read_text())
+            time.sleep(0.0001)
+            Path("number").write_text(str(number + 1))
+            print("counted")
+    except DataError:
+        pass
+"""
+    Path("number").write_text("0")
+    words = [sys.executable, "-c", program]
+    programs = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    counted = sum(x.communicate()[0].count("counted") for x in programs)
+    assert counted == int(Path("number").read_text()) >= 50
+    assert not Path("lock").exists()

@@ -372,7 +372,7 @@ def test_out(scores, capsys):
 
 
 def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
-    """A used folder is refused; with --force, files that the second run does not write stay."""
+    """A used folder is refused; with --force, the files of the first run go, and others stay."""
     assert run("run", scores, "--out", "results") == 0
     Path("results/notes.csv").write_text("mine")
     before = {path.name: path.read_bytes() for path in Path("results").iterdir()}
@@ -385,11 +385,65 @@ def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     assert {path.name: path.read_bytes() for path in Path("results").iterdir()} == before
     assert run("run", "p.npz", "--out", "results", "--force") == 0
     after = {path.name: path.read_bytes() for path in Path("results").iterdir()}
-    assert set(after) == set(before) | {"check.csv"}
     replaced = {"numbers.csv", "results.nc", "summary.json", "table.txt"}
     replaced |= {"check.csv", "verification_single_threshold.csv"}
-    assert {name for name in after if after[name] != before.get(name)} == replaced
+    assert set(after) == replaced | {"notes.csv"} and after["notes.csv"] == b"mine"
+    assert all(after[name] != before.get(name) for name in replaced)
     assert set(json.loads(after["summary.json"])["files"]) == replaced
+
+
+def names(folder: str = ".") -> set[str]:
+    return {*os.listdir(folder)}
+
+
+@pytest.mark.parametrize("notes", [True, False])
+def test_a_folder_holds_the_files_of_the_last_run_alone(notes, tmp_path):
+    """Plots of the run before go, and what killed runs have left, beside and in the folder."""
+    be.save(be.Scores.from_pairs([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0]), "p.npz")
+    assert run("run", "p.npz", "--out", "results", "--plots", "--plot-format", "svg") == 0
+    assert any(x.endswith(".svg") for x in names("results"))
+    number = os.stat("results").st_ino
+    if notes:
+        Path("results/notes.csv").write_text("mine")
+    killed = [".results.0123abcd.part", "results/.results.0123abcd.part"]
+    for folder in killed:
+        Path(folder).mkdir()
+        Path(folder, "table.txt").write_text("half")
+    Path("results/.table.txt.0123abcd.part").write_text("half")
+    Path(".other.0123abcd.part").mkdir()  # of another folder
+    assert run("run", "p.npz", "--out", "results", "--force") == 0
+    written = {*json.loads(Path("results/summary.json").read_text())["files"]}
+    assert names("results") == written | ({"notes.csv"} if notes else set())
+    assert not any(x.endswith(".svg") for x in written)
+    assert names() == {"p.npz", "results", ".other.0123abcd.part"}
+    assert (os.stat("results").st_ino == number) == notes  # exchanged as a whole
+
+
+def test_a_summary_names_no_file_outside_of_its_folder():
+    be.save(be.Scores.from_pairs([1.0, 2.0], [1, 0]), "p.npz")
+    Path("results").mkdir()
+    Path("kept.csv").write_text("mine")
+    for files in (["../kept.csv", "/etc/passwd"], 3, None, [["a"]]):
+        Path("results/summary.json").write_text(json.dumps({"files": files}))
+        assert run("run", "p.npz", "--out", "results", "--force") == 0
+    assert Path("kept.csv").read_text() == "mine"
+
+
+def test_a_folder_that_another_run_writes_is_refused_at_once(capsys):
+    fcntl = pytest.importorskip("fcntl")
+    be.save(be.Scores.from_pairs([1.0, 2.0], [1, 0]), "p.npz")
+    with open(".results.lock", "w+") as lock:
+        lock.write("process 7 of host (bioeval run q.npz --out results)")
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert run("run", "p.npz", "--out", "results", "--force") == 2
+        error = one_line(capsys.readouterr().err)
+        assert "results: is written to by process 7 of host (bioeval run q.npz --out" in error
+        assert "wait until it ends, or name another folder" in error
+        assert names() == {"p.npz", ".results.lock"}
+    # A lock that a killed run has left is nobody's.
+    assert run("run", "p.npz", "--out", "results", "--force") == 0
+    assert names() == {"p.npz", "results"}
 
 
 @pytest.mark.slow
