@@ -94,6 +94,8 @@ class Command(click.Command):
             value = f"{key}=NAME" if name == "columns" else key
         elif key:
             value = f"{key}={value}"
+        if value == "True":  # an option without a value
+            return option
         return f"{option} {shlex.quote(value)}" if value else option
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

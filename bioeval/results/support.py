@@ -234,7 +234,8 @@ ALL_REJECTED = Message("no-threshold", why="all attempts are rejected, since sco
 # scale than the scores.
 _ALL_BUT = 0.001
 
-_BEYOND = "threshold-beyond-scores"
+#: The message of one threshold, and of several.
+_BEYOND = "threshold-beyond-scores", "thresholds-beyond-scores"
 
 
 def note_thresholds_beyond_scores(
@@ -254,7 +255,8 @@ def note_thresholds_beyond_scores(
     following = dataset.get("threshold_next", far * np.nan)
     at_each = [x.sel(threshold=values).values for x in (far, frr, following)]
     if messages := all_beyond_scores(values, *at_each):
-        dataset.attrs.update(message_attrs([*messages, *messages_of(dataset.attrs)]))
+        others = [x for x in messages_of(dataset.attrs) if x not in messages]
+        dataset.attrs.update(message_attrs([*messages, *others]))
 
 
 def all_beyond_scores(
@@ -268,15 +270,18 @@ def all_beyond_scores(
         following = np.full(len(thresholds), np.nan)
     finite = np.flatnonzero(np.isfinite(thresholds)).tolist()
     messages: list[Message] = []
+    is_outside = True
     for index in finite:
         messages = beyond_scores(float(thresholds[index]), far[index], frr[index], following[index])
         if not messages:
             return []
+        is_outside &= messages[0].arguments["outside"]
     if len(finite) <= 1:
         return messages
     values = thresholds[finite]
-    ends = {"smallest": float(values.min()), "largest": float(values.max())}
-    return [Message("thresholds-beyond-scores", number=len(values), **ends)]
+    about = {"smallest": float(values.min()), "largest": float(values.max())}
+    about |= {"number": len(values), "outside": is_outside}
+    return [Message("thresholds-beyond-scores", **about)]
 
 
 def beyond_scores(
@@ -300,15 +305,24 @@ def beyond_scores(
     if is_all and does == "accepts" and (far < 1 or frr > 0):
         part = "all successful"
     outside = bool(is_given and is_all)
-    return [Message(_BEYOND, threshold=threshold, does=does, part=part, outside=outside)]
+    return [Message(_BEYOND[0], threshold=threshold, does=does, part=part, outside=outside)]
 
 
-def outside_scores(dataset: xr.Dataset | xr.DataTree) -> Message | None:
-    """Return the message that the threshold of a result is outside all scores of both classes."""
-    for message in messages_of(dataset.attrs):
-        if message.code == _BEYOND and message.arguments["outside"]:
-            return message
-    return None
+def outside_scores(result: xr.Dataset | xr.DataTree) -> Message | None:
+    """Return the message that all given thresholds are outside all scores of both classes.
+
+    In a tree, they are outside the scores of each task with thresholds.
+    """
+    results = [result]
+    if isinstance(result, xr.DataTree) and not result.attrs.get("messages"):
+        results = [x for x in result.subtree if "threshold" in x.variables]
+    found = None
+    for of_task in results:
+        messages = (x for x in messages_of(of_task.attrs) if x.code in _BEYOND)
+        found = next((x for x in messages if x.arguments["outside"]), None)
+        if found is None:
+            return None
+    return found
 
 
 # --------------------------------------------------------------------------------------------- ties

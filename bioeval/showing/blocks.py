@@ -27,7 +27,12 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The abbreviations that a document shows, in full, with ISO's terms; a writer finds them."""
+    """The abbreviations that a document shows, in full, with ISO's terms; a writer finds them.
+
+    In short, only ISO's terms.
+    """
+
+    is_short: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class Table:
     details: Sequence[Text] = ()
     notes: Sequence[Text] = ()
     names: int = 1
+    is_continued: bool = False  # stands closely below the table above
 
     def __post_init__(self) -> None:
         for row in self.rows:

@@ -10,16 +10,24 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from bioeval.base.messages import Message, messages_of
+from bioeval.results.variables import RANKS
 from bioeval.results.words import method_in_words
 from bioeval.scores.sampled import KIND_DOUBTS
 from bioeval.showing.blocks import Block, Detail, Legend, Messages, Paragraph, Section, Table
-from bioeval.showing.cells import Label, Quantity
-from bioeval.showing.header import header_of, joined_texts, rules_of, use_of_threshold
+from bioeval.showing.cells import Count, Label, Quantity
+from bioeval.showing.header import (
+    WITH_ITSELF,
+    header_of,
+    joined_texts,
+    rules_of,
+    unusual_rules_of,
+    use_of_threshold,
+)
 from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
 from bioeval.showing.nodes import OVER, Node, distinct_nodes
 from bioeval.showing.rows import Row, rows_of
-from bioeval.showing.sentences import ANSWERS
+from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt, finding_of
 from bioeval.showing.sizes import lacking, sample_size
 from bioeval.showing.tables import STATISTICS_IN_ROWS, systems_in_rows, tables_of
 from bioeval.showing.terms import rates_are_of, task_of, template_of
@@ -38,6 +46,9 @@ _WITH_THRESHOLD = {"threshold-accepts", "install-threshold"}
 #: Messages that are not repeated below the tables, which have notes or marks for them.
 _SHOWN_BY_TABLES = (*SUPPORT, _CAUTION, "limit-not-supported")
 
+#: Messages on numbers that a short view does not have, or on what its header says.
+_HIDDEN_IN_SHORT = ("not-all-ranks", *WITH_ITSELF)
+
 
 @dataclass(frozen=True)
 class _Task:
@@ -46,6 +57,7 @@ class _Task:
     nodes: Sequence[Node]
     rows: Sequence[Row]
     is_defined: bool  # whether any of its numbers is
+    rows_left_out: int = 0  # defined numbers that the view leaves out
 
     @property
     def rates_of(self) -> str:
@@ -72,8 +84,21 @@ class _SortedMessages(NamedTuple):
     others: list[Message]
 
 
-def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
-    """Return the document of results: header, answers, the tables of tasks, notes and messages."""
+#: The results of an evaluation, whose short view has one line for each note.
+_EVALUATED = {"verification", "open-set", "closed-set", "reid", "gom"}
+
+
+def section_of(
+    nodes: Sequence[Node],
+    detail: Detail = "all",
+    lines: Sequence[Text] = (),
+    *,
+    on_screen: bool = False,
+) -> Section:
+    """Return the document of results: header, answers, the tables of tasks, notes and messages.
+
+    Further `lines` stand below. A short view of an evaluation `on_screen` has a line for each note.
+    """
     nodes = distinct_nodes(nodes)
     several = len({(x.system, x.condition) for x in nodes}) > 1
     whole_of = {}  # the study that a result is a part of, or the result itself
@@ -85,23 +110,30 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
         is_part = whole_of[node.name] is not node
         if detail != "brief" or not is_part or node.dataset.attrs.get("detail") != "verbose":
             by_task.setdefault(node.task, []).append(node)
-    tasks = [_task(of_task, detail) for of_task in by_task.values()]
+    is_short = on_screen and detail == "brief" and {x.result_type for x in nodes} <= _EVALUATED
+    is_dense = is_short and len(by_task) > 1
+    tasks = [_task(of_task, detail, is_dense) for of_task in by_task.values()]
     undefined = {node.name for task in tasks if not task.is_defined for node in task.nodes}
     messages = _sorted_messages(nodes, whole_of, undefined, several)
 
     texts_above: list[Text] = []
-    sections = [_section(task, several, texts_above) for task in tasks]
+    hidden: list[Text] = []  # what the short view of an evaluation leaves out
+    sections = [_section(x, several, texts_above, hidden if is_short else None) for x in tasks]
+    if is_short and not several:
+        sections = _below_each_other(sections)
     notes: list[Text] = [*dict.fromkeys(text for node in nodes for text in node.changes)]
     with_thresholds = {"verification", "open-set"}
     number = sum(x.is_defined and x.nodes[0].result_type in with_thresholds for x in tasks)
     if number and nodes[0].result_type in with_thresholds:
         for_task = " for the task in use" if number > 1 else ""
-        notes.append(
+        in_full = (
             "Do not install a threshold of this evaluation: be.study_threshold (bioeval threshold) "
             f"chooses one{for_task}."
         )
-    notes += notes_of([row for task in tasks for row in task.rows], sections)
-    blocks = [*messages.alarms, header_of(nodes)]
+        in_short = "Choose a threshold to install by be.study_threshold (bioeval threshold)."
+        notes.append(in_short if is_short else in_full)
+    notes += notes_of([row for task in tasks for row in task.rows], sections, is_short)
+    blocks = [*messages.alarms, header_of(nodes, is_short)]
     for answer in messages.answers:
         of_some = say("{about:names}: {answer}", about=answer.about, answer=answer)
         blocks.append(Paragraph(of_some if answer.about else answer, "answer"))
@@ -111,8 +143,25 @@ def section_of(nodes: Sequence[Node], detail: Detail = "all") -> Section:
     blocks += sections
     if detail != "brief":
         blocks.append(Legend(_explained(tasks)))
+    others = sorted(messages.others, key=lambda x: bool(x.about))
+    if is_short:
+        facts = [x for x in others if not isinstance(SENTENCES[x.code], Doubt)]
+        others = [x for x in others if x not in facts]
+        if not several:
+            facts = [Message(x.code, **x.arguments) for x in facts]
+        notes += [finding_of(x) for x in facts if x.code not in _HIDDEN_IN_SHORT]
+        hidden += [x for x in facts if x.code in _HIDDEN_IN_SHORT]
     blocks.append(Section("remarks", "", [Paragraph(x, "note") for x in notes]))
-    blocks.append(Messages(sorted(messages.others, key=lambda x: bool(x.about))))
+    blocks += [Messages(others), *map(Paragraph, lines)]
+    if is_short:
+        amounts = {"rows": sum(task.rows_left_out for task in tasks), "notes": len(hidden)}
+        further = Enumeration([Count(n, noun=nouns) for nouns, n in amounts.items() if n])
+        text = (
+            "In full, with {further} more: `verbose=True`"
+            if further.texts
+            else "In full: `verbose=True`"
+        )
+        blocks.append(Paragraph(say(text, further=further), "note"))
     of_wholes = {x.rates_of for x in tasks if whole_of[x.nodes[0].name] is x.nodes[0]}
     return Section("results", "", blocks, task=of_wholes.pop() if len(of_wholes) == 1 else "")
 
@@ -156,35 +205,66 @@ def table_of_measures(nodes: Sequence[Node], measures: Sequence[str]) -> Section
     rows = [row for node in nodes for row in _rows(node, data=True)]
     rows = [row for row in rows if row.statistic in STATISTICS_IN_ROWS]
     chosen = chosen_rows(rows, measures)
+    with_points = [x for x in measures if "=" in x]  # a target that was named is shown in any case
+    named = {id(row) for row in chosen_rows(rows, with_points)} if with_points else set[int]()
     sections: list[Section] = []
     for path in dict.fromkeys(node.task for node in nodes):
         of_measures = [row for row in chosen if row.node.task == path]
-        supported = [row for row in of_measures if row.supported is not False]
         if not of_measures:
             continue
-        task = _Task([node for node in nodes if node.task == path], supported, True)
-        support = task.texts(_support) if len(supported) < len(of_measures) else []
-        id = path.replace("/", "_")
+        shown = [x for x in of_measures if x.supported is not False or x.is_asked or id(x) in named]
+        task = _Task([node for node in nodes if node.task == path], shown, True)
+        is_supported = all(row.supported is not False for row in of_measures)
+        support = [] if is_supported else task.texts(_support)
+        id_of_table = path.replace("/", "_")
         blocks: list[Block] = [Paragraph(x, "note") for x in support]
-        if supported:
-            table = systems_in_rows(supported, id)
-            blocks = [replace(table, title=task.title, notes=support)]
-        sections.append(Section(id, "", blocks, task=task.rates_of))
+        if shown:
+            blocks = [replace(systems_in_rows(shown, id_of_table), title=task.title, notes=support)]
+        sections.append(Section(id_of_table, "", blocks, task=task.rates_of))
     notes = [Paragraph(x, "note") for x in notes_of(chosen, sections)]
     return Section("systems", "", [*sections, *notes])
 
 
-def _task(nodes: Sequence[Node], detail: Detail) -> _Task:
-    """Return the results of a task with the rows of a view; no other place leaves out numbers."""
+def _task(nodes: Sequence[Node], detail: Detail, is_dense: bool) -> _Task:
+    """Return the results of a task with the rows of a view; no other place leaves out numbers.
+
+    A dense view has the strictest of the usual FAR targets that the data support, and rank 1.
+    """
     rows = [row for node in nodes for row in _rows(node)]
     if not rows:  # selected variables, or changed records, of which tables show none by default
         rows = [row for node in nodes for row in _rows(node, data=True)]
-    supported = [row for row in rows if row.supported is not False]
     is_defined = any(row.is_defined for row in rows)
+    number_defined = sum(row.is_defined and row.statistic in ("", "mean") for row in rows)
+    if detail != "all":
+        rows = [row for row in rows if row.supported is not False or row.is_asked]
     if detail == "brief":
-        brief = [row for row in supported if row.is_brief and not _is_in_answer(row)]
-        supported = brief or [row for row in supported if row.about.get("detail") == "data"]
-    return _Task(nodes, rows if detail == "all" else supported, is_defined)
+        brief = [row for row in rows if row.is_brief and not _is_in_answer(row)]
+        rows = brief or [row for row in rows if row.about.get("detail") == "data"]
+    if is_dense:
+        targets = {node.name: _strictest_target(node.dataset) for node in nodes}
+        rows = [
+            row
+            for row in rows
+            if (row.at != "far_target" or row.is_asked or row.point == targets[row.node.name])
+            and (row.name != "cms" or row.places.get("rank") not in RANKS[1:])
+        ]
+    shown = sum(row.is_defined and row.statistic in ("", "mean") for row in rows)
+    return _Task(nodes, rows, is_defined, number_defined - shown)
+
+
+def _strictest_target(dataset: xr.Dataset) -> float:
+    """Return the strictest of the FAR targets with enough people and attempts, NaN without one.
+
+    A target with 30 expected errors comes before one that is uncertain.
+    """
+    if "far_target" not in dataset.coords:
+        return math.nan
+    lacking: dict[str, set[float]] = {code: set() for code in SUPPORT}
+    for message in messages_of(dataset.attrs):
+        if message.code in SUPPORT and message.arguments["chosen"] == "far":
+            lacking[message.code].update(message.arguments["targets"])
+    supported = {*dataset.variables["far_target"].values.tolist()} - lacking[SUPPORT[0]]
+    return min(supported - lacking[SUPPORT[1]] or supported, default=math.nan)
 
 
 def _is_in_answer(row: Row) -> bool:
@@ -212,8 +292,15 @@ def _rows(node: Node, *, data: bool = False) -> Iterator[Row]:
     yield from (row for row in rows if row.statistic in shown)
 
 
-def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
-    """Return the tables of a task; omit the texts in `texts_above`, and add new texts there."""
+def _section(
+    task: _Task, several: bool, texts_above: list[Text], hidden: list[Text] | None
+) -> Section:
+    """Return the tables of a task; omit the texts in `texts_above`, and add new texts there.
+
+    The short view of an evaluation has the texts that say what is unusual, and adds the others to
+    `hidden`, which is None in other views.
+    """
+    is_short = hidden is not None
     node = task.nodes[0]
     id = node.task.replace("/", "_")
     title: Text = task.title
@@ -226,19 +313,26 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
             why = "no single numbers; be.to_frame(..., curves=True) has the points of curves"
         text = "{title}: no results ({why})" if why else "{title}: no results"
         return Section(id, say(text, title=title, why=why), (), task=task.rates_of)
-    details = task.texts(lambda dataset: [sample_size(dataset)])
+    details = task.texts(lambda dataset: [sample_size(dataset, is_short=is_short)])
     if len(details) == 1:
         title = say("{title}: {size}", title=title, size=details.pop())
+    cautions = task.texts(lambda ds: [x for x in messages_of(ds.attrs) if x.code == _CAUTION])
+    support = task.texts(_support)
     rules = [x for x in task.texts(rules_of) if x not in texts_above]
+    texts_above += rules
+    if hidden is not None:
+        unusual = task.texts(unusual_rules_of)
+        hidden += [x for x in (*rules, *support) if x not in (*unusual, *hidden)]
+        rules = [x for x in rules if x in unusual]
+        cautions = [finding_of(x) for x in cautions if isinstance(x, Message)]
+        support = task.texts(lambda dataset: _support_in_short(dataset, task.rows))
     plain_rules = "; ".join(x for x in rules if isinstance(x, str))  # all rules in one line
     details += [*filter(None, [plain_rules]), *(x for x in rules if not isinstance(x, str))]
-    texts_above += rules
-    details += task.texts(lambda ds: [x for x in messages_of(ds.attrs) if x.code == _CAUTION])
-    support = task.texts(_support)
+    details += cautions
     stands_above = any(x in texts_above for x in support)
     notes = [x for x in (*_why_undefined(task), *support) if x not in texts_above]
     texts_above += notes
-    if stands_above:
+    if stands_above and not is_short:
         notes.append("the notes above on people and targets hold for this table, too")
     tables = list(tables_of(task.rows, id))
     if not tables:
@@ -248,6 +342,27 @@ def _section(task: _Task, several: bool, texts_above: list[Text]) -> Section:
     tables[0] = replace(tables[0], title=title, details=details)
     tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *notes])
     return Section(id, "", tables, task=task.rates_of)
+
+
+def _below_each_other(sections: Iterable[Section]) -> list[Section]:
+    """Return sections whose tables stand below the first one without a blank line between.
+
+    A table whose column headings stand above already has none.
+    """
+    headings: set[str] = set()
+    closer: list[Section] = []
+    for section in sections:
+        blocks = [*section.blocks]
+        for i, table in enumerate(blocks):
+            if isinstance(table, Table):
+                own = {str(column.heading) for column in table.columns}
+                columns = table.columns
+                if own <= headings:
+                    columns = [replace(column, heading="") for column in columns]
+                blocks[i] = replace(table, columns=columns, is_continued=bool(headings))
+                headings |= own
+        closer.append(replace(section, blocks=blocks))
+    return closer
 
 
 def _why_undefined(task: _Task) -> list[Text]:
@@ -293,6 +408,32 @@ def _support(dataset: xr.Dataset) -> list[Text]:
     return notes
 
 
+def _support_in_short(dataset: xr.Dataset, rows: Sequence[Row]) -> list[Text]:
+    """Return a line for each rate of which no row is at a target that the data surely support."""
+    found: dict[tuple[Any, ...], list[Message]] = {}
+    for message in messages_of(dataset.attrs):
+        about = message.arguments
+        if message.code in SUPPORT and f"{about['rate']}_at_{about['chosen']}" in dataset:
+            key = about["rate"], about["chosen"], about["unit"], message.about
+            found.setdefault(key, []).append(message)
+    texts: list[Text] = []
+    for (rate, chosen, unit, parts), messages in found.items():
+        targets = [x for message in messages for x in message.arguments["targets"]]
+        at_targets = f"{chosen}_target"
+        points = {x.point for x in rows if x.at == at_targets and x.node.dataset is dataset}
+        if points and not points & {*targets}:
+            continue
+        is_uncertain = any(message.code == "target-uncertain" for message in messages)
+        text = "{rate:term} at {chosen:term} <= {target:rate}" + " or less" * (len(targets) > 1)
+        text += " is uncertain with" if is_uncertain else " cannot be estimated from"
+        text += " fewer than {needed:count} {unit}"
+        values = {"rate": rate, "chosen": chosen, "target": max(targets), "unit": unit}
+        values["needed"] = min(x for message in messages for x in message.arguments["needed"])
+        phrase = say(text, task=messages[0].arguments.get("task", ""), **values)
+        texts.append(say("{parts:names}: {text}", parts=parts, text=phrase) if parts else phrase)
+    return texts
+
+
 def _about(message: Message, names: Iterable[str], nodes: Sequence[Node], several: bool) -> Message:
     """Return a message with the systems or tasks that it is about.
 
@@ -330,8 +471,10 @@ _STATISTICS = {
 }
 
 
-def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]:
-    """Yield the notes that explain the numbers in the tables of sections."""
+def notes_of(
+    rows: Sequence[Row], sections: Sequence[Section], is_short: bool = False
+) -> Iterator[Text]:
+    """Yield the notes that explain the numbers in the tables of sections, perhaps in short."""
     headings: set[str] = set()
     cells: list[Quantity] = []
     for section in sections:
@@ -357,15 +500,17 @@ def notes_of(rows: Sequence[Row], sections: Sequence[Section]) -> Iterator[Text]
             differences.append(row)
     if has_statistics:
         yield from (text for heading, text in _STATISTICS.items() if heading in headings)
-    if has_chosen_thresholds:
+    if has_chosen_thresholds and not is_short:
         yield "Thresholds were chosen on these data, so errors at them are optimistic (too low)."
     if chosen_on_test:
         text = "{labels}: too low, with a threshold chosen on the test part itself."
         yield say(text, labels=_labels_of(chosen_on_test))
-    if any(x.flagged for x in cells):
+    if any(row.flagged for row in rows) and any(x.flagged for x in cells):
         yield "*: too few subjects or independent errors to rank groups by this rate."
+    elif any(x.flagged for x in cells):
+        yield "*: not supported: too few people or attempts for this target."
     if any(x.interval for x in cells):
-        yield from _intervals(rows)
+        yield from _intervals(rows, is_short)
     yield from _of_differences(differences)
 
 
@@ -407,11 +552,11 @@ def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
         )
 
 
-def _intervals(rows: Sequence[Row]) -> Iterator[Text]:
+def _intervals(rows: Sequence[Row], is_short: bool) -> Iterator[Text]:
     tasks_of: dict[str, tuple[Text, dict[str, None]]] = {}
     for dataset in {row.node.name: row.node.dataset for row in rows}.values():
         if "interval_method" in dataset.attrs:
-            method = _interval_method(dataset.attrs)
+            method = _interval_method(dataset.attrs, is_short)
             tasks = tasks_of.setdefault(repr(method), (method, {}))[1]
             tasks[str(dataset.attrs.get("task", ""))] = None
     methods: list[Text] = []
@@ -422,7 +567,8 @@ def _intervals(rows: Sequence[Row]) -> Iterator[Text]:
     if methods:
         limited = [x for x in rows if x.statistic in ("", "mean") and not math.isnan(x.low)]
         is_one_sided = any(x.value in (0, 1) for x in limited)
-        end = " Where a value is 0 or 100 %, the interval is one-sided." if is_one_sided else ""
+        is_said = is_one_sided and not is_short
+        end = " Where a value is 0 or 100 %, the interval is one-sided." if is_said else ""
         yield say("In square brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
 
 
@@ -440,20 +586,21 @@ _POPULATIONS = {
 }
 
 
-def _interval_method(attrs: Mapping[Any, Any]) -> Phrase:
+def _interval_method(attrs: Mapping[Any, Any], is_short: bool) -> Phrase:
     limits = "one-sided confidence limits"
     if attrs.get("limits") != "one-sided":
         limits = "interval" if attrs["interval_method"] == "quantile" else "confidence interval"
     population = str(attrs.get("interval_for", ""))
-    of_population = " {population}" if population else ""
+    of_population = " {population}" if population and not is_short else ""
     text = f"{{level:rate}} {limits}{of_population}, by {{method}}"
     if "interval_of_test" in attrs:  # columns of a threshold study name the populations
         text = f"{{level:rate}} {limits}; same data: {{method}}"
     arguments: dict[str, Any] = {
         "level": float(attrs["confidence"]),
         "method": method_in_words(str(attrs["interval_method"])),
-        "population": _POPULATIONS.get(population, f"for {population}"),
     }
+    if of_population:
+        arguments["population"] = _POPULATIONS.get(population, f"for {population}")
     for name, words in _OF_INTERVALS.items():
         if name in attrs:
             text += f"; {words}{{{name}}}"

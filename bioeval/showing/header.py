@@ -9,6 +9,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.errors import counted, enumerated
+from bioeval.base.messages import messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.scores.distances import parse_fusion
@@ -35,8 +36,8 @@ _MOST_NAMED = 8
 
 #: The side of a threshold on which scores are accepted, by the kind of the scores.
 _SCORES = {
-    "distance": "distances, accepted at or below the threshold",
-    "similarity": "similarities, accepted at or above the threshold",
+    "distance": "distances, accepted if <= threshold",
+    "similarity": "similarities, accepted if >= threshold",
     "order": "order within each row; no thresholds",
 }
 
@@ -47,7 +48,7 @@ _LISTED_FOLDS = {
 }
 
 
-def header_of(nodes: Sequence[Node]) -> Facts:
+def header_of(nodes: Sequence[Node], is_short: bool = False) -> Facts:
     """Return the facts that the attributes of results state of their data, scores and options."""
     by_system: dict[str, xr.Dataset] = {}
     for node in nodes:
@@ -57,10 +58,14 @@ def header_of(nodes: Sequence[Node]) -> Facts:
     facts = [data_fact(names, "" if len(sides) > 1 else sides.pop())]
     for name, attribute, wording in _FACTS:
         texts = {k: [_in_words(attribute, wording, x.attrs)] for k, x in by_system.items()}
+        if is_short and name == "Attempts":
+            texts = {k: [str(x).partition(";")[0] for x in of_k] for k, of_k in texts.items()}
         facts += (Fact(name, text) for text in joined_texts(texts))
     selected = {x.name_of_system(): [_selected_in_words(x)] for x in reversed(nodes)}
     facts += (Fact("Selected", text) for text in joined_texts(selected))
-    terms = Fact("Terms", Vocabulary())
+    left_out = {k: [comparisons_left_out(x.attrs)] for k, x in by_system.items()}
+    facts += (Fact("Left out", text) for text in joined_texts(left_out))
+    terms = Fact("Terms", Vocabulary(is_short))
     return Facts((*facts, terms, Fact("Left out", tasks_left_out(nodes))))
 
 
@@ -97,6 +102,17 @@ def rules_of(dataset: xr.Dataset) -> list[Text]:
     attrs = dataset.attrs
     rules = [*parts_in_words(dataset), candidates_in_words(attrs)]
     return [*rules, *(_in_words(name, wording, attrs) for name, wording in _RULES.items())]
+
+
+def unusual_rules_of(dataset: xr.Dataset) -> list[Text]:
+    """Return the rules of :func:`rules_of` of which a reader of a short view has to know."""
+    attrs = dataset.attrs
+    usual = {**_USUAL, "genuine_gallery_subjects": {attrs.get("gallery_subjects")}}
+    rules = [*parts_in_words(dataset), candidates_in_words(attrs)]
+    for name, wording in _RULES.items():
+        if name in attrs and name not in _RULES_OF_CARDS and attrs[name] not in usual.get(name, ()):
+            rules.append(_in_words(name, wording, attrs))
+    return rules
 
 
 def joined_texts(by_system: Mapping[str, Iterable[Text]]) -> list[Text]:
@@ -371,7 +387,41 @@ _RULES: dict[str, Wording] = {
     "fte": lambda attrs: f"FTE {100 * float(attrs['fte']):g} %",
 }
 
+#: The values of rules that a short view does not state, since most evaluations have them.
+_USUAL: dict[str, set[Any]] = {
+    "impostors": {"leave-subject-out", "unenrolled"},
+    "rank_unit": {"template"},
+    "ties": {"pessimistic"},
+    "fusion": {"", "none", "best"},
+}
+
+#: Rules that the title of a task, or the card in the header, stands for in a short view.
+_RULES_OF_CARDS = ("templates", "removes", "junk", "cmc_counts", "variant", "budget", "ap")
+
 # ---------------------------------------------------------------------------------------- left out
+
+#: The messages on comparisons of a template with itself, and their argument with the number.
+WITH_ITSELF = {"templates-on-both-sides": "templates", "self-comparisons-left-out": "comparisons"}
+
+
+def comparisons_left_out(attrs: Attributes) -> str:
+    """Return how many comparisons of a template with itself are no attempts, in words.
+
+    Those of claims are not counted: each claim leaves out its own templates.
+    """
+    layout, probes = str(attrs.get("layout", "")), int(attrs.get("probes", 0))
+    numbers = [
+        x.arguments[WITH_ITSELF[x.code]] for x in messages_of(attrs) if x.code in WITH_ITSELF
+    ]
+    if layout == "all-against-all":
+        numbers = [probes]
+    if not numbers or "use" in attrs:
+        return ""
+    text = f"{numbers[0]:,} of a template with itself"
+    if layout in ("all-against-all", "probe-against-gallery"):
+        text = f"of {probes:,} x {int(attrs['gallery_templates']):,} comparisons, {text}"
+    return text
+
 
 #: Tasks of the cards of the course.
 _TASKS_OF_COURSE = {

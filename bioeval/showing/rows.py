@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.counting.targets import FAR_TARGETS, RARE_TARGETS
 from bioeval.counting.wanted_points import PointsWanted
 from bioeval.results.variables import NEXT, SUPPORTED
 from bioeval.showing.cells import Label, Quantity, cell_of_number
@@ -215,6 +216,20 @@ class Row:
         return self.text is not None or not math.isnan(self.value)
 
     @property
+    def is_asked(self) -> bool:
+        """Whether its threshold was asked for, or its target, which is none of the usual ones.
+
+        Such a number is shown even if the data do not support it.
+        """
+        dataset = self.node.dataset
+        if self.at == "far_target":
+            targets = {*dataset.variables["far_target"].values.tolist()}
+            return not {*FAR_TARGETS} <= targets <= {*FAR_TARGETS, *RARE_TARGETS}
+        return self.at == "frr_target" or (
+            self.at == "threshold" and self.point in asked_thresholds(dataset)
+        )
+
+    @property
     def is_brief(self) -> bool:
         """Whether a short view has the number.
 
@@ -229,7 +244,8 @@ class Row:
         is_of_first_rank = True
         if (self.at or "threshold" in self.about) and "rank" in self.places:
             is_of_first_rank = self.places["rank"] == self.node.dataset["rank"].values[0]
-        return "detail" not in self.about and self.is_defined and is_of_first_rank
+        is_verbose = "detail" in self.about and not (self.at == "threshold" and self.is_asked)
+        return not is_verbose and self.is_defined and is_of_first_rank
 
     @property
     def cell(self) -> Text:
@@ -243,7 +259,7 @@ class Row:
             self.statistic,
             self.attempts,
             interval=(self.low, self.high) if is_limited and not is_of_training else None,
-            flagged=self.flagged,
+            flagged=self.flagged or self.supported is False,
             next=self.next,
         )
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from bioeval.base.messages import Message
 from bioeval.showing.terms import RATES, TRANSACTIONS, is_term
-from bioeval.showing.text import Phrase, Text
+from bioeval.showing.text import Phrase, Text, say
 
 #: A part of a sentence that may be left out.
 _OPTIONAL = re.compile(r"\[([^][]*)\]")
@@ -369,7 +370,7 @@ sequences-of-one-video: {sequences:count sequences} show {videos:count videos}, 
 )
 
 
-def sentence_of(message: Message) -> Text:
+def sentence_of(message: Message) -> Phrase:
     """Return the sentence of a message; its argument `task`, if any, chooses the terms."""
     arguments, sentence = message.arguments, SENTENCES[message.code]
 
@@ -380,6 +381,20 @@ def sentence_of(message: Message) -> Text:
     sentence = _OPTIONAL.sub(kept, sentence)
     task = str(arguments.get("task", ""))
     return Phrase(sentence, arguments, task if task in (*RATES, TRANSACTIONS) else "")
+
+
+def finding_of(message: Message) -> Text:
+    """Return what a message has found: its sentence up to the first colon or semicolon."""
+    phrase = sentence_of(message)
+    depth = 0
+    for i, character in enumerate(phrase.template):
+        depth += (character in "{[(") - (character in "}])")
+        if not depth and phrase.template[i : i + 2] in (": ", "; "):
+            phrase = replace(phrase, template=phrase.template[:i])
+            break
+    if message.about:
+        return say("{about:names}: {finding}", about=message.about, finding=phrase)
+    return phrase
 
 
 def answers_first(messages: Iterable[Message]) -> list[Message]:

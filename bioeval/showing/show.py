@@ -162,19 +162,26 @@ def document_of(
     """
     if isinstance(results, Shown):
         sections = [results._section()]
+        if lines:
+            sections.append(Section("remarks", "", [*map(Paragraph, lines)]))
     else:
-        sections = sections_of(nodes_of(results), detail)
-    section = sections[0]
-    if len(sections) + len(lines) > 1:
-        section = Section("results", "", [*sections, *map(Paragraph, lines)])
+        sections = sections_of(nodes_of(results), detail, lines, on_screen=True)
+    section = sections[0] if len(sections) == 1 else Section("results", "", sections)
     return TerminalDocument(section, words)
 
 
-def sections_of(nodes: Sequence[Node], detail: Detail) -> list[Section]:
-    """Return a section of all numbers, and a section for each result of records."""
+def sections_of(
+    nodes: Sequence[Node], detail: Detail, lines: Sequence[Text] = (), *, on_screen: bool = False
+) -> list[Section]:
+    """Return a section of all numbers with `lines`, and a section for each result of records."""
     records = [x for x in nodes if x.record]
     numbers = [x for x in nodes if not x.record]
-    sections = [section_of(numbers, detail)] if numbers else []
+    remarks = Section("remarks", "", [*map(Paragraph, lines)])
+    sections = (
+        [section_of(numbers, detail, lines, on_screen=on_screen)]
+        if numbers
+        else [remarks] * bool(lines)
+    )
     for node in records:
         section = OF_RECORDS[node.result_type](node.dataset, detail)
         if len(records) > 1 and node.name_of_system():

@@ -53,8 +53,11 @@ def candidates_in_words(attrs: Mapping[Any, Any]) -> str:
     return f"each probe was compared with {number} of {candidates}"
 
 
-def sample_size(dataset: xr.Dataset) -> Text:
-    """Return the attempts and subjects of a result in words; over folds, sums of test parts."""
+def sample_size(dataset: xr.Dataset, *, is_short: bool = False) -> Text:
+    """Return the attempts and subjects of a result in words; over folds, sums of test parts.
+
+    In short, subjects are left out where all subjects of the header made attempts.
+    """
     counts = {x: n for x in _COUNTED if (n := _total(dataset, x)) is not None}
     people = {role: _total(dataset, f"{role}subjects") for role in ("", "genuine_", "impostor_")}
     if "queries" in counts:
@@ -66,16 +69,18 @@ def sample_size(dataset: xr.Dataset) -> Text:
         text = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
         genuine_people, impostor_people = people["genuine_"], people["impostor_"]
         if people[""] is None and genuine_people is not None and impostor_people is not None:
-            if genuine_people != impostor_people:
+            if genuine_people != impostor_people and not is_short:
                 attempts = counted(genuine, "genuine attempts")
                 text = f"{attempts} of {counted(genuine_people, 'subjects')}"
                 text += f" and {counted(impostor, 'impostor attempts')}"
-            people[""] = impostor_people
+            people[""] = None if genuine_people != impostor_people and is_short else impostor_people
     else:
         return _tracks(dataset)
     if "fold" in dataset.dims:
         repeats = dataset.sizes.get("repeat", 1)
         return f"{text} in total" + (f", in {repeats} divisions" if repeats > 1 else "")
+    if is_short and people[""] == dataset.attrs.get("probe_subjects"):
+        return text
     return f"{text} of {counted(people[''], 'subjects')}" if people[""] else text
 
 

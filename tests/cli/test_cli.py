@@ -243,7 +243,7 @@ def test_table(scores, capsys):
     assert "\x1b" not in output.out
     assert "12 templates of 4 subjects, all against all" in output.out
     # 4 subjects with 3 templates: 12 x 2 genuine and 12 x 9 impostor comparisons
-    title = "Verification, single-template: 24 genuine and 108 impostor attempts of 4 subjects"
+    title = "Verification, single-template: 24 genuine and 108 impostor attempts"
     assert title in output.out.splitlines()
 
 

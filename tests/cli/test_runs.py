@@ -178,7 +178,8 @@ def test_given_thresholds_are_printed_and_the_curves_stay(file, printed):
     for threshold in (4.0, 4.5):
         gar = 100 * np.mean(values[same] <= threshold)
         far = 100 * np.mean(values[is_other_template & ~same] <= threshold)
-        assert [f"{threshold:g}", f"{100 - gar:.2f}", "%", f"{far:.2f}", "%"] in rows
+        rates = [f"{x:.2f}" for x in (gar, 100 - gar, far, 100 - far)]
+        assert [f"{threshold:g}", *" % ".join(rates).split(), "%"] in rows
     with open("o/verification_single_threshold.csv", encoding="utf-8") as stream:
         thresholds = [float(x["threshold"]) for x in csv.DictReader(stream)]
     assert len(thresholds) > 100 and {4.0, 4.5} <= {*thresholds}
@@ -199,7 +200,7 @@ def test_a_gallery_without_training_is_one_selection_of_all_people(file, printed
 
 
 def test_people_who_are_not_enrolled_without_training(file, printed):
-    text = printed("run", file, "--unenrolled", "10")
+    text = printed("run", file, "--unenrolled", "10", "--verbose")
     # 20 people x 2 templates enrolled; their 2 others and all 4 of 10 people probe.
     assert "80 probes of 30 subjects against 40 gallery templates of 20 subjects" in text
     assert "impostors are people who are not enrolled" in squeezed(text)
@@ -256,3 +257,128 @@ def test_a_frequent_score_that_stands_for_failures_is_said(tmp_path, monkeypatch
         assert main(["run", file]) == 0
         text = " ".join(capsys.readouterr().out.split())
         assert ("have the score -1, the only value below 0" in text) == said
+
+
+# What is printed by default: one screen, with what was asked for by name.
+
+
+def _square_with_names_on_both_sides():
+    square = be.simulate(20, 4, random_state=3)
+    names = [f"image {i}" for i in range(80)]
+    meta = {"probe_meta": {"name": names}, "gallery_meta": {"name": names}}
+    return be.Scores(square.values, square.probe_labels, square.gallery_labels, **meta)
+
+
+def _listed():
+    square = be.simulate(20, 4, random_state=3)
+    rows, columns = np.triu_indices(80, 1)
+    people = np.stack([square.probe_labels[rows], square.probe_labels[columns]], axis=1)
+    templates = np.stack([rows, columns], axis=1).astype(str)
+    is_genuine = people[:, 0] == people[:, 1]
+    values = square.values[rows, columns]
+    return be.Scores.from_pairs(values, is_genuine, subjects=people, pair_templates=templates)
+
+
+def _similarities():
+    square = be.simulate(20, 4, random_state=3)
+    return be.Scores(10 - square.values, square.probe_labels, kind="similarity")
+
+
+def _visits():
+    square = be.simulate(20, 6, random_state=3)
+    visits = {"visit": np.arange(120) % 6 // 2}
+    return be.Scores(square.values, square.probe_labels, probe_meta=visits)
+
+
+#: Scores of each layout, with options of the command.
+LAYOUTS = {
+    "square": (lambda: be.simulate(20, 4, random_state=3), ""),
+    "many people": (lambda: be.simulate(200, 3, random_state=3), ""),
+    "similarities": (_similarities, ""),
+    "two sides": (
+        lambda: be.simulate(
+            30, 3, layout="probe-against-gallery", probes=2, unenrolled=5, random_state=3
+        ),
+        "",
+    ),
+    "names on both sides": (_square_with_names_on_both_sides, ""),
+    "list": (_listed, ""),
+    "claims": (
+        _visits,
+        "--attempts visit --enrol first:2",
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_default_output_of_one_system_fits_a_screen(layout, said, monkeypatch):
+    """24 lines of 80 letters; the last line names how much more --verbose prints."""
+    monkeypatch.setenv("COLUMNS", "80")
+    make, options = LAYOUTS[layout]
+    be.save(make(), "one.npz")
+    code, out, _ = said("run", "one.npz", *options.split())
+    lines = out.splitlines()
+    assert code == 0 and len(lines) <= 24, out
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].startswith("In full, with ") and lines[-1].endswith(" more: --verbose")
+    in_full = said("run", "one.npz", *options.split(), "--verbose")[1]
+    assert "--verbose" not in in_full and len(in_full.splitlines()) > len(lines)
+
+
+def test_a_target_that_was_asked_for_has_a_marked_row_with_its_limits(said):
+    be.save(be.simulate(20, 4, random_state=3), "one.npz")
+    code, out, _ = said("run", "one.npz", "--far", "0.01")
+    assert code == 0
+    for task, name in (("verification/single", "frr_at_far"), ("open_set", "dir_at_far")):
+        evaluated = be.evaluate(be.load("one.npz"), far_targets=[0.01], interval="people")
+        result = evaluated[task].to_dataset()
+        assert not result[f"{name}_supported"].item(0)
+        number, low, high = (
+            100 * result[f"{name}{end}"].values.flat[0] for end in ("", "_low", "_high")
+        )
+        row = next(
+            x for x in out.splitlines() if f"{name[:3].upper()} at FAR <= 1 %" in x and "[" in x
+        )
+        assert " ".join(row.split()).find(f"{number:.2f} %* [{low:.2f}, {high:.2f}]") > 0
+    assert "*: not supported: too few people" in out
+    # no target was asked for: nothing is marked
+    assert "*" not in said("run", "one.npz")[1]
+
+
+def test_all_four_rates_stand_at_a_threshold_that_was_asked_for(said):
+    scores = be.simulate(20, 4, random_state=3)
+    be.save(scores, "one.npz")
+    out = said("run", "one.npz", "--thresholds", "4.5", "--interval", "none")[1]
+    table = out.partition("multi-template")[0]
+    at = be.verification(scores, thresholds=[4.5]).isel(threshold=0)
+    for name in ("far", "frr", "gar", "grr"):
+        row = next(x for x in table.splitlines() if f"{name.upper()} at threshold 4.5" in x)
+        assert f"{100 * at[name].item():.2f} %" in row
+
+
+@pytest.mark.parametrize(
+    ("layout", "words"),
+    [
+        ("square", "of 80 x 80 comparisons, 80 of a template with itself"),
+        ("names on both sides", "of 80 x 80 comparisons, 80 of a template with itself"),
+        ("two sides", None),
+        ("list", None),
+    ],
+)
+def test_the_header_says_what_was_left_out(layout, words, said):
+    be.save(LAYOUTS[layout][0](), "one.npz")
+    for option in ([], ["--verbose"], ["--markdown"]):
+        out = " ".join(said("run", "one.npz", *option)[1].split())
+        assert (words in out) if words else ("template with itself" not in out)
+
+
+def test_a_list_with_a_template_beside_itself_says_so_in_its_header(said):
+    names = [f"a{i // 2}_{i}" for i in range(12)]
+    lines = [
+        f"{a},{b},{abs(i // 2 - j // 2) + abs(i - j) / 99}"
+        for i, a in enumerate(names)
+        for j, b in enumerate(names)
+    ]
+    Path("list.csv").write_text("\n".join(["template_a,template_b,distance", *lines]))
+    out = said("run", "list.csv", "--subject-from", r"(a\d+)_")[1]
+    assert "12 of a template with itself" in " ".join(out.split())

@@ -52,7 +52,7 @@ def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
     text = capsys.readouterr().out
     assert expected in re.sub(r"\s+", " ", text), text
     assert len(text.splitlines()) > 3
-    page = document_of(result).html()
+    page = document_of(result, detail="brief").html()
     assert "<table>" in page and "<pre" not in page
     assert latex_tables(be.to_latex(result)) == markdown_tables(be.to_markdown(result))
     plain = re.sub(r"<style>.*?</style>|<[^>]+>", " ", page)

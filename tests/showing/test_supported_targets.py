@@ -71,33 +71,41 @@ def test_every_table_withholds_the_same_targets(name, capsys):
 
 @pytest.mark.parametrize("targets", [[0.0001], ["0.01%"], [0.1, 0.0001]])
 @pytest.mark.parametrize("task", [be.verification, be.open_set])
-def test_a_target_that_was_asked_for_is_withheld_alike(task, targets, capsys):
-    """For any form of targets, a line names the target with the number of people."""
+def test_a_target_that_was_asked_for_is_marked(task, targets, capsys):
+    """For any form of targets, the value stands there, and a line names the number of people."""
     results = task(small(), far_targets=targets)
-    supported = {"10"} if 0.1 in targets and task is be.verification else set()
     be.show(results)
     printed = capsys.readouterr().out
-    assert far_targets_in(printed) == far_targets_in(be.to_latex(results)) == supported
-    assert re.search(r"0.01 % cannot be estimated from 20 people: ", " ".join(printed.split()))
+    expected = {"10", "0.01"} if 0.1 in targets else {"0.01"}
+    assert far_targets_in(printed) == far_targets_in(be.to_latex(results)) == expected
+    row = next(x for x in printed.splitlines() if "FAR <= 0.01 %" in x and "*" in x)
+    name = "frr_at_far" if task is be.verification else "dir_at_far"
+    value = results[name].values[-1].flat[0]
+    assert f"{100 * value:.2f} %*" in row
+    assert "*: not supported" in printed
+    assert re.search(r"(cannot be estimated from|uncertain with) fewer than [\d,]+ people", printed)
     at_far = be.to_frame(results).query("at == 'far_target' and unit == 'proportion'")
     assert at_far.supported.tolist()[-1] is False and at_far.value.notna().all()
 
 
-def test_frr_targets_are_withheld_as_far_targets_are(capsys):
+def test_frr_targets_are_marked_as_far_targets_are(capsys):
     """20 people support FRR 20 %, since 3 / 20 is 15 %, and no FRR 10 %."""
     be.show(be.verification(small(), far_targets=(), frr_targets=[0.1, 0.2]))
-    printed = capsys.readouterr().out
-    assert "FAR at FRR <= 20 %" in printed and printed.count("FAR at FRR <= 10 %") == 1
-    assert "FAR at FRR <= 10 % cannot be estimated from 20 people: " in " ".join(printed.split())
+    lines = capsys.readouterr().out.splitlines()
+    strict = next(x for x in lines if x.startswith("  FAR at FRR <= 10 %"))
+    assert "*" in strict
+    usual = next(x for x in lines if x.startswith("  FAR at FRR <= 20 %"))
+    assert "*" not in usual
 
 
-def test_a_chosen_measure_is_withheld_with_its_column():
+def test_a_chosen_measure_is_marked_in_its_column():
     systems = {"a": be.verification(small()), "b": be.verification(small())}
     two_columns = be.to_markdown(systems, measures=["eer", "frr_at_far=0.0001"])
     table = be.to_markdown(systems, measures=["frr_at_far=0.0001"])
     assert "EER" in two_columns
     for text in (two_columns, table):
-        assert not far_targets_in(text) and "cannot be estimated from 20 people" in text
+        assert far_targets_in(text) == {"0.01"} and "cannot be estimated from 20 people" in text
+        assert "%\\*" in text or "%*" in text
 
 
 def test_each_table_without_a_target_says_so():

@@ -217,8 +217,8 @@ def test_the_command(tmp_path, monkeypatch, capsys):
 
 
 WORDS = {
-    "distance": "distances, accepted at or below the threshold",
-    "similarity": "similarities, accepted at or above the threshold",
+    "distance": "distances, accepted if <= threshold",
+    "similarity": "similarities, accepted if >= threshold",
 }
 
 

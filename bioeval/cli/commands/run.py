@@ -317,7 +317,7 @@ def _evaluation(
         options["extra_thresholds"] = check_thresholds(options.pop("thresholds"))
     tree = evaluate(scores, card, interval=run.interval(method), **options)
     run.stages("checking the scores")
-    if are_beside_curves and thresholds is not None:
+    if thresholds is not None:
         tree = with_asked_thresholds(tree, thresholds)
     require_rates(tree, scores, card, thresholds is not None)
     return with_failures(tree, **failures) if any(failures.values()) else tree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -27,7 +28,7 @@ class Line(NamedTuple):
     """A text and its role in the document; a `remark` belongs to the grid above or below it."""
 
     text: str
-    role: Literal["title", "heading", "", "note", "remark", "answer", "warning"]
+    role: Literal["title", "heading", "next heading", "", "note", "remark", "answer", "warning"]
     level: int = 0  # level of a title
 
 
@@ -79,16 +80,23 @@ def pieces_of(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
     terms = ""
     for fact in facts:
         if isinstance(fact.text, Vocabulary):
-            terms = _terms(section, words)
+            terms = _terms(section, words, fact.text.is_short)
     yield from _pieces(section, cells, words, terms, 0)
 
 
-def _terms(section: Section, words: Lines) -> str:
+def _terms(section: Section, words: Lines, is_short: bool) -> str:
     # The lines know the terms of a section only after they have written it: it is written once
     # here, and the pieces are not used.
     lines = Lines(words.task)
     list(_pieces(section, lines, lines, "", 0))
     names = names_in_full(lines.rates)
+    if is_short:
+        shorts: dict[str, list[str]] = {}  # by ISO's term
+        for short, name in names.items():
+            if found := re.search(r"\(ISO: (.*)\)$", name):
+                shorts.setdefault(found[1], []).append(short)
+        iso = [f"{' and '.join(of_term)} (ISO: {term})" for term, of_term in shorts.items()]
+        return ", ".join([*iso[:1], *(x.replace("ISO: ", "") for x in iso[1:])])
     return "; ".join(
         f"{short}: {name}" for short, name in ({**names, **lines.names, **names}).items()
     )
@@ -122,7 +130,8 @@ def _pieces(
             case Table():
                 grid = grid_of(block, cells)
                 if grid.columns:
-                    yield from _lines([block.title], "heading", words)
+                    role = "next heading" if block.is_continued else "heading"
+                    yield from _lines([block.title], role, words)
                     yield from _lines(block.details, "remark", words)
                     yield grid
                     yield from _lines(block.notes, "remark", words)

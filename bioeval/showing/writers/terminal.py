@@ -35,6 +35,7 @@ AS_IT_IS: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
 _STYLES = {
     "title": "bold",
     "heading": "bold",
+    "next heading": "bold",
     "answer": "bold",
     "warning": "bold red",
     "": "",
@@ -116,7 +117,7 @@ class TerminalDocument:
 
 def _stands_apart(piece: Piece, above: Piece) -> bool:
     match piece:
-        case Line(role="remark") | Points():
+        case Line(role="remark" | "next heading") | Points():
             return False
         case Line(role="" | "note"):
             return not isinstance(above, Line) or above.role == "remark"

@@ -132,7 +132,7 @@ def test_files_of_inner_products_are_lists_of_similarities(name, tmp_path, capsy
     assert lists.kind == "similarity" and lists.distances.shape == lists.indices.shape
     np.testing.assert_allclose(be.reid(lists, "top-k").cmc.values, naive_cmc(np.arange(36), 7))
     assert main(["run", str(path), *(["--kind", "similarity"] if kind else [])]) == 0
-    assert "similarities, accepted at or above" in capsys.readouterr().out
+    assert "similarities, accepted if >= threshold" in capsys.readouterr().out
 
 
 def test_a_matrix_beside_indices_of_another_shape_is_asked_about(tmp_path):
