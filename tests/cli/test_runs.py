@@ -123,14 +123,14 @@ def test_what_systems_cannot_have(words, problem, said):
 
 
 def test_every_threshold_has_its_row(printed):
-    evaluated = {x: be.evaluate(s, thresholds=[0.8, 1.2]) for x, s in SYSTEMS.items()}
-    options = ("--thresholds", "0.8,1.2", "--markdown", "--interval", "none")
+    evaluated = {x: be.evaluate(s, thresholds=[4.0, 5.0]) for x, s in SYSTEMS.items()}
+    options = ("--thresholds", "4,5", "--markdown", "--interval", "none")
     tables = markdown_tables(printed("run", "old.npz", "new.npz", *options))
     assert tables == markdown_tables(be.to_markdown(evaluated))
     of_thresholds = [x for x in tables if x[0][0] == "threshold"]
     tasks = ("verification/single", "verification/multi")
     for task, (heading, *rows) in zip(tasks, of_thresholds, strict=True):
-        for row, threshold in zip(rows, (0.8, 1.2), strict=True):
+        for row, threshold in zip(rows, (4.0, 5.0), strict=True):
             assert float(row[0]) == threshold
             for system, name in itertools.product(evaluated, ("far", "frr")):
                 rate = 100 * float(evaluated[system][task][name].sel(threshold=threshold))
@@ -382,3 +382,12 @@ def test_a_list_with_a_template_beside_itself_says_so_in_its_header(said):
     Path("list.csv").write_text("\n".join(["template_a,template_b,distance", *lines]))
     out = said("run", "list.csv", "--subject-from", r"(a\d+)_")[1]
     assert "12 of a template with itself" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("thresholds", ["612", "-3", "612,900"])
+def test_thresholds_outside_all_scores_end_with_2(thresholds, said):
+    """The result is shown all the same; where one threshold separates attempts, the code is 0."""
+    code, out, errors = said("run", "old.npz", "--thresholds", thresholds, "--interval", "none")
+    assert code == 2 and "EER" in out
+    assert "bioeval: error: the " in errors and "check" in errors
+    assert said("run", "old.npz", "--thresholds", f"5,{612}", "--interval", "none")[0] == 0
