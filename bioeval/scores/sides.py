@@ -225,7 +225,7 @@ def counts_rows(values: np.ndarray) -> bool:
     """Whether values count the rows in order from 0 or from 1, as numbers or as texts."""
     if not len(values) or without_type(values[0]) not in (0, 1):
         return False
-    first = without_type(values[0])
+    first = int(without_type(values[0]))  # of the text "0.0", too
     return [*map(without_type, values.tolist())] == [*range(first, first + len(values))]
 
 

@@ -59,6 +59,7 @@ from bioeval.scores.formats.trials import in_listed_order, look_up, read_compari
 from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, as_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import as_meta
+from bioeval.scores.missing import CAMERA_COLUMNS
 from bioeval.scores.pairs import ListRules, places_in_words
 from bioeval.scores.people import marking
 from bioeval.scores.sides import GivenSide, Keys, as_names, refuse_other_orders
@@ -74,7 +75,7 @@ DISTMAT = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")
 # Names of arrays that say that their scores are distances.
 _DISTANCES = (*DISTMAT, "distance", "distances", "dissimilarity")
 _PEOPLE = ("label", "labels", "id", "ids", "pid", "pids")
-_CAMERAS = ("cam", "cams", "camera", "cameras", "camid", "camids")
+_CAMERAS = (*CAMERA_COLUMNS, "cameras")
 
 
 def _with_prefixes(long: str, short: str, words: Sequence[str]) -> tuple[str, ...]:
@@ -99,21 +100,14 @@ NAMES: dict[str, tuple[str, ...]] = {
     "values": ("distances", "similarities", "scores"),  # scores of the entries of top-K lists
 }
 
-#: Names of the layout, which are no metadata.
-RESERVED = {
-    *("scores", "genuine", "subjects", "templates", "template_names", "mask", "pairs"),
-    *("embeddings", "gallery_embeddings", "probe_embeddings", "metric"),
-    *("labels", "probe_labels", "gallery_labels", "probe_ids", "gallery_ids", "query_positions"),
-    *("kind", "nan", "exclude", "distractor_ids", "junk_ids", "schema"),
-    *("indices", "distances", "similarities"),
-}
+# The columns of both sides of a list, of which arrays have the names, too.
+_SIDES = ("subject_a", "subject_b", "template_a", "template_b")
 # The names of arrays that each layout reads; another layout's are no metadata of it.
 _LABELS = frozenset(("labels", "probe_labels", "gallery_labels"))
 _READ: dict[str, frozenset[str]] = {
     "a matrix of scores": _LABELS | {"scores", "mask", "probe_ids", "gallery_ids"},
     "a list of pairs": frozenset(
-        ("scores", "genuine", "subjects", "subject_a", "subject_b", "templates", "template_a")
-        + ("template_b", "template_names")
+        ("scores", "genuine", "subjects", "templates", "template_names", *_SIDES)
     ),
     "top-K lists": _LABELS
     | {"indices", "scores", "distances", "similarities"}
@@ -128,6 +122,10 @@ _MEANT_AS = {
     "gallery_labels": "a gallery needs its own scores or embeddings; ",
 }
 _OF_A_LAYOUT = frozenset(("probe_embeddings",)).union(*_READ.values())
+#: Names of the layout, which are no metadata.
+RESERVED = _OF_A_LAYOUT.difference(_SIDES) | {
+    *("kind", "nan", "exclude", "distractor_ids", "junk_ids", "schema", "metric", "pairs")
+}
 # Of these arrays, a file has one: each states what the others state.
 _ROLES_OF_TWO_SIDES = ("labels", "gallery_labels", "embeddings", "gallery_embeddings")
 _ONE_OF = (
@@ -171,7 +169,10 @@ class ArrayFile:
         stated = self.arguments.take(f"columns.{role}")
         if stated is not None:
             self.require(stated, f'`columns={{"{role}": ...}}`')
-        known = (x for x in NAMES[role] if x in self.arrays and x not in self.arguments.ignored)
+        ignored = self.arguments.ignored
+        if "probe_ids" in self.arrays:  # bioeval's own ids are numbers of templates, no labels
+            ignored = ignored | {"gallery_ids"}
+        known = (x for x in NAMES[role] if x in self.arrays and x not in ignored)
         name = stated or next(known, None)
         if name is not None:
             self.refuse_objects(name)
@@ -948,7 +949,8 @@ def _further_columns(file: ArrayFile, sides: Sides) -> Iterator[tuple[int, str, 
                     f'`columns={{"gallery_{word}": ...}}`'
                 )
         for _, _, name in columns:
-            file.require(name if name in file.arrays else array, option)
+            is_absent = name not in file.arrays and array not in file.arrays
+            file.require(array if is_absent else name, option)
         yield from columns
 
 
@@ -1029,8 +1031,6 @@ def _scores_of_trials(
 
 # ------------------------------------------------------------------------- pairs
 
-
-_SIDES = ("subject_a", "subject_b", "template_a", "template_b")
 
 # Names of two vectors of scores, in lower case and without "scores".
 _NAMES_OF_CLASSES = (

@@ -19,7 +19,7 @@ from bioeval.scores.formats.files import fault, missing
 from bioeval.scores.formats.roles import (
     COLUMNS,
     HEADER_NAMES,
-    KINDS,
+    KIND_OF_SCORES,
     TRIAL_NAMES,
     TRUTH,
     Arguments,
@@ -387,7 +387,7 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
         texts = head.column(i)[1:]
         if i in read or title in arguments.ignored or len({*texts}) < 2:
             continue
-        if all(isinstance(x, str) and x and not like_number(x) for x in texts):
+        if all(x and not like_number(x) for x in texts):
             unread[title] = texts
     return Layout(
         cells,
@@ -395,7 +395,7 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
         templates,
         FirstLine(True),
         True,
-        kind=KINDS.get(names[roles["score"]]) if "score" in roles else None,
+        kind=KIND_OF_SCORES.get(names[roles["score"]]) if "score" in roles else None,
         meta=meta,
         named=frozenset(renamed),
         unread=unread,
@@ -546,10 +546,7 @@ def _require_same_sides(head: Head, names: Sequence[str], roles: Mapping[str, in
 def _refuse_words(head: Head, roles: Mapping[str, int], renamed: Mapping[str, str]) -> None:
     """Raise where the column of scores has words alone, and a column without a role numbers."""
     names = head.cells[0]
-    cells_of_column = {
-        name: [str(cell) for cell in head.column(i)[1:] if cell == cell and cell]
-        for i, name in enumerate(names)
-    }
+    cells_of_column = {name: [*filter(None, head.column(i)[1:])] for i, name in enumerate(names)}
     score = names[roles["score"]]
     scores = cells_of_column[score]
     if not scores or any(map(like_number, scores)):

@@ -780,6 +780,7 @@ def _matrix_with_names(table: Columns, names: Sequence[str], arguments: Argument
             'leave out `lists={"as": "pairs"}`, or convert it to a list',
         )
     corner, *column_names = names
+    column_names = [*as_integers(column_names)]  # as those of the rows
     square = row_names == column_names
     has_same_names = sorted(row_names) == sorted(column_names)
     if corner.casefold() == _SAME_TEMPLATES and has_same_names and not square:
@@ -844,25 +845,30 @@ def read_parquet(path: Path, arguments: Arguments) -> Scores:
         first: list[list[str]] = []
         if not is_wide(names, arguments):
             for batch in islice(file.iter_batches(_FIRST_ROWS), 1):
-                first = batch.to_pandas(ignore_metadata=True).astype(str).to_numpy().tolist()
+                first = _first_cells(batch.to_pandas(ignore_metadata=True))
         head = Head(path, ",", [names, *first])
         return _of_table(head, file.metadata.num_rows, pieces, arguments)
 
 
 def read_frame(frame: Any, arguments: Arguments) -> Scores:
     """Read a DataFrame, as a file with the same columns is read."""
-    first = frame.head(_FIRST_ROWS).astype(str).to_numpy().tolist()
     missing = missing_values(as_objects([*frame.columns]))
     names = [
         "" if is_missing else str(name)
         for name, is_missing in zip(frame.columns, missing, strict=True)
     ]
-    head = Head(Path("DataFrame"), ",", [names, *first])
+    head = Head(Path("DataFrame"), ",", [names, *_first_cells(frame.head(_FIRST_ROWS))])
 
     def pieces(columns: Sequence[int]) -> Iterator[dict[int, Any]]:
         yield {i: frame.iloc[:, i] for i in columns}
 
     return _of_table(head, len(frame), pieces, arguments)
+
+
+def _first_cells(frame: Any) -> list[list[str]]:
+    """Return the cells of a table as text; a missing text, which pandas may leave NaN, is blank."""
+    rows = frame.astype(str).to_numpy().tolist()
+    return [[x if isinstance(x, str) else "" for x in row] for row in rows]
 
 
 def _of_table(head: Head, row_count: int, pieces: Pieces, arguments: Arguments) -> Scores:

@@ -242,15 +242,14 @@ class TemplatePattern:
         by_group = dict[str, dict[str, str]]()
         for group in ("subject", *self.metadata):
             matched = dict[str, str]()
-            for match, name in ((self.pattern.search(x), x) for x in names):
+            for name in names:
+                match = self.pattern.search(name)
+                parts: Sequence[Any] = match.groups() if match else ()
                 if match and group in self.pattern.groupindex:
-                    parts = [match[group]]
-                else:
-                    parts = match.groups() if match else []
+                    parts = (match[group],)
                 if parts and all(parts):
                     matched[name] = "/".join(parts)
-            name = next((name for name in names if name not in matched), None)
-            if name is not None:
+            for name in (x for x in names if x not in matched):
                 only = f", and does match {next(iter(matched))!r}" if matched else ""
                 raise DataError(
                     f'{place_of(name)}: `subject_from="{self.pattern.pattern}"` does not match '
@@ -340,7 +339,7 @@ PREFIXES = ("probe_", "gallery_")
 HEADER_NAMES = {name for names in COLUMNS.values() for name in names}
 
 #: The kind of scores that the name of their column declares.
-KINDS: dict[str, Kind] = {
+KIND_OF_SCORES: dict[str, Kind] = {
     "distance": "distance",
     "dissimilarity": "distance",
     "similarity": "similarity",

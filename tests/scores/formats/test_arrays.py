@@ -559,3 +559,31 @@ def test_two_values_for_each_template_are_left_out_and_said(tmp_path):
     np.savez(tmp_path / "x.npz", scores=D, labels=list("aabb"), place=np.ones((4, 2)))
     loaded = be.load(tmp_path / "x.npz", kind="distance")
     assert [remark.arguments["arrays"] for remark in loaded.remarks] == [["place"]]
+
+
+def test_a_mask_without_labels_is_read_as_it_was_saved(tmp_path):
+    mask = np.where(np.arange(16).reshape(4, 4) % 3 == 0, 2, 1).astype(np.uint8)
+    scores = be.Scores(np.random.default_rng(3).random((4, 4)), mask=mask)
+    be.save(scores, tmp_path / "x.npz")
+    read = be.load(tmp_path / "x.npz")
+    assert (read.mask.tolist(), read.shape) == (mask.tolist(), (4, 4))
+    assert read.probe_ids.tolist() == scores.probe_ids.tolist()
+
+
+def test_metadata_of_one_side_alone_is_refused(tmp_path):
+    arrays = {"scores": np.eye(4), "probe_labels": [0, 0, 1, 1], "gallery_labels": [0, 1, 2, 3]}
+    np.savez(tmp_path / "x.npz", **arrays, age=[1, 2, 3, 4], gallery_age=[1, 2, 3, 4])
+    with pytest.raises(be.DataError, match=r"""no array 'probe_age'; `columns=\{"years": ...\}`"""):
+        be.load(tmp_path / "x.npz", columns={"years": "age"})
+
+
+@pytest.mark.parametrize("form", ["{}.0", "0.{}_0"])
+def test_names_of_rows_may_be_numbers(tmp_path, form):
+    names = [form.format(i) for i in range(6)]
+    lines = [",".join(["label", *names])]
+    lines += [",".join([name, *["0.5"] * 6]) for name in names]
+    (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "t.csv").write_text("template,subject\n" + "".join(f"{x},s{x}\n" for x in names))
+    scores = be.load(tmp_path / "x.csv", labels=tmp_path / "t.csv", kind="distance")
+    assert scores.layout == "all-against-all"
+    assert scores.probe_labels.tolist() == [f"s{x}" for x in names]
